@@ -2,7 +2,7 @@
 
 One idea a module: ``data`` makes or loads a design, ``spectrum`` measures its eigenvalues, ``orders`` and
 ``kaczmarz`` run SGD on it, ``theory`` says what must come out, ``predict`` puts them together for a reader's
-own matrix. Nothing prints, nothing keeps global state, and every random number comes from an ``rng`` argument.
+own matrix. Nothing prints, nothing keeps global state, and every random number comes from an ``rng``.
 """
 
 from importlib.metadata import version

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def generator(rng):
-    """Turn a seed or a ``numpy.random.Generator`` into a generator; ``None`` is refused, since it hides the seed."""
+    """A generator from a generator or a seed; ``None`` is refused, since nobody could repeat it."""
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, np.random.SeedSequence):
@@ -20,13 +20,22 @@ def generator(rng):
     return np.random.default_rng(seed)
 
 
-def real_array(values, name, ndim):
-    """A finite float array of ``ndim`` dimensions (float32 is kept, everything else becomes float64)."""
-    array = np.asarray(values)
+def _array(values, name, ndim):
+    """An array of real numbers with ``ndim`` dimensions, whatever its values; a memmap is not read."""
+    try:
+        array = np.asanyarray(values)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name} must be a rectangular array of real numbers.") from None
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, not dtype {array.dtype}.")
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension(s), not {array.ndim} (shape {array.shape}).")
+    return array
+
+
+def real_array(values, name, ndim):
+    """A finite float array of ``ndim`` dimensions (float32 is kept, everything else becomes float64)."""
+    array = np.asarray(_array(values, name, ndim))
     if array.dtype != np.float32:
         array = array.astype(np.float64, copy=False)
     if not np.isfinite(array).all():
@@ -34,23 +43,30 @@ def real_array(values, name, ndim):
     return array
 
 
+def unread_matrix(X, name="X", minimum=2):
+    """A real matrix of at least ``minimum`` rows and columns, its values not yet looked at."""
+    X = _array(X, name, 2)
+    if min(X.shape) < minimum:
+        raise ValueError(
+            f"{name} must have at least {minimum} rows and {minimum} columns, not shape {X.shape}."
+        )
+    return X
+
+
 def matrix(X, name="X", minimum=2):
     """A finite real matrix with at least ``minimum`` rows and columns."""
-    X = real_array(X, name, 2)
-    if min(X.shape) < minimum:
-        raise ValueError(f"{name} must have at least {minimum} rows and {minimum} columns, not shape {X.shape}.")
-    return X
+    return real_array(unread_matrix(X, name, minimum), name, 2)
 
 
 def whole(value, name, minimum):
     """An integer no smaller than ``minimum`` (True and 3.0 are not integers)."""
     try:
-        number = operator.index(value)
+        count = operator.index(value)
     except TypeError:
-        number = None
-    if number is None or isinstance(value, bool | np.bool_) or number < minimum:
+        count = None
+    if count is None or isinstance(value, bool | np.bool_) or count < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}, not {value!r}.")
-    return number
+    return count
 
 
 def number(value, name, low, high=np.inf):
