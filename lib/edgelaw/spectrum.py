@@ -5,6 +5,7 @@ ascending, and an eigenvalue that cannot be told from zero in floating point **i
 logarithm ever meets rounding noise. Rows of norm :math:`\sqrt d` make the mean eigenvalue 1.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -211,6 +212,11 @@ def _eigenvalues(eigenvalues):
     return values
 
 
+@functools.cache
+def _legendre(count):
+    return np.polynomial.legendre.leggauss(count)
+
+
 @dataclass(frozen=True)
 class MarchenkoPastur:
     r"""Limit law of the eigenvalues of :math:`X^\top X / m` for an m × d Gaussian design, aspect ρ = m/d.
@@ -324,7 +330,7 @@ class MarchenkoPastur:
         gap = abs(np.log(self._r))
         if gap == 0:
             return (theta + np.sin(theta)) / np.pi
-        nodes, weights = np.polynomial.legendre.leggauss(128)
+        nodes, weights = _legendre(128)
         u = np.multiply.outer(np.arcsinh(theta / gap), (nodes + 1) / 2)
         values = self._density(gap * np.sinh(u)) * gap * np.cosh(u)
         return (values @ weights) * np.arcsinh(theta / gap) / 2

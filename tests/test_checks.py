@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from edgelaw import _checks
+
+
+@pytest.mark.parametrize("bad", [None, -1, 1.5, "0", [1, 2]])
+def test_a_seed_that_nobody_could_repeat_is_refused(bad):
+    with pytest.raises(ValueError, match=r"rng must be .* seed"):
+        _checks.generator(bad)
+
+
+def test_a_generator_is_used_itself_and_a_seed_makes_the_same_one_twice():
+    rng = np.random.default_rng(3)
+    assert _checks.generator(rng) is rng
+    assert _checks.generator(5).random() == _checks.generator(np.int64(5)).random()
+    assert _checks.generator(np.random.SeedSequence(5)).random() == _checks.generator(5).random()
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        ([[1.0, np.nan], [0, 1]], "finite"),
+        ([[1.0, np.inf], [0, 1]], "finite"),
+        ([[1.0, 2.0]], "at least 2 rows"),
+        ([[1.0], [2.0]], "at least 2 rows"),
+        ([1.0, 2.0], "2 dimension"),
+        (np.zeros((2, 2, 2)), "2 dimension"),
+        ([[1j, 0], [0, 1]], "real numbers"),
+        ([["a", "b"], ["c", "d"]], "real numbers"),
+        (np.array([[None, 1], [2, 3]]), "real numbers"),
+        ([[1.0, 2.0], [3.0]], "rectangular"),
+    ],
+)
+def test_a_bad_matrix_is_refused_in_one_sentence(bad, complaint):
+    with pytest.raises(ValueError, match=complaint) as error:
+        _checks.matrix(bad)
+    message = str(error.value)
+    assert message.startswith("X must")
+    assert message.endswith(".")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [(np.float32, np.float32), (np.float16, np.float64), (int, np.float64)]
+)
+def test_float32_is_kept_and_everything_else_becomes_float64(given, kept):
+    assert _checks.matrix(np.ones((2, 2), dtype=given)).dtype == kept
+
+
+@pytest.mark.parametrize("bad", [0, -3, 2.0, True, "2", None])
+def test_a_count_must_be_a_true_integer(bad):
+    with pytest.raises(ValueError, match="rows must be an integer of at least 1"):
+        _checks.whole(bad, "rows", 1)
+
+
+@pytest.mark.parametrize("bad", [0, 2, -1, np.nan, np.inf, "x", None, 1j])
+def test_a_number_must_lie_strictly_inside_its_interval(bad):
+    with pytest.raises(ValueError, match="step must be a finite number strictly between 0 and 2"):
+        _checks.number(bad, "step", 0, 2)
+    assert _checks.number(1.999, "step", 0, 2) == 1.999

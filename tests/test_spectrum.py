@@ -1,0 +1,296 @@
+import mpmath
+import numpy as np
+import pytest
+import scipy.integrate
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from edgelaw import data
+from edgelaw.spectrum import (
+    EdgeFit,
+    MarchenkoPastur,
+    effective_rank,
+    fit_edge,
+    gram_eigenvalues,
+    quantile_ratio,
+)
+
+ASPECTS = [0.3, 0.9, 0.999, 1.0, 1.001, 1.5, 4.0]
+
+
+# ---------------------------------------------------------------------------------------------- eigenvalues
+
+
+def test_eigenvalues_of_a_two_by_two_design_by_hand():
+    # XᵀX/2 = [[5, 4], [4, 5]]/2 has eigenvalues 1/2 and 9/2.
+    assert gram_eigenvalues([[2.0, 1.0], [1.0, 2.0]]) == pytest.approx([0.5, 4.5], rel=1e-14)
+
+
+@pytest.mark.parametrize("method", ["svd", "gram"])
+@pytest.mark.parametrize("shape", [(40, 17), (17, 17), (9, 17)])
+def test_both_routes_agree_with_the_dense_gram_matrix(shape, method):
+    X = data.gaussian(*shape, rng=7)
+    found = gram_eigenvalues(X, method=method, block=5)
+    assert found == pytest.approx(np.linalg.eigvalsh(X.T @ X / shape[0]), rel=1e-9, abs=1e-13)
+    assert found.shape == (shape[1],)
+    assert (np.diff(found) >= 0).all()
+
+
+def test_the_singular_value_route_resolves_what_the_gram_route_cannot():
+    wanted = np.array([1e-22, 1e-8, 1.0, 2.0])
+    X = data.with_spectrum(wanted, rows=6, rng=0)
+    assert gram_eigenvalues(X, method="svd")[0] == pytest.approx(1e-22, rel=1e-3)
+    assert gram_eigenvalues(X, method="gram")[0] == 0.0
+
+
+def test_what_cannot_be_told_from_zero_is_exactly_zero():
+    X = data.gaussian(30, 30, rng=0)
+    for method in ("svd", "gram"):
+        values = gram_eigenvalues(X - X.mean(axis=0), method=method)
+        assert values[0] == 0.0
+        assert values[1] > 1e-6
+        assert (gram_eigenvalues(X[:12], method=method) == 0).sum() == 18
+
+
+def test_large_designs_take_the_gram_route_on_their_own(monkeypatch):
+    X = data.gaussian(20, 6, rng=0)
+    expected = gram_eigenvalues(X)
+    monkeypatch.setattr("edgelaw.spectrum._SVD_LIMIT", 10)
+    monkeypatch.setattr("scipy.linalg.svdvals", lambda *_: pytest.fail("singular values of a large design"))
+    assert gram_eigenvalues(X) == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_memory_map_is_read_in_blocks_and_gives_the_same_eigenvalues(tmp_path):
+    X = data.gaussian(50, 8, rng=0).astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert gram_eigenvalues(mapped, method="gram", block=7) == pytest.approx(gram_eigenvalues(X), rel=1e-6)
+    X[31, 2] = np.nan
+    np.save(tmp_path / "bad.npy", X)
+    with pytest.raises(ValueError, match="finite"):
+        gram_eigenvalues(np.load(tmp_path / "bad.npy", mmap_mode="r"), method="gram", block=7)
+
+
+@given(
+    hnp.arrays(
+        np.float64,
+        hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=7),
+        elements=st.floats(-100, 100, allow_subnormal=False),
+    )
+)
+def test_eigenvalues_sum_to_the_mean_square_row_norm_and_are_never_negative(X):
+    values = gram_eigenvalues(X)
+    assert (values >= 0).all()
+    assert values.sum() == pytest.approx((X**2).sum() / len(X), rel=1e-9, abs=1e-30)
+
+
+# ------------------------------------------------------------------------------------------- the edge's fit
+
+
+@given(st.floats(0.05, 3), st.floats(0.05, 20), st.integers(100, 600))
+def test_an_exact_power_law_is_recovered_whatever_its_exponent_and_constant(beta, Q, d):
+    fit = fit_edge((np.arange(1, d + 1) / d / Q) ** (1 / beta))
+    assert fit.beta == pytest.approx(beta, rel=1e-9)
+    assert fit.Q == pytest.approx(Q, rel=1e-8)
+    assert fit.residual < 1e-9
+
+
+def test_the_fit_is_the_papers_weighted_least_squares_on_ranks_six_to_fifty_one():
+    values = gram_eigenvalues(data.gaussian(512, 512, rng=4))
+    ranks = np.arange(6, 52)
+    # numpy squares its weights, so weights ∝ rank are square roots here
+    beta, log_Q = np.polyfit(np.log(values[5:51]), np.log(ranks / 512), 1, w=np.sqrt(ranks))
+    fit = fit_edge(np.random.default_rng(0).permutation(values))
+    assert (fit.beta, fit.Q) == pytest.approx((beta, np.exp(log_Q)), rel=1e-10)
+    assert fit.count == 46
+    assert fit.window == (values[5], values[50])
+    unweighted = np.polyfit(np.log(values[5:51]), np.log(ranks / 512), 1)[0]
+    assert abs(unweighted - fit.beta) > 1e-4  # the weights matter, so the comparison above means something
+
+
+def test_scaling_the_eigenvalues_changes_the_constant_and_not_the_exponent():
+    values = gram_eigenvalues(data.gaussian(200, 200, rng=1))
+    one, ten = fit_edge(values), fit_edge(10 * values)
+    assert ten.beta == pytest.approx(one.beta, rel=1e-10)
+    assert ten.Q == pytest.approx(one.Q * 10**-one.beta, rel=1e-10)
+
+
+def test_gaussian_designs_fit_close_to_one_half_and_below_it():
+    """The paper prints 0.50; over 40 draws at d = 512 the procedure gives 0.482 ± 0.002 (one standard error)."""
+    betas = [fit_edge(gram_eigenvalues(data.gaussian(512, 512, rng=seed))).beta for seed in range(40)]
+    error = np.std(betas, ddof=1) / np.sqrt(len(betas))
+    assert error < 0.003
+    assert 0.47 < np.mean(betas) < 0.5 - 4 * error
+
+
+def test_a_null_direction_is_left_out_and_counting_it_would_bias_the_exponent():
+    moved = []
+    for seed in range(10):
+        X = data.gaussian(512, 512, rng=seed)
+        values = gram_eigenvalues(data.normalize_rows(X - X.mean(axis=0)))
+        fit = fit_edge(values)
+        assert fit.null == 1
+        assert np.isfinite(fit.beta)
+        values[0] = 1e-300  # as if it were an ordinary smallest eigenvalue
+        moved.append(fit.beta - fit_edge(values).beta)
+    error = np.std(moved, ddof=1) / np.sqrt(len(moved))
+    assert error < 0.002
+    assert np.mean(moved) == pytest.approx(0.024, abs=4 * error + 5e-4)
+
+
+def test_the_law_of_a_fit_is_zero_left_of_its_edge():
+    assert EdgeFit(0.5, 2.0, lambda_0=1.0).cdf([0.5, 1.0, 2.0, 5.0]).tolist() == [0.0, 0.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (lambda: fit_edge(np.ones(50)), r"leaves 0 to fit; at least 3"),
+        (lambda: fit_edge(np.ones(500)), "all equal 1"),
+        (lambda: fit_edge(np.r_[np.zeros(490), np.arange(1, 11)]), "of 10 positive eigenvalues"),
+        (lambda: fit_edge(np.arange(500), quantile=0.0), "quantile must be .* strictly between 0 and 1"),
+        (lambda: fit_edge(np.arange(500), quantile=1.0), "quantile must be .* strictly between 0 and 1"),
+        (lambda: fit_edge(np.arange(500), quantile=np.nan), "quantile must be"),
+        (lambda: fit_edge(np.arange(500), skip=-1), "skip must be an integer of at least 0"),
+        (lambda: fit_edge(np.arange(500) - 1.0), "non-negative"),
+        (lambda: fit_edge([1.0, np.nan]), "finite"),
+        (lambda: fit_edge([1.0]), "at least 2 values"),
+        (lambda: fit_edge(np.ones((3, 3))), "1 dimension"),
+        (lambda: fit_edge([1j, 2.0]), "real numbers"),
+        (lambda: effective_rank(np.zeros(4)), "at least one positive"),
+        (lambda: effective_rank([1.0, -1.0]), "non-negative"),
+        (lambda: quantile_ratio([1.0, 2.0], high=0.1, low=0.2), "low must be below high"),
+        (lambda: quantile_ratio([1.0, 2.0], high=1.5), "high must be"),
+        (lambda: gram_eigenvalues([[1.0, np.nan], [0.0, 1.0]]), "finite"),
+        (lambda: gram_eigenvalues([[1.0, 2.0]]), "at least 2 rows"),
+        (lambda: gram_eigenvalues(np.array([["a", "b"], ["c", "d"]], dtype=object)), "real numbers"),
+        (lambda: gram_eigenvalues(np.eye(3), method="qr"), 'method must be "auto", "svd" or "gram"'),
+        (lambda: gram_eigenvalues(np.eye(3), block=0), "block must be an integer of at least 1"),
+        (lambda: MarchenkoPastur(0.0), "aspect must be a finite number greater than 0"),
+        (lambda: MarchenkoPastur(1.0).quantile(1.1), "probability between 0 and 1"),
+        (lambda: MarchenkoPastur(1.0).quantile(np.nan), "probability between 0 and 1"),
+        (lambda: MarchenkoPastur(1.0).cdf(np.nan), "none of them NaN"),
+        (lambda: MarchenkoPastur(1.0).pdf(1j), "real numbers"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(call, complaint):
+    with pytest.raises(ValueError, match=complaint) as error:
+        call()
+    assert "\n" not in str(error.value)
+    assert str(error.value).endswith(".")
+
+
+# ------------------------------------------------------------------------------------------ two diagnostics
+
+
+def test_effective_rank_counts_equal_directions_and_ignores_null_ones_and_scale():
+    assert effective_rank([0, 0, 2, 2, 2]) == pytest.approx(3)
+    assert effective_rank([1e-200, 1e200, 1e200]) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("aspect", [0.5, 1.0, 3.0])
+def test_effective_rank_of_gaussian_designs_tends_to_its_limit(aspect):
+    d = 400
+    values = gram_eigenvalues(data.gaussian(int(aspect * d), d, rng=0))
+    assert effective_rank(values) / d == pytest.approx(aspect / (1 + aspect), rel=0.02)
+
+
+def test_quantile_ratio_of_a_gaussian_design_tends_to_500():
+    law = MarchenkoPastur(1.0)
+    limit = law.quantile(0.95) / law.quantile(0.05)
+    assert limit == pytest.approx(500.0, abs=0.1)
+    exact = law.quantile((np.arange(4000) + 0.5) / 4000)
+    assert quantile_ratio(exact) == pytest.approx(limit, rel=0.01)
+    assert quantile_ratio([0.0, 0.0, 1.0]) == np.inf
+
+
+# ----------------------------------------------------------------------------------------- Marchenko–Pastur
+
+
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_the_cdf_agrees_with_a_closed_form_in_high_precision(aspect):
+    law = MarchenkoPastur(aspect)
+    left, right = law.support
+    x = left + (right - left) * np.array([1e-6, 1e-3, 0.05, 0.3, 0.6, 0.95, 0.999])
+    with mpmath.workdps(40):
+        r = mpmath.mpf(aspect) ** mpmath.mpf("-0.5")
+
+        def closed_form(x):
+            t = mpmath.acos((1 + r**2 - mpmath.mpf(x)) / (2 * r))
+            if r == 1:
+                return (t + mpmath.sin(t)) / mpmath.pi
+            turn = mpmath.atan((1 + r) / abs(1 - r) * mpmath.tan(t / 2))
+            return (-2 * abs(1 - r**2) * turn + (1 + r**2) * t + 2 * r * mpmath.sin(t)) / (
+                2 * mpmath.pi * r**2
+            )
+
+        wanted = np.array([float(closed_form(float(point))) for point in x])
+    assert law.cdf(x) - law.atom == pytest.approx(wanted, rel=1e-8)
+    assert law.cdf(x[2:]) - law.atom == pytest.approx(wanted[2:], rel=1e-12)
+
+
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_the_density_integrates_to_the_cdf_and_has_mean_one(aspect):
+    law = MarchenkoPastur(aspect)
+    left, right = law.support
+    # t ↦ left + t² takes the singular or square-root edge out of quadrature's way
+    root = np.sqrt(right - left)
+    middle = root * 0.7
+    total, _ = scipy.integrate.quad(lambda t: 2 * t * law.pdf(left + t * t), 0, root, limit=500, epsabs=1e-11)
+    part, _ = scipy.integrate.quad(
+        lambda t: 2 * t * law.pdf(left + t * t), 0, middle, limit=500, epsabs=1e-11
+    )
+    mean, _ = scipy.integrate.quad(
+        lambda t: 2 * t * (left + t * t) * law.pdf(left + t * t), 0, root, limit=500
+    )
+    assert total + law.atom == pytest.approx(1, abs=1e-7)
+    assert part + law.atom == pytest.approx(float(law.cdf(left + middle**2)), abs=1e-7)
+    assert mean == pytest.approx(1, abs=1e-6)
+
+
+@given(st.floats(0.05, 20), st.floats(1e-6, 1 - 1e-6))
+def test_quantile_inverts_the_cdf(aspect, p):
+    law = MarchenkoPastur(aspect)
+    x = float(law.quantile(p))
+    if p <= law.atom:
+        assert x == 0.0
+    else:
+        assert law.support[0] <= x <= law.support[1]
+        assert float(law.cdf(x)) == pytest.approx(p, abs=1e-9)
+
+
+def test_quantiles_at_the_ends_and_cdf_and_density_outside():
+    for aspect in ASPECTS:
+        law = MarchenkoPastur(aspect)
+        left, right = law.support
+        assert law.quantile(1.0) == pytest.approx(right)
+        assert law.quantile(0.0) == (0.0 if aspect < 1 else left)
+        assert law.cdf([-1.0, right, right + 1]) == pytest.approx([0, 1, 1], abs=1e-12)
+        assert law.cdf(0.0) == pytest.approx(law.atom, abs=1e-12)
+        assert law.pdf([-1.0, right + 1]).tolist() == [0.0, 0.0]
+        assert law.sf(1.0) == pytest.approx(1 - law.cdf(1.0))
+
+
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_the_edge_constants_are_the_limit_of_the_cdf(aspect):
+    law = MarchenkoPastur(aspect)
+    edge, left = law.edge, law.support[0]
+    assert edge.beta == (0.5 if aspect == 1 else 1.5)
+    offsets = (left if left else 1.0) * np.array([1e-3, 1e-4])
+    ratio = (law.cdf(left + offsets) - law.atom) / edge.cdf(left + offsets)
+    assert ratio == pytest.approx(1, abs=2e-3)
+    assert abs(ratio[1] - 1) < abs(ratio[0] - 1) / 5  # and it is a limit: the error shrinks with the offset
+
+
+@pytest.mark.parametrize("aspect", [0.5, 1.0, 2.0])
+def test_eigenvalues_of_gaussian_designs_follow_the_law(aspect):
+    """Eigenvalues are rigid: the CDFs differ by O(1/d), not by the O(1/√d) of independent draws."""
+    d = 1000
+    values = gram_eigenvalues(data.gaussian(int(aspect * d), d, rng=11))
+    positive = values[values > 0]
+    law = MarchenkoPastur(aspect)
+    ranks = np.arange(1, len(positive) + 1) / d + law.atom
+    assert np.abs(law.cdf(positive) - ranks).max() < 5 / d
+    wrong = MarchenkoPastur(1.05 * aspect)
+    assert np.abs(wrong.cdf(positive) - (ranks - law.atom + wrong.atom)).max() > 5 / d
