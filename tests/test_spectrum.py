@@ -143,6 +143,22 @@ def test_the_law_of_a_fit_is_zero_left_of_its_edge():
     assert EdgeFit(0.5, 2.0, lambda_0=1.0).cdf([0.5, 1.0, 2.0, 5.0]).tolist() == [0.0, 0.0, 2.0, 4.0]
 
 
+@pytest.mark.parametrize("aspect", [0.5, 1.0, 2.0])
+def test_the_laplace_transform_of_an_edge_is_the_limit_of_the_true_one(aspect):
+    law = MarchenkoPastur(aspect)
+    left, right = law.support
+
+    def exact(t):  # in √(λ − λ₋), where nothing is singular
+        value, _ = scipy.integrate.quad(
+            lambda x: 2 * x * law.pdf(left + x * x) * np.exp(-t * x * x), 0, np.sqrt(right - left), limit=500
+        )
+        return value * np.exp(-t * left)
+
+    errors = [law.edge.laplace(t) / exact(t) - 1 for t in (1e3, 1e4)]
+    assert abs(errors[1]) < 0.002
+    assert errors[1] == pytest.approx(errors[0] / 10, rel=0.1)  # the first correction is of order 1/t
+
+
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [

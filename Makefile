@@ -1,0 +1,42 @@
+# make book, make test: each creates and fills .venv by itself, so these are the only commands a reader needs.
+
+PYTHON ?= python3
+PY := .venv/bin/python
+FILLED := .venv/.filled
+
+.PHONY: help book serve test notebooks portability bench address pins clean
+
+help: ## say what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+book: $(FILLED) ## build the HTML book; its last line says where it is
+	@$(PY) tools/book.py
+
+serve: book ## serve the built book on localhost (PORT=8000)
+	@echo "Serving on http://localhost:$(or $(PORT),8000), Ctrl-C to stop."
+	@$(PY) -m http.server $(or $(PORT),8000) --bind 127.0.0.1 --directory _build/html
+
+test: $(FILLED) ## run everything: ruff, unit tests, chapters, book, browser, Colab
+	@$(PY) tools/check.py
+
+notebooks: $(FILLED) ## re-execute chapters and write their outputs back (ONLY=01_spectral_condition for one)
+	@$(PY) tools/chapters.py execute $(ONLY)
+
+portability: $(FILLED) ## compare the chapters' committed outputs with those of another CPU and thread count
+	@OPENBLAS_CORETYPE=Sandybridge ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2 $(PY) tools/chapters.py check
+
+bench: $(FILLED) ## measure speed side by side with peers and write benchmarks/RESULTS.md
+	@.venv/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
+	@OMP_NUM_THREADS=1 $(PY) benchmarks/run.py
+
+address: $(FILLED) ## change the repository's address everywhere: make address URL=https://github.com/you/edgelaw
+	@$(PY) tools/address.py $(URL)
+
+pins: ## resolve requirements.in afresh and rewrite requirements.txt
+	@$(PYTHON) tools/environment.py --refresh-pins
+
+clean: ## remove what was built, keep .venv
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis .coverage
+
+$(FILLED): requirements.txt pyproject.toml tools/environment.py
+	@$(PYTHON) tools/environment.py

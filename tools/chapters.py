@@ -1,0 +1,111 @@
+"""Run the chapters: `check` compares their outputs with what is committed (nbval), `execute` writes them back."""
+
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS_EACH, SECONDS_ALL, MEGABYTES_EACH = 60, 300, 1500
+
+# One thread: the same digits every time, and no quarrel over the cores. `make portability` says otherwise.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+
+
+def notebooks(only=()):
+    """The chapters, in order; or those whose name begins with one of the given names."""
+    found = sorted((ROOT / "chapters").glob("*.ipynb"))
+    chosen = [
+        path for path in found if not only or path.stem.startswith(tuple(Path(name).stem for name in only))
+    ]
+    if not chosen:
+        sys.exit(
+            f"No chapter is called {' or '.join(only)}; there are {', '.join(path.stem for path in found)}."
+        )
+    return chosen
+
+
+def check_one(path):
+    """Run nbval, strict, in a process of its own; return its status, output, seconds and peak megabytes."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval",
+        "--nbval-current-env",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+    ]
+    command += ["-p", "no:xdist", "-W", "default", path]
+    start = time.perf_counter()
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as child:
+        output = child.stdout.read()
+        _, status, usage = os.wait4(child.pid, 0)  # the peak of the child and of the kernel it waited for
+        child.returncode = os.waitstatus_to_exitcode(status)
+    megabytes = usage.ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
+    return child.returncode, output, time.perf_counter() - start, megabytes
+
+
+def check(only):
+    """Check every chapter, two at a time, and hold each to its share of time and memory."""
+    start, failures = time.perf_counter(), []
+    paths = notebooks(only)
+    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        for path, (status, output, seconds, megabytes) in zip(paths, pool.map(check_one, paths), strict=True):
+            wrong = []
+            if status:
+                wrong.append("its outputs are not the committed ones")
+                print(output)
+            if seconds > SECONDS_EACH:
+                wrong.append(f"it took more than {SECONDS_EACH} s")
+            if megabytes > MEGABYTES_EACH:
+                wrong.append(f"it needed more than {MEGABYTES_EACH} MB")
+            print(
+                f"{path.stem:<28} {seconds:5.1f} s {megabytes:6.0f} MB  {'; '.join(wrong) or 'ok'}",
+                flush=True,
+            )
+            failures += wrong
+    total = time.perf_counter() - start
+    print(f"{len(paths)} chapters in {total:.0f} s (at most {SECONDS_EACH} s each, {SECONDS_ALL} s together)")
+    sys.exit(bool(failures) or total > SECONDS_ALL)
+
+
+def execute(only):
+    """Re-execute chapters and write them back whole, only once every cell has run."""
+    from nbclient import NotebookClient
+
+    for path in notebooks(only):
+        print(f"{path.stem} ...", flush=True)
+        notebook = nbformat.read(path, as_version=4)
+        NotebookClient(
+            notebook, timeout=600, record_timing=False, resources={"metadata": {"path": path.parent}}
+        ).execute()
+        notebook.metadata = {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+        partial = path.with_suffix(".partial")
+        nbformat.write(notebook, partial)
+        partial.replace(path)
+
+
+def main():
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=["check", "execute"])
+    parser.add_argument("only", nargs="*", help="names of chapters, or their beginnings (default: all)")
+    arguments = parser.parse_args()
+    {"check": check, "execute": execute}[arguments.action](arguments.only)
+
+
+if __name__ == "__main__":
+    main()
