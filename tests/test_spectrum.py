@@ -154,9 +154,9 @@ def test_the_laplace_transform_of_an_edge_is_the_limit_of_the_true_one(aspect):
         )
         return value * np.exp(-t * left)
 
-    errors = [law.edge.laplace(t) / exact(t) - 1 for t in (1e3, 1e4)]
-    assert abs(errors[1]) < 0.002
-    assert errors[1] == pytest.approx(errors[0] / 10, rel=0.1)  # the first correction is of order 1/t
+    errors = [law.edge.laplace(t) / exact(t) - 1 for t in (500.0, 2000.0)]
+    assert abs(errors[1]) < 0.01
+    assert errors[1] == pytest.approx(errors[0] / 4, rel=0.1)  # the first correction is of order 1/t
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,17 @@ def check(only):
     sys.exit(bool(failures) or total > SECONDS_ALL)
 
 
+def merged(outputs):
+    """Outputs with neighbouring pieces of one stream joined: where a stream is cut depends on timing."""
+    joined = []
+    for output in outputs:
+        if joined and output.output_type == "stream" and joined[-1].get("name") == output.name:
+            joined[-1].text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
 def execute(only):
     """Re-execute chapters and write them back whole, only once every cell has run."""
     from nbclient import NotebookClient
@@ -89,6 +100,8 @@ def execute(only):
         NotebookClient(
             notebook, timeout=600, record_timing=False, resources={"metadata": {"path": path.parent}}
         ).execute()
+        for cell in notebook.cells:
+            cell.get("outputs", [])[:] = merged(cell.get("outputs", []))
         notebook.metadata = {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},

@@ -1,0 +1,106 @@
+"""What a built page must be when a reader opens it, seen by a real browser."""
+
+import contextlib
+import functools
+import http.server
+import os
+import shutil
+import threading
+from urllib.parse import urlsplit
+
+CHROMIUM = shutil.which(os.environ.get("CHROMIUM", "chromium"))
+REQUIRED = os.environ.get("EDGELAW_BROWSER") == "required"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS += ["--disable-sync", "--no-first-run"]
+WIDTHS = (1280, 390)
+
+# JavaScript errors that are known, harmless and not ours: (part of the message, why). Empty, and better kept so.
+ALLOWED_ERRORS = ()
+
+# Run in the page once MathJax has finished: everything a reader would see as broken.
+INSPECT = """
+() => {
+  const found = [];
+  const text = node => (node.textContent || '').trim().slice(0, 60);
+  for (const node of document.querySelectorAll('mjx-merror'))
+    found.push('TeX error: ' + (node.getAttribute('data-mjx-error') || text(node)));
+  for (const node of document.querySelectorAll("mjx-mtext[style*='red']"))
+    found.push('unknown TeX command: ' + text(node));
+  for (const node of document.querySelectorAll('span.math, div.math'))
+    if (!node.querySelector('mjx-container')) found.push('formula not rendered: ' + text(node));
+  const root = document.documentElement;
+  if (root.scrollWidth > root.clientWidth + 1) {
+    const wide = [...document.querySelectorAll('main *')].filter(
+      node => node.getBoundingClientRect().right > root.clientWidth + 1);
+    const names = wide.slice(0, 3).map(node => node.tagName + '.' + node.className);
+    found.push(`page is ${root.scrollWidth} px wide in a window of ${root.clientWidth}: ${names.join(', ')}`);
+  }
+  for (const image of document.images) {
+    if (!image.complete || image.naturalWidth === 0) found.push('image not loaded: ' + image.src);
+    if (!(image.getAttribute('alt') || '').trim()) found.push('image without alt text: ' + image.src.slice(0, 80));
+  }
+  return found;
+}
+"""
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def served(folder):
+    """Serve a folder on loopback; gives the address."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@contextlib.contextmanager
+def browser():
+    """A headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+def problems(chromium, address, path, width, hosts=()):
+    """Open a page at a width and return everything wrong with it; `hosts` may be asked besides our own."""
+    found, own = [], urlsplit(address).netloc
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+
+    def on_request(request):
+        host = urlsplit(request.url).netloc
+        if request.url.startswith("http") and host != own and host not in hosts:
+            found.append(f"request to another host: {request.url}")
+
+    def on_error(error):
+        if not any(part in str(error) for part, _ in ALLOWED_ERRORS):
+            found.append(f"JavaScript error: {error}")
+
+    page.on("request", on_request)
+    page.on("pageerror", on_error)
+    page.on("requestfailed", lambda request: found.append(f"request failed: {request.url}"))
+    page.on("response", lambda r: found.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
+    try:
+        page.goto(f"{address}/{path}", wait_until="load")
+        if page.locator(".math").count():  # INSPECT sees what is still not rendered when patience ends
+            with contextlib.suppress(Exception):
+                ready = "window.MathJax && MathJax.startup && MathJax.startup.promise"
+                page.wait_for_function(ready, timeout=10_000)
+                page.evaluate("MathJax.startup.promise.then(() => true)")
+        page.evaluate(
+            "document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager')"
+        )
+        page.wait_for_timeout(150)
+        found += page.evaluate(INSPECT)
+    finally:
+        page.close()
+    return found

@@ -1,0 +1,122 @@
+"""The built book in a real browser, every page at desktop and phone width; and proof that the check can fail."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pages
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HTML = ROOT / "_build" / "html"
+ONLINE = not (HTML / "_static" / "mathjax" / "tex-mml-chtml.js").exists()
+HOSTS = ("cdn.jsdelivr.net",) if ONLINE else ()
+
+if not pages.CHROMIUM and pages.REQUIRED:
+    raise RuntimeError(
+        "The browser tests are required here (EDGELAW_BROWSER=required), but there is no Chromium."
+    )
+pytestmark = pytest.mark.skipif(
+    not pages.CHROMIUM, reason="no Chromium was found: NOTHING OF THE BUILT BOOK WAS CHECKED"
+)
+
+
+def table_of_contents():
+    text = (ROOT / "_toc.yml").read_text()
+    return [f"{name}.html" for name in re.findall(r"(?:root|file): (\S+)", text)]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with pages.browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def address():
+    assert (HTML / "index.html").exists(), "The book is not built: run make book first."
+    with pages.served(HTML) as address:
+        yield address
+
+
+def test_which_kind_of_build_was_checked(capsys):
+    if ONLINE:
+        with capsys.disabled():
+            print("\nNOTICE: this is an ONLINE build, whose formulas come from MathJax's public address.")
+    config = (HTML / "intro.html").read_text()
+    assert ("_static/mathjax/tex-mml-chtml.js" in config) != ONLINE
+
+
+@pytest.mark.parametrize("width", pages.WIDTHS)
+@pytest.mark.parametrize("path", table_of_contents())
+def test_the_page_is_whole(chromium, address, path, width):
+    assert pages.problems(chromium, address, path, width, HOSTS) == []
+
+
+def test_formulas_are_really_there_to_be_checked(chromium, address):
+    page = chromium.new_page()
+    page.goto(f"{address}/chapters/01_spectral_condition.html")
+    page.wait_for_selector("mjx-container")
+    assert page.locator("mjx-container").count() > 30
+    assert page.locator("img").count() >= 3
+    page.close()
+
+
+def test_search_finds_a_chapter_by_a_word_of_its_text(chromium, address):
+    page = chromium.new_page()
+    page.goto(f"{address}/search.html?q=rigid")
+    page.wait_for_selector("#search-results li a", timeout=10_000)
+    links = page.locator("#search-results li a").evaluate_all("nodes => nodes.map(node => node.href)")
+    assert any("01_spectral_condition" in link for link in links)
+    page.goto(f"{address}/search.html?q=zyzzyva")
+    page.wait_for_timeout(1500)
+    assert page.locator("#search-results li a").count() == 0
+    page.close()
+
+
+def test_the_launch_menu_leads_to_binder_and_colab(chromium, address):
+    import address as repository
+
+    slug = repository.stated().removeprefix("https://github.com/")
+    page = chromium.new_page()
+    page.goto(f"{address}/chapters/01_spectral_condition.html")
+    links = page.locator(".dropdown-launch-buttons a").evaluate_all("nodes => nodes.map(node => node.href)")
+    file = "chapters/01_spectral_condition.ipynb"
+    assert f"https://mybinder.org/v2/gh/{slug}/main?urlpath=lab/tree/{file}" in [
+        link.replace("%2F", "/") for link in links
+    ]
+    assert f"https://colab.research.google.com/github/{slug}/blob/main/{file}" in links
+    page.close()
+
+
+# ------------------------------------------------------------------------------------------ shown to fail
+
+
+PLANTED = {
+    "TeX error": r'<span class="math notranslate nohighlight">\(x^2^3\)</span>',
+    "unknown TeX command": r'<span class="math notranslate nohighlight">\(\nosuchcommand x\)</span>',
+    "formula not rendered": '<span class="math">x^2</span>',
+    "page is": '<div style="width: 3000px">wide</div>',
+    "image not loaded": '<img src="nowhere.png" alt="nothing">',
+    "image without alt text": '<img src="_static/logo.svg">',
+    "request to another host": '<img src="https://example.org/x.png" alt="elsewhere">',
+    "JavaScript error": "<script>undefinedFunction()</script>",
+}
+
+
+@pytest.fixture(scope="module")
+def scratch(chromium, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scratch") / "html"
+    shutil.copytree(HTML, folder, ignore=shutil.ignore_patterns("_sources", "_modules", "*.ipynb"))
+    with pages.served(folder) as address:
+        assert pages.problems(chromium, address, "notation.html", 1280, HOSTS) == []
+    return folder
+
+
+@pytest.mark.parametrize("complaint", PLANTED)
+def test_a_planted_fault_turns_the_check_red(chromium, scratch, complaint):
+    text = (HTML / "notation.html").read_text()
+    (scratch / "planted.html").write_text(text.replace("</article>", PLANTED[complaint] + "</article>", 1))
+    with pages.served(scratch) as address:
+        found = pages.problems(chromium, address, "planted.html", 1280, HOSTS)
+    assert any(problem.startswith(complaint) for problem in found), found

@@ -1,0 +1,126 @@
+"""The house itself: pins, Binder, the API page, the wheel, and what must never be committed."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def names(path):
+    """Package names and pins of a requirements file."""
+    pairs = {}
+    for line in path.read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if line and not line.startswith("-"):
+            name, _, version = line.partition("==")
+            pairs[re.sub(r"[-_.]+", "-", name.strip()).lower()] = version
+    return pairs
+
+
+def tracked():
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
+    return [name for name in listing.stdout.split("\0") if name]
+
+
+def test_every_pin_is_exact_and_covers_what_the_package_needs():
+    pins = names(ROOT / "requirements.txt")
+    assert all(pins.values())
+    assert pins["torch"] == "2.13.0"
+    assert pins["jupyter-book"].startswith("1.")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for requirement in project["dependencies"]:
+        assert re.split(r"[<>=!~ ]", requirement)[0] in pins
+    asked = [re.split(r"[<>=!~ #]", line)[0] for line in (ROOT / "requirements.in").read_text().splitlines()]
+    assert {name.lower() for name in asked if name} <= set(pins)
+
+
+def test_readers_are_not_pinned_so_that_colab_keeps_its_own_numpy_and_torch():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for requirement in project["dependencies"]:
+        assert re.fullmatch(r"[a-z]+>=[\d.]+", requirement)
+        assert not requirement.startswith("torch")
+
+
+def test_binder_is_lean_and_agrees_with_the_pins():
+    binder, pins = names(ROOT / "binder" / "requirements.txt"), names(ROOT / "requirements.txt")
+    for name in ("sphinx", "jupyter-book", "pytest", "nbval", "playwright", "ruff", "myst-nb"):
+        assert name not in binder
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for requirement in [*project["dependencies"], "torch", "ipykernel"]:
+        name = re.split(r"[<>=!~ ]", requirement)[0]
+        assert binder[name] == pins[name]
+    text = (ROOT / "binder" / "requirements.txt").read_text()
+    assert "whl/cpu" in text  # torch without CUDA
+    assert re.search(r"^--?e(ditable)? \.$|^\.$", text, flags=re.M)  # and the package itself
+    assert (ROOT / "binder" / "runtime.txt").read_text().strip() == "python-3.11"
+    assert not (ROOT / "environment.yml").exists()
+
+
+def test_the_api_page_shows_every_public_module():
+    page = (ROOT / "api.md").read_text()
+    shown = set(re.findall(r"automodule:: edgelaw\.([\w.]+)", page))
+    library = ROOT / "lib" / "edgelaw"
+    modules = {
+        ".".join(path.relative_to(library).with_suffix("").parts)
+        for path in library.rglob("*.py")
+        if not any(part.startswith("_") for part in path.relative_to(library).parts)
+    }
+    assert modules == shown
+
+
+def test_every_public_function_has_a_docstring_and_the_library_never_prints():
+    for path in (ROOT / "lib" / "edgelaw").rglob("*.py"):
+        if path.name not in ("cli.py", "__main__.py"):
+            text = re.sub(r'"""(?s:.*?)"""', "", path.read_text())
+            assert not re.search(r"^(?! *def main).*\bprint\(", text, flags=re.M) or "def main(" in text, (
+                path.name
+            )
+
+
+def test_the_wheel_carries_the_library_and_the_data(tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    inside = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
+    for path in (ROOT / "lib" / "edgelaw").rglob("*.py"):
+        assert f"edgelaw/{path.relative_to(ROOT / 'lib' / 'edgelaw').as_posix()}" in inside
+    for name in tracked():
+        if name.startswith("data/") and not name.startswith("data/build/"):
+            assert f"edgelaw/_data/{name.removeprefix('data/')}" in inside
+    assert not any("build/" in name or "__pycache__" in name for name in inside)
+
+
+def test_nothing_tracked_is_third_party_javascript_or_names_a_machine():
+    for name in tracked():
+        assert "mathjax/" not in name
+        assert not name.endswith((".min.js", ".whl", ".tgz"))
+        path = ROOT / name
+        if (
+            path.suffix in {".py", ".md", ".toml", ".yml", ".txt", ".in", ".cff", ".bib", ""}
+            and path.is_file()
+        ):
+            if name == "tests/book/test_notebooks.py" or name == "tests/book/test_repository.py":
+                continue
+            found = re.search(r"(?<![\w.])/(work|root)/|\.\./shared", path.read_text(errors="replace"))
+            assert not found, f"{name} names {found and found[0]}"
+
+
+@pytest.mark.parametrize("target", ["book", "serve", "test", "notebooks", "portability", "bench", "address"])
+def test_make_help_teaches_every_target(target):
+    shown = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert re.search(rf"^make {target} +\w", shown, flags=re.M)
+
+
+def test_ci_runs_the_readmes_test_command_with_the_browser_mandatory():
+    script = (ROOT / ".ci" / "run").read_text()
+    assert re.search(r"^make test$", script, flags=re.M)
+    assert re.search(r"^make portability$", script, flags=re.M)
+    assert "EDGELAW_BROWSER=required" in script
+    assert "EDGELAW_COLAB=all" in script
+    assert "make test" in (ROOT / "README.md").read_text()
+    assert ".ci/run" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()

@@ -1,0 +1,134 @@
+"""The tools behind the Makefile, driven on small cases made to fail."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+import book
+import chapters
+import environment
+import mathjax
+
+
+def notebook(path, source, printed):
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text=printed)]
+    cell = nbformat.v4.new_code_cell(source, execution_count=1, outputs=outputs)
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+    return path
+
+
+def test_a_chapter_whose_output_moved_is_caught_and_its_memory_is_measured(tmp_path):
+    good = notebook(tmp_path / "good.ipynb", "x = bytearray(400_000_000)\nprint(len(x))", "400000000\n")
+    bad = notebook(tmp_path / "bad.ipynb", "print(1 + 1)", "3\n")
+    status, _, seconds, megabytes = chapters.check_one(good)
+    assert status == 0
+    assert 400 < megabytes < 800
+    assert 0 < seconds < 60
+    status, output, _, _ = chapters.check_one(bad)
+    assert status == 1
+    assert "mismatch" in output
+
+
+def test_a_chapter_over_its_share_of_memory_or_time_fails_the_check(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(chapters, "notebooks", lambda only: [tmp_path / "heavy.ipynb"])
+    for seconds, megabytes, complaint in [
+        (61.0, 100.0, "more than 60 s"),
+        (1.0, 1501.0, "more than 1500 MB"),
+    ]:
+        monkeypatch.setattr(chapters, "check_one", lambda path, s=seconds, m=megabytes: (0, "", s, m))
+        with pytest.raises(SystemExit) as stop:
+            chapters.check(())
+        assert stop.value.code
+        assert complaint in capsys.readouterr().out
+    monkeypatch.setattr(chapters, "check_one", lambda path: (0, "", 1.0, 100.0))
+    with pytest.raises(SystemExit) as stop:
+        chapters.check(())
+    assert not stop.value.code
+
+
+def test_an_unknown_chapter_is_refused_and_the_known_ones_are_listed():
+    with pytest.raises(SystemExit, match=r"No chapter is called 99_nothing; there are 01_spectral_condition"):
+        chapters.notebooks(["99_nothing"])
+
+
+def test_pieces_of_one_stream_are_joined_and_others_kept_apart():
+    def stream(name, text):
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    pieces = [stream("stdout", "a"), stream("stdout", "b"), stream("stderr", "c"), stream("stdout", "d")]
+    assert [(piece.name, piece.text) for piece in chapters.merged(pieces)] == [
+        ("stdout", "ab"),
+        ("stderr", "c"),
+        ("stdout", "d"),
+    ]
+
+
+def test_a_chapter_that_fails_is_not_written_back(tmp_path, monkeypatch):
+    path = notebook(tmp_path / "broken.ipynb", "raise SystemError('no')", "before\n")
+    before = path.read_bytes()
+    monkeypatch.setattr(chapters, "notebooks", lambda only: [path])
+    with pytest.raises(Exception, match="SystemError"):
+        chapters.execute(())
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_where_mathjax_cannot_be_fetched_the_build_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(mathjax, "FOLDER", tmp_path / "mathjax")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    assert "could not be fetched" in mathjax.fetch()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fetched_file_that_is_not_the_expected_one_is_refused(tmp_path, monkeypatch):
+    def download(command, **_):
+        folder = command[command.index("--dest") + 1]
+        with open(f"{folder}/x.whl", "wb") as file:
+            file.write(b"something else")
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(mathjax, "FOLDER", tmp_path / "mathjax")
+    monkeypatch.setattr(mathjax.subprocess, "run", download)
+    assert "sha256 differs" in mathjax.fetch()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_fingerprint_of_the_book_changes_with_its_sources(tmp_path, monkeypatch):
+    monkeypatch.setattr(book, "ROOT", tmp_path)
+    (tmp_path / "intro.md").write_text("one")
+    first = book.fingerprint()
+    assert book.fingerprint() == first
+    (tmp_path / "intro.md").write_text("two")
+    assert book.fingerprint() != first
+
+
+def test_a_failed_build_is_forgotten_so_that_the_next_one_fails_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(book, "ROOT", tmp_path)
+    monkeypatch.setattr(book, "HTML", tmp_path / "_build" / "html")
+    monkeypatch.setattr(book.mathjax, "fetch", lambda: None)
+    monkeypatch.setattr(book.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=1))
+    (tmp_path / "_build" / ".doctrees").mkdir(parents=True)
+    with pytest.raises(SystemExit, match="was not built"):
+        book.main()
+    assert not (tmp_path / "_build" / ".doctrees").exists()
+    assert not (tmp_path / "_build" / "fingerprint").exists()
+
+
+def test_a_python_that_cannot_make_environments_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(environment.shutil, "which", lambda name: None)
+    with pytest.raises(SystemExit, match="apt install python3-venv"):
+        environment.create(tmp_path / "venv")
+
+
+@pytest.mark.parametrize("tool", ["environment.py", "chapters.py", "address.py"])
+def test_help_teaches(tool, root):
+    shown = subprocess.run(
+        [sys.executable, root / "tools" / tool, "--help"], check=True, capture_output=True, text=True
+    )
+    assert "usage:" in shown.stdout
+    assert len(shown.stdout) > 150
