@@ -3,9 +3,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from edgelaw.orders import ORDERS, stream
+from scipy import stats
 
 LEVEL = 1e-3  # of every chi-square test; the seeds are fixed, so a sound stream passes every time
 
@@ -135,7 +134,9 @@ def test_any_epoch_can_be_asked_for_alone_and_in_any_sequence(order):
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_seed_decides_the_stream(order):
     assert (stream(order, 30, 5).epochs(0, 3) == stream(order, 30, 5).epochs(0, 3)).all()
-    assert (stream(order, 30, 5).epochs(0, 3) == stream(order, 30, np.random.default_rng(5)).epochs(0, 3)).all()
+    assert (
+        stream(order, 30, 5).epochs(0, 3) == stream(order, 30, np.random.default_rng(5)).epochs(0, 3)
+    ).all()
     assert (stream(order, 30, 5).epochs(0, 3) != stream(order, 30, 6).epochs(0, 3)).any()
 
 

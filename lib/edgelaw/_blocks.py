@@ -1,14 +1,14 @@
 """A block of consecutive updates as one triangular solve and two matrix products.
 
-Let U hold the b rows of a block in visiting order, cut into batches (of one row for the plain update). Batch j moves
-every weight vector by −U_jᵀ Z_j with Z_j = P_j (U_j W_now − t_j): P_j is step·I for one row, (step/size)·I for the
-averaged gradient of a batch, and step·(U_j U_jᵀ)⁺ for the projection onto its span, where the pseudo-inverse makes
-repeated rows harmless. Since W_now = W − Σ_{i<j} U_iᵀ Z_i,
+Let U hold the b rows of a block in visiting order, cut into batches (of one row for the plain update).
+Batch j moves every weight vector by −U_jᵀ Z_j with Z_j = P_j (U_j W_now − t_j): P_j is step·I for one row,
+(step/size)·I for the averaged gradient of a batch, and step·(U_j U_jᵀ)⁺ for the projection onto its span,
+where the pseudo-inverse makes repeated rows harmless. Since W_now = W − Σ_{i<j} U_iᵀ Z_i,
 
     (I + P L) Z = P (U W − t),      L = the blocks of U Uᵀ strictly below the batches' diagonal,
 
-is unit lower triangular, and W ← W − Uᵀ Z. For single unit rows this is M Z = U W − t with M = I/step + L. Visited
-backwards, the same block has the transposed matrix: if T = (I + P L)⁻¹ P, then (I + P Lᵀ)⁻¹ P = Tᵀ.
+is unit lower triangular, and W ← W − Uᵀ Z. For single unit rows this is M Z = U W − t with M = I/step + L.
+Visited backwards, the same block has the transposed matrix: if T = (I + P L)⁻¹ P, then (I + P Lᵀ)⁻¹ P = Tᵀ.
 """
 
 import numpy as np
@@ -79,7 +79,7 @@ def _apply(rows, targets, solve, W, change):
 
 
 class FreshBlocks:
-    """Epochs through `rows` in an order that is new every time: each block is gathered, coupled and forgotten."""
+    """Epochs through `rows` in an order that is always new: each block is gathered, coupled and forgotten."""
 
     def __init__(self, rows, targets, step, batch, mode):
         self.rows, self._targets = rows, targets
@@ -99,7 +99,8 @@ class FreshBlocks:
 class KeptBlocks:
     """Epochs through `rows` in their own order, forwards or backwards, with the triangles kept.
 
-    Only the small inverses T are kept (b numbers a row), never T U, which would be a second copy of the data.
+    Only the small inverses T are kept (b numbers a row), never T U, which would be a second copy of the
+    data.
     """
 
     def __init__(self, rows, targets, step, batch, mode):

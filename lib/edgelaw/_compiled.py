@@ -6,8 +6,9 @@ from numba import njit
 def compiled(function):
     """Compile for speed without the GIL, and keep the machine code where that is possible.
 
-    Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their meaning. The
-    code is cached beside the module or in the user's cache folder; where neither can be written it is not cached.
+    Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their
+    meaning. The code is cached beside the module or in the user's cache folder; where neither can be
+    written it is not cached.
     """
     options = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
     try:
@@ -20,8 +21,8 @@ def compiled(function):
 def sweep(rows, targets, weights, residuals, visits, step):
     """Update each row of `weights` (probes, d), in place, through the rows of `rows` listed in `visits`.
 
-    One visit is w ← w − step (⟨u, w⟩ − t) u. The update by one row and the inner product with the next share one
-    pass over w, which halves the traffic; `residuals` (probes,) is scratch for those products.
+    One visit is w ← w − step (⟨u, w⟩ − t) u. The update by one row and the inner product with the next
+    share one pass over w, which halves the traffic; `residuals` (probes,) is scratch for those products.
     """
     for q in range(weights.shape[0]):
         w, v = weights[q], rows[visits[0]]

@@ -1,10 +1,11 @@
 """One BLAS thread while a simulation runs, so that its digits do not depend on the number of cores.
 
-A matrix product splits its work differently over different numbers of threads, and the last digits follow. The
-simulator's parallelism is over runs, each computed from start to end by one thread, so BLAS has no use for more. The
-number of BLAS threads is the process's own, set at run time through the library that numpy and scipy loaded. OpenBLAS
-is found in the wheels of numpy and scipy on every platform, and on Linux wherever it was loaded from; with another
-BLAS nothing is changed here, and its own variable (such as ``MKL_NUM_THREADS=1``) gives the same guarantee.
+A matrix product splits its work differently over different numbers of threads, and the last digits follow.
+The simulator's parallelism is over runs, each computed from start to end by one thread, so BLAS has no use
+for more. The number of BLAS threads is the process's own, set at run time through the library that numpy
+and scipy loaded. OpenBLAS is found in the wheels of numpy and scipy on every platform, and on Linux
+wherever it was loaded from; with another BLAS nothing is changed here, and its own variable (such as
+``MKL_NUM_THREADS=1``) gives the same guarantee.
 """
 
 import contextlib

@@ -4,11 +4,11 @@ The update by row x with target y is the normalised (Kaczmarz) one,
 
     w ← w − step · (⟨x, w⟩ − y) x / |x|²,      0 < step < 2,
 
-or plain SGD's, w ← w − step · (⟨x, w⟩ − y) x. For rows U in visiting order, b consecutive updates of any number of
-weight vectors W at once are exactly W ← W − Uᵀ M⁻¹ (U W − y), where M = I/step + the strictly lower triangle of U Uᵀ.
-An epoch is therefore a few triangular solves between large matrix products (`edgelaw._blocks`); one or few weight
-vectors go through a compiled loop instead (`edgelaw._compiled`). Both are the definition, reordered: nothing is
-approximated.
+or plain SGD's, w ← w − step · (⟨x, w⟩ − y) x. For rows U in visiting order, b consecutive updates of any
+number of weight vectors W at once are exactly W ← W − Uᵀ M⁻¹ (U W − y), where M = I/step + the strictly
+lower triangle of U Uᵀ. An epoch is therefore a few triangular solves between large matrix products
+(`edgelaw._blocks`); one or few weight vectors go through a compiled loop instead (`edgelaw._compiled`).
+Both are the definition, reordered: nothing is approximated.
 """
 
 import concurrent.futures
@@ -24,7 +24,10 @@ __all__ = ["LearningCurve", "epoch_matrix", "iterates", "simulate"]
 
 BATCH_MODES = ("projection", "average")
 METHODS = ("auto", "blocked", "compiled")
-FEW_KEPT, FEW_FRESH = 8, 24  # up to so many probes the compiled loop is faster than kept blocks, than new blocks
+FEW_KEPT, FEW_FRESH = (
+    8,
+    24,
+)  # up to so many probes the compiled loop is faster than kept blocks, than new blocks
 
 
 def simulate(
@@ -48,14 +51,15 @@ def simulate(
 ):
     """Learning curves of SGD on the least-squares problem X w = y, from random unit starts.
 
-    A run has one order stream, shared by its probes, which start at w_0 = w* + a random unit vector. Returned are
+    A run has one order stream, shared by its probes, which start at w_0 = w* + a random unit vector.
+    Returned are
 
     - test: the mean over probes and runs of |w_n − w*|² / |w_0 − w*|² (parameter error, not held-out loss);
-    - train: the mean of (1/m) |X (w_n − w*)|² / |w_0 − w*|², where for the normalised update the rows of X are
-      first scaled to norm √d; with inconsistent targets this is the *excess* over the smallest training loss.
+    - train: the mean of (1/m) |X (w_n − w*)|² / |w_0 − w*|², for the normalised update with the rows
+      of X scaled to norm √d; with inconsistent targets this is the *excess* over the smallest training loss.
 
-    Both are 1 at n = 0: test exactly, train on average over starts (for plain SGD: the mean eigenvalue of XᵀX/m).
-    Losses below 1e-300 (float32: 1e-72) come out as 0.
+    Both are 1 at n = 0: test exactly, train on average over starts (for plain SGD: the mean eigenvalue of
+    XᵀX/m). Losses below 1e-300 (float32: 1e-72) come out as 0.
 
     Parameters
     ----------
@@ -66,8 +70,8 @@ def simulate(
     epochs : int
         How many epochs to run; an epoch is m row visits.
     step : float
-        In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max |x_i|²) for plain SGD.
-        In that range no single update can increase the error.
+        In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max |x_i|²) for
+        plain SGD. In that range no single update can increase the error.
     probes : int
         Weight vectors per run, independent uniform directions.
     runs : int
@@ -75,37 +79,41 @@ def simulate(
     batch : int
         Rows per update; the last batch of an epoch is shorter if `batch` does not divide m.
     y : array (m,), optional
-        Targets; zero if absent. w* is the point at which the mean update vanishes: the least-squares solution (the
-        one of smallest norm) with row i weighted by its probability, *of the rows as the update sees them*. So plain
-        SGD has the ordinary solution, the normalised update that of the unit rows x_i / |x_i| with targets
-        y_i / |x_i|, and both agree when the targets are consistent, or for the normalised update with
-        `probabilities` ∝ |x_i|². If they are consistent (to rounding) y merely shifts the problem, and the curves
-        are those of y = 0. If not, the losses end at a floor that depends on the step; a projected batch then has
-        another stationary mean than w*, which stays the point of reference.
+        Targets; zero if absent. w* is the point at which the mean update vanishes: the least-squares
+        solution (the one of smallest norm) with row i weighted by its probability, *of the rows as the
+        update sees them*. So plain SGD has the ordinary solution, the normalised update that of the unit
+        rows x_i / |x_i| with targets y_i / |x_i|, and both agree when the targets are consistent, or for
+        the normalised update with `probabilities` ∝ |x_i|². If they are consistent (to rounding) y merely
+        shifts the problem, and the curves are those of y = 0. If not, the losses end at a floor that
+        depends on the step; a projected batch then has another stationary mean than w*, which stays the
+        point of reference.
     rng : int or numpy.random.Generator
         Seed of everything random. Run r depends on it and on r only, not on how many runs there are.
     batch_mode : {"projection", "average"}
-        How `batch` > 1 rows act: w ← w − step · X_B⁺ (X_B w − y_B), the (relaxed) projection onto the solutions of
-        the batch, repeated or dependent rows included; or the average of the rows' single updates.
+        How `batch` > 1 rows act: w ← w − step · X_B⁺ (X_B w − y_B), the (relaxed) projection onto the
+        solutions of the batch, repeated or dependent rows included; or the average of the rows' single
+        updates.
     normalised : bool
         The normalised update, or plain SGD.
     probabilities : array (m,), optional
         Row probabilities for the order ``iid``.
     record : iterable of int, optional
-        The epochs at which to record, 0 always included; all of them if absent. A recording costs half an epoch.
+        The epochs at which to record, 0 always included; all of them if absent. A recording costs half an
+        epoch.
     progress : callable, optional
-        Called as ``progress(done, total)``, in epochs summed over runs; one call at a time, from any thread.
+        Called as ``progress(done, total)``, in epochs summed over runs; one call at a time, from any
+        thread.
     workers : int, optional
-        Runs computed at the same time, by threads; by default as many as cores. For the orders that repeat, each
-        holds a copy of the data in visiting order.
+        Runs computed at the same time, by threads; by default as many as cores. For the orders that repeat,
+        each holds a copy of the data in visiting order.
     method : {"auto", "blocked", "compiled"}
         Matrix products over blocks, or the compiled loop (`batch` = 1 only); by default the faster.
 
     Returns
     -------
     LearningCurve
-        The same digits for the same seed on one machine, whatever the number of cores or workers: a run is computed
-        by one thread, and BLAS is held to one thread meanwhile (`edgelaw._threads`).
+        The same digits for the same seed on one machine, whatever the number of cores or workers: a run is
+        computed by one thread, and BLAS is held to one thread meanwhile (`edgelaw._threads`).
 
     Examples
     --------
@@ -164,7 +172,8 @@ def iterates(
     The parameters are those of `simulate`, except for
 
     start : array (d,) or (d, probes)
-        w_0, in the coordinates of the problem (not relative to w*); every yielded w_n is a new array of this shape.
+        w_0, in the coordinates of the problem (not relative to w*); every yielded w_n is a new array of
+        this shape.
     rng : int or numpy.random.Generator
         The row indices are those of ``edgelaw.orders.stream(order, m, rng, probabilities)``.
 
@@ -179,7 +188,9 @@ def iterates(
     X = _checks.matrix(X, minimum=1)
     start = _checks.real_array(start, "start", np.ndim(start) if np.ndim(start) in (1, 2) else 2)
     if len(start) != X.shape[1] or start.size == 0:
-        raise ValueError(f"start must have one entry for each of the {X.shape[1]} columns of X, not {start.shape}.")
+        raise ValueError(
+            f"start must have one entry for each of the {X.shape[1]} columns of X, not {start.shape}."
+        )
     recorded = _recorded(record, _checks.whole(epochs, "epochs", 1))
     problem = _Problem(X, y, step, batch, batch_mode, normalised)
     stream = orders.stream(order, len(X), rng, probabilities)
@@ -195,7 +206,8 @@ def iterates(
 def epoch_matrix(U, step):
     """The whole map of an epoch: A = (I − step·u_m u_mᵀ) ⋯ (I − step·u_1 u_1ᵀ) = I − Uᵀ M⁻¹ U.
 
-    Here M = I/step + the strictly lower triangle of U Uᵀ, and w ↦ A w is one epoch on the homogeneous problem.
+    Here M = I/step + the strictly lower triangle of U Uᵀ, and w ↦ A w is one epoch on the homogeneous
+    problem.
 
     Parameters
     ----------
@@ -236,9 +248,12 @@ class _Problem:
         if self.normalised:
             self.step = _checks.number(step, "step", 0, 2)
             if not self.norms.all():
-                raise ValueError(f"X must have no zero row, but row {self.norms.argmin()} is zero; leave it out.")
+                raise ValueError(
+                    f"X must have no zero row, but row {self.norms.argmin()} is zero; leave it out."
+                )
         else:
-            self.step = _checks.number(step, "step", 0, 2 / max(self.norms.max(), 1e-150) ** 2)
+            limit = 2 / max(self.norms.max(), 1e-150) ** 2
+            self.step = _checks.number(step, "step (for rows as they are, below 2 / max |x|²)", 0, limit)
         self.targets = None
         self._precision = np.finfo(X.dtype).eps
         if y is not None:
@@ -378,7 +393,9 @@ def _recorded(record, epochs):
         return np.arange(epochs + 1)
     numbers = np.array([_checks.whole(n, "record", 0) for n in record], dtype=np.int64)
     if numbers.size == 0 or numbers.max() > epochs:
-        raise ValueError(f"record must name at least one epoch between 0 and epochs={epochs}, and none beyond.")
+        raise ValueError(
+            f"record must name at least one epoch between 0 and epochs={epochs}, and none beyond."
+        )
     return np.union1d(numbers, 0)
 
 

@@ -2,14 +2,15 @@
 
 An epoch is a list of m row indices. The orders are those of the paper's definition "Shuffling Methods":
 
-- ``iid``: every index drawn uniformly from the m rows, or with given probabilities, independent of all others;
+- ``iid``: every index drawn uniformly from the m rows, or with given probabilities, independently;
 - ``random_reshuffle``: a new uniform permutation every epoch;
 - ``single_shuffle``: one uniform permutation, used in every epoch;
-- ``flip_flop``: one uniform permutation, forwards in the 1st, 3rd, ... epoch and backwards in the 2nd, 4th, ...
+- ``flip_flop``: one uniform permutation, forwards in odd epochs (the 1st, 3rd, ...) and backwards in even ones.
 
-An epoch of the first two spends exactly m random doubles (an index is ⌊m·uniform⌋ or its place in the cumulative
-probabilities; a permutation is the ranking of m uniforms), and the generator can jump. Hence any epoch can be asked
-for on its own, in any sequence, and many at once: a stream is a pure function of its seed.
+An epoch of the first two spends exactly m random doubles (an index is ⌊m·uniform⌋ or its place in the
+cumulative probabilities; a permutation is the ranking of m uniforms), and the generator can jump. Hence any
+epoch can be asked for on its own, in any sequence, and many at once: a stream is a pure function of its
+seed.
 """
 
 import itertools
@@ -33,8 +34,8 @@ def stream(order, rows, rng, probabilities=None):
     rng : int or numpy.random.Generator
         A seed, or a generator, from which one draw of 128 bits seeds the stream.
     probabilities : array of length rows, optional
-        For ``iid`` only: how probable each row is; uniform if absent. The paper's footnote on importance sampling is
-        p ∝ |x_i|².
+        For ``iid`` only: how probable each row is; uniform if absent. The paper's footnote on importance
+        sampling is p ∝ |x_i|².
 
     Returns
     -------
@@ -76,7 +77,7 @@ class Stream:
             self.permutation.flags.writeable = False
 
     def backwards(self, epoch):
-        """Whether epoch number `epoch` (the first is 0) goes through `permutation` from its end to its start."""
+        """Whether epoch number `epoch` (the first is 0) goes through `permutation` from its end."""
         return self.order == "flip_flop" and epoch % 2 == 1
 
     def epoch(self, number):
@@ -84,7 +85,7 @@ class Stream:
         return self.epochs(number, 1)[0]
 
     def epochs(self, start, count):
-        """The row indices of `count` epochs from number `start` on (the first is 0), as an array (count, rows)."""
+        """The indices of `count` epochs from number `start` on (the first is 0), an array (count, rows)."""
         start, count = _checks.whole(start, "start", 0), _checks.whole(count, "count", 0)
         if self.permutation is not None:
             indices = np.tile(self.permutation, (count, 1))
