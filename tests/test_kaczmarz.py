@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+
 from edgelaw import _blocks, _compiled, _threads, kaczmarz
 from edgelaw.kaczmarz import LearningCurve, epoch_matrix, iterates, simulate
 from edgelaw.orders import ORDERS, stream

@@ -3,8 +3,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from edgelaw.orders import ORDERS, stream
 from scipy import stats
+
+from edgelaw.orders import ORDERS, stream
 
 LEVEL = 1e-3  # of every chi-square test; the seeds are fixed, so a sound stream passes every time
 

@@ -4,10 +4,11 @@ import json
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader, TensorDataset
+
 from edgelaw.kaczmarz import iterates
 from edgelaw.orders import ORDERS, stream
 from edgelaw.samplers import OrderSampler
-from torch.utils.data import DataLoader, TensorDataset
 
 
 def train(sampler, X, y, epochs, step, workers):
