@@ -360,8 +360,9 @@ def test_the_data_are_left_as_they_were():
 def test_the_layout_of_the_data_does_not_matter():
     X = design(30, 20)
     for normalised in (True, False):
-        options = {"step": 1e-4, "normalised": normalised, "order": "iid", "epochs": 3}
-        assert (simulate(X, **options).test == simulate(np.asfortranarray(X), **options).test).all()
+        for order in ("iid", "flip_flop"):
+            options = {"step": 1e-4, "normalised": normalised, "order": order, "epochs": 3}
+            assert (simulate(X, **options).test == simulate(np.asfortranarray(X), **options).test).all()
 
 
 def test_rows_of_extreme_length_have_the_same_directions():
@@ -378,6 +379,25 @@ def test_progress_is_reported_up_to_the_end_and_changes_nothing():
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert calls[-1] == (15, 15)
     assert (watched.test == simulate(X, "iid", 5, runs=3).test).all()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_goes_wrong_in_one_run_ends_them_all_at_once(workers):
+    def progress(done, total):
+        raise InterruptedError("enough")
+
+    with pytest.raises(InterruptedError, match="enough"):  # and not after hours, when the runs are done
+        simulate(np.eye(3), "iid", 10**9, runs=5, workers=workers, progress=progress, record=[10**9])
+
+
+@pytest.mark.parametrize("method", ["blocked", "compiled"])
+@pytest.mark.parametrize(("m", "d"), [(1, 1), (1, 5), (5, 1)])
+def test_the_smallest_problems_are_problems_too(m, d, method):
+    X, y = design(m, d), np.arange(1.0, m + 1)
+    start = np.ones((d, 2))
+    for order in ORDERS:
+        W = final(X, order, 3, start, 0.5, y=y, rng=1, method=method)
+        assert_equal_to_twelve_digits(W, row_by_row(X, stream(order, m, 1).epochs(0, 3), start, 0.5, y=y))
 
 
 # Same seed, same digits

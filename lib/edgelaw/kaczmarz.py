@@ -131,7 +131,8 @@ def simulate(
     with _threads.one_blas_thread():
         problem = _Problem(X, y, step, batch, batch_mode, normalised)
         problem.centre(probabilities)
-        tick = _ticker(progress, runs * int(recorded[-1]))
+        halt = threading.Event()
+        tick = _ticker(progress, runs * int(recorded[-1]), halt)
 
         def run(child):
             stream = orders.stream(order, len(X), child, probabilities)
@@ -140,12 +141,7 @@ def simulate(
             engine = _engine(problem, stream, probes, method)
             return [problem.losses(engine.rows, W) for W in _walk(engine, starts, recorded, tick)]
 
-        children = _checks.generator(rng).spawn(runs)
-        if min(workers, runs) == 1:
-            losses = np.array([run(child) for child in children])
-        else:
-            with concurrent.futures.ThreadPoolExecutor(min(workers, runs)) as pool:
-                losses = np.array(list(pool.map(run, children)))
+        losses = np.array(_spread(run, _checks.generator(rng).spawn(runs), min(workers, runs), halt))
     mean = losses.mean(axis=0)
     error = losses.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full_like(mean, np.nan)
     return LearningCurve(recorded, *mean.T, *error.T)
@@ -267,7 +263,7 @@ class _Problem:
         """The rows as the update sees them, all or those at `places`: a copy only where it has to be."""
         if places is None and not self.normalised:
             return np.ascontiguousarray(self.X)
-        rows = np.array(self.X, order="C") if places is None else self.X[places]
+        rows = np.array(self.X, order="C") if places is None else np.take(self.X, places, axis=0)
         if self.normalised:
             norms = self.norms if places is None else self.norms[places]
             np.divide(rows, norms[:, None], out=rows, casting="same_kind")
@@ -399,19 +395,37 @@ def _recorded(record, epochs):
     return np.union1d(numbers, 0)
 
 
-def _ticker(progress, total):
-    """A function that adds up the epochs done and reports them, from one thread at a time."""
-    if progress is None:
-        return lambda count: None
+def _ticker(progress, total, halt):
+    """A function that adds up the epochs done and reports them, one thread at a time, until halted."""
     lock, done = threading.Lock(), 0
 
     def tick(count):
         nonlocal done
-        with lock:
-            done += count
-            progress(done, total)
+        if halt.is_set():
+            raise concurrent.futures.CancelledError
+        if progress is not None:
+            with lock:
+                done += count
+                progress(done, total)
 
     return tick
+
+
+def _spread(run, children, workers, halt):
+    """The results of `run` for each child, by so many threads; the first failure, or Ctrl-C, halts them all."""
+    if workers == 1:
+        return [run(child) for child in children]
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(run, child) for child in children]
+        try:
+            finished, _ = concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_EXCEPTION)
+            for future in finished:
+                future.result()
+        except BaseException:
+            halt.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
 
 
 def _cores():
