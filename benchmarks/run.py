@@ -250,20 +250,28 @@ def machine():
 
 
 def draw_ratios(bars, path):
-    """Horizontal bars on a logarithmic axis, the bar to clear as a tick."""
-    figure, ax = plt.subplots(figsize=(9, 0.36 * len(bars) + 1))
-    for k, bar in enumerate(reversed(bars)):
-        ax.barh(k, bar.ratio, color=plots.DATA["color"] if bar.cleared else plots.THEORY["color"])
-        asked = bar.least if bar.least > -np.inf else bar.most
-        if np.isfinite(asked):
-            ax.plot([asked, asked], [k - 0.45, k + 0.45], color="black", linewidth=2)
-        ax.text(bar.ratio * 1.05, k, f"{bar.ratio:.3g}", va="center", fontsize="small")
-    ax.set_yticks(range(len(bars)), [bar.what for bar in reversed(bars)], fontsize="small")
-    ax.set(
-        xscale="log",
-        xlabel="ratio (a black tick marks the bar: clear it to the right, or stay left for ‘over’)",
-    )
-    ax.grid(axis="y", visible=False)
+    """What should be large above, what should be small below; a black tick is the bar to clear."""
+    small = [bar for bar in bars if bar.most < np.inf]
+    large = [bar for bar in bars if bar not in small]
+    size = {"figsize": (9, 0.33 * len(bars) + 1.6), "height_ratios": (len(large), len(small) + 0.5)}
+    figure, axes = plt.subplots(2, 1, **size)
+    for ax, group, label in zip(axes, (large, small), ("more is better", "less is better"), strict=True):
+        for k, bar in enumerate(reversed(group)):
+            ax.barh(k, bar.ratio, color=plots.DATA["color"] if bar.cleared else plots.THEORY["color"])
+            asked = [x for x in (bar.least, bar.most) if np.isfinite(x)]
+            ax.vlines(asked, k - 0.45, k + 0.45, color="black", linewidth=2)
+            ax.annotate(
+                f"{bar.ratio:.3g}",
+                (max([bar.ratio, *asked]), k),
+                (6, 0),
+                textcoords="offset points",
+                va="center",
+            )
+        ax.set_yticks(range(len(group)), [bar.what for bar in reversed(group)], fontsize="small")
+        ax.set_xlabel(f"ratio: {label}; black: the bar")
+        ax.grid(axis="y", visible=False)
+        ax.margins(x=0.12)
+    axes[0].set_xscale("log")
     figure.savefig(path)
 
 

@@ -10,6 +10,9 @@ from edgelaw.kaczmarz import iterates
 from edgelaw.orders import ORDERS, stream
 from edgelaw.samplers import OrderSampler
 
+# On a machine of one core torch advises against two workers; two is what is tested.
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker processes")
+
 
 def train(sampler, X, y, epochs, step, workers):
     """Plain PyTorch: a linear model, squared error, SGD at batch size 1; the weights after every epoch."""

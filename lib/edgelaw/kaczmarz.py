@@ -24,10 +24,9 @@ __all__ = ["LearningCurve", "epoch_matrix", "iterates", "simulate"]
 
 BATCH_MODES = ("projection", "average")
 METHODS = ("auto", "blocked", "compiled")
-FEW_KEPT, FEW_FRESH = (
-    8,
-    24,
-)  # up to so many probes the compiled loop is faster than kept blocks, than new blocks
+# The compiled loop is faster than blocks up to so many probes, or up to so many numbers in W (measured).
+FEW_KEPT, SMALL_KEPT = 8, 2**12
+FEW_FRESH, SMALL_FRESH = 24, 2**14
 
 
 def simulate(
@@ -99,7 +98,8 @@ def simulate(
         Row probabilities for the order ``iid``.
     record : iterable of int, optional
         The epochs at which to record, 0 always included; all of them if absent. A recording costs half an
-        epoch.
+        epoch. Where the compiled loop pauses to record, it adds up in another order: the choice may show in
+        the last digits.
     progress : callable, optional
         Called as ``progress(done, total)``, in epochs summed over runs; one call at a time, from any
         thread.
@@ -293,6 +293,7 @@ class _Compiled:
     """Epochs by the compiled loop."""
 
     layout = "F"  # each probe contiguous
+    overhead = 2**8  # of an epoch, in multiplications
 
     def __init__(self, problem, stream):
         from edgelaw._compiled import sweep  # numba is imported when it is needed, not before
@@ -318,6 +319,7 @@ class _Blocked:
     """Epochs by triangular solves and matrix products."""
 
     layout = "C"  # the d × probes matrix as BLAS likes it
+    overhead = 2**19
 
     def __init__(self, problem, stream):
         self._stream = stream
@@ -342,7 +344,8 @@ def _engine(problem, stream, probes, method):
     _checks.choice(method, "method", METHODS)
     if method == "compiled" and problem.batch > 1:
         raise ValueError(f"method 'compiled' goes row by row and needs batch=1, not {problem.batch}.")
-    few = probes <= (FEW_FRESH if stream.permutation is None else FEW_KEPT)
+    few, small = (FEW_FRESH, SMALL_FRESH) if stream.permutation is None else (FEW_KEPT, SMALL_KEPT)
+    few = probes <= few or probes * problem.X.shape[1] <= small
     if method == "compiled" or (method == "auto" and problem.batch == 1 and few):
         return _Compiled(problem, stream)
     return _Blocked(problem, stream)
@@ -353,7 +356,7 @@ def _walk(engine, starts, recorded, tick=lambda count: None):
     m, d = engine.rows.shape
     W = np.array(starts, dtype=engine.rows.dtype, order=engine.layout)
     # Pieces short enough to report progress, to keep few indices in memory, and to notice what has vanished.
-    piece = max(1, min(2**20 // m, 2**31 // (m * d * W.shape[1])))
+    piece = max(1, min(2**20 // m, 2**28 // (m * d * W.shape[1] + engine.overhead)))
     now = 0
     for n in recorded.tolist():
         while now < n:
