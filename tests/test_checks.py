@@ -59,3 +59,10 @@ def test_a_number_must_lie_strictly_inside_its_interval(bad):
     with pytest.raises(ValueError, match="step must be a finite number strictly between 0 and 2"):
         _checks.number(bad, "step", 0, 2)
     assert _checks.number(1.999, "step", 0, 2) == 1.999
+
+
+@pytest.mark.parametrize("bad", ["c", "A", "ab", "", None, 1, ["a"]])
+def test_a_choice_must_be_one_of_the_words_which_the_refusal_lists(bad):
+    assert _checks.choice("a", "letter", ("a", "b")) == "a"
+    with pytest.raises(ValueError, match="letter must be one of 'a', 'b', not"):
+        _checks.choice(bad, "letter", ("a", "b"))

@@ -79,3 +79,10 @@ def number(value, name, low, high=np.inf):
         wanted = f"greater than {low:g}" if high == np.inf else f"strictly between {low:g} and {high:g}"
         raise ValueError(f"{name} must be a finite number {wanted}, not {value!r}.")
     return x
+
+
+def choice(value, name, allowed):
+    """One of a few allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
+    return value

@@ -1,0 +1,36 @@
+"""The one shape in which a simulated or a predicted learning curve travels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Test and training loss at the recorded epochs, with their standard errors.
+
+    Attributes
+    ----------
+    epochs : ndarray of int
+        The recorded n, ascending, 0 included; one epoch is m row updates.
+    test : ndarray of float
+        Mean of |w_n − w*|² / |w_0 − w*|²: the squared *parameter error*, not a loss on held-out rows.
+    train : ndarray of float
+        Mean of (1/m) |X (w_n − w*)|² / |w_0 − w*|², for the normalised update with the rows of X scaled to
+        norm √d; it starts at 1, on average over the starts, when the mean eigenvalue of XᵀX/m is 1.
+    test_se, train_se : ndarray of float
+        Standard errors of the two means over independent runs; NaN where there was one run only.
+
+    Examples
+    --------
+    >>> nan = np.full(2, np.nan)
+    >>> curve = LearningCurve(np.array([0, 1]), np.array([1.0, 0.5]), np.array([1.0, 0.2]), nan, nan)
+    >>> float(curve.test[curve.epochs == 1][0])
+    0.5
+    """
+
+    epochs: np.ndarray
+    test: np.ndarray
+    train: np.ndarray
+    test_se: np.ndarray
+    train_se: np.ndarray
