@@ -14,9 +14,9 @@ class LearningCurve:
     epochs : ndarray of int
         The recorded n, ascending, 0 included; one epoch is m row updates.
     test : ndarray of float
-        Mean of |w_n − w*|² / |w_0 − w*|²: the squared *parameter error*, not a loss on held-out rows.
+        Mean of ‖w_n − w*‖² / ‖w_0 − w*‖²: the squared *parameter error*, not a loss on held-out rows.
     train : ndarray of float
-        Mean of (1/m) |X (w_n − w*)|² / |w_0 − w*|², for the normalised update with the rows of X scaled to
+        Mean of (1/m) ‖X (w_n − w*)‖² / ‖w_0 − w*‖², for the normalised update with the rows of X scaled to
         norm √d; it starts at 1, on average over the starts, when the mean eigenvalue of XᵀX/m is 1.
     test_se, train_se : ndarray of float
         Standard errors of the two means over independent runs; NaN where there was one run only.

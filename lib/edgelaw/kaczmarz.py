@@ -2,7 +2,7 @@
 
 The update by row x with target y is the normalised (Kaczmarz) one,
 
-    w ← w − step · (⟨x, w⟩ − y) x / |x|²,      0 < step < 2,
+    w ← w − step · (⟨x, w⟩ − y) x / ‖x‖²,      0 < step < 2,
 
 or plain SGD's, w ← w − step · (⟨x, w⟩ − y) x. For rows U in visiting order, b consecutive updates of any
 number of weight vectors W at once are exactly W ← W − Uᵀ M⁻¹ (U W − y), where M = I/step + the strictly
@@ -54,8 +54,8 @@ def simulate(
     A run has one order stream, shared by its probes, which start at w_0 = w* + a random unit vector.
     Returned are
 
-    - test: the mean over probes and runs of |w_n − w*|² / |w_0 − w*|² (parameter error, not held-out loss);
-    - train: the mean of (1/m) |X (w_n − w*)|² / |w_0 − w*|², for the normalised update with the rows
+    - test: the mean over probes and runs of ‖w_n − w*‖² / ‖w_0 − w*‖² (parameter error, not held-out loss);
+    - train: the mean of (1/m) ‖X (w_n − w*)‖² / ‖w_0 − w*‖², for the normalised update with the rows
       of X scaled to norm √d; with inconsistent targets this is the *excess* over the smallest training loss.
 
     Both are 1 at n = 0: test exactly, train on average over starts (for plain SGD: the mean eigenvalue of
@@ -70,7 +70,7 @@ def simulate(
     epochs : int
         How many epochs to run; an epoch is m row visits.
     step : float
-        In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max |x_i|²) for
+        In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max ‖x_i‖²) for
         plain SGD. In that range no single update can increase the error.
     probes : int
         Weight vectors per run, independent uniform directions.
@@ -82,8 +82,8 @@ def simulate(
         Targets; zero if absent. w* is the point at which the mean update vanishes: the least-squares
         solution (the one of smallest norm) with row i weighted by its probability, *of the rows as the
         update sees them*. So plain SGD has the ordinary solution, the normalised update that of the unit
-        rows x_i / |x_i| with targets y_i / |x_i|, and both agree when the targets are consistent, or for
-        the normalised update with `probabilities` ∝ |x_i|². If they are consistent (to rounding) y merely
+        rows x_i / ‖x_i‖ with targets y_i / ‖x_i‖, and both agree when the targets are consistent, or for
+        the normalised update with `probabilities` ∝ ‖x_i‖². If they are consistent (to rounding) y merely
         shifts the problem, and the curves are those of y = 0. If not, the losses end at a floor that
         depends on the step; a projected batch then has another stationary mean than w*, which stays the
         point of reference.
@@ -214,7 +214,7 @@ def epoch_matrix(U, step):
     U : array (m, d)
         The rows in visiting order, used as they are: unit rows for the normalised update.
     step : float
-        Positive, and below 2 / max |u_i|².
+        Positive, and below 2 / max ‖u_i‖².
 
     Returns
     -------
@@ -253,7 +253,7 @@ class _Problem:
                 )
         else:
             limit = 2 / max(self.norms.max(), 1e-150) ** 2
-            self.step = _checks.number(step, "step (for rows as they are, below 2 / max |x|²)", 0, limit)
+            self.step = _checks.number(step, "step (for rows as they are, below 2 / max ‖x‖²)", 0, limit)
         self.targets = None
         self._precision = np.finfo(X.dtype).eps
         if y is not None:

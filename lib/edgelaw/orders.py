@@ -35,7 +35,7 @@ def stream(order, rows, rng, probabilities=None):
         A seed, or a generator, from which one draw of 128 bits seeds the stream.
     probabilities : array of length rows, optional
         For ``iid`` only: how probable each row is; uniform if absent. The paper's footnote on importance
-        sampling is p ∝ |x_i|².
+        sampling is p ∝ ‖x_i‖².
 
     Returns
     -------
