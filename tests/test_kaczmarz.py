@@ -480,7 +480,7 @@ def test_the_number_of_cores_is_known_without_affinity(monkeypatch):
         ({"step": -1}, "step must be"),
         ({"step": np.nan}, "step must be"),
         ({"step": "one"}, "step must be"),
-        ({"step": 0.4, "normalised": False}, r"below 2 / max \|x\|²\) must be .* between 0 and 0.4, not 0.4"),
+        ({"step": 0.4, "normalised": False}, r"below 2 / max ‖x‖²\) must be .* between 0 and 0.4, not 0.4"),
         ({"order": "shuffle"}, "'iid', 'random_reshuffle', 'single_shuffle', 'flip_flop', not 'shuffle'"),
         ({"epochs": 0}, "epochs must be an integer of at least 1, not 0"),
         ({"epochs": 2.5}, "epochs must be"),
