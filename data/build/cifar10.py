@@ -178,7 +178,7 @@ def facts(args, columns, family, device, seconds, packages):
         "seed": args.seed,
         "source": "CIFAR-10 (Krizhevsky, Learning multiple layers of features from tiny images, 2009)",
         "licence": "CIFAR-10 comes from its authors without an explicit licence; features ship, no image",
-        "attribution": "A. Krizhevsky, V. Nair, G. Hinton (images); K. He, X. Zhang, S. Ren, J. Sun (ResNet-50)"
+        "attribution": "A. Krizhevsky, V. Nair, G. Hinton (images); K. He, X. Zhang, S. Ren, J. Sun (network)"
         + (", weights through Keras Applications" if family == "keras" else ", weights of torchvision"),
         "preprocessing": preprocessing(args, family),
         "run_time_seconds": round(seconds, 1),
