@@ -197,7 +197,8 @@ def main(argv=None):
     images, labels, index = chosen_images(fetch(CIFAR10, args.cache), args.images, args.seed)
     model, family, identity = load_model(args.weights, args.cache)
     out = args.out or DATA / f"cifar10_resnet50{'' if family == 'keras' else '_torchvision'}.npz"
-    job = {"images": CIFAR10.sha256, "device": device, "steps": preprocessing(args, family), **identity}
+    job = {"images": CIFAR10.sha256, "steps": preprocessing(args, family), **identity}
+    job |= {"device": device, "torch": torch.__version__}
     compute = extractor(model, family, images, device)
     progress = Progress(len(images), "images")
     features, seconds = in_shards(len(images), compute, job, args.cache / "jobs", args.batch, progress)

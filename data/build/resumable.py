@@ -66,7 +66,7 @@ class Progress:
 def _read(path, rows):
     """A finished shard's rows and seconds; None if missing or unreadable, so that it is computed again."""
     try:
-        with np.load(path, allow_pickle=False) as shard:
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as shard:
             values, seconds = shard["rows"], float(shard["seconds"])
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
         return None

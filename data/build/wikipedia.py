@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 from pathlib import Path
 
@@ -79,6 +80,7 @@ def choose(articles, extracts, seed):
 
 def encoder(folder, texts, device):
     """From a slice of row numbers to unit-norm means of the token vectors, as the encoder was trained."""
+    os.environ["HF_HUB_OFFLINE"] = "1"  # everything needed is in the folder; no hub is asked
     try:
         from transformers import AutoModel, AutoTokenizer
     except ImportError:
@@ -184,7 +186,7 @@ def main(argv=None):
         name, packages = "wikipedia_" + re.sub(r"[^a-z0-9]+", "_", args.api_model.lower()), [WIKIPEDIA]
     else:
         compute = encoder(mpnet(args.cache), texts, device)
-        job |= {"model": "all-mpnet-base-v2", "device": device}
+        job |= {"model": "all-mpnet-base-v2", "device": device, "torch": torch.__version__}
         name, packages = "wikipedia_mpnet", [WIKIPEDIA, *MPNET_PARTS]
     progress = Progress(len(texts), "extracts")
     sorted_rows, seconds = in_shards(len(texts), compute, job, args.cache / "jobs", args.batch, progress)

@@ -451,6 +451,6 @@ def _embeddings(X):
         raise ValueError(f"X must be a matrix of at least 2 x 2, one embedding a row, not shape {X.shape}.")
     if not _finite(X):
         raise ValueError("X must be finite, but it contains NaN or infinity.")
-    if X.dtype.kind == "f" and X.dtype.itemsize >= 4 and max(X.max(), -X.min()) > _LARGEST:
+    if X.dtype.kind == "f" and X.dtype.itemsize > 4 and max(X.max(), -X.min()) > _LARGEST:
         raise ValueError(f"X must have entries below {_LARGEST:g} in size, so that their squares are finite.")
     return X
