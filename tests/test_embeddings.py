@@ -6,10 +6,11 @@ import re
 import numpy as np
 import pytest
 import torch
-from edgelaw import embeddings
-from edgelaw.embeddings import load_embeddings, preprocess
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from edgelaw import embeddings
+from edgelaw.embeddings import load_embeddings, preprocess
 
 
 def sentence(excinfo):

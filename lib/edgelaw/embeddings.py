@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgelaw._checks import generator, whole
+from edgelaw._checks import generator, unread_matrix, whole
 
 _FILES = {"cifar10": "cifar10_resnet50", "wikipedia": "wikipedia_mpnet"}
 _USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
@@ -354,11 +354,11 @@ def preprocess(X, rows, dims, rng, center=True, normalize=True):
     rows afterwards, :math:`X \mapsto DX`, destroys the zero mean but not the dependence:
     :math:`(D^{-1}\mathbf 1)^\top D X = 0`. So the rank is at most m - 1, and with m = d exactly one
     eigenvalue of H is zero, by construction and not because of the data. It is left in, as in the paper:
-    the matrix is the paper's, and SGD never moves along that direction, so that |w|² levels off at `null`/d
-    of its start. It is counted in the result's `null`. Numerically it comes out near :math:`\pm10^{-16}`,
-    of either sign, so nothing may take its logarithm: an edge fit must set aside the `null` smallest
-    eigenvalues before anything else (the paper's rule, to skip the 5 smallest, covers it when m = d). To
-    have none, pass ``center=False`` or ``rows > dims``.
+    the matrix is the paper's, and SGD never moves along that direction, so that ‖w‖² levels off at `null`/d
+    of its start. It is counted in the result's `null`. An eigensolver returns it near :math:`\pm10^{-16}`, of
+    either sign; :func:`edgelaw.spectrum.gram_eigenvalues` returns exactly 0.0, and
+    :func:`edgelaw.spectrum.fit_edge` never takes its logarithm (by default it is one of the skipped, as in the
+    paper). To have none, pass ``center=False`` or ``rows > dims``.
 
     Parameters
     ----------
@@ -444,11 +444,7 @@ def preprocess(X, rows, dims, rng, center=True, normalize=True):
 
 def _embeddings(X):
     """A real, finite matrix in its own dtype: a large float16 array is not copied before it is subsampled."""
-    X = np.asarray(X)
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold real numbers, not dtype {X.dtype}.")
-    if X.ndim != 2 or min(X.shape) < 2:
-        raise ValueError(f"X must be a matrix of at least 2 x 2, one embedding a row, not shape {X.shape}.")
+    X = unread_matrix(X)
     if not _finite(X):
         raise ValueError("X must be finite, but it contains NaN or infinity.")
     if X.dtype.kind == "f" and X.dtype.itemsize > 4 and max(X.max(), -X.min()) > _LARGEST:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from cifar10 import extractor
-from edgelaw import embeddings
 from fetch import CIFAR10, RESNET50, default_cache
 from resnet50 import (
     KERAS_EPSILON,
@@ -18,6 +17,8 @@ from resnet50 import (
     parameter_count,
 )
 from torch.nn import functional as F
+
+from edgelaw import embeddings
 
 
 def torchvision_shapes():

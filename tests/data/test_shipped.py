@@ -11,6 +11,7 @@ from pathlib import Path
 import fetch
 import numpy as np
 import pytest
+
 from edgelaw import embeddings
 
 ROOT = Path(__file__).resolve().parents[2]
