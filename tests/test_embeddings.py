@@ -153,7 +153,7 @@ GOOD = np.random.default_rng(0).normal(size=(10, 6))
         (np.where(np.eye(10, 6) > 0, np.inf, GOOD), 4, 4, 0, "infinity"),
         (GOOD * 1e120, 4, 4, 0, "below 1e+100"),
         (GOOD.astype(complex), 4, 4, 0, "real numbers"),
-        (GOOD[0], 4, 4, 0, r"not shape (6,)"),
+        (GOOD[0], 4, 4, 0, r"(shape (6,))"),
         (GOOD[:1], 4, 4, 0, "not shape (1, 6)"),
         (GOOD, 11, 4, 0, "at most the 10"),
         (GOOD, 1, 4, 0, "rows must be an integer of at least 2"),
