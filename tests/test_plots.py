@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from edgelaw import plots
+from edgelaw import orders, plots
 from edgelaw.spectrum import EdgeFit, fit_edge
 
 
@@ -13,6 +13,10 @@ def ax():
     figure, ax = plt.subplots()
     yield ax
     plt.close(figure)
+
+
+def test_there_is_a_style_for_every_order_in_their_order():
+    assert tuple(plots.ORDER_STYLES)[:4] == orders.ORDERS
 
 
 def test_every_order_differs_in_colour_marker_and_dashes():

@@ -124,19 +124,43 @@ def test_gaussian_designs_fit_close_to_one_half_and_below_it():
     assert 0.47 < np.mean(betas) < 0.5 - 4 * error
 
 
-def test_a_null_direction_is_left_out_and_counting_it_would_bias_the_exponent():
-    moved = []
-    for seed in range(10):
+def test_the_zero_of_a_centred_design_is_the_papers_rank_one_unless_it_is_dropped():
+    X = data.gaussian(512, 512, rng=0)
+    values = gram_eigenvalues(data.normalize_rows(X - X.mean(axis=0)))
+    assert (values == 0).sum() == 1
+    counted, dropped = fit_edge(values), fit_edge(values, zeros="drop")
+    assert counted.null == dropped.null == 1
+    ranks = np.arange(6, 52)
+    weights = np.sqrt(ranks)
+    by_hand = np.polyfit(np.log(values[5:51]), np.log(ranks / 512), 1, w=weights)[0]
+    assert counted.beta == pytest.approx(by_hand, rel=1e-10)
+    by_hand = np.polyfit(np.log(values[6:52]), np.log(ranks / 512), 1, w=weights)[0]
+    assert dropped.beta == pytest.approx(by_hand, rel=1e-10)
+
+
+def test_counting_the_zero_of_centring_biases_the_exponent_by_minus_0_024():
+    moved, kept = [], []
+    for seed in range(20):
         X = data.gaussian(512, 512, rng=seed)
         values = gram_eigenvalues(data.normalize_rows(X - X.mean(axis=0)))
-        fit = fit_edge(values)
-        assert fit.null == 1
-        assert np.isfinite(fit.beta)
-        values[0] = 1e-300  # as if it were an ordinary smallest eigenvalue
-        moved.append(fit.beta - fit_edge(values).beta)
+        kept.append(fit_edge(values, zeros="drop").beta)
+        moved.append(fit_edge(values).beta - kept[-1])
     error = np.std(moved, ddof=1) / np.sqrt(len(moved))
-    assert error < 0.002
-    assert np.mean(moved) == pytest.approx(0.024, abs=4 * error + 5e-4)
+    assert error < 0.001
+    assert np.mean(moved) == pytest.approx(-0.024, abs=4 * error + 5e-4)
+    assert np.mean(kept) == pytest.approx(0.5, abs=0.015)
+
+
+@pytest.mark.parametrize("name", ["cifar10", "wikipedia"])
+@pytest.mark.parametrize("method", ["svd", "gram"])
+def test_the_null_direction_of_preprocessed_embeddings_meets_no_logarithm(name, method):
+    made = data.preprocess(data.load(name).features, 512, 512, rng=3)
+    values = gram_eigenvalues(made.X, method=method)
+    assert (values == 0).sum() == made.null == 1
+    with np.errstate(all="raise"):
+        fit = fit_edge(values)
+    assert fit.null == 1
+    assert 0.3 < fit.beta < 0.6
 
 
 def test_the_law_of_a_fit_is_zero_left_of_its_edge():
@@ -164,7 +188,12 @@ def test_the_laplace_transform_of_an_edge_is_the_limit_of_the_true_one(aspect):
     [
         (lambda: fit_edge(np.ones(50)), r"leaves 0 to fit; at least 3"),
         (lambda: fit_edge(np.ones(500)), "all equal 1"),
-        (lambda: fit_edge(np.r_[np.zeros(490), np.arange(1, 11)]), "of 10 positive eigenvalues"),
+        (
+            lambda: fit_edge(np.r_[np.zeros(490), np.arange(1, 11)]),
+            "490 eigenvalues are zero, more than the 5",
+        ),
+        (lambda: fit_edge(np.r_[np.zeros(490), np.arange(1, 11)], zeros="drop"), "of 10 eigenvalues"),
+        (lambda: fit_edge(np.arange(500), zeros="keep"), 'zeros must be "count" or "drop"'),
         (lambda: fit_edge(np.arange(500), quantile=0.0), "quantile must be .* strictly between 0 and 1"),
         (lambda: fit_edge(np.arange(500), quantile=1.0), "quantile must be .* strictly between 0 and 1"),
         (lambda: fit_edge(np.arange(500), quantile=np.nan), "quantile must be"),

@@ -1,12 +1,29 @@
-r"""Designs to run SGD on: synthetic ones with a known spectrum.
+r"""Designs to run SGD on: synthetic ones with a known spectrum, and real embeddings.
 
 A design is an m × d matrix whose rows are examples. Synthetic designs are scaled so that the mean eigenvalue of
 :math:`X^\top X / m` is 1 (for Gaussian rows, in expectation): a typical row then has norm :math:`\sqrt d`.
+Real embeddings, their loaders and the paper's preprocessing live in :mod:`edgelaw.embeddings` and are offered here too.
 """
 
 import numpy as np
 
-from edgelaw import _checks
+from edgelaw import _checks, embeddings
+from edgelaw.embeddings import cifar10, load, load_embeddings, preprocess, shipped, wikipedia
+
+__all__ = [
+    "cifar10",
+    "gaussian",
+    "haar",
+    "load",
+    "load_embeddings",
+    "normalize_rows",
+    "power_law",
+    "power_law_eigenvalues",
+    "preprocess",
+    "shipped",
+    "wikipedia",
+    "with_spectrum",
+]
 
 
 def gaussian(rows, dims, rng):
@@ -121,3 +138,7 @@ def normalize_rows(X):
         )
     X = X / peak[:, None]  # first to a scale at which squares neither overflow nor vanish
     return X * (np.sqrt(X.shape[1]) / np.linalg.norm(X, axis=1))[:, None]
+
+
+if __name__ == "__main__":  # python -m edgelaw.data: what ships, with sizes and cards
+    embeddings.main()

@@ -34,8 +34,8 @@ def test_the_address_is_the_same_everywhere(root):
 
 def test_one_command_changes_it_everywhere(scratch):
     before = {str(place[0]) for place in address.occurrences(scratch)}
-    assert address.change("https://github.com/someone/fork", scratch) == len(before)
-    assert address.stated(scratch) == "https://github.com/someone/fork"
+    assert address.change("https://github.com/someone/elsewhere", scratch) == len(before)
+    assert address.stated(scratch) == "https://github.com/someone/elsewhere"
     assert address.disagreements(scratch) == []
     assert {str(place[0]) for place in address.occurrences(scratch)} == before
     left = subprocess.run(

