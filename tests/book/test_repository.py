@@ -95,6 +95,11 @@ def test_the_wheel_carries_the_library_and_the_data(tmp_path):
     assert not any("build/" in name or "__pycache__" in name for name in inside)
 
 
+def test_what_is_tracked_stays_small_and_holds_no_environment():
+    assert not [name for name in tracked() if "site-packages" in name or name.startswith("_build/")]
+    assert sum((ROOT / name).stat().st_size for name in tracked() if (ROOT / name).is_file()) < 40e6
+
+
 def test_nothing_tracked_is_third_party_javascript_or_names_a_machine():
     for name in tracked():
         assert "mathjax/" not in name
