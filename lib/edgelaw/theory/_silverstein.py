@@ -1,7 +1,8 @@
 r"""The sample spectrum of rows of a given covariance, through its transforms in the complex plane.
 
-For m = ρ d Gaussian rows of covariance spectrum τ the companion transform :math:`v(x) = \int dF_m(\lambda)/(\lambda - x)`, over
-the spectrum of :math:`X X^\top/m`, is for Im x > 0 the only solution with Im v > 0 of
+For m = ρ d Gaussian rows of covariance spectrum τ the companion transform
+:math:`v(x) = \int dF_m(\lambda)/(\lambda - x)`, over the spectrum of :math:`X X^\top/m`, is for Im x > 0 the only
+solution with Im v > 0 of
 
 .. math:: x = -\frac1v + \frac1\rho \left\langle \frac{\tau}{1 + \tau v} \right\rangle .
 """
@@ -11,11 +12,10 @@ import scipy.optimize
 
 
 class Sample:
-    """The limit spectrum of m = ρ d rows whose covariance has these positive eigenvalues."""
+    """The limit spectrum of m = ρ d rows whose covariance has these positive eigenvalues in these shares."""
 
-    def __init__(self, covariance, rho):
-        self.tau, counts = np.unique(covariance, return_counts=True)
-        self.share, self.rho = counts / counts.sum(), rho
+    def __init__(self, covariance, shares, rho):
+        self.tau, self.share, self.rho = covariance, shares, rho
 
     def position(self, v):
         """x(v), the equation read from right to left."""

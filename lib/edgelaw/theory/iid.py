@@ -8,17 +8,18 @@ epochs of :math:`m = \rho d` updates and :math:`\langle\cdot\rangle` the mean ov
 .. math:: s' = \rho\,(-2 \eta \lambda s + \eta^2 \lambda \langle \lambda s \rangle), \qquad s(0) = 1.
 
 The test loss is :math:`\langle s \rangle`, the training loss :math:`\langle \lambda s \rangle`, and the trace decrement
-identity links them: :math:`\langle s \rangle' = -\rho \eta (2-\eta) \langle \lambda s \rangle`. The right-hand side
-is a diagonal plus a rank-one symmetric operator, so both losses are sums of decaying exponentials with positive weights,
+identity links them: :math:`\langle s \rangle' = -\rho \eta (2-\eta) \langle \lambda s \rangle`. The right-hand
+side is a diagonal plus a rank-one symmetric operator, so both losses are sums of decaying exponentials with
+positive weights,
 
 .. math:: \text{test}(n) = \int e^{-2\eta\rho n x}\,d\mu(x), \qquad
    \text{train}(n) = \int \frac{x}{1-\eta/2}\, e^{-2\eta\rho n x}\,d\mu(x),
 
 and every function here computes the measure μ: in closed form for Marchenko–Pastur (`test_loss`, `train_loss`), from
 the secular equation for a sample spectrum (`curve`), through its Cauchy transform for a population spectrum
-(`population_curve`), and by Lanczos for the exact finite-d dynamics of a given matrix (`expected_curve`). Nothing cancels in
-these sums. How it is known: the ODE is **derived** (the fourth-moment closure holds for rows with a Haar or Gaussian left
-basis, with an error of order 1/d); what follows from it, and `expected_curve`, is **proved**.
+(`population_curve`), and by Lanczos for the exact finite-d dynamics of a given matrix (`expected_curve`). Nothing
+cancels in these sums. How it is known: the ODE is **derived** (the fourth-moment closure holds for rows with a Haar or
+Gaussian left basis, with an error of order 1/d); what follows from it, and `expected_curve`, is **proved**.
 """
 
 import functools
@@ -118,7 +119,7 @@ def effective_step(step, eigenvalues=None):
     r"""The step of gradient descent with the same test-loss edge: the step itself, whatever the spectrum.
 
     On a spectrum with a left edge :math:`F \approx Q\lambda^\beta` at zero, any β > 0, both test losses tend to
-    :math:`Q\,\Gamma(\beta+1)(2\eta n)^{-\beta}`. (Gradient descent may be unstable at that step; IID is not, for η < 2.)
+    :math:`Q\,\Gamma(\beta+1)(2\eta n)^{-\beta}`. (Gradient descent may be unstable at that step; IID is not.)
 
     Examples
     --------
@@ -136,7 +137,8 @@ def edge_law(n, edge, step=1.0):
     .. math:: \text{test} \sim Q\,\Gamma(\beta+1)(2\eta n)^{-\beta}, \qquad
        \text{train} \sim \frac{\beta}{\eta(2-\eta)}\, Q\,\Gamma(\beta+1)(2\eta)^{-\beta} n^{-\beta-1},
 
-    for an edge at zero and any β > 0, each with a relative error of order 1/n where the density is smooth beyond the edge.
+    for an edge at zero and any β > 0. Proved for the large-d equations of `curve`; on Marchenko–Pastur the relative
+    error is of order 1/n.
 
     Parameters
     ----------
@@ -156,7 +158,7 @@ def edge_law(n, edge, step=1.0):
     --------
     >>> from edgelaw.spectrum import MarchenkoPastur
     >>> test, train = edge_law(100, MarchenkoPastur().edge)
-    >>> round(test, 6), round(train, 6)
+    >>> round(float(test), 6), round(float(train), 6)
     (0.039894, 0.000199)
     """
     n, step = _numbers(n), _checks.number(step, "step", 0, 2)
@@ -168,24 +170,28 @@ def edge_law(n, edge, step=1.0):
     return test, edge.beta / (step * (2 - step)) * test / n
 
 
-def curve(eigenvalues, epochs, step=1.0, rho=1.0):
+def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
-    The roots :math:`x_i` of :math:`1 + \frac{\eta}{2d} \sum_j \lambda_j^2/(x - \lambda_j) = 0` are the decay rates; they are
-    computed from the equivalent equation in 1/x, where the rank-one term is positive, by LAPACK's relatively accurate solver.
+    The roots :math:`x_i` of :math:`1 + \frac{\eta}{2d} \sum_j \lambda_j^2/(x - \lambda_j) = 0` are the decay rates.
+    They are computed from the equivalent equation in 1/x, where the rank-one term is positive, by LAPACK's solver
+    for such equations, which is relatively accurate.
 
     Parameters
     ----------
     eigenvalues : array_like
-        Eigenvalues of :math:`X^\top X/m`, zeros included, in any order and on any scale: they are divided by their mean,
-        because the normalised update does not see the scale of the rows and, with rows of norm √d, that mean is 1. (If row
-        norms vary, the eigenvalues that count are those of the normalised rows, ``edgelaw.data.normalize_rows``.)
+        Eigenvalues of :math:`X^\top X/m`, zeros included, in any order and on any scale: they are divided by their
+        mean, because the normalised update does not see the scale of the rows and, with rows of norm √d, that mean
+        is 1. (If row norms vary, what counts is the spectrum of the normalised rows, ``edgelaw.data.normalize_rows``.)
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float
         η, in (0, 2).
     rho : float
         m/d: updates an epoch, over d.
+    weights : array_like, optional
+        The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature, say,
+        make this the curve of a continuous law.
 
     Returns
     -------
@@ -194,8 +200,8 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0):
 
     Notes
     -----
-    Relative accuracy of the equations' solution is about 1e-12 at any n. The equations are those of d → ∞: at a finite d
-    the mean of the true losses differs by a relative O(1/d), which `expected_curve` has exactly.
+    The equations are solved to a relative accuracy of about 1e-12 at any n. They are those of d → ∞: at a finite d
+    the true mean losses differ by a relative O(1/d), which `expected_curve` has exactly.
 
     Examples
     --------
@@ -204,20 +210,20 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0):
     >>> [round(float(x), 6) for x in curve(np.ones(4), epochs=1).test]
     [1.0, 0.367879]
     """
-    values, n = _spectrum(eigenvalues), _recorded(epochs)
+    (values, shares, null), n = _spectrum(eigenvalues, weights), _recorded(epochs)
     step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
-    rates, weights = _modes(values, step)
-    test, train = _decay(n, 2 * step * rho * rates, weights, weights * rates / (1 - step / 2))
-    return _learning_curve(n, (values == 0).mean() + test, train)
+    rates, parts = _modes(values, shares, step)
+    test, train = _decay(n, 2 * step * rho * rates, parts, parts * rates / (1 - step / 2))
+    return _learning_curve(n, null + test, train)
 
 
 def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
-    With :math:`v` the solution of Silverstein's equation, :math:`x = -1/v + \frac1\rho\langle\tau/(1+\tau v)\rangle` over the
-    covariance spectrum τ, and :math:`g = -\rho(1 + xv)`, the Cauchy transform of the training loss's measure is
-    :math:`g/(a + b x g)`, with :math:`b = \eta/2`, :math:`a = 1-b`. The losses are its inverse Laplace transform,
-    computed on Talbot's contour about the slowest decay rate.
+    With :math:`v` the solution of Silverstein's equation, :math:`x = -1/v + \frac1\rho\langle\tau/(1+\tau v)\rangle`
+    over the covariance spectrum τ, and :math:`g = -\rho(1 + xv)`, the Cauchy transform of the training loss's
+    measure is :math:`g/(a + b x g)`, with :math:`b = \eta/2`, :math:`a = 1-b`. The losses are its inverse Laplace
+    transform, computed on Talbot's contour about the slowest decay rate.
 
     Parameters
     ----------
@@ -242,10 +248,9 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     >>> [round(float(x), 6) for x in curve.test]
     [1.0, 0.501944, 0.040083]
     """
-    values, n = _spectrum(covariance_eigenvalues), _recorded(epochs)
+    (values, shares, null), n = _spectrum(covariance_eigenvalues), _recorded(epochs)
     step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
-    null = (values == 0).mean()
-    law = _silverstein.Sample(values[values > 0] * (1 - null), rho / (1 - null))
+    law = _silverstein.Sample(values * (1 - null), shares / (1 - null), rho / (1 - null))
     a, b, rho = 1 - step / 2, step / 2, law.rho
     start = law.leftmost(lambda x, v: a - b * rho * x * (1 + x * v))
 
@@ -265,9 +270,10 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
 def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
     r"""The exact expected learning curve of one data set, over row draws and isotropic starts: no limit, no noise.
 
-    The mean of :math:`w w^\top` obeys :math:`M \mapsto \frac1m \sum_i (I - \eta u_i u_i^\top) M (I - \eta u_i u_i^\top)`, a
-    symmetric operator on d × d matrices, so :math:`\operatorname{tr} M_k / d` is the k-th moment of a measure on (−1, 1], and
-    Lanczos from M = I turns it into a Gauss quadrature. Training loss follows from the trace decrement identity.
+    The mean of :math:`w w^\top` obeys
+    :math:`M \mapsto \frac1m \sum_i (I - \eta u_i u_i^\top) M (I - \eta u_i u_i^\top)`, a symmetric operator on d × d
+    matrices, so :math:`\operatorname{tr} M_k / d` is the k-th moment of a measure on (−1, 1], and Lanczos from M = I
+    turns it into a Gauss quadrature. The training loss follows from the trace decrement identity.
 
     Parameters
     ----------
@@ -309,12 +315,10 @@ def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
         change = A @ M
         return step * (U.T * quadratic) @ U - m * (change + change.T)
 
-    found, steps = None, 0
+    found = None
     for theta, weights in _lanczos(generator, np.eye(d) / np.sqrt(d)):
-        previous, steps = found, steps + 8
-        with np.errstate(divide="ignore", over="ignore"):  # a Ritz value may make one factor vanish
-            factors = 1 + theta * step / m
-            powers = np.abs(factors) ** (m * n[:, None]) * np.sign(factors) ** (m * n[:, None] % 2)
+        previous = found
+        powers = (1 + theta * step / m) ** (m * n[:, None])
         train = -theta / (m / d * (2 - step))
         found = np.stack([powers @ weights, powers @ (weights * train)])
         if previous is not None and (np.abs(found - previous) <= tolerance * np.abs(found) + 1e-300).all():
@@ -330,21 +334,20 @@ def _gaussian(n, step, rho):
     losses = _decay(n.ravel(), 2 * step * rho * rates, test, train) + np.array([[max(0.0, 1 - rho)], [0.0]])
     losses = np.where(n.ravel() == 0, 1.0, losses)
     losses[losses < 1e-300] = 0.0
-    return losses.reshape(2, *n.shape)[:, ...] if n.ndim else losses[:, 0]
+    return losses.reshape(2, *n.shape) if n.ndim else losses[:, 0].tolist()
 
 
 @functools.lru_cache(maxsize=64)
 def _marchenko_pastur_rule(step, rho):
     r"""Nodes x and weights of the two measures, the isolated rate included, on panels that serve every n.
 
-    The integrand has the poles of 1/|P|² at the zeros of P, and that of 1/λ at :math:`\theta = \pm i \ln r`; panels shrink
+    The integrand has poles where P vanishes, and that of 1/λ at :math:`\theta = \pm i \ln r`; panels shrink
     geometrically towards the points of the real axis next to them, which are θ = 0 and the argument of a complex zero.
     """
     b = step / 2
     a, r = 1 - b, rho**-0.5
     gap = (r**0.5 - r**-0.5) ** 2  # r + 1/r − 2, without cancellation
     discriminant = gap + gap**2 / 4 - a / b
-    s = None
     if discriminant < 0:  # zeros w, w̄ of modulus b^(−1/2)
         angle = np.arctan2((-discriminant) ** 0.5, 1 + gap / 2)
         beyond = np.expm1(-0.5 * np.log1p(-a))
@@ -355,16 +358,16 @@ def _marchenko_pastur_rule(step, rho):
         small = 1 / (b * large)
         inside = (a - b * gap) / (b * (1 - large))  # 1 − small
         theta, _, h = _panels(0.0, 1.0)
-        s = np.sin(theta / 2) ** 2
-        near, far = inside**2 + 4 * small * s, (1 - large) ** 2 + 4 * large * s
-    s = np.sin(theta / 2) ** 2 if s is None else s
-    x = r * gap + 4 * r * s
+        near, far = (
+            inside**2 + 4 * small * np.sin(theta / 2) ** 2,
+            (1 - large) ** 2 + 4 * large * np.sin(theta / 2) ** 2,
+        )
+    x = r * gap + 4 * r * np.sin(theta / 2) ** 2
     train = 2 / np.pi * h * a * np.sin(theta) ** 2 / (b * b * near * far)
     if discriminant >= 0 and small < 1:
         x = np.append(x, a * r / (b * small))
         train = np.append(train, (1 / small - small) / (b * (large - small)))
-    test = a * train / np.where(x > 0, x, 1.0)
-    return x, test, train
+    return x, a * train / x, train
 
 
 def _panels(centre, width):
@@ -390,21 +393,21 @@ def _panels(centre, width):
     return np.concatenate(theta), np.concatenate(offset), np.concatenate(h)
 
 
-def _modes(values, step):
-    """Decay rates x (in units of 2·step an epoch at m = d) and test weights, for a spectrum of mean 1."""
-    poles, counts = np.unique(values[values > 0], return_counts=True)
-    poles, counts = 1 / poles[::-1], counts[::-1].astype(float)
-    d, total = len(values), counts.sum()
-    strength = step / 2 / (1 - step / 2) / d
-    roots, z = np.sqrt(poles), np.sqrt(counts / total)
-    rates, weights = np.empty((2, len(poles)))
+def _modes(values, shares, step):
+    """Decay rates x (in units of 2·step an epoch at m = d) and test weights, for positive values of mean 1."""
+    poles, shares = 1 / values[::-1], shares[::-1]
+    strength, total = step / 2 / (1 - step / 2), shares.sum()
+    if len(poles) == 1:  # LAPACK returns no differences for one pole
+        return 1 / (poles + strength * shares), shares
+    roots, z = np.sqrt(poles), np.sqrt(shares / total)
+    rates, parts = np.empty((2, len(poles)))
     for i in range(len(poles)):
         below, sigma, above, info = scipy.linalg.lapack.dlasd4(i, roots, z, strength * total)
         if info:
             raise ArithmeticError(f"LAPACK's dlasd4 failed at eigenvalue {i} with info = {info}.")
         rates[i] = sigma**-2
-        weights[i] = 1 / (d * strength**2 * (counts / (below * above) ** 2).sum())
-    return rates, weights
+        parts[i] = 1 / (strength**2 * (shares / (below * above) ** 2).sum())
+    return rates, parts
 
 
 def _decay(n, rates, *weights):
@@ -420,7 +423,7 @@ def _decay(n, rates, *weights):
 
 
 def _lanczos(operator, start):
-    """Yield eigenvalues and squared first components of the Lanczos matrix, every eight steps, until it is exhausted."""
+    """Yield eigenvalues and squared first components of the Lanczos matrix, every eight steps, until it ends."""
     diagonal, off = [], []
     old, new, size = np.zeros_like(start), start, 0.0
     while True:
@@ -444,13 +447,18 @@ def _learning_curve(n, test, train):
     return LearningCurve(n, test, train, *np.full((2, len(n)), np.nan))
 
 
-def _spectrum(eigenvalues):
-    """The eigenvalues divided by their mean, or a refusal."""
+def _spectrum(eigenvalues, weights=None):
+    """The different positive eigenvalues, over the mean of all, ascending; their shares; the share of zeros."""
     values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
     if len(values) == 0 or values.min() < 0 or values.max() == 0:
         raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
-    values = values / values.max()
-    return values / values.mean()
+    shares = np.ones(len(values)) if weights is None else _checks.real_array(weights, "weights", 1)
+    if len(shares) != len(values) or shares.min() <= 0:
+        raise ValueError(f"weights must be positive, one for each of the {len(values)} eigenvalues.")
+    values, places = np.unique(values / values.max(), return_inverse=True)
+    shares = np.bincount(places, shares / shares.sum())
+    values, positive = values / (values @ shares), values > 0
+    return values[positive], shares[positive], float(shares[~positive].sum())
 
 
 def _numbers(n, name="n"):
