@@ -155,6 +155,26 @@ def test_losses_have_the_shape_of_n_and_vanish_without_a_warning():
     assert iid.test_loss(n) == pytest.approx([iid.test_loss(int(k)) for k in n], rel=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("step", "rho"), [(0.5, 1.0), (1.5, 1.0), (1.9, 1.0), (1.0, 0.5), (1.2, 4.0), (1.6, 4.0)]
+)
+def test_the_density_of_rates_gives_the_test_loss_again(step, rho):
+    low, high = spectrum.MarchenkoPastur(rho).support
+    s = np.linspace(0, np.pi, 20_001)  # x in the angle, where the trapezoidal rule is exact enough
+    x = low + (high - low) * np.sin(s / 2) ** 2
+    density = np.where(
+        (s > 0) & (s < np.pi), iid.rate_density(x, step, rho) * (high - low) * np.sin(s) / 2, 0
+    )
+    if rho == 1:
+        density[0] = 2 / np.pi  # the limit at the hard edge
+    found = np.trapezoid(density * np.exp(-2 * step * rho * 3 * x), s) + max(0, 1 - rho)
+    exact = iid.test_loss(3, step, rho)
+    if (step, rho) == (1.6, 4.0):  # beyond the critical step 4/3 an isolated rate has weight of its own
+        assert found < 0.9 * exact
+    else:
+        assert found == pytest.approx(exact, rel=1e-8)
+
+
 def test_losses_fall_and_the_trace_decrement_identity_holds_between_epochs():
     for step, rho in ((0.3, 1.0), (1.0, 2.0), (1.9, 0.5)):
         rates, test, train = iid._marchenko_pastur_rule(step, rho)
@@ -237,6 +257,20 @@ def test_the_two_constants_of_the_theorem_hold_for_every_beta(beta, step):
     gaps = np.abs(np.stack([curve.test[1:] / test, curve.train[1:] / train]) - 1)
     assert (gaps[:, 1] < 10 * 10 / n[1] / (2 - step)).all()
     assert (gaps[:, 1] < gaps[:, 0] / 5).all()  # of order 1/n, possibly with a logarithm
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 1.5])
+def test_a_crowd_of_eigenvalues_at_a_shifted_edge_is_no_trouble(beta):
+    # nodes at 0.1 + x down to x = 1e-36: most agree to the last digit; the Volterra equation's own moments must hold
+    values, weights, _ = power_law(beta)
+    values = 0.1 + 0.9 * values
+    curve = iid.curve(values, 3, 1.5, weights=weights)
+    rates, parts = iid._modes(*iid._spectrum(values, weights)[:2], 1.5)
+    assert parts.sum() == pytest.approx(1, abs=1e-13)
+    assert rates @ parts == pytest.approx(0.25, abs=1e-13)
+    assert (np.diff(curve.test) < 0).all()
+    plain = iid.curve(values[values > 0.1 + 1e-9], 3, 1.5, weights=weights[values > 0.1 + 1e-9])
+    assert curve.test == pytest.approx(plain.test, rel=1e-3)
 
 
 def test_weights_are_multiplicities():
@@ -368,6 +402,7 @@ def test_the_effective_step_is_the_step():
         (lambda: iid.train_loss(-1), "n must be a non-negative integer"),
         (lambda: iid.test_loss(1, step=2.0), "step must be"),
         (lambda: iid.test_loss(1, rho=0.0), "rho must be"),
+        (lambda: iid.rate_density(0.5, step=2.5), "step must be"),
         (lambda: iid.test_constant(0.0), "step must be"),
         (lambda: iid.train_constant(-1.0), "step must be"),
         (lambda: iid.effective_step(3.0), "step must be"),

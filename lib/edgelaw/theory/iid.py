@@ -29,6 +29,7 @@ import scipy.linalg.lapack
 
 from edgelaw import _checks
 from edgelaw.curves import LearningCurve
+from edgelaw.spectrum import MarchenkoPastur
 from edgelaw.theory import _silverstein
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "effective_step",
     "expected_curve",
     "population_curve",
+    "rate_density",
     "test_constant",
     "test_loss",
     "train_constant",
@@ -90,6 +92,26 @@ def train_loss(n, step=1.0, rho=1.0):
     [1.0, 0.244628, 0.000202]
     """
     return _gaussian(n, step, rho)[1]
+
+
+def rate_density(x, step=1.0, rho=1.0):
+    r"""Density of the measure μ of decay rates for isotropic Gaussian rows: what noise makes of the spectrum.
+
+    It is the Marchenko–Pastur density times :math:`a^2/(a^2 - 2 a b\,x \cos\theta/r + b^2 x^2/r^2)` with
+    :math:`\cos\theta = (1 + r^2 - x)/(2r)`, :math:`r = \rho^{-1/2}`, :math:`b = \eta/2`, :math:`a = 1 - b`: a factor
+    that tends to 1 as x → 0, so that at ρ = 1 the noise leaves the left edge alone. Zeros and an isolated rate are
+    not in it.
+
+    Examples
+    --------
+    >>> round(float(rate_density(1e-8) / MarchenkoPastur().pdf(1e-8)), 6)
+    1.0
+    """
+    step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+    a, b, r = 1 - step / 2, step / 2, rho**-0.5
+    density = MarchenkoPastur(rho).pdf(x)
+    x = np.asarray(x, dtype=float)
+    return density * a**2 / (a**2 - a * b * x * (1 + r**2 - x) / r**2 + (b * x / r) ** 2)
 
 
 def test_constant(step=1.0):
@@ -395,6 +417,7 @@ def _panels(centre, width):
 
 def _modes(values, shares, step):
     """Decay rates x (in units of 2·step an epoch at m = d) and test weights, for positive values of mean 1."""
+    values, shares = _apart(values, shares)
     poles, shares = 1 / values[::-1], shares[::-1]
     strength, total = step / 2 / (1 - step / 2), shares.sum()
     if len(poles) == 1:  # LAPACK returns no differences for one pole
@@ -406,8 +429,24 @@ def _modes(values, shares, step):
         if info:
             raise ArithmeticError(f"LAPACK's dlasd4 failed at eigenvalue {i} with info = {info}.")
         rates[i] = sigma**-2
-        parts[i] = 1 / (strength**2 * (shares / (below * above) ** 2).sum())
+        with np.errstate(divide="ignore"):  # a root may meet the pole of a share below rounding
+            parts[i] = 1 / (strength**2 * (shares / (below * above) ** 2).sum())
     return rates, parts
+
+
+def _apart(values, shares, closest=1e-13):
+    """The same spectrum with values that agree to thirteen digits made one: LAPACK cannot tell roots between them."""
+    groups = np.zeros(len(values), dtype=int)
+    if (values[1:] > values[:-1] * (1 + closest)).all():
+        return values, shares
+    first = 0
+    for i in range(1, len(values)):
+        if values[i] > values[first] * (1 + closest):
+            first = i
+        groups[i] = first
+    _, groups = np.unique(groups, return_inverse=True)
+    merged = np.bincount(groups, shares)
+    return np.bincount(groups, shares * values) / merged, merged
 
 
 def _decay(n, rates, *weights):
