@@ -1,8 +1,8 @@
 """Simulate IID sampling at full size, once, and record means and standard errors for `test_iid.py`.
 
-It takes several minutes on a core, too long for every run of the tests: ``python tests/theory/record_iid.py``, or with the names
-of some designs, which leaves the record of the others alone.
-The tests compare the theory with the record, and a piece of the record with a fresh simulation.
+It takes several minutes on a core, too long for every run of the tests: ``python tests/theory/record_iid.py``, or
+with the names of some designs, which leaves the record of the others alone. The tests compare the theory with the
+record, and a piece of the record with a fresh simulation.
 """
 
 import sys
