@@ -1,0 +1,1 @@
+"""What must come out: the losses of each sample order in closed form, one module an order."""
