@@ -113,6 +113,8 @@ def test_the_first_losses_by_hand():
     assert flip_flop.test_loss(2, 0.5, rho) == pytest.approx(
         (1 + tau**2 * rho) * np.exp(-2 * tau * rho), rel=1e-13
     )
+    third = 1 + 3 * tau**2 * rho - tau**3 * rho + 1.5 * tau**4 * rho**2
+    assert flip_flop.test_loss(3, 0.5, rho) == pytest.approx(third * np.exp(-3 * tau * rho), rel=1e-13)
     n = np.arange(1, 30)
     assert flip_flop.test_loss(n) == pytest.approx(np.exp(n * np.log(n) - n) / np.cumprod(n * 1.0), rel=1e-12)
 
