@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 _PANELS, _ORDER = 24, 16  # dyadic panels of the angle, Gauss points on each
+_GRID = 48  # Chebyshev points for the kernel, and 12 √rho more
 _LARGE = 10**6  # at rho = 1 and beyond so many epochs: the constants, with a correction that falls as 1/n
 
 
@@ -86,8 +87,8 @@ def test_loss(n, step=1.0, rho=1.0):
 def train_loss(n, step=1.0, rho=1.0):
     r"""Training loss after n epochs, :math:`\frac1\rho\int\lambda\, T^n1\,dF`.
 
-    It is the limit of :math:`\mathbb E\frac1m\lVert Xw_n\rVert^2/\lVert w_0\rVert^2` with rows scaled to norm √d, so that
-    it starts at 1. After one epoch it is :math:`W + \frac{2-\eta}{\eta\rho}(e^{-2\eta\rho} - W)`, where
+    It is the limit of :math:`\mathbb E\frac1m\lVert Xw_n\rVert^2/\lVert w_0\rVert^2` with rows scaled to norm √d, so
+    that it starts at 1. After one epoch it is :math:`W + \frac{2-\eta}{\eta\rho}(e^{-2\eta\rho} - W)`, where
     :math:`W = e^{-\eta(2-\eta)\rho}`; at η = ρ = 1 this is :math:`e^{-2}`.
 
     Parameters, accuracy and status are those of :func:`test_loss`; the asymptote is ``train_constant(step) / n**1.5``.
@@ -119,7 +120,7 @@ def train_constant(step=1.0):
     r""":math:`\lim_n n^{3/2}` · training loss at ρ = 1: :math:`g(0)/(2\sqrt{2\pi\,\eta(1+\eta/2)})`, (1 − T) g = λ.
 
     g(λ) is the training loss added up over all epochs when the start is an eigenvector of eigenvalue λ. Its equation
-    is of the second kind with an entire kernel; the constant comes out to about 1e-12. Derived; no closed form is known.
+    is of the second kind with an entire kernel; the constant comes out to about 1e-12. Derived; no closed form known.
 
     Examples
     --------
@@ -339,7 +340,7 @@ def _potential(eta):
 @functools.lru_cache(maxsize=64)
 def _kernel(eta, rho):
     """Chebyshev angles, and k/(λμ) on them: divided differences, the derivative on the diagonal."""
-    count = 48 + int(np.ceil(12 * np.sqrt(rho)))
+    count = _GRID + int(np.ceil(12 * np.sqrt(rho)))
     theta = np.pi * (np.arange(count) + 0.5) / count
     values, a = _eigenvalue(theta, rho), _angle_root(theta, rho)
     gap = 2 * np.sqrt(rho) * (np.cos(theta) - np.cos(theta)[:, None])  # λ of the row minus λ of the column
