@@ -170,11 +170,11 @@ def effective_step(step, eigenvalues=None):
     previous, nodes = np.nan, 64
     while nodes <= 4096:
         found = _edge_rate(values, eta, nodes)
-        if abs(found - previous) <= 1e-10 * abs(found):
+        if abs(found - previous) <= 1e-9 * abs(found):
             return found
         previous, nodes = found, 2 * nodes
     raise ValueError(
-        "The effective step of these eigenvalues could not be computed to 1e-10: they spread over too many scales."
+        "The effective step of these eigenvalues could not be computed to 1e-9: they spread over too many scales."
     )
 
 
@@ -219,10 +219,9 @@ def overlap(first, second, step=1.0, rho=1.0):
     """
     eta, rho = _step(step), _aspect(rho)
     grid, kernel = _kernel(eta, rho)
-    first, second = np.broadcast_arrays(_bulk(first, rho), _bulk(second, rho))
-    left, right = _interpolation(grid, first.ravel(), rho), _interpolation(grid, second.ravel(), rho)
-    values = np.einsum("ij,jk,ik->i", left, kernel, right).reshape(first.shape)
-    return (first * second * values)[()]
+    first, second = _bulk(first, rho), _bulk(second, rho)
+    left, right = (_interpolation(grid, x.ravel(), rho).reshape(*x.shape, -1) for x in (first, second))
+    return (first * second * np.einsum("...j,...j->...", left @ kernel, right))[()]
 
 
 def one_resolvent(x, step=1.0, rho=1.0):
@@ -421,7 +420,7 @@ def _root(values, rho):
 
 def _edge_rate(values, eta, nodes):
     """The contour integral of `effective_step`, on an ellipse in log(1 + z/α) around [0, λmax]."""
-    alpha = max(np.quantile(values, 0.05), 1e-6 * values.max())
+    alpha = max(np.quantile(values, 0.05), 1e-4 * values.max())
     half = np.log1p(values.max() / alpha) / 2
     angle = 2 * np.pi * (np.arange(nodes) + 0.5) / nodes
     eccentricity = np.arcsinh(1.2 / half)
