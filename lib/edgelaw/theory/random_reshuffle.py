@@ -21,7 +21,12 @@ write :math:`⟦\varphi⟧(\lambda) = \operatorname{Im}\varphi(a)/\operatorname{
 
 .. math::
 
-    \bar a = ⟦(a - \tfrac{\rho-1}{\rho})\,\varepsilon⟧, \qquad
+    \bar a = ⟦(a - \tfrac{\rho-1}{\rho})\,\varepsilon⟧
+
+and
+
+.. math::
+
     \frac{k(\lambda,\mu)}{\lambda\mu} = \frac{⟦\varepsilon⟧[\lambda,\mu]^2}{\rho^2}
     - \frac{⟦(a-1)\varepsilon⟧[\lambda,\mu]^2}{\rho} - \frac\eta\rho ⟦(a-1)H⟧[\lambda,\mu].
 
