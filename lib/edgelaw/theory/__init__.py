@@ -1,0 +1,1 @@
+"""The large-dimension theory: one module an order, and the tools they share."""
