@@ -151,11 +151,9 @@ def _critical(r):
 def r_lambert(x, r, branch=0):
     r"""The r-Lambert function: the real solution u of :math:`u e^u + r u = x` on a chosen branch.
 
-    - branch 0: right of the rightmost critical point (all of the line if there is none). It contains u = 0 at
-    x = 0.
+    - branch 0: right of the rightmost critical point (all of the line if there is none). It contains u = 0.
     - branch −1: for r ≤ 0 all that lies left of the critical point; for :math:`0 < r < e^{-2}` the middle,
-    decreasing
-      piece between the two.
+      decreasing piece between the two.
     - branch −2, for :math:`0 < r < e^{-2}` only: left of both.
 
     For r = 0 branches 0 and −1 are those of `lambert_w`. (Mező and Baricz number branches otherwise, by their
