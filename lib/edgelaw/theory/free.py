@@ -1,0 +1,603 @@
+r"""The epoch as a free product: S-transforms, Lambert functions, trace moments and the law of the singular values.
+
+An epoch is :math:`A = \prod_{i \le m} (I - \eta\, u_i u_i^\top)` with m = ρd isotropic unit rows. In the
+limit of large d its moments :math:`m_n = \lim \mathrm{tr}(A^n)/d` are those of an infinite free product with
+S-transform :math:`\exp(\eta\rho/(1+\eta z))`. One parametrisation serves every function here: with q = 1 − η,
+
+.. math::
+
+   z = v \exp\!\Big(\eta\rho\,\frac{1-v}{1-qv}\Big), \qquad \sum_{n\ge0} m_n z^n = \frac{1}{1-v}, \qquad v(0) = 0,
+
+and at η = 1, :math:`v = -W_0(-\rho e^{-\rho} z)/\rho`. The *squared singular values* of A are governed by the
+same formulas with η(2 − η) in the place of η, because
+:math:`(I - \eta uu^\top)^2 = I - \eta(2-\eta)\, uu^\top`.
+
+How it is known: the free product's formulas are proved (S-transforms, Lagrange inversion); that an epoch of
+single rows, m and d together, has this limit is derived by resolvents and checked on matrices.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.optimize
+import scipy.special
+
+from edgelaw import _checks
+from edgelaw.theory._lambert import lambert_w, r_lambert, r_lambert_branch_points
+
+__all__ = [
+    "SquaredSingularValues",
+    "block_trace_moment",
+    "eigenvalue_boundary",
+    "generating_function",
+    "lambert_w",
+    "moments_from_s_series",
+    "r_lambert",
+    "r_lambert_branch_points",
+    "s_series",
+    "s_transform",
+    "second_moments",
+    "trace_moment",
+]
+
+
+# ------------------------------------------------------------------------------------------------ S-transforms
+
+
+def s_transform(z, step=1.0, rho=1.0, blocks=None):
+    r"""S-transform of an epoch: of the free product of m block updates, or of its limit.
+
+    A block update :math:`I - \eta Q`, Q the projection on a random subspace of dimension ρd/m, has eigenvalue
+    1 − η on a fraction t = ρ/m. Its moment series
+    :math:`\psi(w) = (1-t)\frac{w}{1-w} + t\frac{(1-\eta)w}{1-(1-\eta)w}` inverts by a quadratic,
+    :math:`S = \frac{1+z}{z}\psi^{-1}(z)`, and the epoch has :math:`S^m`. As m → ∞ this tends to
+    :math:`\exp(\eta\rho/(1+\eta z))` with an error of order 1/m.
+
+    Parameters
+    ----------
+    z : float, complex or array
+        Near 0; for steps up to 1 every real z > −1 + ρ/m will do.
+    step, rho : float
+    blocks : int, optional
+        Number m > ηρ of blocks; the limit if absent.
+
+    Examples
+    --------
+    One block is one projection of trace 1 − ρ, with S-transform (1 + z)/(1 + z − ρ):
+
+    >>> float(s_transform(1.0, rho=0.5, blocks=1)), round(float(s_transform(1.0, rho=0.5)), 6)
+    (1.3333333333333333, 1.284025)
+    """
+    eta, rho = _step_and_rho(step, rho)
+    z = np.asarray(z)
+    if blocks is None:
+        return np.exp(eta * rho / (1 + eta * z))[()]
+    m = _checks.whole(blocks, "blocks", 1)
+    t, q = rho / m, 1 - eta
+    if eta * t >= 1:
+        raise ValueError(
+            f"blocks must exceed step * rho = {eta * rho:g}, or the mean of a block is not positive, not {m}."
+        )
+    # ψ(w) = z  ⇔  q(1+z) w² − (1 − ηt + (1+q)z) w + z = 0; the root that vanishes with z
+    b = 1 - eta * t + (1 + q) * z
+    root = np.sqrt(b * b - 4 * q * z * (1 + z))
+    return ((2 * (1 + z) / (b + root)) ** m)[()]
+
+
+def s_series(moments):
+    r"""Coefficients of the S-transform, :math:`S(z) = s_0 + s_1 z + \dots`, from moments :math:`m_1, \dots, m_N`.
+
+    The moment series is inverted as a formal power series; nothing has to converge, and the moments may be
+    measured on matrices. The inverse of `moments_from_s_series`.
+
+    Examples
+    --------
+    A projection of trace 1/2 has S(z) = (1 + z)/(1/2 + z) = 2 − 2z + 4z² − …
+
+    >>> s_series([0.5, 0.5, 0.5]).tolist()
+    [2.0, -2.0, 4.0]
+    """
+    m = _checks.real_array(moments, "moments", 1)
+    if len(m) == 0 or m[0] == 0:
+        raise ValueError("moments must begin with a first moment that is not zero.")
+    inverse = _revert(m)
+    return inverse + np.concatenate([[0.0], inverse[:-1]])
+
+
+def moments_from_s_series(series):
+    r"""Moments :math:`m_1, \dots, m_N` of the variable whose S-transform has the given first N coefficients.
+
+    Examples
+    --------
+    >>> moments_from_s_series([2.0, -2.0, 4.0]).tolist()
+    [0.5, 0.5, 0.5]
+    """
+    s = _checks.real_array(series, "series", 1)
+    if len(s) == 0 or s[0] == 0:
+        raise ValueError("series must begin with a coefficient that is not zero.")
+    signs = (-1.0) ** np.arange(len(s))
+    return _revert(np.convolve(s, signs)[: len(s)])  # z/(1+z) · S(z) is the inverse of the moment series
+
+
+def _revert(f):
+    """The inverse under composition of f_1 z + f_2 z² + …, by Lagrange: n g_n = [z^(n−1)] (z/f)^n."""
+    size = len(f)
+    reciprocal = np.zeros(size)
+    reciprocal[0] = 1 / f[0]
+    for k in range(1, size):
+        reciprocal[k] = -(f[1 : k + 1] @ reciprocal[:k][::-1]) / f[0]
+    power, g = np.array([1.0]), np.zeros(size)
+    for n in range(1, size + 1):
+        power = np.convolve(power, reciprocal)[:size]
+        g[n - 1] = power[n - 1] / n
+    return g
+
+
+# ------------------------------------------------------------------------------------------------ moments of A
+
+
+def _log_z(omega, eta, rho):
+    """log z as a function of ω = 1 − v, without cancellation at ω = 0 (where it is of second order if ρ = 1)."""
+    q = 1 - eta
+    return (rho - 1) * omega + _log1p_minus(-omega) - rho * q * omega**2 / (eta + q * omega)
+
+
+def _log1p_minus(x):
+    """log(1 + x) − x for complex x."""
+    x = np.asarray(x, dtype=complex)
+    small = np.abs(x) < 0.5
+    y = np.where(small, x, 0)
+    t = y / (2 + y)
+    total = np.zeros_like(t)
+    for k in range(37, 1, -2):
+        total = (total + 1 / k) * t * t
+    with np.errstate(divide="ignore"):
+        return np.where(small, -y * t + 2 * t * total, np.log(1 + np.where(small, 0, x)) - x)
+
+
+def generating_function(z, step=1.0, rho=1.0):
+    r"""The generating function :math:`\sum_{n \ge 0} m_n z^n` of the trace moments, for :math:`|z| < 1`.
+
+    It is 1/(1 − v), where v is the one solution of :math:`z = v \exp(\eta\rho(1-v)/(1-qv))` in the unit disc
+    (Rouché: the exponential has modulus at least 1 on the circle). At step 1 it is
+    :math:`\rho/(\rho + W_0(-\rho e^{-\rho}z))`.
+
+    Parameters
+    ----------
+    z : float, complex or array
+        Inside the unit disc.
+    step : float
+        In (0, 2).
+    rho : float
+        Positive.
+
+    Returns
+    -------
+    complex, float or ndarray
+        Real for real z. Relative error below 1e-12, also close to the singularity z = 1.
+
+    Examples
+    --------
+    >>> round(float(generating_function(0.5)), 12), round(float(1 / (1 + lambert_w(-0.5 / math.e))), 12)
+    (1.302017135572, 1.302017135572)
+    """
+    eta, rho = _step_and_rho(step, rho)
+    z = np.asarray(z)
+    if z.dtype.kind not in "fiubc" or not (np.abs(z) < 1).all():
+        raise ValueError("z must hold numbers of modulus below 1.")
+    w = z.astype(complex).ravel()
+    q = 1 - eta
+    v = np.zeros_like(w)
+    for _ in range(30):  # a contraction of the unit disc in the hyperbolic metric: it always converges
+        v = w * np.exp(-eta * rho * (1 - v) / (1 - q * v))
+    omega = 1 - v
+    large = np.abs(w) > 0.05  # below, thirty iterations have converged to all digits
+    log_w = np.log1p(np.where(large, w, 0.5) - 1)
+    for _ in range(60):
+        back = 1 - w * np.exp(-eta * rho * omega / (eta + q * omega))
+        safe = np.where(large, omega, 0.5)
+        error = _log_z(safe, eta, rho) - log_w
+        error = error.real + 1j * (np.mod(error.imag + np.pi, 2 * np.pi) - np.pi)
+        slope = 1 / (1 - safe) - eta**2 * rho / (eta + q * safe) ** 2
+        new = safe + error / np.where(slope == 0, 1, slope)
+        following = np.where(large & (np.abs(1 - new) < 1), new, back)
+        done = np.abs(following - omega) <= 1e-15 * np.abs(following)
+        omega = following
+        if done.all():
+            break
+    value = (1 / omega).reshape(z.shape)
+    return (value if z.dtype.kind == "c" else value.real)[()]
+
+
+def trace_moment(n, step=1.0, rho=1.0):
+    r"""The limit of :math:`\mathbb{E}\,\mathrm{tr}(A^n)/d` for n epochs of single shuffle, rows isotropic, m = ρd.
+
+    By Lagrange inversion :math:`m_n = \frac1n [v^{n-1}] (1-v)^{-2} \exp(-n\eta\rho(1-v)/(1-qv))`, with q = 1
+    − η. For steps up to 1 this is :math:`\mathbb{E}(1 - N/n)_+`, N a sum of Poisson(nηρ) many geometric
+    variables of mean 1/η; at step 1, N is Poisson(nρ) and :math:`m_n = (1-\rho) P(N < n) + P(N = n)`. For ρ <
+    1 it tends to 1 − ρ, at ρ = 1 it is :math:`\sqrt{(2-\eta)/(2\pi\eta n)}\,(1 + O(1/n))`, for ρ > 1 it
+    decays exponentially.
+
+    The coefficient is a contour integral over a circle through the saddle point; for ρ < 1 the circle passes
+    on the other side of the pole v = 1, whose residue is the limit 1 − ρ. The trapezoidal rule converges
+    geometrically, with about a hundred nodes however large n is.
+
+    Parameters
+    ----------
+    n : int or array of int
+        Non-negative.
+    step : float
+        In (0, 2).
+    rho : float
+        Positive.
+
+    Returns
+    -------
+    float or ndarray
+        Relative error below 1e-10 (measured against exact sums for steps in [0.05, 1.95], ρ in [0.25, 4], n
+        up to 10⁸). Values below 1e-300 are 0.0.
+
+    Examples
+    --------
+    >>> round(float(trace_moment(2)) / (2 * math.exp(-2)), 10)  # nⁿ / (eⁿ n!) at n = 2
+    1.0
+    >>> round(float(trace_moment(1, step=0.5, rho=2.0)) / math.exp(-1), 10)
+    1.0
+    """
+    eta, rho = _step_and_rho(step, rho)
+    counts = _counts(n)
+    flat = counts.ravel()
+    unique, place = np.unique(flat, return_inverse=True)
+    values = np.ones(len(unique))
+    positive = np.flatnonzero(unique > 0)
+    for part in np.array_split(positive, max(1, len(positive) // 256)):
+        if len(part):
+            values[part] = _contour(unique[part].astype(float), eta, rho)
+    return values[place].reshape(counts.shape)[()]
+
+
+def _contour(n, eta, rho):
+    """The trace moments of an array of n ≥ 1 of similar size."""
+    q, kappa = 1 - eta, eta**2 * rho
+    spread = 1.5 * np.sqrt(eta / (n * rho * (2 - eta)))  # of the integrand at v = 1, in units of the angle
+    outside = rho < 1
+    if outside:
+        room = 0.6 * (1 / max(abs(q), 1e-3) - 1)
+        disc = kappa * (kappa + 4 * q)
+        saddle = 2 / (2 * q + kappa + math.sqrt(disc)) if disc > 0 else 1.0
+        r = 1 + np.minimum(np.maximum(spread, saddle - 1), min(room, 1.0))
+        bound = np.exp(-n * _log_z(1 - r, eta, rho).real) * r / (n * (1 - r) ** 2)
+        if (bound < 1e-18).all():
+            return np.full_like(n, 1 - rho)
+    else:
+        saddle = 2 / (2 * q + kappa + math.sqrt(kappa * (kappa + 4 * q)))
+        r = np.minimum(saddle, 1 - np.minimum(spread, 0.5))
+    # Beyond this angle the integrand is below e^-42 of its largest value.
+    level = (1 - r) / (1 - q * r) + 42 / (n * eta * rho)
+    cosine = (1 + q * r**2 - level * (1 + q**2 * r**2)) / ((1 + q) * r - 2 * q * r * level)
+    sensible = (cosine > -1) & (cosine < 1) & ((1 + q) > 2 * q * level)
+    reach = np.where(sensible, np.arccos(np.clip(cosine, -1, 1)), np.pi)
+    width = np.sqrt((1 - q * r) ** 3 / (n * kappa * r * (1 + q * r)))
+    strip = np.abs(np.log(r))
+    if outside and q != 0:
+        strip = np.minimum(strip, 0.8 * np.log(1 / (abs(q) * r)))
+    nodes = int(np.ceil((reach / np.minimum(0.4 * width, 2 * np.pi * strip / 42)).max())) + 8
+    theta = np.multiply.outer(reach / nodes, np.arange(nodes + 1))
+    v = r[:, None] * np.exp(1j * theta)
+    small = 2j * r[:, None] * np.exp(0.5j * theta) * np.sin(theta / 2)  # v − r without cancellation
+    omega = (1 - r)[:, None] - small
+    integrand = np.exp(-n[:, None] * _log_z(omega, eta, rho)) * v / omega**2
+    weights = np.ones(nodes + 1)
+    weights[[0, -1]] = 0.5
+    value = (integrand.real @ weights) * reach / (nodes * np.pi * n)
+    if outside:
+        value = value + (1 - rho)
+    return np.where(value < 1e-300, 0.0, value)
+
+
+def block_trace_moment(n, blocks, rho=1.0):
+    r"""Trace moments of block Kaczmarz with m blocks at step 1, d → ∞: the finite-m value of `trace_moment`.
+
+    For m free projections of trace 1 − ρ/m, :math:`m_n = \mathbb{E}(1 - N/n)_+` with N binomial(mn, ρ/m), a
+    sum of positive terms; Poisson replaces binomial as m → ∞. At ρ = 1 it is
+    :math:`(1 - \frac1m)\binom{mn}{n}(1-\frac1m)^{(m-1)n} m^{-n}`. The moments of A and of :math:`AA^\top` are
+    equal.
+
+    Parameters
+    ----------
+    n : int or array of int
+        Non-negative; the sum has n terms.
+    blocks : int
+        At least 1, and not below ρ.
+    rho : float
+
+    Examples
+    --------
+    Two blocks at ρ = 1 are two free projections of trace 1/2, with moments of the arcsine law and an atom at 0:
+
+    >>> [round(float(m), 12) for m in block_trace_moment([0, 1, 2, 3], blocks=2)]
+    [1.0, 0.25, 0.1875, 0.15625]
+    """
+    _, rho = _step_and_rho(1.0, rho)
+    m = _checks.whole(blocks, "blocks", 1)
+    if m < rho:
+        raise ValueError(f"blocks must be at least rho = {rho:g}, or a block has no direction left, not {m}.")
+    t, counts = rho / m, _counts(n)
+
+    def one(n):
+        if n == 0:
+            return 1.0
+        k = np.arange(n)
+        logs = scipy.special.xlogy(k, t) + scipy.special.xlog1py(m * n - k, -t)
+        logs += (
+            scipy.special.gammaln(m * n + 1)
+            - scipy.special.gammaln(k + 1)
+            - scipy.special.gammaln(m * n - k + 1)
+        )
+        return float(np.exp(logs) @ (1 - k / n))
+
+    return np.array([one(int(count)) for count in counts.flat]).reshape(counts.shape)[()]
+
+
+def second_moments(dims, blocks, size=1, step=1.0):
+    r"""Exact expectations of :math:`\mathrm{tr}(A^2)/d`, :math:`\mathrm{tr}(AA^\top)/d`, :math:`(\mathrm{tr}A/d)^2`.
+
+    Finite d: the epoch has m block updates :math:`I - \eta Q_i`, the :math:`Q_i` independent projections on uniform
+    subspaces of dimension b (b = 1: single isotropic rows). Averages over one block need only
+
+    .. math:: \mathbb{E}\, Q_{ij}Q_{kl} = \alpha\,\delta_{ij}\delta_{kl}
+       + \beta(\delta_{ik}\delta_{jl} + \delta_{il}\delta_{jk}),
+       \qquad d\alpha + 2\beta = b^2/d, \quad \alpha + (d+1)\beta = b/d,
+
+    and map the three quantities linearly to themselves: the answer is exact for every d, m and b, and both orders
+    of the limits d → ∞ and m → ∞ can be read off. Proved.
+
+    Parameters
+    ----------
+    dims, blocks, size : int
+        d ≥ 2, m ≥ 1 and 1 ≤ b ≤ d.
+    step : float
+        In (0, 2).
+
+    Returns
+    -------
+    tuple of float
+        The three expectations. The variance of tr(A)/d is the third minus :math:`(1 - \eta b/d)^{2m}`.
+
+    Examples
+    --------
+    >>> [round(float(x), 6) for x in second_moments(2, 1)]  # one row in the plane: a projection of trace 1/2
+    [0.5, 0.5, 0.25]
+    """
+    d, m = _checks.whole(dims, "dims", 2), _checks.whole(blocks, "blocks", 1)
+    b = _checks.whole(size, "size", 1)
+    eta = _checks.number(step, "step", 0, 2)
+    if b > d:
+        raise ValueError(f"size must be at most dims = {d}, not {b}.")
+    beta = b * (d - b) / (d * (d - 1) * (d + 2))
+    alpha = b / d - (d + 1) * beta
+    keep, e2 = 1 - 2 * eta * b / d, eta**2
+    # acting on (tr A², tr AAᵀ, (tr A)²) without normalisation
+    M = np.array(
+        [
+            [keep + e2 * alpha, e2 * beta, e2 * beta],
+            [0.0, 1 - eta * (2 - eta) * b / d, 0.0],
+            [e2 * beta, e2 * beta, keep + e2 * alpha],
+        ]
+    )
+    x = np.linalg.matrix_power(M, m) @ np.array([d, d, float(d) ** 2])
+    return float(x[0] / d), float(x[1] / d), float(x[2] / d**2)
+
+
+# ----------------------------------------------------------------------------------- singular values, eigenvalues
+
+
+@dataclass(frozen=True)
+class SquaredSingularValues:
+    r"""Limit law of the squared singular values of an epoch matrix: support, atom, density, CDF, quantiles, moments.
+
+    With τ = η(2 − η), q = 1 − τ = (1 − η)² and the angle φ of v = s e^{iφ}, the law is explicit along the curve
+
+    .. math:: q^2 s^2 - \Big(2q\cos\varphi + \tau^2\rho\,\frac{\sin\varphi}{\varphi}\Big) s + 1 = 0, \qquad
+       \log x = -\log s - \tau\rho\,\mathrm{Re}\frac{1-v}{1-qv},
+
+    .. math:: F(x) = 1 - \frac1\pi\Big[\frac{\varphi}{\tau} - (1-\rho)\arg(1-v) - \rho\arg(1-qv)\Big], \qquad
+       x f(x) = \frac1\pi\,\mathrm{Im}\frac{1}{1-v} .
+
+    At step 1 (q = 0) simply :math:`s = \varphi/(\rho\sin\varphi)`, and at ρ = 1 moreover
+    :math:`F = 1 - \varphi/\pi`: the quantiles are
+    :math:`x = \frac{\sin\varphi}{\varphi} e^{\varphi\cot\varphi - 1}`. In addition a mass 1 − ρ sits at 1
+    when ρ < 1.
+
+    Parameters
+    ----------
+    rho : float
+        m/d, positive.
+    step : float
+        In (0, 2); the law is the same for 2 − step.
+
+    Notes
+    -----
+    At step 1 the law reaches down to 0, where :math:`F(x) \approx \rho/\log(1/x)`: a hundredth of the squared
+    singular values is below :math:`e^{-100\rho}`, far beyond what an SVD in double precision resolves. At
+    other steps the support is bounded away from 0. CDF and quantile have errors of about 1e-13 inside the
+    support and 1e-8 within 1e-15 of its ends. Derived (free probability proves it for blocks; single rows are
+    checked on matrices).
+
+    Examples
+    --------
+    >>> law = SquaredSingularValues(rho=1.0)
+    >>> law.support, law.atom
+    ((0.0, 1.0), 0.0)
+    >>> round(float(law.cdf(law.quantile(0.25))), 12)
+    0.25
+    >>> round(float(law.moment(2)), 12) == round(2 * math.exp(-2), 12)
+    True
+    """
+
+    rho: float = 1.0
+    step: float = 1.0
+
+    def __post_init__(self):
+        eta, rho = _step_and_rho(self.step, self.rho)
+        object.__setattr__(self, "step", eta)
+        object.__setattr__(self, "rho", rho)
+
+    @property
+    def atom(self):
+        """Mass at 1: the fraction of directions that no row touches."""
+        return max(0.0, 1 - self.rho)
+
+    @cached_property
+    def support(self):
+        """The two ends of the continuous part (without the atom); an end below 1e-308 is 0.0."""
+        t = np.array([0.0, np.pi])
+        low = 0.0 if self._q == 0 else float(np.exp(self._log_x(t)[1]))
+        return low, 1.0 if self.rho == 1 else float(np.exp(self._log_x(t)[0]))
+
+    @property
+    def _tau(self):
+        return self.step * (2 - self.step)
+
+    @property
+    def _q(self):
+        return (1 - self.step) ** 2
+
+    @cached_property
+    def _top(self):
+        """The largest angle on the curve: φ tan(φ/2) = τ²ρ/(2q), and π at step 1."""
+        if self._q == 0:
+            return np.pi
+        target = self._tau**2 * self.rho / (2 * self._q)
+        return scipy.optimize.brentq(
+            lambda phi: phi * np.sin(phi / 2) - target * np.cos(phi / 2), 0, np.pi, xtol=1e-300
+        )
+
+    def _curve(self, t):
+        """φ and s at the parameter t: from 0 (right end of the support) to π (left end; π/2 at step 1)."""
+        q, kappa, top = self._q, self._tau**2 * self.rho, self._top
+        turn = np.pi / 2 - t
+        phi, rest = top * np.sin(t), 2 * top * np.sin(turn / 2) ** 2  # rest = top − φ
+        half = np.sinc(phi / (2 * np.pi))  # sin(φ/2)/(φ/2)
+        # b − 2q, which vanishes at the top, as a difference of the same expression at φ and at the top
+        change = 2 * np.sin((phi + top) / 4) * np.sin(rest / 4)
+        excess = kappa * half * (change + rest * np.cos(top / 2) / top)
+        excess = excess + 8 * q * np.sin(phi / 2) * np.cos((phi + top) / 4) * np.sin(rest / 4)
+        b = excess + 2 * q
+        with np.errstate(divide="ignore"):
+            s = 2 / (b + np.sqrt(excess * (b + 2 * q)))
+            return phi, s if q == 0 else np.where(t <= np.pi / 2, s, 1 / (q * q * s))
+
+    def _log_x(self, t):
+        phi, s = self._curve(t)
+        q, c = self._q, np.cos(phi)
+        with np.errstate(invalid="ignore"):
+            ratio = (1 - (1 + q) * s * c + q * s * s) / (1 - 2 * q * s * c + (q * s) ** 2)
+            value = -np.log(s) - self._tau * self.rho * ratio
+        return np.where(np.isfinite(s), value, -np.inf)
+
+    def _below(self, t):
+        """The CDF at the parameter t, without the atom."""
+        phi, s = self._curve(t)
+        first = np.arctan2(s * np.sin(phi), 1 - s * np.cos(phi))  # −arg(1 − v), in [0, π]
+        second = np.arctan2(self._q * s * np.sin(phi), 1 - self._q * s * np.cos(phi))
+        return 1 - (phi / self._tau + (1 - self.rho) * first + self.rho * second) / np.pi
+
+    def _solve(self, function, target):
+        """The parameter at which a decreasing function of it takes the target values, by bisection."""
+        low = np.zeros_like(target)
+        high = np.full_like(target, np.pi / 2 if self._q == 0 else np.pi)
+        for _ in range(64):
+            middle = (low + high) / 2
+            above = function(middle) > target
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        return (low + high) / 2
+
+    def cdf(self, x):
+        """Fraction of the squared singular values up to x, the atom at 1 included."""
+        x = _real(x, "x")
+        low, high = self.support
+        inside = (x > low) & (x < high)
+        t = self._solve(self._log_x, np.log(np.where(inside, x, 0.5 * (low + high))))
+        value = np.where(inside, self._below(t), np.where(x >= high, min(1.0, self.rho), 0.0))
+        return np.where(x >= 1, 1.0, np.clip(value, 0, 1))[()]
+
+    def pdf(self, x):
+        """Density of the continuous part, which has mass min(1, ρ); 0 outside the support."""
+        x = _real(x, "x")
+        low, high = self.support
+        inside = (x > low) & (x < high)
+        safe = np.where(inside, x, 0.5 * (low + high))
+        phi, s = self._curve(self._solve(self._log_x, np.log(safe)))
+        distance = (1 - s) ** 2 + 4 * s * np.sin(phi / 2) ** 2
+        return np.where(inside, s * np.sin(phi) / (np.pi * safe * distance), 0.0)[()]
+
+    def quantile(self, p):
+        """The x with cdf(x) = p, for p strictly between 0 and 1; 1.0 in the atom."""
+        p = _real(p, "p")
+        if not ((p > 0) & (p < 1)).all():
+            raise ValueError("p must lie strictly between 0 and 1.")
+        inside = p < min(1.0, self.rho)
+        t = self._solve(self._below, np.where(inside, p, 0.5 * min(1.0, self.rho)))
+        return np.where(inside, np.exp(self._log_x(t)), 1.0)[()]
+
+    def moment(self, n):
+        r"""Limit of :math:`\mathrm{tr}((AA^\top)^n)/d`: the trace moment at the step η(2 − η)."""
+        return trace_moment(n, self._tau, self.rho)
+
+
+def eigenvalue_boundary(angles, rho=1.0):
+    r"""The curve in the complex plane around the eigenvalues of an epoch matrix at step 1.
+
+    Outside of it :math:`\mathrm{tr}\,R(\lambda)R(\lambda)^*/d`, the mean square of the resolvent, is finite;
+    it diverges where :math:`|v|^2 = t`, with t ≠ 1 the other solution of :math:`t e^{\rho(1-t)} = 1` (t = 1
+    at ρ = 1), v as in the module's docstring at z = 1/λ. So the curve is
+
+    .. math:: \lambda = v^{-1} e^{-\rho(1 - v)}, \qquad v = \sqrt t\, e^{i\theta} .
+
+    At ρ = 1 it is :math:`|\lambda| = e^{\cos\theta - 1}`, from 1 on the right to :math:`-e^{-2}` on the left.
+    For ρ < 1 an eigenvalue 1 of multiplicity d − m lies outside. Derived, from the two-resolvent function of
+    single shuffle, and checked on matrices.
+
+    Parameters
+    ----------
+    angles : float or array
+        The angle θ of v.
+    rho : float
+
+    Examples
+    --------
+    >>> complex(eigenvalue_boundary(0.0)), round(float(eigenvalue_boundary(math.pi).real * math.exp(2)), 12)
+    ((1+0j), -1.0)
+    """
+    _, rho = _step_and_rho(1.0, rho)
+    theta = _real(angles, "angles")
+    t = 1.0
+    if rho != 1:
+        t = -lambert_w(-rho * math.exp(-rho), branch=0 if rho > 1 else -1) / rho
+    v = math.sqrt(t) * np.exp(1j * theta)
+    return (np.exp(-rho * (1 - v)) / v)[()]
+
+
+# ------------------------------------------------------------------------------------------------------ input
+
+
+def _step_and_rho(step, rho):
+    return _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+
+
+def _counts(n):
+    """An array of non-negative integers, or a refusal."""
+    counts = np.asarray(n)
+    if counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
+        raise ValueError(f"n must hold non-negative integers, not {n!r}.")
+    return counts
+
+
+def _real(values, name):
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite real numbers.")
+    return array.astype(float)
