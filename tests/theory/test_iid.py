@@ -111,6 +111,15 @@ def test_gaussian_losses_equal_the_power_series_with_catalan_moments(step):
         assert abs(iid.train_loss(n, step) / train - 1) < 1e-12
 
 
+@pytest.mark.parametrize("step", [1e-6, 0.7, 1.99, 2 - 1e-9])
+@pytest.mark.parametrize("rho", [1e-3, 1 - 1e-9, 1.0, 1 + 1e-5, 7.0, 1e3])
+def test_the_measures_have_the_right_mass_and_mean_at_extreme_steps_and_aspects(step, rho):
+    rates, test, train = iid._marchenko_pastur_rule(step, rho)
+    assert test.sum() == pytest.approx(min(1, rho), rel=1e-12)
+    assert train.sum() == pytest.approx(1, rel=1e-12)
+    assert rates @ train == pytest.approx((1 - step / 2) * (1 + 1 / rho), rel=1e-12)  # ⟨λ²⟩ = 1 + 1/ρ
+
+
 def test_the_slopes_at_the_start_are_those_of_the_definition():
     # test′(0) = −η(2−η)⟨λ⟩ and train′(0) = −2η⟨λ²⟩ + η²⟨λ²⟩ with ⟨λ²⟩ = 2: by hand, at η = 1, −1 and −2
     rates, test, train = iid._marchenko_pastur_rule(1.0, 1.0)
@@ -280,6 +289,18 @@ def test_weights_are_multiplicities():
     assert weighted.train == pytest.approx(plain.train, rel=1e-13)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [10.0 ** -np.arange(300), [1e-300, 1, 1], [1e300, 1e300], np.r_[np.full(50, 1e-20), np.ones(50)]],
+    ids=["geometric", "tiny", "huge", "two heaps"],
+)
+def test_extreme_scales_neither_overflow_nor_lose_mass(values):
+    values, shares, null = iid._spectrum(values)
+    rates, parts = iid._modes(values, shares, 1.2)
+    assert parts.sum() + null == pytest.approx(1, abs=1e-13)
+    assert rates @ parts == pytest.approx(0.4, abs=1e-13)
+
+
 def test_a_million_epochs_are_no_trouble():
     curve = iid.curve(data.power_law_eigenvalues(300, 0.5), 10**6)
     assert len(curve.epochs) == 10**6 + 1
@@ -311,6 +332,16 @@ def test_the_population_curve_is_what_large_samples_tend_to(rho):
                 np.log(ours / limit)
             )  # where the loss falls exponentially, the edge's gap counts n times
             assert (gap <= 4 / d * (1 - np.log(limit))).all()
+
+
+@pytest.mark.parametrize("rho", [0.3, 1 - 1e-14, 1.0, 1 + 1e-14, 2.0, 20.0])
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_wide_covariances_start_at_one_and_fall(rho, power):
+    curve = iid.population_curve(np.arange(1, 201) ** -power, [1, 10, 1000, 10**6], 1.8, rho)
+    assert curve.test[0] == curve.train[0] == 1
+    assert (np.diff(curve.test) < 1e-12).all()
+    assert (np.diff(curve.train)[curve.train[:-1] > 0] < 0).all()
+    assert curve.test[-1] >= max(0, 1 - rho) - 1e-12
 
 
 def test_directions_that_no_row_has_are_never_learned():

@@ -53,7 +53,8 @@ class Sample:
         def slope(log):  # v² x′(v)
             return 1 - self.share @ (self.tau * v(log) / (1 + self.tau * v(log))) ** 2 / self.rho
 
-        reach = np.log(smallest / self.tau.max()) - 30, 30.0
+        # below −25 the pole at −1/τ would be met in rounding; up to 40 any ρ that differs from 1 has its edge inside
+        reach = (np.log(smallest / self.tau.max()) - 30 if self.rho < 1 else -25.0), 40.0
         top = scipy.optimize.brentq(slope, *reach, xtol=1e-13)
         edge = self.position(v(top))
 

@@ -372,7 +372,7 @@ def _marchenko_pastur_rule(step, rho):
     discriminant = gap + gap**2 / 4 - a / b
     if discriminant < 0:  # zeros w, w̄ of modulus b^(−1/2)
         angle = np.arctan2((-discriminant) ** 0.5, 1 + gap / 2)
-        beyond = np.expm1(-0.5 * np.log1p(-a))
+        beyond = np.expm1(-0.5 * (np.log(b) if b < 0.5 else np.log1p(-a)))
         theta, offset, h = _panels(angle, beyond)
         near, far = (beyond**2 + 4 * (1 + beyond) * np.sin(x / 2) ** 2 for x in (offset, theta + angle))
     else:  # two positive zeros; the smaller may be inside the unit circle
@@ -496,7 +496,8 @@ def _spectrum(eigenvalues, weights=None):
         raise ValueError(f"weights must be positive, one for each of the {len(values)} eigenvalues.")
     values, places = np.unique(values / values.max(), return_inverse=True)
     shares = np.bincount(places, shares / shares.sum())
-    values, positive = values / (values @ shares), values > 0
+    values = values / (values @ shares)
+    positive = values > 1e-100  # what is smaller would take 10^100 epochs to move
     return values[positive], shares[positive], float(shares[~positive].sum())
 
 
