@@ -206,6 +206,23 @@ def test_large_n_at_general_step_agrees_with_quadrature_over_the_singular_free_l
         assert free.trace_moment(n, tau) == pytest.approx(value, rel=2e-6)
 
 
+@pytest.mark.parametrize("n", [10**4, 10**8])
+@pytest.mark.parametrize("step", [0.05, 1.2, 1.95])
+def test_large_n_at_any_step_agrees_with_an_mpmath_integral_over_another_circle(n, step):
+    with mpmath.workdps(40):
+        eta = mpmath.mpf(step)
+        width = mpmath.sqrt(eta / (n * (2 - eta)))
+        radius = mpmath.exp(-width * 5 / 2)
+
+        def integrand(angle):
+            v = radius * mpmath.expj(angle)
+            exponent = mpmath.log(v) + eta * (1 - v) / (1 - (1 - eta) * v)
+            return (v / (1 - v) ** 2 * mpmath.exp(-n * exponent)).real
+
+        exact = mpmath.quad(integrand, [k * width for k in range(15)]) / (mpmath.pi * n)
+        assert abs(mpmath.mpf(free.trace_moment(n, step)) / exact - 1) < 1e-10
+
+
 @pytest.mark.parametrize("step", [0.05, 0.5, 1.0, 1.5, 1.95])
 def test_the_leading_constant_is_smaller_by_sqrt_two_than_the_paper_prints(step):
     n = 10**8
