@@ -69,6 +69,17 @@ def whole(value, name, minimum):
     return count
 
 
+def counts(values, name):
+    """Non-negative integers, a scalar or an array of them, as int64 (3.0 is not an integer, nor is True)."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+        raise ValueError(f"{name} must be a non-negative integer or an array of them, not {values!r}.")
+    return array.astype(np.int64)
+
+
 def number(value, name, low, high=np.inf):
     """A real number strictly between ``low`` and ``high``."""
     try:

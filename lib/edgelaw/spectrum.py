@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+import scipy.optimize
 import scipy.special
 
 from edgelaw import _checks
@@ -197,6 +198,139 @@ def fit_edge(eigenvalues, quantile=0.10, skip=5, zeros="count"):
         residual=float(np.sqrt(w @ (y - beta * x - log_Q) ** 2)),
         window=(float(edge[0]), float(edge[-1])),
     )
+
+
+def fit_edge_laplace(eigenvalues, quantile=0.10):
+    r"""Read the edge off the slope of the learning curve that it causes; better than :func:`fit_edge`.
+
+    For :math:`F = Q\lambda^\beta` the exponent is exactly
+
+    .. math::
+
+        \beta = \frac{\int t\lambda\,e^{-t\lambda}\,dF}{\int e^{-t\lambda}\,dF}
+              = -\frac{d \log \int e^{-t\lambda}dF}{d\log t} ,
+
+    the slope at time t of gradient descent's loss. The estimate is this ratio of sums over the positive
+    eigenvalues at :math:`t = 3/\lambda_q`, with :math:`\lambda_q` the given quantile, so that what lies beyond
+    the quantile has a weight below e⁻³; Q follows from the sum itself. There are no ranks, hence no convention
+    for them, nothing to skip and no logarithm; and smooth weights suit eigenvalues that repel each other.
+
+    **Measured** (root mean square error of β over draws, quantile 0.1; :func:`fit_edge` in parentheses): Gaussian
+    m = d = 512 0.010 (0.023), d = 128 0.046 (0.080), centred d = 256 0.026 (0.031); 512 independent eigenvalues of
+    β = 0.5 0.077 (0.084), of β = 0.3 0.050 (0.051). For an edge away from zero use :func:`fit_shifted_edge`.
+
+    Parameters
+    ----------
+    eigenvalues : array_like
+        Non-negative, in any order; exact zeros are left out (they are no part of the edge).
+    quantile : float
+        Fraction of the positive eigenvalues that counts as the edge, in (0, 1).
+
+    Returns
+    -------
+    EdgeFit
+        ``residual`` compares it with the ranks, :math:`F(\lambda_i) = (i - 1/2)/d`, inside the window.
+
+    Examples
+    --------
+    >>> fit = fit_edge_laplace(((np.arange(20000) + 0.5) / 20000 / 0.5) ** (1 / 0.75))
+    >>> round(fit.beta, 3), round(fit.Q, 3)
+    (0.75, 0.5)
+    """
+    edge, ranks, total, null = _window(eigenvalues, quantile)
+    values = _eigenvalues(eigenvalues)[null:]
+    t = 3 / edge[-1]
+    weights = np.exp(-t * values)
+    beta = float(t * (values @ weights) / weights.sum())
+    Q = float(weights.sum() / total * t**beta / scipy.special.gamma(beta + 1))
+    misfit = np.log((ranks - 0.5) / total) - beta * np.log(edge) - np.log(Q)
+    residual = np.sqrt(ranks @ misfit**2 / ranks.sum())
+    return EdgeFit(beta, Q, 0.0, len(edge), null, float(residual), (float(edge[0]), float(edge[-1])))
+
+
+def fit_shifted_edge(eigenvalues, quantile=0.10):
+    r"""Fit :math:`F(\lambda) \approx Q(\lambda-\lambda_0)^\beta` with the position of the edge unknown.
+
+    Least squares of :math:`\log\frac{i-1/2}{d} = \beta\log(\lambda_i-\lambda_0) + \log Q` over the left ``quantile``
+    of the positive eigenvalues with weights proportional to the rank i; β and Q are linear, and :math:`\lambda_0` in
+    :math:`[0, \lambda_1)` is found by search. (The paper does not say how it fits :math:`\lambda_0`.)
+
+    Three parameters share one bend: a :math:`\lambda_0` too far left comes with a β too large. And a window must be
+    narrow beside :math:`\lambda_0` itself before a soft edge shows its exponent. **Measured** on Gaussian designs
+    with m = 2d, where β = 3/2 and :math:`\lambda_0` = 0.0858: the left tenth gives β = 1.22 ± 0.07 (standard
+    deviation over draws, d = 512) and 1.20 even on the exact quantiles of 2048 eigenvalues; the left 2 % gives
+    1.6 ± 0.5. So the fit describes the curve of F over its window, and its β is not the exponent at the edge unless
+    d is very large.
+
+    Parameters
+    ----------
+    eigenvalues : array_like
+        Non-negative, in any order; exact zeros are left out.
+    quantile : float
+        Fraction of the positive eigenvalues that counts as the edge, in (0, 1).
+
+    Returns
+    -------
+    EdgeFit
+
+    Examples
+    --------
+    >>> fit = fit_shifted_edge(0.2 + ((np.arange(1000) + 0.5) / 1000 / 0.5) ** (1 / 1.5))
+    >>> round(fit.lambda_0, 6), round(fit.beta, 6), round(fit.Q, 6)
+    (0.2, 1.5, 0.5)
+    """
+    edge, ranks, total, null = _window(eigenvalues, quantile)
+    y, w = np.log((ranks - 0.5) / total), ranks / ranks.sum()
+
+    def line(gap):  # gap = λ_1 − λ_0
+        x = np.log(edge - edge[0] + gap)
+        x_mean, y_mean = w @ x, w @ y
+        beta = w @ ((x - x_mean) * (y - y_mean)) / (w @ (x - x_mean) ** 2)
+        log_Q = y_mean - beta * x_mean
+        return w @ (y - beta * x - log_Q) ** 2, beta, log_Q
+
+    # the misfit grows without bound as the gap closes, so the search is bounded by the edge at zero alone
+    gaps = np.geomspace(1e-9 * edge[0], edge[0], 200)
+    best = int(np.argmin([line(gap)[0] for gap in gaps]))
+    gap = edge[0]
+    if best < len(gaps) - 1:
+        around = np.log(gaps[max(best - 1, 0)]), np.log(gaps[best + 1])
+        search = scipy.optimize.minimize_scalar(
+            lambda logarithm: line(np.exp(logarithm))[0],
+            bounds=around,
+            method="bounded",
+            options={"xatol": 1e-12},
+        )
+        gap = np.exp(search.x)
+    squares, beta, log_Q = line(gap)
+    return EdgeFit(
+        beta=float(beta),
+        Q=float(np.exp(log_Q)),
+        lambda_0=float(max(edge[0] - gap, 0.0)),
+        count=len(edge),
+        null=null,
+        residual=float(np.sqrt(squares)),
+        window=(float(edge[0]), float(edge[-1])),
+    )
+
+
+def _window(eigenvalues, quantile):
+    """Positive eigenvalues in the left quantile of them, their ranks, the number of all eigenvalues and of zeros."""
+    values = _eigenvalues(eigenvalues)
+    quantile = _checks.number(quantile, "quantile", 0, 1)
+    null = int((values == 0).sum())
+    last = int(np.floor(quantile * (len(values) - null) * (1 + 1e-12)))
+    edge = values[null : null + last]
+    if last < 4:
+        raise ValueError(
+            f"The left {quantile:g} of {len(values) - null} positive eigenvalues leaves {last} to fit; "
+            "at least 4 are needed, so use more eigenvalues or a larger quantile."
+        )
+    if edge[-1] <= edge[0] * (1 + 1e-12):
+        raise ValueError(
+            f"The {last} eigenvalues at the left edge all equal {edge[0]:g}; a power law needs them to vary."
+        )
+    return edge, np.arange(1, last + 1), len(values), null
 
 
 def effective_rank(eigenvalues):

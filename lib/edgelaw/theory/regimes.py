@@ -1,0 +1,357 @@
+r"""How long the power law lasts, how much one draw strays from it, and what follows.
+
+The time of gradient descent is :math:`t = 2\eta n`: after n epochs it has left :math:`\frac1d\sum_j e^{-t\lambda_j}`
+of the error (and IID SGD does the same to leading order). A left edge (β, Q) at zero makes this a power law
+while many eigenvalues lie below 1/t, that is for :math:`t \ll (Qd)^{1/\beta}`. What happens then, and how large
+the fluctuations are before, is *not* decided by β and Q. Two cases are worked out: **independent** eigenvalues,
+which the paper's proofs assume, and the eigenvalues of a square real **Gaussian** design, which repel each other.
+"""
+
+import functools
+
+import numpy as np
+import scipy.special
+
+from edgelaw import _checks
+from edgelaw.spectrum import MarchenkoPastur
+from edgelaw.theory import gradient_descent
+
+__all__ = [
+    "aspect_crossover",
+    "atoms_and_edge",
+    "expected_loss",
+    "expected_smallest",
+    "gap_and_atom",
+    "gaussian_spread",
+    "independent_spread",
+    "smallest_survival",
+    "smallest_survival_independent",
+    "window_end",
+]
+
+
+def window_end(dims, edge, step):
+    r"""The epoch at which about one eigenvalue is left below 1/t: :math:`n = (Qd)^{1/\beta} / (2\eta)`.
+
+    The power law holds for n far below it. It is the paper's :math:`d^{1/\beta}` with its constant.
+
+    Examples
+    --------
+    >>> from edgelaw.spectrum import EdgeFit
+    >>> round(float(window_end(256, EdgeFit(0.5, 2 / np.pi), step=1.0)))
+    13280
+    """
+    dims, step = _checks.whole(dims, "dims", 1), _checks.number(step, "step", 0)
+    return (edge.Q * dims) ** (1 / edge.beta) / (2 * step)
+
+
+def independent_spread(n, dims, edge, step):
+    r"""Relative standard deviation of the loss over draws of d *independent* eigenvalues (**proved**, in the window).
+
+    A mean of d independent terms :math:`e^{-t\lambda}` has relative variance
+    :math:`\frac1d \frac{Q\Gamma(\beta+1)(2t)^{-\beta}}{(Q\Gamma(\beta+1)t^{-\beta})^2}`; so the spread is
+    :math:`\left((t/2)^\beta / (Q\Gamma(\beta+1)d)\right)^{1/2}`, the paper's :math:`\sqrt{n^\beta/d}`. The square of
+    the mean is neglected: relatively small, of order :math:`t^{-\beta}`.
+
+    Examples
+    --------
+    >>> from edgelaw.spectrum import EdgeFit
+    >>> edge = EdgeFit(0.5, 2 / np.pi)  # then (πηn)^(1/4) / √d
+    >>> round(float(independent_spread(100, 400, edge, step=0.25) / ((np.pi * 25) ** 0.25 / 20)), 12)
+    1.0
+    """
+    t, dims = _time(n, step), _checks.whole(dims, "dims", 1)
+    return np.sqrt((t / 2) ** edge.beta / (edge.Q * scipy.special.gamma(edge.beta + 1) * dims))[()]
+
+
+def gaussian_spread(n, dims, step):
+    r"""Relative standard deviation of the loss over square real Gaussian designs: :math:`\sqrt{\eta n}/d`.
+
+    **Derived**, for :math:`1 \ll t \ll d^2`. Eigenvalues repel each other, so :math:`\sum_j e^{-t\lambda_j}` has
+    a variance that does not grow with the number of its terms: the variance formula for smooth statistics of the
+    Bessel process, :math:`\frac{2}{\pi^2}\int_0^\infty k\,\hat f(k)^2\,dk` with
+    :math:`\hat f(k) = \int_0^\infty \cos(kx) f(x)\,dx`, gives :math:`1/(2\pi)` for *every* Gaussian
+    :math:`f(x) = e^{-\tau x^2}` of the singular value x. Dividing by the mean :math:`d/\sqrt{\pi t}` gives the
+    result: the spread grows as :math:`n^\beta/d`, the *square* of the independent one.
+
+    Examples
+    --------
+    >>> float(gaussian_spread(100, 500, step=0.25))
+    0.01
+    """
+    return (np.sqrt(_time(n, step) / 2) / _checks.whole(dims, "dims", 1))[()]
+
+
+def smallest_survival(x, dims):
+    r"""Probability that the smallest eigenvalue of a square real Gaussian :math:`X^\top X/d` exceeds x.
+
+    **Proved** as d → ∞ (Edelman 1988): :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`. Near zero the
+    probability of a smaller one is :math:`\sqrt z`: draws with a far smaller smallest eigenvalue are common. For
+    finite d the error is O(1/d).
+
+    Examples
+    --------
+    >>> round(float(smallest_survival(0.297 / 100**2, 100)), 2)
+    0.5
+    """
+    z = _checks.whole(dims, "dims", 1) ** 2 * _nonnegative(x, "x")
+    return np.exp(-z / 2 - np.sqrt(z))[()]
+
+
+def smallest_survival_independent(x, dims, edge):
+    r"""Probability that the smallest of d independent eigenvalues exceeds x: a Weibull law.
+
+    :math:`\exp(-d\,Q\,x^\beta)`, **proved** as d → ∞: it is the limit of :math:`(1-F(x))^d`.
+
+    Examples
+    --------
+    >>> from edgelaw.spectrum import EdgeFit
+    >>> round(float(smallest_survival_independent(0.01, 10, EdgeFit(0.5, 1.0))), 6) == round(float(np.exp(-1)), 6)
+    True
+    """
+    return np.exp(-_checks.whole(dims, "dims", 1) * edge.cdf(_nonnegative(x, "x")))[()]
+
+
+def expected_smallest(n, dims, step):
+    r"""What the smallest eigenvalue alone contributes to the expected loss of Gaussian designs, m = d (**derived**).
+
+    :math:`\frac1d \mathbb E e^{-t\lambda_1} = \frac1d\int_0^\infty (1+y)\,e^{-(1/2+s)y^2-y}\,dy` with
+    :math:`s = t/d^2`, by :func:`smallest_survival`. For t ≫ d² this is all there is, and it tends to
+    :math:`\frac{\sqrt\pi}{2} t^{-1/2}`: a *power law*, π/2 times the one of the window. A typical draw falls
+    exponentially; the average is carried by the few draws whose smallest eigenvalue is far below :math:`d^{-2}`.
+
+    Examples
+    --------
+    >>> far = 10**12
+    >>> round(float(expected_smallest(far, 10, 0.5) * np.sqrt(far) / (np.sqrt(np.pi) / 2)), 4)
+    1.0
+    """
+    dims = _checks.whole(dims, "dims", 1)
+    a = 0.5 + _time(n, step) / dims**2
+    # ∫ e^{−ay²−y} dy = √π erfcx(1/(2√a)) / (2√a), and ∫ y e^{−ay²−y} dy = (1 − that) / (2a)
+    plain = np.sqrt(np.pi) * scipy.special.erfcx(0.5 / np.sqrt(a)) / (2 * np.sqrt(a))
+    return ((plain + (1 - plain) / (2 * a)) / dims)[()]
+
+
+def expected_loss(n, dims, step):
+    r"""Expected test loss of gradient descent over square real Gaussian designs, in every regime (**derived**).
+
+    In the window it is the Marchenko–Pastur integral with the 1/d correction of the real Wishart ensemble,
+    :math:`\frac1d\left(\frac{f(0)+f(4)}4 - \frac12\int_0^4 \frac{f\,d\lambda}{\pi\sqrt{\lambda(4-\lambda)}}\right)`.
+    At :math:`t \sim d^2` the f(0)/4 and the law's divergence at 0 are resolved by the microscopic density of the
+    Bessel process: with :math:`\sigma = t/4d^2` and :math:`h(y) = 1 - \int_0^y J_0`, the sum over eigenvalues is
+
+    .. math::
+
+        g(\sigma) = \frac{e^{-1/2\sigma}}{4\sigma}\Bigl(I_0 + I_1\Bigr)\!\Bigl(\frac1{2\sigma}\Bigr) + \frac14
+        - \frac\sigma2\int_0^\infty y\,e^{-\sigma y^2} h(y)^2\,dy,
+
+    :math:`1/\sqrt{4\pi\sigma} + \frac14` for small σ and :math:`\sqrt\pi/(4\sqrt\sigma)` for large. So the
+    expected loss starts as :math:`1/\sqrt{\pi t}`, leaves it near t = d² *upwards*, and ends at π/2 times it:
+    never an exponential.
+
+    Parameters
+    ----------
+    n : int or array of int
+    dims : int
+        d = m, at least 2; the error is O(1/d²) in the window and a relative O(1/d) beyond (measured: tests).
+    step : float
+        In (0, 1/2).
+
+    Examples
+    --------
+    >>> round(float(expected_loss(0, 50, 0.25)), 9)
+    1.0
+    >>> far = 10**10
+    >>> law = gradient_descent.test_constant(0.25) / np.sqrt(far)
+    >>> round(float(expected_loss(far, 1000, 0.25) / law / (np.pi / 2)), 3)
+    1.0
+    """
+    n, dims = _checks.counts(n, "n"), _checks.whole(dims, "dims", 2)
+    bulk = np.asarray(gradient_descent.test_loss(n, step))
+    micro = np.array([_resolved(float(2 * step * k) / (4 * dims**2)) for k in n.ravel()]).reshape(n.shape)
+    right = 0.25 * np.exp(2 * n * np.log(np.abs(1 - 4 * step))) if step != 0.25 else 0.25 * (n == 0)
+    arcsine = np.array([_arcsine(int(k), step) for k in n.ravel()]).reshape(n.shape)
+    return (bulk + (micro + right - 0.5 * arcsine) / dims)[()]
+
+
+@functools.lru_cache(maxsize=4096)
+def _resolved(sigma):
+    """g(σ) − 1/√(4πσ): what the microscopic density adds to the law's, 1/4 at σ = 0."""
+    root = np.sqrt(sigma)
+    if sigma < 1e-6:
+        return 0.25 - 0.375 * root / np.sqrt(np.pi)
+    z = 1 / (2 * sigma)
+    smooth = (scipy.special.ive(0, z) + scipy.special.ive(1, z)) / (4 * sigma)
+    end = 6.5 / root  # e^{−σy²} is 5e-19 there
+    panels = int(np.ceil(end / 4)) + 8
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    y = (end / panels * (np.arange(panels)[:, None] + (nodes + 1) / 2)).ravel()
+    w = np.tile(weights, panels) * end / panels / 2
+    # ∫₀^y J₀ = y J₀ + (πy/2)(J₁ H₀ − J₀ H₁) with Struve's H
+    j0, j1 = scipy.special.j0(y), scipy.special.j1(y)
+    h = 1 - y * j0 - np.pi * y / 2 * (j1 * scipy.special.struve(0, y) - j0 * scipy.special.struve(1, y))
+    return (
+        smooth
+        - 1 / np.sqrt(4 * np.pi * sigma)
+        + 0.25
+        - sigma / 2 * (w @ (y * np.exp(-sigma * y * y) * h * h))
+    )
+
+
+def _arcsine(n, step):
+    """Mean of (1 − step λ)^{2n} over the arcsine law on [0, 4], exact by equispaced angles."""
+    M = int(min(2 * n, 14 * np.sqrt(n))) + 8
+    return np.mean((1 - 4 * step * np.sin(np.pi * (np.arange(M) + 0.5) / (2 * M)) ** 2) ** (2 * n))
+
+
+def gap_and_atom(n, edge, smallest, fraction, step):
+    r"""The paper's finite-d predictor at a shifted edge: a truncated edge plus an atom at the smallest eigenvalue.
+
+    With :math:`x = \lambda_{\min}-\lambda_0`, :math:`z = 2\eta n x` and p the fraction of eigenvalues at the
+    smallest,
+
+    .. math::
+
+        e^{-2\eta\lambda_0 n}\bigl[Q\beta(2\eta n)^{-\beta}\,\Gamma(\beta, z) + p\,e^{-z}\bigr].
+
+    **How known**: a heuristic, kept as the paper prints it. It does not conserve mass (the truncation removes
+    :math:`Qx^\beta`, the atom puts back p), and :math:`e^{-2\eta\lambda_0 n}` stands for
+    :math:`(1-\eta\lambda_0)^{2n}`, so that for gradient descent it fails from
+    :math:`n \sim (\eta\lambda_0)^{-2}` on. :func:`atoms_and_edge` repairs both.
+
+    Parameters
+    ----------
+    n : int or array of int
+        At least 1 where the value matters; the law is infinite at n = 0 unless the gap is positive.
+    edge : EdgeFit
+    smallest, fraction : float
+        :math:`\lambda_{\min} \ge \lambda_0`, and p in (0, 1].
+    step : float
+
+    Returns
+    -------
+    (test, train)
+        ``train`` is gradient descent's; the paper's, for IID SGD, has a factor :math:`2/(2-\eta)` more.
+
+    Examples
+    --------
+    Without gap and atom it is the law of the edge:
+
+    >>> from edgelaw.spectrum import EdgeFit
+    >>> test, train = gap_and_atom(1, EdgeFit(0.5, 2 / np.pi), smallest=0.0, fraction=1e-9, step=0.25)
+    >>> round(float(test), 6), round(float(train), 6)
+    (0.797885, 0.797885)
+    """
+    t, gap, p = _time(n, step), _gap(edge, smallest), _checks.number(fraction, "fraction", 0, 1 + 1e-12)
+    b, edge_0 = edge.beta, edge.lambda_0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        body = edge.Q * b * t**-b * _upper_gamma(b, t * gap)
+        tilt = edge.Q * b * t ** -(b + 1) * _upper_gamma(b + 1, t * gap)
+    front, atom = np.exp(-edge_0 * t), p * np.exp(-smallest * t)
+    return (front * body + atom)[()], (front * (edge_0 * body + tilt) + smallest * atom)[()]
+
+
+def atoms_and_edge(n, edge, smallest, dims, step):
+    r"""The predictor that replaces :func:`gap_and_atom`: the k smallest eigenvalues exactly, the edge law beyond them.
+
+    The edge's continuous part starts where it has left out exactly the mass of the k atoms,
+    :math:`Q x_k^\beta = k/d`, so that mass is conserved, and gradient descent's own
+    :math:`(1-\eta\lambda)^{2n} = (1-\eta\lambda_0)^{2n}(1-\eta'x)^{2n}` with
+    :math:`\eta' = \eta/(1-\eta\lambda_0)` replaces the exponential. What remains is the error of the edge law
+    away from the edge, O(1/n) relatively (**derived**). It needs the k smallest eigenvalues and an edge; who has
+    all of them uses :func:`edgelaw.theory.gradient_descent.curve`, which is exact.
+
+    Parameters
+    ----------
+    n : int or array of int
+    edge : EdgeFit
+    smallest : array_like
+        The k smallest eigenvalues; none for the law alone.
+    dims : int
+        How many eigenvalues there are, k included.
+    step : float
+        Positive, below :math:`1/\lambda_0`.
+
+    Returns
+    -------
+    (test, train)
+
+    Examples
+    --------
+    >>> from edgelaw.spectrum import EdgeFit
+    >>> test, _ = atoms_and_edge(10**6, EdgeFit(0.5, 1.0), smallest=[1e-9], dims=10, step=0.25)
+    >>> round(float(test), 3)  # everything else has long decayed: e^{−2ηnλ}/d
+    0.1
+    """
+    n, dims = _checks.counts(n, "n").astype(float), _checks.whole(dims, "dims", 1)
+    low = _nonnegative(smallest, "smallest")
+    if low.ndim != 1 or len(low) > dims:
+        raise ValueError(
+            f"smallest must be a list of at most dims = {dims} eigenvalues, not of shape {low.shape}."
+        )
+    limit = 1 / max(edge.lambda_0, low.max(initial=0.0), 1e-300)
+    step = _checks.number(step, "step (below 1/λ of the eigenvalues at the edge)", 0, limit)
+    b, t = edge.beta, 2 * n * step / (1 - step * edge.lambda_0)
+    front = np.exp(2 * n * np.log1p(-step * edge.lambda_0))
+    cut = (len(low) / dims / edge.Q) ** (1 / b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        body = front * edge.Q * b * t**-b * _upper_gamma(b, t * cut)
+        tilt = front * edge.Q * b * t ** -(b + 1) * _upper_gamma(b + 1, t * cut)
+    atoms = np.exp(2 * np.multiply.outer(n, np.log1p(-step * low))) / dims
+    return (body + atoms.sum(axis=-1))[()], (edge.lambda_0 * body + tilt + atoms @ low)[()]
+
+
+def aspect_crossover(n, rho, step):
+    r"""Test loss of gradient descent near m = d, plateau, power law and exponential in one formula (**derived**).
+
+    With :math:`z = \lvert 1-\rho^{-1/2}\rvert\sqrt t`,
+
+    .. math::
+
+        L \approx \max(1-\rho, 0) + \frac{\rho^{3/4}}{\sqrt{\pi t}}\left(e^{-z^2} -
+        \sqrt\pi\,z\,\mathrm{erfc}(z)\right).
+
+    It is the power law :math:`1/\sqrt{\pi t}` while z ≪ 1 (the plateau, of size :math:`2z/\sqrt t`, is then
+    small beside it); for z ≫ 1 the plateau 1 − ρ, or without one
+    :math:`\rho^{3/4} e^{-z^2}/(2\sqrt\pi\,z^2\sqrt t)`, the exponential with the power :math:`t^{-3/2}` of a
+    soft edge. The crossover is at :math:`n \sim 1/(2\eta(1-\rho^{-1/2})^2)`. The relative error tends to 0 as t
+    grows and ρ → 1; it is below 2 % for t ≥ 40 and ρ in [0.7, 1.3] while :math:`\eta^2\lambda_-^2 n \ll 1`
+    (measured: tests).
+
+    Examples
+    --------
+    >>> round(float(aspect_crossover(1000, 1.0, 0.25) / gradient_descent.test_loss(1000, 0.25)), 3)
+    1.0
+    """
+    t = _time(n, step)
+    law = MarchenkoPastur(rho)
+    z = np.sqrt(law.support[0] * t)
+    with np.errstate(divide="ignore"):
+        decaying = np.exp(-z * z) * (1 - np.sqrt(np.pi) * z * scipy.special.erfcx(z)) / np.sqrt(np.pi * t)
+    return (law.atom + law.aspect**0.75 * decaying)[()]
+
+
+def _time(n, step):
+    return 2 * _checks.number(step, "step", 0) * _checks.counts(n, "n").astype(float)
+
+
+def _nonnegative(values, name):
+    array = np.asarray(values, dtype=float)
+    if not (array >= 0).all() or not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite numbers, none of them negative.")
+    return array
+
+
+def _gap(edge, smallest):
+    gap = float(smallest) - edge.lambda_0
+    if not 0 <= gap < np.inf:
+        raise ValueError(
+            f"smallest must not lie below the edge at {edge.lambda_0:g}, but it is {smallest!r}."
+        )
+    return gap
+
+
+def _upper_gamma(a, z):
+    """The upper incomplete Gamma function Γ(a, z), not normalised."""
+    return scipy.special.gamma(a) * scipy.special.gammaincc(a, z)
