@@ -66,3 +66,11 @@ def test_a_choice_must_be_one_of_the_words_which_the_refusal_lists(bad):
     assert _checks.choice("a", "letter", ("a", "b")) == "a"
     with pytest.raises(ValueError, match="letter must be one of 'a', 'b', not"):
         _checks.choice(bad, "letter", ("a", "b"))
+
+
+@pytest.mark.parametrize("bad", [-1, 1.0, True, [1, -2], [[1], [1, 2]], "3", None])
+def test_counts_are_non_negative_integers_of_any_shape(bad):
+    assert _checks.counts([[0, 2], [3, 10**9]], "n").shape == (2, 2)
+    assert _checks.counts(7, "n") == 7
+    with pytest.raises(ValueError, match="n must be a non-negative integer or an array of them, not"):
+        _checks.counts(bad, "n")

@@ -98,7 +98,7 @@ def test_at_the_step_one_quarter_the_right_edge_is_forgotten_in_one_epoch():
 
 
 def test_gaussian_designs_stray_from_the_law_by_the_derived_amount():
-    """Relative spread √(ηn)/d at t from 8 to d²/20; its own standard error is 1/√(2·draws) = 0.9 %."""
+    """Relative spread √(ηn)/d at t from 8 to d²/20: standard error 1/√(2·draws) = 0.9 %, corrections O(1/t, √t/d)."""
     d, draws = 48, 6000
     values = gaussian_eigenvalues(d, draws, seed=2)
     for n in (16, 60, 200):
@@ -112,10 +112,10 @@ def test_independent_eigenvalues_stray_by_the_papers_amount(beta):
     edge, d, n = EdgeFit(beta, 1.0), 400, 4000 if beta < 1 else 12
     values = np.random.default_rng(3).random((4000, d)) ** (1 / beta)
     sample = np.exp(-2 * 0.25 * n * values).mean(axis=1)
-    predicted = regimes.independent_spread(n, d, edge, 0.25)
-    mean = sample.mean()
-    exact = np.sqrt(max(predicted**2 - 1 / d, 0)) if beta > 1 else predicted
-    assert sample.std(ddof=1) / mean == pytest.approx(exact, rel=0.12)
+    leading = regimes.independent_spread(n, d, edge, 0.25)
+    exact = np.sqrt(leading**2 - 1 / d)  # with the square of the mean, which the leading order leaves out
+    # the standard error of a standard deviation over 4000 draws is 1.1 %, more for skewed ones
+    assert sample.std(ddof=1) / sample.mean() == pytest.approx(exact, rel=0.05)
 
 
 def test_the_spread_of_rigid_eigenvalues_is_the_square_of_the_independent_one_up_to_a_constant():
