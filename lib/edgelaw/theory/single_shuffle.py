@@ -43,6 +43,7 @@ from edgelaw.theory import series
 __all__ = [
     "effective_step",
     "expansion",
+    "generating_functions",
     "queue_weights",
     "test_constant",
     "test_expansion",
@@ -108,6 +109,24 @@ def train_loss(n, step=1.0, rho=1.0):
     return _losses("train", n, step, rho)
 
 
+def generating_functions(v, v2, step=1.0, rho=1.0):
+    r"""z, w, :math:`\Phi` and :math:`\Psi` at parameters v and v′: the closed forms at the head of this module.
+
+    Valid for v and v′ small enough that the series converge; for real ones in [0, 1) and rho ≤ 1 always.
+
+    Examples
+    --------
+    >>> z, w, test, train = generating_functions(0.0, 0.0)
+    >>> float(z.real), float(test.real), float(train.real)
+    (0.0, 1.0, 1.0)
+    """
+    model = contours.Model(_checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0))
+    v, v2 = np.asarray(v, dtype=complex), np.asarray(v2, dtype=complex)
+    z, w = (x / (model.eta + model.b * x) * np.exp(model.eta * model.rho * (1 - x)) for x in (v, v2))
+    test, train = (model.kernel(loss, v, 1 - v, v2, 1 - v2) for loss in ("test", "train"))
+    return z, w, test, train
+
+
 def _losses(loss, n, step, rho):
     n = _epochs(n)
     model = contours.Model(_checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0))
@@ -153,7 +172,8 @@ def train_constant(step=1.0):
     .. math:: \frac{a^2 + 1/4}{4\sqrt{2\pi a}} = \frac{2 - 2\eta + \eta^2}{8\sqrt\pi\, \eta^{3/2}\sqrt{2-\eta}},
               \qquad a = \frac1\eta - \frac12 .
 
-    *Derived.* It is smallest near :math:`\eta = 1.18`, and grows without bound at either end of (0, 2).
+    *Derived.* It is smallest at :math:`a = 1/\sqrt{12}`, :math:`\eta \approx 1.27`, and grows without bound at either
+    end of (0, 2).
 
     Examples
     --------
