@@ -1,0 +1,209 @@
+r"""Contours for the diagonals of single shuffle's generating functions; see :mod:`edgelaw.theory.single_shuffle`.
+
+Everything is written in :math:`e = 1 - v`, since for many epochs the nodes crowd at v = 1. With b = 1 − η:
+g = 1 − b e, y = v/g, log z = log y + η ρ e. The admissible region is ρ Λ(‖v‖², ‖g‖²) < 1, Λ the logarithmic mean.
+
+- η ≤ 1: circles ‖v‖ = r, on which Λ is largest at v = r.
+- η > 1: level curves of Λ in polar coordinates about v = 0, as far as they are star-shaped (below the saddle of Λ on
+  the real axis); above it, level curves about v = 1.
+
+For ρ < 1 a contour may enclose v = 1, the pole of the eigenvalue 1, whose residue is then the atom's 1 − ρ.
+"""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from edgelaw.theory import series
+
+_REACH = 1e-17  # nodes whose weight is smaller, relative to the largest, are left out
+_DISTANCE = 3.0  # how strongly to keep away from singularities: larger needs fewer nodes and loses digits
+_LEAST, _MOST = 48, 6144  # nodes
+
+
+def _log1p(x):
+    """log(1 + x) for complex x, accurate for small x (NumPy's is not, in the real part)."""
+    return 0.5 * np.log1p(2 * x.real + np.abs(x) ** 2) + 1j * np.arctan2(x.imag, 1 + x.real)
+
+
+def _phi(x):
+    """(eˣ − 1)/x."""
+    tiny = np.abs(x) < 1e-8
+    return np.where(tiny, 1 + x / 2, np.expm1(x) / np.where(tiny, 1, x))
+
+
+def log_mean(A, B):
+    """The logarithm of the logarithmic mean of e^A and e^B, and its derivative by A (the one by B is the rest of 1)."""
+    x = A - B
+    small = np.abs(x) < 0.02
+    safe = np.where(small, 1.0, x)
+    value = np.log(
+        np.where(small, 1 + x**2 / 24 + x**4 / 1920, np.sinh(np.clip(safe, -700, 700) / 2) / (safe / 2))
+    )
+    slope = np.where(small, 0.5 + x / 12 - x**3 / 720, -1 / np.expm1(-np.clip(safe, -700, 700)) - 1 / safe)
+    return (A + B) / 2 + value, slope
+
+
+class Model:
+    """The generating functions at one step and one aspect ratio."""
+
+    def __init__(self, step, rho):
+        self.eta, self.b, self.rho = step, 1 - step, rho
+        self.saddle = self._saddle()
+
+    def _saddle(self):
+        """log Λ at its saddle on the real axis, between the zeros of v and g (infinite for η ≤ 1)."""
+        if self.eta <= 1:
+            return np.inf
+        end = self.eta / -self.b
+        found = minimize_scalar(
+            lambda v: -log_mean(2 * np.log(v), 2 * np.log(1 - self.b * (1 - v)))[0],
+            bounds=(min(1.0, end / 2), end * (1 - 1e-9)),
+            method="bounded",
+            options={"xatol": 1e-12},
+        )
+        return max(-found.fun, 0.0)
+
+    def log_z(self, v, e):
+        near = np.abs(e) < 0.5
+        log_v = np.where(near, _log1p(-np.where(near, e, 0)), np.log(np.where(near, 1, v)))
+        return log_v - _log1p(-self.b * e) + self.eta * self.rho * e
+
+    def slope(self, v, e):
+        """d log z / dv."""
+        b, rho = self.b, self.rho
+        return self.eta * (1 - rho + rho * e * (1 + b - b * e)) / (v * (1 - b * e))
+
+    def kernel(self, loss, v, e, v2, e2):
+        """Φ or Ψ between nodes; e and e2 are 1 − v and 1 − v2, and neither is rounded from the other."""
+        eta, b, rho = self.eta, self.b, self.rho
+        g, g2 = 1 - b * e, 1 - b * e2
+        one, two = eta * e / g, eta * e2 / g2  # 1 − y
+        u, w, gg = (v / g) * (v2 / g2), one + two - one * two, g * g2  # w = 1 − u
+        ratio = _phi(rho * gg * w)
+        q = 1 - rho * gg * u * ratio  # (1 − K)/(1 − u)
+        if loss == "test":
+            return gg / (eta**2 * e * e2 * q)
+        return ((g + g2) / eta - 1 - (2 - eta) / eta * u * gg * ratio) / (w * q)
+
+    # ------------------------------------------------------------------------------------------------- contours
+
+    def _curve(self, about, radius, angle):
+        """v, e = 1 − v, dv/d(radius), log Λ and its derivatives by radius and angle.
+
+        About 0 the radius is log ‖v‖, about 1 it is log ‖v − 1‖.
+        """
+        direction = np.exp(radius + 1j * angle)
+        v, e = (direction, -np.expm1(radius + 1j * angle)) if about == 0 else (1 + direction, -direction)
+        g = 1 - self.b * e
+        A = 2 * radius if about == 0 else np.log1p(-2 * e.real + np.abs(e) ** 2)
+        B = np.log1p(-2 * self.b * e.real + np.abs(self.b * e) ** 2)
+        level, by_A = log_mean(A, B)
+        A_r, A_t = 2 * (direction / v).real, -2 * (direction / v).imag
+        B_r, B_t = 2 * self.b * (direction / g).real, -2 * self.b * (direction / g).imag
+        return v, e, direction, level, by_A * A_r + (1 - by_A) * B_r, by_A * A_t + (1 - by_A) * B_t
+
+    def contour(self, about, level, angle):
+        """Nodes v, e and dv/d(angle) of the contour; ``level`` is log ‖v‖ for the circles of η ≤ 1, else log Λ."""
+        level, angle = np.broadcast_arrays(level, angle)
+        if self.eta <= 1:
+            v, e, direction, *_ = self._curve(0, level, angle)
+            return v, e, 1j * direction
+        # About 0 the first crossing lies below ‖v‖ = 1 for levels below 0, and before g vanishes for others.
+        low, high = np.full(level.shape, -700.0), np.full(level.shape, 12.0)
+        if about == 0:
+            scan = np.log(
+                np.concatenate([np.geomspace(1e-3, 0.9, 12), np.linspace(1, 0.9999 * self.eta / -self.b, 40)])
+            )
+            above = np.array([self._curve(0, np.full(level.shape, r), angle)[3] > level for r in scan])
+            first = above.argmax(axis=0)
+            found = above.any(axis=0)
+            high = np.where(found, scan[first], high)
+            low = np.where(
+                found & (first > 0), scan[np.maximum(first - 1, 0)], np.where(found, low, scan[-1])
+            )
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # where v or g vanishes exactly, log Λ is −∞, rightly
+            for _ in range(56):
+                middle = (low + high) / 2
+                above = self._curve(about, middle, angle)[3] > level
+                low, high = np.where(above, low, middle), np.where(above, middle, high)
+        v, e, direction, _, by_r, by_t = self._curve(about, (low + high) / 2, angle)
+        return v, e, direction * (1j - by_t / by_r)
+
+    def choose(self, n):
+        """The contour (about, level) on which the integrand is smallest, kept away from the singularities."""
+        angle = np.concatenate([[0.0], np.geomspace(0.02, np.pi, 20)])
+        gaps = np.geomspace(1e-6, 30, 100)
+        if self.eta <= 1:
+            candidates = [(0, self._largest_circle() - gaps)]
+            angle = angle[:1]
+        else:
+            outermost = -np.log(self.rho)
+            candidates = [(0, min(outermost, self.saddle) - gaps)]
+            if outermost > self.saddle:
+                height = outermost - self.saddle
+                candidates.append((1, self.saddle + height * (1 - np.geomspace(1e-4, 0.9, 40))))
+        best = (np.inf, 0, 0.0)
+        for about, levels in candidates:
+            v, e, _ = self.contour(about, levels[:, None], angle)
+            with np.errstate(all="ignore"):
+                size = np.log(np.abs(self.kernel("test", v, e, v.conj(), e.conj())))
+                size = _DISTANCE * size - 2 * n * self.log_z(v, e).real
+            worst = np.where(np.isfinite(size), size, np.inf).max(axis=1)
+            if self.saddle < -np.log(self.rho):  # a contour through the saddle would have a corner there
+                worst = worst - _DISTANCE * np.log(np.abs(levels - self.saddle))
+            i = worst.argmin()
+            best = min(best, (worst[i], about, levels[i]))
+        return best
+
+    def _largest_circle(self):
+        """log ‖v‖ where ρ Λ = 1 on the positive real axis."""
+        low, high = -700.0, 12.0
+        for _ in range(80):
+            middle = (low + high) / 2
+            e = -np.expm1(middle)
+            inside = log_mean(2 * middle, 2 * np.log1p(-self.b * e))[0] < -np.log(self.rho)
+            low, high = (middle, high) if inside else (low, middle)
+        return low
+
+    def diagonals(self, loss, n, tolerance):
+        """Losses at an ascending array of n ≥ 1 within a factor of two, and the change at the last refinement."""
+        size, about, level = self.choose(np.sqrt(n[0] * n[-1]))
+        if size < -1500:
+            return np.full(len(n), max(0.0, 1 - self.rho) if loss == "test" else 0.0), 0.0
+        angle = np.concatenate([[0.0], np.geomspace(1e-9, 1e-2, 200), np.linspace(1e-2, np.pi, 600)[1:]])
+        heights = self.log_z(*self.contour(about, level, angle)[:2]).real
+        base = heights.min()
+        reached = np.nonzero(n[0] * (heights - base) < -np.log(_REACH))[0][-1]
+        window = angle[min(reached + 1, len(angle) - 1)]
+        window = np.pi if window > 0.9 * np.pi else window
+        atom = 1 - self.rho if loss == "test" and self._encloses_one(about, level) else 0.0
+        scale = np.exp(np.maximum(-2 * n * base, -745.0))
+        old, change, previous, nodes = None, np.inf, np.inf, _LEAST
+        while change > tolerance and not (previous < 1e-8 and change > 0.1 * previous) and nodes <= _MOST:
+            new, magnitude = self._quadrature(loss, n, about, level, window, nodes, base)
+            new = atom + scale * new
+            if old is not None:
+                with np.errstate(all="ignore"):
+                    previous, change = change, np.nanmax(np.abs(new / old - 1), initial=0.0)
+            old, nodes = new, 2 * nodes
+        shown = new > 1e-300
+        lost = (scale * magnitude)[shown] / new[shown] * 1e-16
+        return np.where(shown, new, 0.0), max(change, lost.max(initial=0.0))
+
+    def _encloses_one(self, about, level):
+        """Whether v = 1, where Λ = 1, lies inside."""
+        return self.rho < 1 and (about == 1 or level > 0)
+
+    def _quadrature(self, loss, n, about, level, window, nodes, base):
+        half = (np.arange(nodes // 2) + 0.5) * 2 * window / nodes
+        v, e, dv = self.contour(about, level, half)
+        weights = self.slope(v, e) * dv * (2 * window / nodes) / (2j * np.pi)
+        log_z = self.log_z(v, e)
+        v, e, log_z, weights = (np.concatenate([x, x.conj()]) for x in (v, e, log_z, weights))
+
+        def kernel(rows):
+            return self.kernel(loss, v[rows, None], e[rows, None], v, e)
+
+        return series.diagonal(n, log_z, weights, kernel, base)
