@@ -10,6 +10,8 @@ g = 1 − b e, y = v/g, log z = log y + η ρ e. The admissible region is ρ Λ(
 For ρ < 1 a contour may enclose v = 1, the pole of the eigenvalue 1, whose residue is then the atom's 1 − ρ.
 """
 
+import functools
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
@@ -131,25 +133,34 @@ class Model:
         v, e, direction, _, by_r, by_t = self._curve(about, (low + high) / 2, angle)
         return v, e, direction * (1j - by_t / by_r)
 
-    def choose(self, n):
-        """The contour (about, level) on which the integrand is smallest, kept away from the singularities."""
+    @functools.cached_property
+    def _candidates(self):
+        """Contours to choose from: about, levels, and at some angles the logarithms of kernel and ‖z‖."""
         angle = np.concatenate([[0.0], np.geomspace(0.02, np.pi, 20)])
         gaps = np.geomspace(1e-6, 30, 100)
         if self.eta <= 1:
-            candidates = [(0, self._largest_circle() - gaps)]
+            families = [(0, self._largest_circle() - gaps)]
             angle = angle[:1]
         else:
             outermost = -np.log(self.rho)
-            candidates = [(0, min(outermost, self.saddle) - gaps)]
+            families = [(0, min(outermost, self.saddle) - gaps)]
             if outermost > self.saddle:
                 height = outermost - self.saddle
-                candidates.append((1, self.saddle + height * (1 - np.geomspace(1e-4, 0.9, 40))))
-        best = (np.inf, 0, 0.0)
-        for about, levels in candidates:
+                families.append((1, self.saddle + height * (1 - np.geomspace(1e-4, 0.9, 40))))
+        found = []
+        for about, levels in families:
             v, e, _ = self.contour(about, levels[:, None], angle)
             with np.errstate(all="ignore"):
                 size = np.log(np.abs(self.kernel("test", v, e, v.conj(), e.conj())))
-                size = _DISTANCE * size - 2 * n * self.log_z(v, e).real
+                found.append((about, levels, size, self.log_z(v, e).real))
+        return found
+
+    def choose(self, n):
+        """The contour (about, level) on which the integrand is smallest, kept away from the singularities."""
+        best = (np.inf, 0, 0.0)
+        for about, levels, kernel, log_z in self._candidates:
+            with np.errstate(all="ignore"):
+                size = _DISTANCE * kernel - 2 * n * log_z
             worst = np.where(np.isfinite(size), size, np.inf).max(axis=1)
             if self.saddle < -np.log(self.rho):  # a contour through the saddle would have a corner there
                 worst = worst - _DISTANCE * np.log(np.abs(levels - self.saddle))
@@ -207,3 +218,9 @@ class Model:
             return self.kernel(loss, v[rows, None], e[rows, None], v, e)
 
         return series.diagonal(n, log_z, weights, kernel, base)
+
+
+@functools.lru_cache(maxsize=64)
+def model(step, rho):
+    """The model at one step and aspect ratio, kept with the contours it has worked out."""
+    return Model(step, rho)

@@ -120,7 +120,7 @@ def generating_functions(v, v2, step=1.0, rho=1.0):
     >>> float(z.real), float(test.real), float(train.real)
     (0.0, 1.0, 1.0)
     """
-    model = contours.Model(_checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0))
+    model = contours.model(_checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0))
     v, v2 = np.asarray(v, dtype=complex), np.asarray(v2, dtype=complex)
     z, w = (x / (model.eta + model.b * x) * np.exp(model.eta * model.rho * (1 - x)) for x in (v, v2))
     test, train = (model.kernel(loss, v, 1 - v, v2, 1 - v2) for loss in ("test", "train"))
@@ -129,7 +129,7 @@ def generating_functions(v, v2, step=1.0, rho=1.0):
 
 def _losses(loss, n, step, rho):
     n = _epochs(n)
-    model = contours.Model(_checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0))
+    model = contours.model(_checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0))
     wanted, where = np.unique(n, return_inverse=True)
     values = np.ones(len(wanted))
     octave = np.where(wanted > 0, np.floor(np.log2(np.maximum(wanted, 1))), -1)
