@@ -82,6 +82,8 @@ def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, tmp_path)
     if needs_torch(notebook):
         pip("install", "torch==2.13.0")
     pip("uninstall", "--yes", "edgelaw")
+    for leftover in VENV.glob("lib/python*/site-packages/edgelaw"):  # compiled code that pip did not install
+        shutil.rmtree(leftover)
     before = versions()
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
     assert f"git+{address.stated()}" in first.source
