@@ -494,8 +494,8 @@ def test_on_the_curve_the_mean_square_of_the_resolvent_diverges():
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        (lambda: free.trace_moment(-1), "n must hold non-negative integers"),
-        (lambda: free.trace_moment(1.5), "n must hold non-negative integers"),
+        (lambda: free.trace_moment(-1), "n must be a non-negative integer"),
+        (lambda: free.trace_moment(1.5), "n must be a non-negative integer"),
         (lambda: free.trace_moment(1, step=2.0), "step must be"),
         (lambda: free.trace_moment(1, rho=0.0), "rho must be"),
         (lambda: free.generating_function(1.0), "modulus below 1"),

@@ -247,7 +247,7 @@ def trace_moment(n, step=1.0, rho=1.0):
     1.0
     """
     eta, rho = _step_and_rho(step, rho)
-    counts = _counts(n)
+    counts = _checks.counts(n, "n")
     flat = counts.ravel()
     unique, place = np.unique(flat, return_inverse=True)
     values = np.ones(len(unique))
@@ -324,7 +324,7 @@ def block_trace_moment(n, blocks, rho=1.0):
     m = _checks.whole(blocks, "blocks", 1)
     if m < rho:
         raise ValueError(f"blocks must be at least rho = {rho:g}, or a block has no direction left, not {m}.")
-    t, counts = rho / m, _counts(n)
+    t, counts = rho / m, _checks.counts(n, "n")
 
     def one(n):
         if n == 0:
@@ -586,14 +586,6 @@ def eigenvalue_boundary(angles, rho=1.0):
 
 def _step_and_rho(step, rho):
     return _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
-
-
-def _counts(n):
-    """An array of non-negative integers, or a refusal."""
-    counts = np.asarray(n)
-    if counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
-        raise ValueError(f"n must hold non-negative integers, not {n!r}.")
-    return counts
 
 
 def _real(values, name):

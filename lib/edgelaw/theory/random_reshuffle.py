@@ -274,7 +274,7 @@ def two_resolvents(x, y, step=1.0, rho=1.0):
 
 def _loss(n, step, rho, which):
     """Either loss at all n."""
-    n, eta, rho = _epochs(n), _step(step), _aspect(rho)
+    n, eta, rho = _checks.counts(n, "n"), _step(step), _aspect(rho)
     distinct, places = np.unique(n, return_inverse=True)
     modes = _modes(eta, rho)
     if rho == 1.0:
@@ -443,14 +443,6 @@ def _step(step):
 
 def _aspect(rho):
     return _checks.number(rho, "rho", 0)
-
-
-def _epochs(n):
-    """Non-negative integers, scalar or array, or a refusal."""
-    array = np.asarray(n)
-    if array.dtype.kind not in "iu" or (array.size and array.min() < 0):
-        raise ValueError(f"n must be a non-negative integer or an array of them, not {n!r}.")
-    return array
 
 
 def _bulk(values, rho):
