@@ -20,6 +20,9 @@ class LearningCurve:
         norm √d; it starts at 1, on average over the starts, when the mean eigenvalue of XᵀX/m is 1.
     test_se, train_se : ndarray of float
         Standard errors of the two means over independent runs; NaN where there was one run only.
+    error : float
+        For a computed curve, the largest relative numerical error its own computation estimates (two resolutions);
+        NaN where nothing was estimated, as for a simulated one.
 
     Examples
     --------
@@ -34,3 +37,4 @@ class LearningCurve:
     train: np.ndarray
     test_se: np.ndarray
     train_se: np.ndarray
+    error: float = np.nan
