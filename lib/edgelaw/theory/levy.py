@@ -1,0 +1,243 @@
+r"""The average behind every learning curve on an arbitrary spectrum.
+
+For rows of a given covariance the large-d equations of all orders contain the data through one linear functional
+:math:`\langle\varphi\rangle` of functions of an eigenvalue, with :math:`\langle1\rangle = \langle\lambda\rangle = 1`:
+
+- from the covariance, :math:`\langle\varphi\rangle` is the mean of φ over its eigenvalues (`from_covariance`);
+- from a sample of m = d rows, :math:`\langle\lambda^n\rangle` is the n-th *free cumulant* of the spectrum F of the
+  sample, its Lévy measure in the sense of free probability (`from_sample`). With G the Cauchy transform of F and
+  :math:`t = 1/G(\zeta)`,
+
+.. math:: \Bigl\langle\frac{t}{t-\lambda}\Bigr\rangle = \frac{\zeta}{t}, \qquad\text{so}\qquad
+   \langle\varphi\rangle = \frac{1}{2\pi i}\oint \varphi(t)\,\frac{\zeta}{t^2}\,dt .
+
+No population spectrum is estimated, and none need exist: the functional is exact for the eigenvalues given, and it may
+be one that no positive measure gives. It is represented by nodes and weights,
+:math:`\langle\varphi\rangle = \sum_k w_k\varphi(\lambda_k)`. For a sample they are the poles and residues of a
+rational approximation (AAA) to :math:`\zeta/t` on a contour around the support: a few dozen complex nodes, closed under
+conjugation, where the trapezoidal rule on the contour would take several times as many. For Marchenko–Pastur the one
+node λ = 1 comes out. For a covariance they are a Gauss rule in :math:`\log(\lambda + \text{reach})`, real and positive.
+"""
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.interpolate
+import scipy.linalg
+import scipy.optimize
+
+from edgelaw import _checks
+
+__all__ = ["Average", "from_covariance", "from_sample"]
+
+_ANGLE = 1.2  # half-height of the contour in log(λ + reach): functions averaged must be analytic inside it
+_POINTS = 240  # on the upper half of the contour
+_LARGEST = 120  # nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    r"""Nodes and weights of the functional :math:`\langle\varphi\rangle = \sum_k w_k \varphi(\lambda_k)`.
+
+    Attributes
+    ----------
+    nodes, weights : ndarray
+        Real for a covariance; complex and closed under conjugation for a sample. The weights add up to 1, and so do
+        weights times nodes.
+    error : float
+        The largest deviation of :math:`\langle t/(t-\lambda)\rangle` from its exact value on the contour: the
+        accuracy to be expected for functions of order one that are analytic inside.
+
+    Examples
+    --------
+    >>> average = from_covariance([0.5, 1.5], reach=0.1)
+    >>> round(float(average(average.nodes**2)), 6)
+    1.25
+    """
+
+    nodes: np.ndarray = field(repr=False)
+    weights: np.ndarray = field(repr=False)
+    error: float
+
+    def __call__(self, values):
+        """⟨φ⟩ from the values of φ at the nodes, which run along the last axis."""
+        return np.asarray(values) @ self.weights
+
+
+def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6):
+    r"""The average from the eigenvalues of a sample of m = d rows, whose left basis is Haar.
+
+    Parameters
+    ----------
+    eigenvalues : array_like
+        Of :math:`X^\top X/m`, zeros included, on any scale: they are divided by their mean.
+    weights : array_like, optional
+        The share of the spectrum at each eigenvalue, if not equal: a quadrature of a continuous law.
+    reach : float
+        Functions averaged may have singularities at :math:`-\text{reach}` and beyond on the negative axis; n epochs
+        at an effective step c bring them to about :math:`1/(cn)`.
+    tolerance : float
+        Wanted for `Average.error`.
+
+    Returns
+    -------
+    Average
+        With complex nodes.
+
+    Raises
+    ------
+    ArithmeticError
+        If no rational approximation with at most 120 nodes is that accurate.
+
+    Examples
+    --------
+    The free cumulants of a spectrum: its mean, its variance, ...
+
+    >>> average = from_sample(np.linspace(0, 2, 41))
+    >>> [round(float(average(average.nodes**k).real), 5) for k in (0, 1, 2)]
+    [1.0, 1.0, 0.35]
+    """
+    values, shares = spectrum(eigenvalues, weights)
+    reach = _checks.number(reach, "reach", 0)
+    tolerance = _checks.number(tolerance, "tolerance", 0)
+    zeta = _around(values, _reached(values, shares, reach))
+    t = 1 / (shares / (zeta[:, None] - values)).sum(axis=1)
+    y = zeta / t
+    for sharper in (1.0, 0.1, 0.01):
+        nodes, residues, error = _rational(t, y, sharper * tolerance, 1e-4 * reach)
+        if error <= tolerance:
+            break
+    else:
+        raise ArithmeticError(
+            f"The average over this spectrum was found to {error:.0e} only, not {tolerance:.0e}: ask for a larger "
+            "reach (fewer epochs) or tolerance."
+        )
+    masses = residues / nodes
+    nodes, masses = np.append(nodes, 0), np.append(masses, 1 - masses.sum())
+    return Average(nodes, masses, float(error))
+
+
+def from_covariance(eigenvalues, weights=None, reach=0.02, tolerance=1e-10):
+    r"""The average from the eigenvalues of a covariance: a Gauss rule in :math:`\log(\lambda + \text{reach})`.
+
+    Parameters
+    ----------
+    eigenvalues : array_like
+        Non-negative, on any scale.
+    weights, reach, tolerance
+        As in `from_sample`.
+
+    Returns
+    -------
+    Average
+        With real non-negative nodes and positive weights; the eigenvalues themselves where they are few.
+
+    Examples
+    --------
+    >>> average = from_covariance(1 / np.sqrt(np.arange(1, 1001)))
+    >>> len(average.nodes) < 30, round(float(average(average.nodes)), 9)
+    (True, 1.0)
+    """
+    values, shares = spectrum(eigenvalues, weights)
+    reach = _checks.number(reach, "reach", 0)
+    tolerance = _checks.number(tolerance, "tolerance", 0)
+    t = _around(values, reach)
+    y = (shares * t[:, None] / (t[:, None] - values)).sum(axis=1)
+    size = 8
+    while True:
+        size = min(size + size // 2, len(values))
+        nodes, masses = (values, shares) if size == len(values) else _gauss(values, shares, reach, size)
+        error = np.abs((masses * t[:, None] / (t[:, None] - nodes)).sum(axis=1) - y).max()
+        if error <= tolerance or size == len(values):
+            return Average(nodes, masses, float(error))
+
+
+def spectrum(eigenvalues, weights=None):
+    """The different eigenvalues, over their mean, ascending, and their shares; both checked.
+
+    Negative eigenvalues are allowed down to −1e-10 of the largest, which is rounding, and become zeros.
+    """
+    values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
+    if len(values) == 0 or values.max() <= 0 or values.min() < -1e-10 * values.max():
+        raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
+    shares = np.ones(len(values)) if weights is None else _checks.real_array(weights, "weights", 1)
+    if len(shares) != len(values) or shares.min() <= 0:
+        raise ValueError(f"weights must be positive, one for each of the {len(values)} eigenvalues.")
+    values = np.maximum(values, 0) / values.max()
+    values, places = np.unique(np.where(values < 1e-13, 0.0, values), return_inverse=True)
+    shares = np.bincount(places, shares / shares.sum())
+    return values / (values @ shares), shares
+
+
+def _reached(values, shares, reach):
+    """How far left of zero ζ is when t = 1/G(ζ) is at −reach."""
+
+    def excess(log):
+        return reach * (shares / (np.exp(log) + values)).sum() - 1
+
+    low, high = -80.0, np.log(reach + 1)  # by Jensen, G(−ζ) ≥ −1/ζ, and ζ + 1 ≥ reach at the root
+    if excess(low) <= 0:  # a gap: t = −reach lies between zero and the spectrum
+        return np.exp(low) if values[0] == 0 else min(reach, values[0])
+    return float(np.exp(scipy.optimize.brentq(excess, low, high + 1)))
+
+
+def _around(values, scale):
+    """The upper half of an ellipse in log(1 + ζ/scale) about the values, from right to left."""
+    low, high = np.log1p(values[0] / scale), np.log1p(values[-1] / scale)
+    half = (high - low) / 2
+    theta = np.pi * (np.arange(_POINTS) + 0.5) / _POINTS
+    u = (low + high) / 2 + np.hypot(half, _ANGLE) * np.cos(theta) + 1j * _ANGLE * np.sin(theta)
+    return scale * np.expm1(u)
+
+
+def _rational(t, y, tolerance, small):
+    """Nodes p, residues r and the error of y = 1 + Σ r/(t − p): AAA for the poles, then least squares for the residues.
+
+    AAA does not respect conjugation, so its poles are paired first: what is almost real is made real. Poles at zero
+    (a derivative there, as for equal eigenvalues) become two of opposite sign, ±small.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # when it stops at max_terms; the error below tells
+        found = scipy.interpolate.AAA(
+            np.concatenate([t, t.conj()]), np.concatenate([y, y.conj()]), rtol=tolerance, max_terms=_LARGEST
+        ).poles()
+    found = found[np.isfinite(found)]
+    tiny = np.abs(found) < 2 * small
+    found = np.concatenate([found[~tiny], [small, -small] if tiny.any() else []])
+    real = found[np.abs(found.imag) <= 1e-4 * np.abs(found)].real
+    upper, lower = (found[sign * found.imag > 1e-4 * np.abs(found)] for sign in (1, -1))
+    if len(upper):
+        apart = np.abs(upper - lower.conj()[:, None]).min(axis=1) > 0.1 * np.abs(lower.imag)
+        upper = np.concatenate([upper, lower[apart].conj()])
+    else:
+        upper = lower.conj()
+    one, other = 1 / (t[:, None] - upper), 1 / (t[:, None] - upper.conj())
+    columns = np.concatenate([1 / (t[:, None] - real), one + other, 1j * (one - other)], axis=1)
+    columns, wanted = np.concatenate([columns.real, columns.imag]), np.concatenate([y.real - 1, y.imag])
+    sizes = np.linalg.norm(columns, axis=0)
+    solution = np.linalg.lstsq(columns / sizes, wanted, rcond=1e-13)[0] / sizes
+    first, second, third = np.split(solution, [len(real), len(real) + len(upper)])
+    pairs = second + 1j * third
+    error = np.abs(columns @ solution - wanted).max()
+    return np.concatenate([real, upper, upper.conj()]), np.concatenate([first, pairs, pairs.conj()]), error
+
+
+def _gauss(values, shares, reach, size):
+    """The Gauss rule of the measure for polynomials in log(λ + reach), by Lanczos with full orthogonalisation."""
+    u = np.log(values + reach)
+    centre, scale = (u[0] + u[-1]) / 2, (u[-1] - u[0]) / 2
+    u = (u - centre) / scale
+    basis = np.empty((size, len(u)))
+    diagonal, off = np.empty(size), np.empty(size - 1)
+    basis[0] = np.sqrt(shares)
+    for k in range(size):
+        image = u * basis[k]
+        diagonal[k] = basis[k] @ image
+        for _ in range(2):
+            image -= basis[: k + 1].T @ (basis[: k + 1] @ image)
+        if k < size - 1:
+            off[k] = np.linalg.norm(image)
+            basis[k + 1] = image / off[k]
+    roots, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off)
+    return np.maximum(np.exp(centre + scale * roots) - reach, 0), vectors[0] ** 2
