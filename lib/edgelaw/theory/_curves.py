@@ -1,0 +1,57 @@
+"""What the learning curves of all orders on an arbitrary spectrum share: what goes in, and what may come out."""
+
+import numpy as np
+
+from edgelaw import _checks
+from edgelaw.curves import LearningCurve
+from edgelaw.theory import levy
+
+FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
+MOST_NODES = 40  # beyond this the average is made less accurate, down to 1e-5, before it is made larger
+LARGEST_ERROR = 1e-3
+
+
+def recorded(epochs):
+    """The epochs to return: all up to a given one, or the given ones; 0 included."""
+    numbers = _checks.counts(epochs, "epochs")
+    return np.arange(numbers + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
+
+
+def sample(eigenvalues, weights=None):
+    """The different eigenvalues of a sample over their mean, and their shares; too few are refused."""
+    values, shares = levy.spectrum(eigenvalues, weights)
+    if weights is None and np.size(eigenvalues) < FEWEST:
+        raise ValueError(
+            f"eigenvalues must be at least {FEWEST} to stand for a spectrum, not {np.size(eigenvalues)}; a "
+            "quadrature of a continuous law comes with weights."
+        )
+    return values, shares
+
+
+def sample_averages(values, shares, reach):
+    """The average over a sample at two resolutions: as accurate as few nodes allow, and ten times less."""
+    for tolerance in (1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
+        try:
+            fine = levy.from_sample(values, shares, reach, tolerance)
+        except ArithmeticError:
+            if tolerance == 1e-5:
+                raise
+            continue
+        if len(fine.nodes) <= MOST_NODES:
+            break
+    return fine, levy.from_sample(values, shares, reach, 10 * tolerance)
+
+
+def vouched(n, fine, coarse):
+    """The learning curve of a computation at two resolutions, each (test, train) after n[1:]; or a refusal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.abs(coarse / fine - 1)
+    error = np.where(np.abs(fine) < 1e-250, 0.0, error).max(initial=0.0)
+    if not error < LARGEST_ERROR:
+        worst = n[1:][np.argmax(np.abs(coarse / fine - 1).max(axis=0))]
+        raise ArithmeticError(
+            f"Two resolutions differ by a relative {error:.0e} at epoch {worst}, so this curve is not returned: ask "
+            "for fewer epochs or a step further from 2."
+        )
+    losses = np.concatenate([np.ones((2, 1)), np.where(np.abs(fine) < 1e-300, 0.0, fine)], axis=1)
+    return LearningCurve(n, *losses, *np.full((2, len(n)), np.nan), error=float(error))
