@@ -28,9 +28,10 @@ import numpy as np
 import scipy.linalg.lapack
 
 from edgelaw import _checks
-from edgelaw.curves import LearningCurve
 from edgelaw.spectrum import MarchenkoPastur
 from edgelaw.theory import _silverstein
+from edgelaw.theory._curves import learning_curve as _learning_curve
+from edgelaw.theory._curves import recorded as _recorded
 
 __all__ = [
     "curve",
@@ -480,12 +481,6 @@ def _lanczos(operator, start):
         old, new = new, image / size
 
 
-def _learning_curve(n, test, train):
-    test[0] = train[0] = 1.0
-    test[test < 1e-300] = train[train < 1e-300] = 0.0
-    return LearningCurve(n, test, train, *np.full((2, len(n)), np.nan))
-
-
 def _spectrum(eigenvalues, weights=None):
     """The different positive eigenvalues, over the mean of all, ascending; their shares; the share of zeros."""
     values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
@@ -507,9 +502,3 @@ def _numbers(n, name="n"):
     if numbers.dtype.kind not in "iu" or (numbers < 0).any():
         raise ValueError(f"{name} must be a non-negative integer or an array of them.")
     return numbers.astype(np.int64)
-
-
-def _recorded(epochs):
-    """The epochs to return: all up to a given one, or the given ones; 0 included."""
-    numbers = _numbers(epochs, "epochs")
-    return np.arange(numbers + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
