@@ -18,10 +18,10 @@ with :math:`q_0 = q(0)`, :math:`X = \langle\lambda g\rangle`, :math:`Y = \langle
 
 The unknown is q at Chebyshev points of s, for all nodes λ. In Newton's method everything but R and H is eliminated
 node by node: one small inverse for a node and a z, and a dense system of twice the number of points for a z. The
-solution is continued from z = 0, where q is found without a guess, along the images of growing circles |w| under the
+solution is continued from z = 0, where the problem is linear in 1/q, along the images of growing circles |w| under the
 conformal map of the unit disc to a disc cut along the positive axis from z = `tip`, where the losses' generating
-functions have their branch point. Coefficients are then integrals over the image of |w| = const, which passes the branch
-point at a distance of order 1/n: about :math:`5\sqrt n` values of z do for all coefficients up to n.
+functions have their branch point. Coefficients are then integrals over the image of |w| = const, which passes the
+branch point at a distance of order 1/n: about :math:`5\sqrt n` values of z do for all coefficients up to n.
 """
 
 import functools
@@ -48,7 +48,7 @@ def coefficients(averages, n, step, rho, null, tip=None):
     points = int(14 + np.sqrt(rho * np.abs(averages[0].nodes).max()))
     base, second = (Problem(average, step, rho, points) for average in averages)
     if tip is None:
-        tip = furthest(second, largest)
+        tip = furthest(second, largest, null)
     beyond = tip if null == 0 or largest * np.log(tip) > 2 * _LOSS else 1.0
     contour = Contour(n, beyond)
     q = along(base, contour.path)
@@ -103,8 +103,19 @@ class Problem:
         test = (first * start) @ self.weights + self.still / (1 - z)
         return test, fresh + z * (touched @ self.integral) / self.rho
 
-    def guess(self, count):
-        return np.ones((count, len(self.nodes), self.points + 1), dtype=complex)
+    def start(self):
+        """q at z = 0, where the equations for 1/q are linear: (1/q)' = λη²(2/(ηq) − R), R = ⟨λ/q⟩."""
+        n, forcing = self.points, self.step**2 * self.nodes
+        matrix = np.empty((len(self.nodes), n + 1, n + 1), dtype=complex)
+        matrix[:] = self.derivative
+        matrix[:, np.arange(n + 1), np.arange(n + 1)] -= 2 * self.step * self.nodes[:, None]
+        matrix[:, n] = np.eye(n + 1)[n]
+        inverse = np.linalg.inv(matrix)
+        weights = self.weights * self.nodes
+        unit, response = inverse[:, :, n], inverse * forcing[:, None, None]
+        response[:, :, n] = 0
+        R = np.linalg.solve(np.eye(n + 1) + np.tensordot(weights, response, 1), weights @ unit)
+        return 1 / (unit - response @ R)
 
     def refine(self, q, finer):
         """q on the grid of another problem with the same nodes."""
@@ -174,8 +185,7 @@ def along(problem, path, q=None):
     """q at path(1), continued from z = 0, or from a given q at path(0); halves its stride where Newton fails."""
     at, stride = 0.0, 0.25
     if q is None:
-        at = 0.02
-        q = problem.newton(problem.guess(len(path(at))), path(at))
+        q = np.tile(problem.start(), (len(path(0.0)), 1, 1))
     while at < 1:
         ahead = min(1.0, at + stride)
         try:
@@ -187,29 +197,48 @@ def along(problem, path, q=None):
     return q
 
 
-def furthest(problem, largest):
-    """How far the solution continues beyond z = 1: a lower bound of the branch point, 1 if below exp(8/largest)."""
-    start = along(problem, lambda f: np.array([0.9 * f + 0j]))
-    low, high, step = np.log(0.9), np.log(_FURTHEST), 8 / largest
+def furthest(problem, largest, null):
+    """How far the solution continues beyond z = 1: a lower bound of the branch point, 1 if below exp(8/largest).
+
+    What is left of the test loss's generating function without its pole at 1, and the training loss's, are moments of
+    positive measures: up to their first singularity they grow and are convex. So a pole is not passed unseen.
+    """
+    z = np.array([0.45, 0.9])
+    q = along(problem, lambda f: f * z.astype(complex))
+    values = [_without_pole(problem, q[i : i + 1], z[i], null) for i in (0, 1)]
+    q, low, z = q[1:], np.log(z[1]), list(z)
 
     def reached(x):
-        nonlocal start, low
+        nonlocal q, low
+        ahead = np.exp(x)
         try:
-            start = problem.newton(start, np.array([np.exp(x) + 0j]), steps=8)
+            found = problem.newton(q, np.array([ahead + 0j]), steps=8)
         except Unsolved:
             return False
-        low = x
+        value = _without_pole(problem, found, ahead, null)
+        slope = (values[-1] - values[-2]) / (z[-1] - z[-2])
+        if (value < values[-1] + slope * (ahead - z[-1]) * (1 - 1e-6)).any():
+            return False
+        values.append(value)
+        z.append(ahead)
+        q, low = found, x
         return True
 
-    if not reached(step):
+    if not reached(8 / largest):
         return 1.0
-    while 2 * low < high and reached(2 * low):
+    top = np.log(_FURTHEST)
+    while low < top and reached(min(top, 2 * low)):
         pass
-    high = min(high, 2 * low)
-    for _ in range(5):
+    high = min(top, 2 * low)
+    for _ in range(6):
         middle = (low + high) / 2
         high = high if reached(middle) else middle
     return float(np.exp(low))
+
+
+def _without_pole(problem, q, z, null):
+    test, train = problem.transforms(q, np.array([z + 0j]))
+    return np.array([test[0].real - null / (1 - z), train[0].real])
 
 
 class Contour:
