@@ -1,4 +1,4 @@
-"""Build data/moby_dick.txt: the first chapters of Melville's novel, from a package that dedicates them to the public."""
+"""Build data/moby_dick.txt: the first chapters of Melville's novel, from a package that gives them to the public."""
 
 import argparse
 import time

@@ -146,7 +146,8 @@ BODY_FACTS = {
         f"spectra: covariance eigenvalues of the unrounded model after {BODY_CHECKPOINTS} steps",
     ],
     "preprocessing": [
-        f"width {BODY['width']}, depth {BODY['depth']}, {HEADS} heads, contexts of {LENGTH} characters, weights from seed 0",
+        f"width {BODY['width']}, depth {BODY['depth']}, {HEADS} heads, contexts of {LENGTH} characters, "
+        "weights from seed 0",
         f"Adam, rate {RATE}, {BODY['steps']} steps of {BODY['batch']} contexts drawn from seed 1, cross-entropy",
         "head left out; every row of a weight matrix rounded to 127 levels either side of zero",
     ],
@@ -161,10 +162,11 @@ RUNS_FACTS = {
         "checkpoints, unfreeze_checkpoints: the steps",
     ],
     "preprocessing": [
-        f"sweep: Adam, rate {RATE}, batches of {SWEEP_BATCH} contexts, {SWEEP_STEPS} steps, weights from seed s, batches from 1000 + s",
+        f"sweep: Adam, rate {RATE}, batches of {SWEEP_BATCH} contexts, {SWEEP_STEPS} steps, "
+        "weights from seed s, batches from 1000 + s",
         f"covariances over the {SAMPLE} contexts drawn from seed {SAMPLE_SEED}, forward pass in float64",
-        "unfreezing: from the shipped body and a zero head, SGD at 1/λmax on the mean squared error of the same contexts, "
-        "batches of 16 from seed 2000 + stream",
+        "unfreezing: from the shipped body and a zero head, SGD at 1/λmax on the mean squared error of the same "
+        "contexts, batches of 16 from seed 2000 + stream",
         "eigenvalues rounded to float32",
     ],
 }
@@ -202,7 +204,10 @@ def gathered(runs):
     """All runs as the arrays that ship."""
     out = {"checkpoints": np.array(CHECKPOINTS), "unfreeze_checkpoints": np.array(UNFREEZE_CHECKPOINTS)}
     for width, depth in SWEEP:
-        here, name = [runs[f"sweep_{width}_{depth}_{s}"] for s in range(SEEDS)], f"width_{width}_depth_{depth}"
+        here, name = (
+            [runs[f"sweep_{width}_{depth}_{s}"] for s in range(SEEDS)],
+            f"width_{width}_depth_{depth}",
+        )
         out[name] = np.array([run["spectra"] for run in here], dtype=np.float32)
         out[name + "_floor"] = np.array([run["floor"] for run in here], dtype=np.float32)
         out[name + "_loss"] = np.array([run["loss"] for run in here], dtype=np.float32)

@@ -2,13 +2,14 @@ r"""A tiny Transformer language model, and the least-squares problem that its he
 
 The model reads characters and predicts the next one. Its last layer is linear, :math:`W\phi`, with the features
 :math:`\phi \in \mathbb R^d` of a context. Frozen features make the mean squared error of the prediction,
-:math:`\frac1N\sum_i \lvert W\phi_i - e_{y_i}\rvert^2`, a quadratic function of W that knows the body through two matrices
-alone: the covariance :math:`H = \frac1N\sum_i\phi_i\phi_i^\top` and the moment :math:`C = \frac1N\sum_i e_{y_i}\phi_i^\top`.
-Gradient descent on it is what the rest of the book is about.
+:math:`\frac1N\sum_i \lvert W\phi_i - e_{y_i}\rvert^2`, a quadratic function of W that knows the body through two
+matrices alone: the covariance :math:`H = \frac1N\sum_i\phi_i\phi_i^\top` and the moment
+:math:`C = \frac1N\sum_i e_{y_i}\phi_i^\top`. Gradient descent on it is what the rest of the book is about.
 
-Features are scaled to norm :math:`\sqrt d` (a root-mean-square norm without parameters ends the body), so that H has mean
-eigenvalue 1, as everywhere in the book. H is the second moment, not centred: that is the curvature of the loss. Weights and
-batches come from a numpy ``rng``, not from torch's global state. Beside `edgelaw.samplers`, this module alone imports torch.
+Features are scaled to norm :math:`\sqrt d` (a root-mean-square norm without parameters ends the body), so that H has
+mean eigenvalue 1, as everywhere in the book. H is the second moment, not centred: that is the curvature of the loss.
+Weights and batches come from a numpy ``rng``, not from torch's global state. Beside `edgelaw.samplers`, this module
+alone imports torch.
 """
 
 import hashlib
@@ -154,14 +155,15 @@ class Transformer(nn.Module):
         Longest context.
     heads : int
     rng : Generator or int
-        Draws the weights: normal, of variance 1/(inputs), those that write into the residual stream divided by
+        Draws the weights: normal, embeddings of variance 1, matrices of variance 1/(inputs); those that write into
+        the residual stream are divided by
         :math:`\sqrt{2\,\mathrm{depth}}`; the head starts at zero.
 
     Examples
     --------
     >>> model = Transformer(characters=5, width=8, depth=1, length=4, heads=2, rng=0)
     >>> phi = model.body(torch.tensor([[0, 1, 2, 3]]))
-    >>> tuple(phi.shape), round(float(phi.square().sum(-1).mean()), 4)
+    >>> tuple(phi.shape), round(float(phi.detach().square().sum(-1).mean()), 4)
     ((1, 4, 8), 8.0)
     """
 
@@ -179,7 +181,7 @@ class Transformer(nn.Module):
         self.head = nn.Linear(width, characters, bias=False)
         with torch.no_grad():
             for name, weight in self.named_parameters():
-                scale = 1.0 if weight.shape[0] in (characters, length) else weight.shape[1] ** -0.5
+                scale = 1.0 if name in ("character.weight", "place.weight") else weight.shape[1] ** -0.5
                 if name.endswith(("mix.weight", "narrow.weight")):
                     scale /= np.sqrt(2 * depth)
                 drawn = rng.standard_normal(tuple(weight.shape)) * (0.0 if name == "head.weight" else scale)
@@ -356,7 +358,7 @@ class HeadProblem:
         return float(1 - 2 * np.vdot(W, self.moment) + np.vdot(W @ self.covariance, W))
 
     def weights(self, start):
-        r"""How the error of a starting head is spread over the eigenvectors: :math:`\lvert(W_0-W_*)v_j\rvert^2` over its sum."""
+        r"""How a start's error is spread over the eigenvectors: :math:`\lvert(W_0-W_*)v_j\rvert^2` over its sum."""
         along = (((start - self.solution) @ self.eigenvectors) ** 2).sum(axis=0)
         return along / along.sum()
 
@@ -380,7 +382,9 @@ class HeadProblem:
         steps = _checks.counts(steps, "steps")
         if steps.ndim != 1 or len(steps) == 0 or (np.diff(steps) < 0).any():
             raise ValueError("steps must be an ascending list of non-negative integers.")
-        step = _checks.number(step, "step (gradient descent diverges from 2/λmax on)", 0, 2 / self.eigenvalues[-1])
+        step = _checks.number(
+            step, "step (gradient descent diverges from 2/λmax on)", 0, 2 / self.eigenvalues[-1]
+        )
         W, done, unit = np.array(start, dtype=float), 0, ((start - self.solution) ** 2).sum()
         error, residual = np.empty(len(steps)), np.empty(len(steps))
         for k, n in enumerate(steps.tolist()):
@@ -391,13 +395,16 @@ class HeadProblem:
         return error, residual
 
     def curve(self, weights, steps, step):
-        r"""The exact sums :math:`\sum_j a_j(1-\eta\lambda_j)^{2n}` and :math:`\sum_j a_j\lambda_j(1-\eta\lambda_j)^{2n}` (**proved**).
+        r"""Parameter error and residual as exact sums over the spectrum (**proved**).
 
-        With equal weights :math:`a_j = 1/d`, the mean over random starts, these are the book's test and training loss,
+        They are :math:`\sum_j a_j(1-\eta\lambda_j)^{2n}` and the same with :math:`a_j\lambda_j`. With equal weights
+        :math:`a_j = 1/d`, the mean over random starts, these are the book's test and training loss,
         :func:`edgelaw.theory.gradient_descent.curve`; with :meth:`weights` of a start they are that start's own.
         """
         steps = _checks.counts(steps, "steps")
-        step = _checks.number(step, "step (gradient descent diverges from 2/λmax on)", 0, 2 / self.eigenvalues[-1])
+        step = _checks.number(
+            step, "step (gradient descent diverges from 2/λmax on)", 0, 2 / self.eigenvalues[-1]
+        )
         left = np.abs(1 - step * self.eigenvalues) ** (2.0 * steps[..., None])
         return left @ weights, left @ (weights * self.eigenvalues)
 
@@ -426,7 +433,9 @@ def head_problem(X, labels, classes):
     X = np.asarray(_checks.matrix(X, minimum=1), dtype=float)
     labels, classes = _checks.counts(labels, "labels"), _checks.whole(classes, "classes", 1)
     if labels.shape != (len(X),) or labels.max() >= classes:
-        raise ValueError(f"labels must be {len(X)} integers below classes = {classes}, one for each row of X.")
+        raise ValueError(
+            f"labels must be {len(X)} integers below classes = {classes}, one for each row of X."
+        )
     H = X.T @ X / len(X)
     C = np.stack([X[labels == label].sum(axis=0) for label in range(classes)]) / len(X)
     values, vectors = np.linalg.eigh(H)
@@ -442,7 +451,10 @@ def head_problem(X, labels, classes):
 def _shipped(name):
     """The content of a shipped file, after comparing its checksum with its card's."""
     path = _folder() / name
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"The shipped file {path} is missing; reinstall edgelaw.") from None
     if hashlib.sha256(content).hexdigest() != _card(path.with_suffix(".md"))["sha256"]:
         raise ValueError(f"{path} does not have the SHA-256 of its card: it is damaged or was changed.")
     return content
