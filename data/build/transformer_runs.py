@@ -25,7 +25,7 @@ SEEDS, SWEEP_STEPS, SWEEP_BATCH = 4, 400, 8
 CHECKPOINTS = (0, 25, 50, 100, 200, 400)
 BODY_CHECKPOINTS = (0, 25, 50, 100, 200, 400, 800)
 SAMPLE, SAMPLE_SEED = 256, 99  # the contexts whose features make the covariance
-STREAMS, UNFREEZE_STEPS = 2, 2048
+STREAMS, UNFREEZE_STEPS = 1, 2048
 UNFREEZE_CHECKPOINTS = (0, *(2**k for k in range(4, 12)))
 
 
@@ -190,6 +190,7 @@ def main(arguments=None):
     for number, job in enumerate(wanted):
         progress.show(number)
         found[job[0]] = kept(options.cache, *job)
+    progress.show(len(wanted))
     if options.part == "all":
         runs = {name: arrays for name, (arrays, _) in found.items()}
         write(
