@@ -295,8 +295,8 @@ def _contexts(model, rows, name):
 def features(model, inputs, batch=64):
     """Features of all characters of all contexts in double precision, one a row.
 
-    The forward pass is done in float64 whatever the model's precision, so that the result is the same to about twelve
-    digits on every processor.
+    The forward pass is done in float64 whatever the model's precision, so that the result depends on the
+    processor by rounding only (measured: 2e-14 in the eigenvalues of the shipped model's covariance).
 
     Parameters
     ----------
