@@ -413,3 +413,13 @@ def test_eigenvalues_of_gaussian_designs_follow_the_law(aspect):
     assert np.abs(law.cdf(positive) - ranks).max() < 5 / d
     wrong = MarchenkoPastur(1.05 * aspect)
     assert np.abs(wrong.cdf(positive) - (ranks - law.atom + wrong.atom)).max() > 5 / d
+
+
+def test_a_shifted_edge_can_be_fitted_to_the_top_of_the_steps():
+    values = 0.2 + (np.arange(1, 1001) / 1000 / 0.5) ** (1 / 1.5)
+    top, middle = fit_shifted_edge(values, offset=0.0), fit_shifted_edge(values)
+    assert (top.lambda_0, top.beta, top.Q) == pytest.approx((0.2, 1.5, 0.5), rel=1e-6)
+    assert abs(middle.beta - 1.5) > 1e-3
+    for offset in (-0.1, 1.0, None):
+        with pytest.raises(ValueError, match="offset"):
+            fit_shifted_edge(values, offset=offset)
