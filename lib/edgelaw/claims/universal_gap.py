@@ -183,13 +183,15 @@ def g6(*, ratio=2**0.5):
     """A guaranteed √2 for any SGD application: clusters lose, and so do real embeddings."""
     clusters = _clusters(12, 1.0, 0.5)
     _confirmed(abs(clusters / gap.cluster_gain(12) - 1) < 0.01, "the clusters' gain")
-    X = data.preprocess(data.cifar10().features, 150, 150, rng=6, center=False).X
-    U = X / np.sqrt(150)
-    once = gap.doubled_losses(kaczmarz.epoch_matrix(U, 1.0), 5)[-1]
-    real = iid.expected_curve(U, [32], 1.0, tolerance=1e-4).test[-1] / once
+    features, real = data.cifar10().features, []
+    for center in (True, False):  # with and without the paper's centring
+        U = data.preprocess(features, 150, 150, rng=6, center=center).X / np.sqrt(150)
+        once = gap.doubled_losses(kaczmarz.epoch_matrix(U, 1.0), 5)[-1]
+        real.append(iid.expected_curve(U, [32], 1.0, tolerance=1e-4).test[-1] / once)
     return decide(
-        bool(min(clusters, real) > 0.98 * ratio),
-        measured=f"IID over single shuffle {clusters:.3f} on clusters, {real:.3f} on CIFAR-10 rows after 32 epochs",
+        bool(min(clusters, *real) > 0.98 * ratio),
+        measured=f"IID over single shuffle {clusters:.3f} on clusters; CIFAR-10 rows, 32 epochs: {real[0]:.3f} centred, "
+        f"{real[1]:.3f} not centred",
         claimed=f"{ratio:.4f} guaranteed",
         tolerance="2 %",
     )
