@@ -148,8 +148,10 @@ DESIGNS = (
     "clustered_sorted",
     "cifar10",
     "cifar10_sorted",
+    "cifar10_centred",
     "wikipedia",
     "wikipedia_sorted",
+    "wikipedia_centred",
 )
 
 
@@ -171,7 +173,7 @@ def design(name, dims, rng):
         X = data.gaussian(dims // 10, dims, rng)[labels] + 0.3 * data.gaussian(dims, dims, rng)
     else:
         shipped = data.load(kind)
-        made = data.preprocess(shipped.features, dims, dims, rng, center=False)
+        made = data.preprocess(shipped.features, dims, dims, rng, center=name.endswith("centred"))
         X, labels = made.X, shipped.labels[made.rows]
     if name.endswith("sorted"):
         return unit_rows(X[np.argsort(labels, kind="stable")])

@@ -190,7 +190,7 @@ def g6(*, ratio=2**0.5):
         real.append(iid.expected_curve(U, [32], 1.0, tolerance=1e-4).test[-1] / once)
     return decide(
         bool(min(clusters, *real) > 0.98 * ratio),
-        measured=f"IID over single shuffle {clusters:.3f} on clusters; CIFAR-10 rows, 32 epochs: {real[0]:.3f} centred, "
+        measured=f"IID over single shuffle {clusters:.3f} on clusters; CIFAR-10, 32 epochs: {real[0]:.3f} centred, "
         f"{real[1]:.3f} not centred",
         claimed=f"{ratio:.4f} guaranteed",
         tolerance="2 %",
