@@ -1,5 +1,28 @@
-"""The ledger: every claim of the paper, its verdict, and the check that could contradict it."""
+"""The ledger: every claim of the paper, its verdict, and the check that could contradict it.
 
-from edgelaw.claims.evidence import Evidence, decide, number, sampled
+``ledger`` reads and validates ``data/claims.toml``, ``runner`` runs the checks, ``evidence`` is what they return;
+the other modules hold the checks, a module a group of claims.
+"""
 
-__all__ = ["Evidence", "decide", "number", "sampled"]
+from edgelaw.claims.evidence import VERDICTS, Evidence, decide, number, sampled
+from edgelaw.claims.ledger import GROUPS, IDS, Claim, LedgerError, check, counts, load, missing
+from edgelaw.claims.runner import Outcome, examine, run
+
+__all__ = [
+    "GROUPS",
+    "IDS",
+    "VERDICTS",
+    "Claim",
+    "Evidence",
+    "LedgerError",
+    "Outcome",
+    "check",
+    "counts",
+    "decide",
+    "examine",
+    "load",
+    "missing",
+    "number",
+    "run",
+    "sampled",
+]
