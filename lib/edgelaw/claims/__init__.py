@@ -5,17 +5,30 @@ the other modules hold the checks, a module a group of claims.
 """
 
 from edgelaw.claims.evidence import VERDICTS, Evidence, decide, number, sampled
-from edgelaw.claims.ledger import GROUPS, IDS, Claim, LedgerError, check, counts, load, missing
+from edgelaw.claims.ledger import (
+    GROUPS,
+    IDS,
+    Addition,
+    Claim,
+    LedgerError,
+    additions,
+    check,
+    counts,
+    load,
+    missing,
+)
 from edgelaw.claims.runner import Outcome, examine, run
 
 __all__ = [
     "GROUPS",
     "IDS",
     "VERDICTS",
+    "Addition",
     "Claim",
     "Evidence",
     "LedgerError",
     "Outcome",
+    "additions",
     "check",
     "counts",
     "decide",

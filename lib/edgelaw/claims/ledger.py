@@ -113,6 +113,28 @@ class Claim:
         return {p.name: p.default for p in parameters if isinstance(p.default, float)}
 
 
+@dataclass(frozen=True)
+class Addition:
+    """Something the book has and the paper has not: title, statement, how it is known, its check, where to see it."""
+
+    title: str
+    statement: str
+    known: str
+    check: str
+    chapter: str
+    see: str
+
+    verdict = "holds"  # what is not so is not added
+
+    @property
+    def id(self):
+        """The name of its check."""
+        return self.check.partition(":")[2]
+
+    function = Claim.function
+    stated = Claim.stated
+
+
 _REQUIRED = tuple(field.name for field in fields(Claim) if field.name not in ("reason", "consequence"))
 
 
@@ -195,6 +217,24 @@ def load(path=None):
         found[name] = Claim(**entry)
     if list(found) != [name for name in IDS if name in found]:
         raise LedgerError("The entries must stand in the order A1, A2, ..., H24.")
+    return found
+
+
+def additions(path=None):
+    """What the book adds, from ``data/additions.toml``, in its order.
+
+    Returns
+    -------
+    list of Addition
+    """
+    path = folder() / "additions.toml" if path is None else path
+    with open(path, "rb") as file:
+        found = [Addition(**entry) for entry in tomllib.load(file)["addition"]]
+    for entry in found:
+        if entry.known not in KNOWN or not entry.check:
+            raise LedgerError(
+                f"{entry.title}: known must be one of {', '.join(KNOWN)}, and there must be a check."
+            )
     return found
 
 
