@@ -25,7 +25,7 @@ def survivors(claim):
     for name, stated in mutants(claim):
         try:
             verdict = claims.check(claim, **stated).verdict
-        except (ArithmeticError, ValueError) as refusal:
+        except ArithmeticError as refusal:
             verdict = f"refused: {refusal}"
         if verdict == "holds":
             found.append((name, stated[name]))
@@ -46,4 +46,4 @@ def test_a_check_that_ignores_its_number_is_caught(small, pretended):
     pretended.a1 = lambda *, stated=1.0, other=0.5: claims.number(1.0, stated, 1e-3)
     assert survivors(small["A1"]) == [("other", 0.49), ("other", 0.51)]
     pretended.a1.__kwdefaults__["stated"] = 0.0
-    assert [stated for _, stated in mutants(small["A1"])][0] == {"stated": pytest.approx(-0.02)}
+    assert next(stated for _, stated in mutants(small["A1"])) == {"stated": pytest.approx(-0.02)}
