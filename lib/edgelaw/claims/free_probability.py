@@ -11,7 +11,6 @@ from math import e, pi, sqrt
 
 import mpmath
 import numpy as np
-import scipy.special
 
 from edgelaw.claims.evidence import decide, number
 from edgelaw.theory import free, single_shuffle
@@ -57,7 +56,8 @@ def close(found, wanted, tolerance):
 
 
 def within(mean, error, wanted, cap=0.005, sigmas=4):
-    """Whether sample means are within so many standard errors; the errors must be small enough to say something."""
+    """Whether sample means are within so many standard errors; the errors must be small enough to say "
+    f"something."""
     mean, error, wanted = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (mean, error, wanted))
     if not ((error > 0) & (error <= cap * np.abs(wanted).max())).all():
         raise ArithmeticError(f"Standard errors {error} exceed {cap:g} of {wanted}, or are zero.")
@@ -143,7 +143,7 @@ def c1(*, argument=1 / e):
     )
 
 
-def c2(*, leading=1 / sqrt(2 * pi), second=1 / 12):
+def c2(*, leading=(2 * pi) ** -0.5, second=1 / 12):
     """nⁿ/(eⁿ n!) = (2πn)^(−1/2) (1 − 1/(12n) + O(n⁻²))."""
     with mpmath.workdps(40):
         rests = [
@@ -153,7 +153,8 @@ def c2(*, leading=1 / sqrt(2 * pi), second=1 / 12):
         library = float(free.trace_moment(1000) / critical_moment(1000) - 1)
     return decide(
         abs(library) < 1e-10 and max(map(abs, rests)) < 0.01,
-        measured=f"n^2 times the rest: {rests[0]:.5f}, {rests[1]:.5f} at n = 1000, 10000 (1/288 = {1 / 288:.5f})",
+        measured=f"n^2 times the rest: {rests[0]:.5f}, {rests[1]:.5f} at n = 1000, 10000 (1/288 = "
+        f"{1 / 288:.5f})",
         claimed=f"{leading:.6f} n^-1/2 (1 - {second:.6f}/n) + O(n^-2) relative",
         tolerance="rest below 0.01 n^-2; library within 1e-10",
     )
@@ -174,10 +175,12 @@ def c3():
     return decide(
         abs(fixed / limit - 1) < 0.01,
         repaired,
-        measured=f"tr A^2/d: {fixed:.4f} for 4 rows as d grows; 2/e^2 + {100 * blocks[0]:.3f}/m for m blocks, "
+        measured=f"tr A^2/d: {fixed:.4f} for 4 rows as d grows; 2/e^2 + {100 * blocks[0]:.3f}/m for m "
+        f"blocks, "
         f"then m; 2/e^2 + {joint[1]:.3f}/d for m = d rows (matrices: {mean:.4f})",
         claimed=f"freeness of the rank-one factors gives the epoch's moments, 2/e^2 = {limit:.4f}",
-        tolerance=f"1 %; the two other limits: gap of order 1/m, 1/d within 5 %, 4 standard errors of {error:.1g}",
+        tolerance=f"1 %; the two other limits: gap of order 1/m, 1/d within 5 %, 4 standard errors of "
+        f"{error:.1g}",
     )
 
 
@@ -198,7 +201,8 @@ def c4(*, power=2.0):
     return decide(
         abs(slope / 2 + power) < 0.05,
         abs(slope + power) < 0.05,
-        measured=f"two projections of rank d/2: standard deviation ~ d^{slope / 2:.3f}, variance ~ d^{slope:.3f}",
+        measured=f"two projections of rank d/2: standard deviation ~ d^{slope / 2:.3f}, variance ~ "
+        f"d^{slope:.3f}",
         claimed=f"fluctuations of order d^-{power:g}",
         tolerance="0.05 in the exponent; variances of 300 draws within 4 standard errors (8 % each)",
     )
@@ -246,7 +250,8 @@ def c6():
         )
     return decide(
         rest < 1e-4 and worst < 1e-9,
-        measured=f"m (S of m blocks / S - 1) settles within {rest:.0e}; S-series of Poisson moments within {worst:.0e}",
+        measured=f"m (S of m blocks / S - 1) settles within {rest:.0e}; S-series of Poisson moments within "
+        f"{worst:.0e}",
         claimed="S_A = exp(rho/(1 + z)), at rho = 0.5, 1, 2",
         tolerance="1e-4 between m = 1e6 and 1e7; relative 1e-9 for six coefficients",
     )
@@ -321,14 +326,16 @@ def c9():
                 )
     return decide(
         worst < 1e-9,
-        measured=f"largest relative difference {float(worst):.0e} from the series of W0 and from the contour integral",
+        measured=f"largest relative difference {float(worst):.0e} from the series of W0 and from the "
+        f"contour integral",
         claimed="(n rho)^n/(n! e^(n rho)) + (1 - rho) Q(n, n rho), n < 12, rho = 0.3, 1, 2.5",
         tolerance="relative 1e-9",
     )
 
 
 def _three_projections(step):
-    """A statistic of three random projections of traces 0.8, 0.6, 0.5: tr Aⁿ/d and tr(AAᵀ)ⁿ/d for n = 2, 3."""
+    """A statistic of three random projections of traces 0.8, 0.6, 0.5: tr Aⁿ/d and tr(AAᵀ)ⁿ/d for n = 2, "
+    f"3."""
 
     def statistic(d, rng):
         A = np.eye(d)
@@ -367,7 +374,8 @@ def c10():
     )
     return decide(
         same,
-        measured=f"three projections of traces 0.8, 0.6, 0.5: tr A^2 {mean[0]:.4f}, tr (AA')^2 {mean[2]:.4f}, "
+        measured=f"three projections of traces 0.8, 0.6, 0.5: tr A^2 {mean[0]:.4f}, tr (AA')^2 "
+        f"{mean[2]:.4f}, "
         f"S-transform {theory[0]:.4f}; at step 1/2 they differ by {control:.0f} standard errors",
         claimed="equal for all n, here n = 2 and 3",
         tolerance=f"4 standard errors of {error[:4].max():.1g}",
@@ -522,7 +530,7 @@ def c16(*, factor=1.0):
     return number(found[1], factor, 1e-4, corrected=0.5, what="n pi m_n^2 eta/(2 - eta)")
 
 
-def c17(*, constant=1 / sqrt(pi)):
+def c17(*, constant=pi**-0.5):
     """At step 1 φ(Aⁿ) ~ 1/√(πn), matching the theorem on shuffle-once: neither."""
     n = 10**6
     moment = float(critical_moment(n) * mpmath.sqrt(n))
@@ -531,7 +539,8 @@ def c17(*, constant=1 / sqrt(pi)):
     confirm(abs(loss * 2 * sqrt(pi) - 1) < 1e-3, "the theorem's loss is 1/(2 sqrt(pi n))")
     return decide(
         abs(moment / constant - 1) < 5e-3 and abs(loss / constant - 1) < 5e-3,
-        measured=f"sqrt(n) m_n = {moment:.5f} = 1/sqrt(2 pi); the theorem's sqrt(n) |A^n|^2/d = {loss:.5f} = 1/(2 sqrt(pi))",
+        measured=f"sqrt(n) m_n = {moment:.5f} = 1/sqrt(2 pi); the theorem's sqrt(n) |A^n|^2/d = {loss:.5f} "
+        "= 1/(2 sqrt(pi))",
         claimed=f"both {constant:.5f} = 1/sqrt(pi)",
         tolerance="0.5 % at n = 1e6",
     )
@@ -578,7 +587,8 @@ def _printed_density(x, rho):
 
 
 def c19():
-    """The density from the two real branches: they are complex there, the sign is wrong, the atom is missing."""
+    """The density from the two real branches: they are complex there, the sign is wrong, the atom is "
+    f"missing."""
     ratios, real = [], False
     for rho, x in ((1.0, 0.3), (1.0, 0.9), (0.5, 0.3), (2.0, 0.2)):
         printed, w0, w1 = _printed_density(x, rho)
@@ -595,8 +605,8 @@ def c19():
     confirm(abs(atom - 0.5) < 1e-12, "half of the law sits at 1 when m = d/2")
     return decide(
         real and max(abs(r - 1) for r in ratios) < 0.01,
-        measured=f"printed / density = {min(ratios):.6f} to {max(ratios):.6f}; W complex on the support; at rho = 1/2 an "
-        f"atom of mass {atom:.2f} at 1 besides",
+        measured=f"printed / density = {min(ratios):.6f} to {max(ratios):.6f}; W complex on the support; "
+        f"at rho = 1/2 an atom of mass {atom:.2f} at 1 besides",
         claimed="1, with two real branches and no atom",
         tolerance="1e-5",
     )
@@ -645,7 +655,8 @@ def c21(*, left=2.0):
     confirm(max(abs(t - 1) for t in tops) < 0.03 and max(lows) < 1e-6, "support from 0 to rho exp(1 - rho)")
     return decide(
         max(below) < 0.005 and abs(tops[0] * 0.5 * math.exp(0.5) - 1) < 0.03,
-        measured=f"{below[0]:.2f} (rho = 1/2) and {below[1]:.2f} (rho = 1) of the law lie below exp(-2 rho); top / "
+        measured=f"{below[0]:.2f} (rho = 1/2) and {below[1]:.2f} (rho = 1) of the law lie below exp(-2 "
+        f"rho); top / "
         f"(rho exp(1 - rho)) = {tops[0]:.3f}, {tops[1]:.3f}; smallest {max(lows):.0e}",
         claimed=f"nothing below exp(-{left:g} rho), top 1",
         tolerance="shares 0.005, edge 3 % at d = 400",
