@@ -903,5 +903,5 @@ def d32():
         f"1.05 than at 1.5",
         claimed="O(1/sqrt(d)) with probability 1 - 1/d, for all t at once",
         tolerance="10 % growth allowed; repaired with sqrt(log 2d): the paper's own bound, and spread "
-        f"within 25 %",
+        "within 25 %",
     )
