@@ -113,7 +113,7 @@ def _weights(n):
 
 
 @cache
-def test_value(n):
+def exact_test(n):
     """The test loss at m = d as Σ H_k P(N = n−k)²."""
     p = _weights(n)
     H = np.full(len(p), 2.0)
@@ -122,7 +122,7 @@ def test_value(n):
 
 
 @cache
-def train_value(n):
+def exact_train(n):
     """The training loss at m = d as Σ (k/n)² P(N = n−k)²."""
     p = _weights(n)
     return math.fsum((np.arange(len(p)) / n * p) ** 2)
@@ -548,7 +548,7 @@ def _second_test(value):
 
 def d15(*, second=-1 / (6 * pi)):
     """The second term of the test loss is −1/(6π) n⁻¹: its sign is plus."""
-    found = _second_test(test_value)
+    found = _second_test(exact_test)
     confirm(
         abs(found / _second_test(single_shuffle.test_loss) - 1) < 1e-5,
         "the sum and the contour integral agree",
@@ -560,12 +560,12 @@ def d16(*, power=2.0):
     """The remainder of the theorem on the test loss is O(n⁻²)."""
 
     def rest(sign):
-        return lambda n: test_value(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
+        return lambda n: exact_test(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
 
     printed, repaired = order(rest(-1)), order(rest(1))
     third = limit_in_root(lambda n: n**1.5 * rest(1)(n), 400)
     confirm(abs(third * 32 * sqrt(pi) - 1) < 5e-3, "the third coefficient is 1/(32 sqrt(pi))")
-    confirm(close(test_value(64000), single_shuffle.test_loss(64000), 1e-11), "the library's loss")
+    confirm(close(exact_test(64000), single_shuffle.test_loss(64000), 1e-11), "the library's loss")
     return decide(
         min(printed, repaired) <= -power + 0.05,
         measured=f"remainder of order n^{printed:.2f} as printed, n^{repaired:.2f} with the sign "
@@ -583,7 +583,7 @@ def d17(*, power=1.5):
         return lambda n: single_shuffle.test_loss(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
 
     printed, repaired = order(rest(-1)), order(rest(1))
-    gap = 64000 * (test_value(64000) - 0.5 / sqrt(pi * 64000) + 1 / (6 * pi * 64000))
+    gap = 64000 * (exact_test(64000) - 0.5 / sqrt(pi * 64000) + 1 / (6 * pi * 64000))
     confirm(abs(gap * 3 * pi - 1) < 5e-3, "what the printed terms leave is 1/(3 pi n)")
     confirm(abs(repaired + power) < 0.05, "with the sign corrected it is O(n^-3/2)")
     return decide(
@@ -599,7 +599,7 @@ def d18(*, relative=-1 / (3 * pi**0.5)):
     """The summary table's 1 − 1/(3√(πn)) for the test loss: the sign is plus."""
     found, other = (
         limit_in_root(lambda n, f=f: sqrt(n) * (2 * sqrt(pi * n) * f(n) - 1), 400)
-        for f in (test_value, single_shuffle.test_loss)
+        for f in (exact_test, single_shuffle.test_loss)
     )
     confirm(abs(found / other - 1) < 1e-5, "the sum and the contour integral agree")
     return number(found, relative, 1e-3, corrected=1 / (3 * sqrt(pi)), what="relative coefficient of n^-1/2")
@@ -607,16 +607,16 @@ def d18(*, relative=-1 / (3 * pi**0.5)):
 
 def d19(*, leading=0.5 * pi**-0.5):
     """The test loss is 1/(2√(πn)) + O(1/n)."""
-    rests = [n * (test_value(n) - leading / sqrt(n)) for n in (1000, 16000, 256000)]
+    rests = [n * (exact_test(n) - leading / sqrt(n)) for n in (1000, 16000, 256000)]
     mean, error = extrapolated(
         lambda U: np.sum(np.linalg.matrix_power(epoch(U), 3) ** 2) / len(U), 60, 150, 219
     )
-    good = close(test_value(16000), single_shuffle.test_loss(16000), 1e-11)
+    good = close(exact_test(16000), single_shuffle.test_loss(16000), 1e-11)
     return decide(
-        good and max(map(abs, rests)) < 0.1 and within(mean, error, test_value(3), cap=0.008),
+        good and max(map(abs, rests)) < 0.1 and within(mean, error, exact_test(3), cap=0.008),
         measured=f"n (loss - leading): {rests[0]:.4f}, {rests[1]:.4f}, {rests[2]:.4f} at n = 1e3, 16e3, "
         f"256e3; "
-        f"loss at n = 3 on matrices {mean:.4f} (sum {test_value(3):.4f})",
+        f"loss at n = 3 on matrices {mean:.4f} (sum {exact_test(3):.4f})",
         claimed=f"{leading:.6f} n^-1/2, rest bounded by a multiple of 1/n",
         tolerance=f"rest below 0.1/n; 4 standard errors of {error:.1g}",
     )
@@ -629,18 +629,18 @@ def d20(*, leading=pi**-0.5 / 8, second=1 / (12 * pi), relative=2 / (3 * pi**0.5
     """The training loss is n^(−3/2)/(8√π) + n⁻²/(12π), the same as (1 + 2/(3√(πn))) times its leading "
     f"term."""
     found = [
-        limit_in_root(lambda n, f=f: n**1.5 * f(n), 400) for f in (train_value, single_shuffle.train_loss)
+        limit_in_root(lambda n, f=f: n**1.5 * f(n), 400) for f in (exact_train, single_shuffle.train_loss)
     ]
-    next_ = limit_in_root(lambda n: n**2 * (train_value(n) - n**-1.5 / (8 * sqrt(pi))), 400)
+    next_ = limit_in_root(lambda n: n**2 * (exact_train(n) - n**-1.5 / (8 * sqrt(pi))), 400)
     mean, error = extrapolated(lambda U: np.sum((U @ epoch(U)) ** 2) / len(U), 60, 150, 220)
     good = (
         close(found, leading, 1e-5) and close(next_, second, 1e-3) and close(next_ / found[0], relative, 1e-3)
     )
     return decide(
-        good and within(mean, error, train_value(1), cap=0.008),
+        good and within(mean, error, exact_train(1), cap=0.008),
         measured=f"n^3/2 loss -> {found[0]:.7f}, then {next_:.6f} n^-2; ratio {next_ / found[0]:.5f}; one "
         f"epoch on matrices "
-        f"{mean:.4f} (sum {train_value(1):.4f})",
+        f"{mean:.4f} (sum {exact_train(1):.4f})",
         claimed=f"{leading:.7f}, {second:.6f}, ratio {relative:.5f}",
         tolerance=f"relative 1e-5, 1e-3, 1e-3; 4 standard errors of {error:.1g}",
     )
@@ -650,10 +650,10 @@ def d21(*, power=3.0):
     """The remainder of the theorem on the training loss is O(n⁻³): it is n^(−5/2)."""
 
     def rest(n):
-        return train_value(n) - n**-1.5 / (8 * sqrt(pi)) - 1 / (12 * pi * n**2)
+        return exact_train(n) - n**-1.5 / (8 * sqrt(pi)) - 1 / (12 * pi * n**2)
 
     slope, third = order(rest, 1000), limit_in_root(lambda n: n**2.5 * rest(n), 200)
-    confirm(close(train_value(16000), single_shuffle.train_loss(16000), 1e-10), "the library's loss")
+    confirm(close(exact_train(16000), single_shuffle.train_loss(16000), 1e-10), "the library's loss")
     confirm(abs(third * 128 * sqrt(pi) / 3 - 1) < 5e-3, "the third coefficient is 3/(128 sqrt(pi))")
     return decide(
         slope <= -power + 0.05,
@@ -666,9 +666,9 @@ def d21(*, power=3.0):
 
 def d22(*, leading=pi**-0.5 / 8):
     """The restated theorem's (1 + O(n⁻¹)): it is 1 + O(n^(−1/2))."""
-    slope = order(lambda n: train_value(n) * n**1.5 / leading - 1)
+    slope = order(lambda n: exact_train(n) * n**1.5 / leading - 1)
     library = order(lambda n: single_shuffle.train_loss(n) * n**1.5 / leading - 1)
-    first = limit_in_root(lambda n: sqrt(n) * (train_value(n) * n**1.5 * 8 * sqrt(pi) - 1), 400)
+    first = limit_in_root(lambda n: sqrt(n) * (exact_train(n) * n**1.5 * 8 * sqrt(pi) - 1), 400)
     confirm(
         abs(slope + 0.5) < 0.02 and abs(library - slope) < 1e-4, "the relative remainder is of order n^-1/2"
     )
@@ -683,7 +683,7 @@ def d22(*, leading=pi**-0.5 / 8):
 
 def d23():
     """‖XAⁿ‖²/d with Gaussian rows N(0, I_d): d times what is stated; with unit rows it is right."""
-    wanted, ratios, rng = train_value(1), [], np.random.default_rng(223)
+    wanted, ratios, rng = exact_train(1), [], np.random.default_rng(223)
     for d in (40, 160):
         found = []
         for _ in range(60):
@@ -854,8 +854,8 @@ def d30(*, value=(2 * pi) ** -0.5 / 4, constant=pi**-0.5 / 8):
 
 def d31(*, factor=4.0):
     """The factor 4 between the constants: they belong to different powers, the losses differ by 4n."""
-    plain = [test_value(n) / train_value(n) for n in (100, 10000)]
-    scaled = limit_in_root(lambda n: test_value(n) / (n * train_value(n)), 1000)
+    plain = [exact_test(n) / exact_train(n) for n in (100, 10000)]
+    scaled = limit_in_root(lambda n: exact_test(n) / (n * exact_train(n)), 1000)
     half = single_shuffle.test_constant(0.5) / single_shuffle.train_constant(0.5)
     library = single_shuffle.test_loss(10**6, 0.5) / single_shuffle.train_loss(10**6, 0.5) / 1e6
     confirm(abs(half / 2.4 - 1) < 1e-9 and abs(library / half - 1) < 5e-3, "4a/(a^2 + 1/4) = 2.4 at step 1/2")
