@@ -871,20 +871,20 @@ def d31(*, factor=4.0):
 
 
 def _deviations(d, point, rows, rng):
-    """√d times the deviations of uᵀRu from its mean over many u, for one R after half an epoch; and ‖R‖."""
+    """√d times the deviations of uᵀRu over many u, for one R after half an epoch; their spread, ‖R‖, smallest form."""
     R = np.linalg.inv(epoch(unit_rows(d // 2, d, rng)) - point * np.eye(d))
     values = np.linalg.eigvalsh((R + R.T) / 2)
     squares = rng.standard_normal((rows, d)) ** 2
     forms = squares @ values / squares.sum(axis=1)
     exact = 2 * values.var() * d / (d + 2)  # d times the variance of the form of a uniform unit vector
-    return np.sqrt(d) * np.abs(forms - values.mean()), sqrt(exact), np.linalg.norm(R, 2)
+    return np.sqrt(d) * np.abs(forms - values.mean()), sqrt(exact), np.linalg.norm(R, 2), np.abs(values).min()
 
 
 def d32():
     """Quadratic forms concentrate like 1/√d: one at a time; with probability 1 − 1/d a √log d is missing."""
     rng, typical, rare, bound = np.random.default_rng(232), [], [], True
     for d in (16, 512):
-        deviations, spread, norm = _deviations(d, 1.5, 20000, rng)
+        deviations, spread, norm, smallest = _deviations(d, 1.5, 20000, rng)
         confirm(
             abs(sqrt(np.mean(deviations**2)) / spread - 1) < 0.03, "the exact variance of a quadratic form"
         )
@@ -893,6 +893,7 @@ def d32():
         bound &= bool(
             rare[-1] * spread <= 2 * norm * sqrt(math.log(2 * d))
         )  # the paper's own display at δ = 1/d
+        bound &= bool(smallest >= 0.5 / 2.5**2)  # the denominators stay above (λ − 1)/(λ + 1)²
     near = _deviations(512, 1.05, 2000, rng)[1] / typical[1]
     return decide(
         rare[1] / rare[0] < 1.1,
