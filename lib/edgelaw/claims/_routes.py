@@ -90,7 +90,8 @@ def agrees(found, wanted, cap, sigmas=4):
 
 
 def gaussian_iid(n, step, nodes=600):
-    """Test and training loss of IID sampling at m = d: the linear equation for s on equispaced angles, diagonalised."""
+    """Test and training loss of IID sampling at m = d: the linear equation for s on equispaced angles,
+    diagonalised."""
     theta = np.pi * (np.arange(nodes) + 0.5) / nodes
     lam, root = 4 * np.sin(theta / 2) ** 2, np.sqrt(2 / nodes) * np.cos(theta / 2)
     noise = lam * root

@@ -1,5 +1,6 @@
 """Group F: Appendix F, learning rates, one check a claim."""
 
+import itertools
 import math
 
 import mpmath
@@ -16,7 +17,8 @@ CASES = ((0.4, 1.0), (1.0, 0.6), (1.6, 1.0), (1.3, 2.0))  # step, rho
 
 
 def f1(*, bound=1.0, upper=2.0, seed=1):
-    """Spectral norms of single updates and of whole epochs on random rows over the steps, and just outside of them."""
+    """Spectral norms of single updates and of whole epochs on random rows over the steps, and just outside of
+    them."""
     rng = np.random.default_rng(seed)
     inside, outside = [], []
     for k in range(1, 40):
@@ -41,14 +43,19 @@ def _moment_limit(constant, what, loss, second):
     rest = max(np.abs((np.sqrt(n) * loss(n, s) / constant(s) - 1) * np.sqrt(n)).max() for s in steps)
     return decide(
         bool(max(abs(r - 1) for r in ratios) < 1e-3 and rest < 5),
-        measured=f"limit over formula {min(ratios):.6f} to {max(ratios):.6f}; remainder times sqrt(n) at most {rest:.2g}",
+        measured=f"limit over formula {min(ratios):.6f} to {max(ratios):.6f}; remainder times sqrt(n) at most "
+        f"{rest:.2g}",
         claimed=f"{what}, relative error O(n^-1/2)",
         tolerance="relative 1e-3 at three steps",
     )
 
 
 def _moments_agree(count=(1, 3, 7)):
-    return all(close(routes.lagrange_moment(n, s, r), free.trace_moment(n, s, r), 1e-10) for s, r in CASES for n in count)
+    return all(
+        close(routes.lagrange_moment(n, s, r), free.trace_moment(n, s, r), 1e-10)
+        for s, r in CASES
+        for n in count
+    )
 
 
 def f2(*, one=1.0, half=0.5, at_one=2.0):
@@ -72,7 +79,10 @@ def f3(*, seed=3):
         R = np.linalg.inv(A - lam * np.eye(9))
         after = np.linalg.inv(A - step * np.outer(u, u @ A) - lam * np.eye(9))
         one, two = u @ R @ u, u @ R @ R @ u
-        worst = max(worst, abs(np.trace(after) - np.trace(R) - step * (one + lam * two) / (1 - step - step * lam * one)))
+        worst = max(
+            worst,
+            abs(np.trace(after) - np.trace(R) - step * (one + lam * two) / (1 - step - step * lam * one)),
+        )
     return decide(
         bool(worst < 1e-10),
         measured=f"largest difference {worst:.0e}",
@@ -128,7 +138,9 @@ def f5(*, seed=5):
 def f6(*, seed=6):
     """Taylor coefficients by mpmath against the library's moments, and traces of powers of random matrices."""
     worst = max(
-        abs(routes.lagrange_moment(n, s, r) / free.trace_moment(n, s, r) - 1) for s, r in CASES for n in (1, 2, 5, 12)
+        abs(routes.lagrange_moment(n, s, r) / free.trace_moment(n, s, r) - 1)
+        for s, r in CASES
+        for n in (1, 2, 5, 12)
     )
     rng, traces = np.random.default_rng(seed), []
     for _ in range(40):
@@ -136,7 +148,9 @@ def f6(*, seed=6):
         traces.append(np.trace(np.linalg.matrix_power(A, 3)) / 120)
     error = np.std(traces) / math.sqrt(40)
     stated = routes.lagrange_moment(3, 0.8, 1.0)
-    require(error < 0.005 * stated and abs(np.mean(traces) - stated) < 4 * error + stated / 60, "random matrices")
+    require(
+        error < 0.005 * stated and abs(np.mean(traces) - stated) < 4 * error + stated / 60, "random matrices"
+    )
     return decide(
         bool(worst < 1e-9),
         measured=f"off by {worst:.0e} at n = 1, 2, 5, 12; 40 matrices: {np.mean(traces):.4f} for {stated:.4f}",
@@ -191,12 +205,20 @@ def _slope(n, step, rho):
 
 
 def f9():
-    """Exact trace moments in closed form, by mpmath and by the library, rising with the step below the threshold in rho."""
+    """Exact trace moments in closed form, by mpmath and by the library, rising with the step below the
+    threshold in rho."""
     rises = []
     for n, rho in ((2, 0.15), (3, 0.2), (6, 0.4)):
         values = [routes.lagrange_moment(n, s, rho) for s in (1.7, 1.99)]
-        require(close(values, free.trace_moment(n, 1.7, rho) * np.array([1, free.trace_moment(n, 1.99, rho)
-                / free.trace_moment(n, 1.7, rho)]), 1e-9), "the library")
+        require(
+            close(
+                values,
+                free.trace_moment(n, 1.7, rho)
+                * np.array([1, free.trace_moment(n, 1.99, rho) / free.trace_moment(n, 1.7, rho)]),
+                1e-9,
+            ),
+            "the library",
+        )
         rises.append(values[1] / values[0])
     for n in (2, 3, 5, 12):
         threshold = scipy.special.roots_genlaguerre(n - 1, 1)[0].max() / (4 * n)
@@ -207,7 +229,8 @@ def f9():
     require(close(lower, _slope(4, 0.7, 0.1), 1e-5) and lower < 0, "the derivative")
     return decide(
         max(rises) < 1,
-        measured=f"m_n(1.99)/m_n(1.7) = {', '.join(f'{r:.3f}' for r in rises)} at (n, rho) = (2, 0.15), (3, 0.2), (6, 0.4)",
+        measured=f"m_n(1.99)/m_n(1.7) = {', '.join(f'{r:.3f}' for r in rises)} at (n, rho) = (2, 0.15), (3, 0.2), "
+        "(6, 0.4)",
         claimed="strictly decreasing on (0, 2) for every n and rho",
         tolerance="1e-9; it is so iff rho >= x_n/4n, checked at 2 %",
     )
@@ -241,17 +264,19 @@ def _matrices(step, rho, rng, size=400, x=1.3, y=-1.6):
 
 
 def f11(*, seed=11):
-    """One update of large random matrices along both characteristics against kappa F + gamma F^2; the solution on matrices."""
+    """One update of large random matrices along both characteristics against kappa F + gamma F^2; the solution
+    on matrices."""
     rng, size, ratios = np.random.default_rng(seed), 600, []
     for step, rho in ((0.5, 0.7), (1.0, 1.0), (1.5, 0.6)):
         x, y, count = 1.4, -1.7, 24
         rows = routes.unit_rows(round(rho * size) + count, size, rng)
         A = kaczmarz.epoch_matrix(rows[:-count], step)
-        values = []
-        for k in range(2):  # before and after `count` updates
-            if k:
+        values, a, b = [], 0.0, 0.0
+        for after in (False, True):  # `count` updates apart
+            if after:
                 A = kaczmarz.epoch_matrix(rows[-count:], step) @ A
-                x, y = (z * math.exp(-step * count / size / (1 - step - step * c)) for z, c in ((x, a), (y, b)))
+                x *= math.exp(-step * count / size / (1 - step - step * a))
+                y *= math.exp(-step * count / size / (1 - step - step * b))
             R, S = np.linalg.inv(A - x * np.eye(size)), np.linalg.inv(A.T - y * np.eye(size))
             a, b = x * np.trace(R) / size, y * np.trace(S) / size
             values.append((x * y * (R * S.T).sum() / size, a, b))
@@ -263,10 +288,15 @@ def f11(*, seed=11):
     for s, r in CASES:
         *found, F = _matrices(s, r, rng)
         exact.append(abs(F / routes.two_resolvents(*found, s, r) - 1))
-    loss = max(abs(routes.single_shuffle_loss(n, s) / single_shuffle.test_loss(n, s) - 1) for n in (1, 3) for s in (0.5, 1.5))
+    loss = max(
+        abs(routes.single_shuffle_loss(n, s) / single_shuffle.test_loss(n, s) - 1)
+        for n in (1, 3)
+        for s in (0.5, 1.5)
+    )
     return decide(
         bool(max(abs(r - 1) for r in ratios) < 0.1 and max(exact) < 0.03 and loss < 1e-8),
-        measured=f"dF/drho over kappa F + gamma F^2: {min(ratios):.3f} to {max(ratios):.3f} on matrices; losses from its solution "
+        measured=f"dF/drho over kappa F + gamma F^2: {min(ratios):.3f} to {max(ratios):.3f} on matrices; losses "
+        "from its solution "
         f"off by {loss:.0e}",
         claimed="dF/drho = kappa F + gamma F^2",
         tolerance="10 % for one matrix of size 600; 1e-8 for the losses",
@@ -289,7 +319,9 @@ def f12():
                 k4 = kappa * (F + h * k3) + gamma * (F + h * k3) ** 2
                 F += h * (k1 + 2 * k2 + 2 * k3 + k4) / 6
             worst = max(worst, abs(float(F) / routes.two_resolvents(a, b, s, rho) - 1))
-    loss = max(abs(routes.single_shuffle_loss(2, s, r) / single_shuffle.test_loss(2, s, r) - 1) for s, r in CASES)
+    loss = max(
+        abs(routes.single_shuffle_loss(2, s, r) / single_shuffle.test_loss(2, s, r) - 1) for s, r in CASES
+    )
     return decide(
         worst < 1e-8 and loss < 1e-8,
         measured=f"off by {worst:.0e} from the integrated equation; its losses by {loss:.0e}",
@@ -315,20 +347,24 @@ def f13(*, seed=13):
     require(gaps[1] < 0.03 and gaps[1] < gaps[0], "matrices")
     return decide(
         exact < 1e-10,
-        measured=f"off by {gaps[0]:.3f} and {gaps[1]:.3f} on matrices of size 150 and 600, by {exact:.0e} in the limit",
+        measured=f"off by {gaps[0]:.3f} and {gaps[1]:.3f} on matrices of size 150 and 600, by {exact:.0e} in the "
+        "limit",
         claimed="x = alpha/(1+alpha) exp(-eta rho/Delta_x), the same for y",
         tolerance="1e-10; 3 % for matrices",
     )
 
 
 def f14():
-    """The printed coefficient at alpha = beta = 0 and at the true base point, against losses and against A^-1 on matrices."""
+    """The printed coefficient at alpha = beta = 0 and at the true base point, against losses and against A^-1
+    on matrices."""
 
     def at_zero(step, rho=1.0):
         def psi(a):
             return (1 + a) * np.exp(step * rho / (1 - step - step * a))
 
-        return routes.double_coefficient(lambda a, b: routes.two_resolvents(a, b, step, rho) * psi(a) * psi(b), 1, 0.05)
+        return routes.double_coefficient(
+            lambda a, b: routes.two_resolvents(a, b, step, rho) * psi(a) * psi(b), 1, 0.05
+        )
 
     def shifted(n, step, rho=1.0):
         def phi(h):
@@ -340,11 +376,19 @@ def f14():
 
     printed = [at_zero(0.5), shifted(1, 0.5), shifted(2, 0.5)]
     exact = [single_shuffle.test_loss(n, 0.5) for n in (1, 1, 2)]
-    require(all(close(routes.single_shuffle_loss(n, s), single_shuffle.test_loss(n, s), 1e-9)
-                for n in (1, 2, 3) for s in (0.5, 1.0, 1.5)), "the mended formula, step 1 included")
+    require(
+        all(
+            close(routes.single_shuffle_loss(n, s), single_shuffle.test_loss(n, s), 1e-9)
+            for n in (1, 2, 3)
+            for s in (0.5, 1.0, 1.5)
+        ),
+        "the mended formula, step 1 included",
+    )
     require(close(at_zero(0.3), math.exp(0.7**-2 - 1), 1e-6), "the mean square of the inverse")
     rng = np.random.default_rng(14)
-    inverse = [(np.linalg.inv(routes.epoch(routes.unit_rows(60, 60, rng), 0.3)) ** 2).sum() / 60 for _ in range(60)]
+    inverse = [
+        (np.linalg.inv(routes.epoch(routes.unit_rows(60, 60, rng), 0.3)) ** 2).sum() / 60 for _ in range(60)
+    ]
     error = np.std(inverse) / math.sqrt(60)
     require(abs(np.mean(inverse) - math.exp(0.7**-2 - 1)) < 4 * error + 0.05, "A^-1 on random matrices")
     return decide(
@@ -356,12 +400,21 @@ def f14():
 
 
 def f15(*, offset=0.5, scale=2.0):
-    """Exact losses extrapolated in n at three steps; the losses by a double coefficient formula and on random matrices."""
-    second = all(close(routes.single_shuffle_loss(n, s), single_shuffle.test_loss(n, s), 1e-9)
-                 for n in (1, 2, 3) for s in (0.4, 1.0, 1.7))
-    second = second and routes.agrees(routes.drawn(1.0, 8)["single_shuffle", "test"], single_shuffle.test_loss(8), 0.005)
+    """Exact losses extrapolated in n at three steps; the losses by a double coefficient formula and on random
+    matrices."""
+    second = all(
+        close(routes.single_shuffle_loss(n, s), single_shuffle.test_loss(n, s), 1e-9)
+        for n in (1, 2, 3)
+        for s in (0.4, 1.0, 1.7)
+    )
+    second = second and routes.agrees(
+        routes.drawn(1.0, 8)["single_shuffle", "test"], single_shuffle.test_loss(8), 0.005
+    )
     return _moment_limit(
-        lambda s: math.sqrt((1 / s - offset) / (scale * math.pi)), "sqrt((1/eta-1/2)/2pi)", single_shuffle.test_loss, second
+        lambda s: math.sqrt((1 / s - offset) / (scale * math.pi)),
+        "sqrt((1/eta-1/2)/2pi)",
+        single_shuffle.test_loss,
+        second,
     )
 
 
@@ -411,10 +464,17 @@ def f18():
 
     closed = float(mpmath.diff(c2, 1) / c2(1))
     require(close(slopes[1], closed, 1e-3) and abs(slopes[0]) < 1e-6, "n = 1 and 2 in closed form")
-    require(all(close(routes.single_shuffle_loss(k, 1.05), single_shuffle.test_loss(k, 1.05), 1e-8) for k in (2, 3)), "losses")
+    require(
+        all(
+            close(routes.single_shuffle_loss(k, 1.05), single_shuffle.test_loss(k, 1.05), 1e-8)
+            for k in (2, 3)
+        ),
+        "losses",
+    )
     return decide(
         bool(slopes[1:].max() < -0.1),
-        measured=f"slope of log c_n at step 1: 0 at n = 1, {slopes[1]:.3f} at 2, at most {slopes[1:].max():.3f} for n >= 2",
+        measured=f"slope of log c_n at step 1: 0 at n = 1, {slopes[1]:.3f} at 2, at most {slopes[1:].max():.3f} "
+        "for n >= 2",
         claimed="the best step is not 1 for n >= 2",
         tolerance="slope below -0.1",
     )
@@ -437,15 +497,24 @@ def f22(*, two=2.0, seed=22):
 
 
 def f23(*, offset=0.5, scale=1.0, at_one=2.0):
-    """Exact losses extrapolated in n at three steps; the losses by Taylor coefficients in mpmath and on random matrices."""
-    second = all(close(routes.lagrange_moment(n, s * (2 - s), 1), flip_flop.test_loss(n, s), 1e-10)
-                 for n in (1, 4) for s in (0.4, 1.0, 1.7))
-    second = second and routes.agrees(routes.drawn(1.0, 8)["flip_flop", "test"], flip_flop.test_loss(8), 0.006)
+    """Exact losses extrapolated in n at three steps; the losses by Taylor coefficients in mpmath and on random
+    matrices."""
+    second = all(
+        close(routes.lagrange_moment(n, s * (2 - s), 1), flip_flop.test_loss(n, s), 1e-10)
+        for n in (1, 4)
+        for s in (0.4, 1.0, 1.7)
+    )
+    second = second and routes.agrees(
+        routes.drawn(1.0, 8)["flip_flop", "test"], flip_flop.test_loss(8), 0.006
+    )
     found = routes.constant(flip_flop.test_loss, 0.5, 1.0)
     if not close(found, 1 / math.sqrt(at_one * math.pi), 1e-3):
         return number(found, 1 / math.sqrt(at_one * math.pi), 1e-3, what="limit at step 1")
     return _moment_limit(
-        lambda s: math.sqrt((1 / (s * (2 - s)) - offset) / (scale * math.pi)), "sqrt((1/tau-1/2)/pi)", flip_flop.test_loss, second
+        lambda s: math.sqrt((1 / (s * (2 - s)) - offset) / (scale * math.pi)),
+        "sqrt((1/tau-1/2)/pi)",
+        flip_flop.test_loss,
+        second,
     )
 
 
@@ -478,16 +547,23 @@ def f24(*, seed=24):
 def _boxed(n, tau, rho):
     """The printed formula with its sign, by mpmath."""
     with mpmath.workdps(40):
-        f = mpmath.taylor(lambda u: (1 - u) ** n * mpmath.exp(-n * tau * mpmath.mpf(rho) / (1 - tau * u)), 0, n - 1)
+        f = mpmath.taylor(
+            lambda u: (1 - u) ** n * mpmath.exp(-n * tau * mpmath.mpf(rho) / (1 - tau * u)), 0, n - 1
+        )
         return float((-1) ** (n + 1) * f[n - 1] / n)
 
 
 def f25():
-    """The boxed formula by Taylor coefficients in mpmath against the library's losses and traces of random matrices."""
+    """The boxed formula by Taylor coefficients in mpmath against the library's losses and traces of random
+    matrices."""
     worst = max(
-        abs(_boxed(n, mpmath.mpf(s * (2 - s)), r) / flip_flop.test_loss(n, s, r) - 1) for s, r in CASES for n in range(1, 8)
+        abs(_boxed(n, mpmath.mpf(s * (2 - s)), r) / flip_flop.test_loss(n, s, r) - 1)
+        for s, r in CASES
+        for n in range(1, 8)
     )
-    require(routes.agrees(routes.drawn(1.0, 8)["flip_flop", "test"], _boxed(8, 1, 1), 0.006), "random matrices")
+    require(
+        routes.agrees(routes.drawn(1.0, 8)["flip_flop", "test"], _boxed(8, 1, 1), 0.006), "random matrices"
+    )
     return decide(
         bool(worst < 1e-9),
         measured=f"off by {worst:.0e}, n = 1 to 7",
@@ -550,8 +626,11 @@ def f28(*, trace=1.0, single=2.0, flip=1.0, half=0.5):
         ratios += [routes.constant(loss, 0.5, s) / math.sqrt(square) for loss, square in rows]
     require(_moments_agree((1, 4)), "trace moments by another route")
     sample = routes.drawn(1.0, 8)
-    require(routes.agrees(sample["single_shuffle", "test"], single_shuffle.test_loss(8), 0.006)
-            and routes.agrees(sample["flip_flop", "test"], flip_flop.test_loss(8), 0.006), "random matrices")
+    require(
+        routes.agrees(sample["single_shuffle", "test"], single_shuffle.test_loss(8), 0.006)
+        and routes.agrees(sample["flip_flop", "test"], flip_flop.test_loss(8), 0.006),
+        "random matrices",
+    )
     return decide(
         max(abs(r - 1) for r in ratios) < 1e-3,
         measured=f"limits over the table {min(ratios):.6f} to {max(ratios):.6f}",
@@ -568,7 +647,7 @@ def f29():
     limits = [routes.constant(free.trace_moment, 0.5, s) for s in (0.2, 0.6, 1.0, 1.4, 1.8)]
     require(exact < 1e-9, "a' = -1/eta^2")
     return decide(
-        bool(steepest < 0 and all(b < a for a, b in zip(limits, limits[1:], strict=False))),
+        bool(steepest < 0 and all(b < a for a, b in itertools.pairwise(limits))),
         measured=f"slope at most {steepest:.3f}; limits of sqrt(n) m_n fall from {limits[0]:.3f} to {limits[-1]:.3f}",
         claimed="a(eta) strictly decreasing on (0, 2)",
         tolerance="sign, 199 points",
@@ -576,7 +655,8 @@ def f29():
 
 
 def f30():
-    """Exact losses of four orders near step 2 over those at smaller steps, on random matrices too, and the returns' size."""
+    """Exact losses of four orders near step 2 over those at smaller steps, on random matrices too, and the
+    returns' size."""
     n = np.array([1, 10, 100])
     rises = []
     for module in (iid, random_reshuffle, single_shuffle, flip_flop):
@@ -584,12 +664,15 @@ def f30():
             rises.append(float((loss(n, 1.995) / loss(n, 1.3)).min()))
     sample, better = (routes.drawn(s, 10, (64, 128), (60, 30))["single_shuffle", "test"] for s in (1.95, 1.4))
     require(sample[0] - 4 * sample[1] > better[0] + 4 * better[1], "random matrices: step 1.95 behind 1.4")
-    gains = [float(mpmath.diff(lambda s: mpmath.log(mpmath.sqrt(1 / s - 0.5)), x)) for x in (1.0, 1.5, 1.9, 1.99)]
-    growing = all(b < a for a, b in zip(gains, gains[1:], strict=False))
+    gains = [
+        float(mpmath.diff(lambda s: mpmath.log(mpmath.sqrt(1 / s - 0.5)), x)) for x in (1.0, 1.5, 1.9, 1.99)
+    ]
+    growing = all(b < a for a, b in itertools.pairwise(gains))
     require(growing and close(gains[2], -1 / (1.9 * 0.1), 1e-6), "returns -1/(eta(2-eta))")
     return decide(
         bool(max(rises) < 1),
-        measured=f"loss at step 1.995 is at least {min(rises):.1f} times that at 1.3 for all orders, both losses, n = 1, 10, 100; "
+        measured=f"loss at step 1.995 is at least {min(rises):.1f} times that at 1.3 for all orders, both losses, "
+        "n = 1, 10, 100; "
         f"relative return at 1.99 is {gains[3] / gains[0]:.0f} times that at 1",
         claimed="larger steps converge faster, with diminishing returns towards 2",
         tolerance="exact losses",

@@ -17,7 +17,8 @@ require, close = routes.require, routes.close
 
 
 def h1(*, draws=200, seed=1):
-    """Sums over independent eigenvalues of two sizes, and over a matrix whose eigenvalues fit F and not each other."""
+    """Sums over independent eigenvalues of two sizes, and over a matrix whose eigenvalues fit F and not each
+    other."""
     rng = np.random.default_rng(seed)
     law = math.gamma(1.5)
     spreads, bunched = [], []
@@ -65,7 +66,8 @@ def h2(*, draws=4000, dims=24, seed=2):
 
 
 def h3(*, seed=3):
-    """The inequality at 200 000 random steps, epochs and cuts in [0, 1], and on a grid by mpmath where it is tight."""
+    """The inequality at 200 000 random steps, epochs and cuts in [0, 1], and on a grid by mpmath where it is
+    tight."""
     rng = np.random.default_rng(seed)
     eta, n = rng.uniform(0.001, 1.999, 200_000), rng.integers(1, 300, 200_000)
     R = rng.random(200_000) * np.minimum(0.5, eta) * n
@@ -99,14 +101,16 @@ def h4(*, power=2.0, limit=0.5, seed=4):
     sharp = abs(order - power) < 0.01 and abs(limit - 0.5) < 1e-3
     return decide(
         holds and sharp,
-        measured=f"true in all cases; the gap is of order y^{order:.3f}, at y = 1/2, n = 1 it is {edge:.2f} of the bound",
+        measured=f"true in all cases; the gap is of order y^{order:.3f}, at y = 1/2, n = 1 it is {edge:.2f} of the "
+        "bound",
         claimed=f"0 <= e^-ny - (1-y)^n <= e^-ny n y^{power:g} for y <= {limit:g}",
         tolerance="200 000 cases",
     )
 
 
 def h5():
-    """The first term over its target for three choices of R by mpmath, and the coefficient from its own definition."""
+    """The first term over its target for three choices of R by mpmath, and the coefficient from its own
+    definition."""
     with mpmath.workdps(30):
         beta, eta, a = mpmath.mpf("0.5"), mpmath.mpf("0.6"), mpmath.mpf(1)
 
@@ -116,13 +120,22 @@ def h5():
         wide = [float(first(n, n ** mpmath.mpf("0.6"))) for n in (mpmath.mpf(10) ** k for k in (3, 6, 12))]
         good = [float(first(n, 1.5 * mpmath.log(n))) for n in (mpmath.mpf(10) ** k for k in (3, 6, 12))]
         n, R = mpmath.mpf(1000), mpmath.mpf(9)
-        ratio = float(R**2 / n * a * (R / (eta * n)) ** beta / (a * R ** (beta + 2) / (eta * n) ** (beta + 1)))
-        slow = [float(n**beta * mpmath.exp(-mpmath.log(mpmath.log(n)))) for n in (mpmath.mpf(10) ** 3, mpmath.mpf(10) ** 9)]
-    require(good[2] < good[1] < good[0] and good[2] < 1e-3 and close(ratio, 0.6, 1e-12), "R = (b+1) log n; a factor eta")
+        ratio = float(
+            R**2 / n * a * (R / (eta * n)) ** beta / (a * R ** (beta + 2) / (eta * n) ** (beta + 1))
+        )
+        slow = [
+            float(n**beta * mpmath.exp(-mpmath.log(mpmath.log(n))))
+            for n in (mpmath.mpf(10) ** 3, mpmath.mpf(10) ** 9)
+        ]
+    require(
+        good[2] < good[1] < good[0] and good[2] < 1e-3 and close(ratio, 0.6, 1e-12),
+        "R = (b+1) log n; a factor eta",
+    )
     require(slow[1] > slow[0], "the tail e^-R needs R - beta log n to grow")
     return decide(
         wide[2] < wide[1] < wide[0] and close(ratio, 1, 1e-9),
-        measured=f"R = n^0.6: {wide[0]:.0f}, {wide[1]:.0f}, {wide[2]:.0f} at n = 1e3, 1e6, 1e12; true over printed coefficient {ratio:.2f}",
+        measured=f"R = n^0.6: {wide[0]:.0f}, {wide[1]:.0f}, {wide[2]:.0f} at n = 1e3, 1e6, 1e12; true over printed "
+        f"coefficient {ratio:.2f}",
         claimed="o(1) since R = o(n); coefficient 1",
         tolerance="must fall; it does for R = 1.5 log n",
     )
@@ -152,7 +165,10 @@ def h6():
     rng = np.random.default_rng(6)
     x = rng.random(400_000) ** 2
     xi = np.where(x <= 0.01, np.exp(-800 * x), 0)
-    exact = float(mpmath.quad(lambda q: mpmath.exp(-1600 * q * q), [0, 0.1]) - mpmath.quad(lambda q: mpmath.exp(-800 * q * q), [0, 0.1]) ** 2)
+    exact = float(
+        mpmath.quad(lambda q: mpmath.exp(-1600 * q * q), [0, 0.1])
+        - mpmath.quad(lambda q: mpmath.exp(-800 * q * q), [0, 0.1]) ** 2
+    )
     require(close(xi.var(), exact, 0.02), "the variance, sampled")
     return decide(
         worst < 1 and max(front) < 6,
@@ -170,14 +186,18 @@ def h7():
             whole = math.ceil(b)
             for R in (0, 0.1, 1, 5, 30, 200):
                 upper = mpmath.gammainc(b + 1, R)
-                polynomial = 1 + sum(mpmath.factorial(whole) / mpmath.factorial(j) * mpmath.mpf(R) ** j for j in range(whole + 1))
+                polynomial = 1 + sum(
+                    mpmath.factorial(whole) / mpmath.factorial(j) * mpmath.mpf(R) ** j
+                    for j in range(whole + 1)
+                )
                 worst = max(worst, float(upper / (mpmath.exp(-R) * polynomial)))
             ratio.append(float(mpmath.gammainc(b + 1, 200) * mpmath.exp(200) / mpmath.mpf(200) ** b))
     library = scipy.special.gamma(2.7) * scipy.special.gammaincc(2.7, 5.0)
     require(close(library, float(mpmath.gammainc(2.7, 5)), 1e-12), "scipy's function")
     return decide(
         worst <= 1 and max(abs(r - 1) for r in ratio) < 0.03,
-        measured=f"Gamma(b+1,R) over the bound at most {worst:.3f}; over R^b e^-R {min(ratio):.3f} to {max(ratio):.3f} at R = 200",
+        measured=f"Gamma(b+1,R) over the bound at most {worst:.3f}; over R^b e^-R {min(ratio):.3f} to "
+        f"{max(ratio):.3f} at R = 200",
         claimed="Gamma(b+1, R) <= e^-R times a polynomial",
         tolerance="30 cases",
     )
@@ -189,15 +209,23 @@ def h8(*, seed=8):
     found = {}
     for d in (40,):
         independent = np.sort(rng.random((300, d)) ** 2, axis=1)
-        gauss = np.sort(np.linalg.svd(rng.standard_normal((300, d, d)), compute_uv=False) ** 2 / d / 4.5, axis=1)
-        spectra = {"independent": independent, "Gaussian": gauss, "doubled": np.repeat(independent, 2, axis=1)}
+        gauss = np.sort(
+            np.linalg.svd(rng.standard_normal((300, d, d)), compute_uv=False) ** 2 / d / 4.5, axis=1
+        )
+        spectra = {
+            "independent": independent,
+            "Gaussian": gauss,
+            "doubled": np.repeat(independent, 2, axis=1),
+        }
         n = (100 * d) ** 2
         for name, lam in spectra.items():
             power = n * (np.log1p(-0.8 * lam) - np.log1p(-0.8 * lam[:, :1]))
             found[name] = float(np.median(np.exp(power).sum(axis=1)))
     return decide(
         all(abs(x - 1) < 0.05 for x in found.values()),
-        abs(found["independent"] - 1) < 0.05 and abs(found["Gaussian"] - 1) < 0.05 and abs(found["doubled"] - 2) < 0.1,
+        abs(found["independent"] - 1) < 0.05
+        and abs(found["Gaussian"] - 1) < 0.05
+        and abs(found["doubled"] - 2) < 0.1,
         measured=", ".join(f"{name} {x:.3f}" for name, x in found.items()),
         claimed="loss over (1/d)(1 - eta lmin)^n tends to 1",
         tolerance="5 %, median of 300 draws",
@@ -205,7 +233,8 @@ def h8(*, seed=8):
 
 
 def h9(*, draws=20000, dims=60, seed=9):
-    """Means over independent eigenvalues at three values of kappa, against the printed order and the exact integral."""
+    """Means over independent eigenvalues at three values of kappa, against the printed order and the exact
+    integral."""
     rng = np.random.default_rng(seed)
     lam = rng.random((draws, dims)) ** 2
     ratios = []
@@ -220,14 +249,16 @@ def h9(*, draws=20000, dims=60, seed=9):
     require(spread < 1.01 and abs(ratios[2] - 1) < 1e-3, "Q Gamma(b+1)(eta n)^-b for every kappa")
     return decide(
         abs(ratios[0] / ratios[2] - 16) < 1,
-        measured=f"mean over Q Gamma(b+1)(eta n)^-b: {ratios[0]:.4f}, {ratios[1]:.4f}, {ratios[2]:.4f} at kappa = 1/4, 1, 4",
+        measured=f"mean over Q Gamma(b+1)(eta n)^-b: {ratios[0]:.4f}, {ratios[1]:.4f}, {ratios[2]:.4f} at kappa = "
+        "1/4, 1, 4",
         claimed="proportional to 1/kappa: 16 from first to last",
         tolerance="1 %; 20 000 draws within 4 s.e.",
     )
 
 
 def h10(*, seed=10):
-    """Random smallest eigenvalues, gaps and windows: how often the printed implication is true, and the one that is."""
+    """Random smallest eigenvalues, gaps and windows: how often the printed implication is true, and the one
+    that is."""
     rng = np.random.default_rng(seed)
     low, gap, T, n = rng.random(10**5), rng.random(10**5), 20 * rng.random(10**5), rng.integers(1, 60, 10**5)
     premise = gap <= T / n
@@ -255,7 +286,8 @@ def h11(*, seed=11):
     beyond = float((r > np.exp(-2 * eta * gap)).mean())
     return decide(
         bool(second == 1),
-        measured=f"first inequality in 100 %, second in {100 * second:.1f} %; r exceeds exp(-2 eta Delta) in {100 * beyond:.0f} %",
+        measured=f"first inequality in 100 %, second in {100 * second:.1f} %; r exceeds exp(-2 eta Delta) in "
+        f"{100 * beyond:.0f} %",
         claimed="r <= exp(-eta D/(1 - eta lmin)) <= exp(-2 eta D)",
         tolerance="100 000 cases; exp(-eta D) is always right",
     )
@@ -279,7 +311,10 @@ def h12():
 def h13():
     """The least T that satisfies the printed inequality at growing d, by mpmath."""
     with mpmath.workdps(20):
-        least = [float(mpmath.log(mpmath.mpf(d) / mpmath.mpf("0.01")) / (2 * mpmath.mpf("0.8"))) for d in (1e2, 1e6, 1e12)]
+        least = [
+            float(mpmath.log(mpmath.mpf(d) / mpmath.mpf("0.01")) / (2 * mpmath.mpf("0.8")))
+            for d in (1e2, 1e6, 1e12)
+        ]
         T = least[0]
         later = [float(mpmath.exp(-1.6 * T) / (mpmath.mpf("0.01") / d)) for d in (1e2, 1e6, 1e12)]
         growth = (least[2] - least[1]) / float(mpmath.log(1e6)) * 1.6
@@ -293,7 +328,8 @@ def h13():
 
 
 def h14(*, seed=14):
-    """Both sides of the decomposition for odd and even n and steps on both sides of 1/lambda_max, small random spectra."""
+    """Both sides of the decomposition for odd and even n and steps on both sides of 1/lambda_max, small random
+    spectra."""
     rng = np.random.default_rng(seed)
     off = {"odd, step above 1/lmax": 0.0, "even": 0.0, "step below 1/lmax": 0.0}
     bound = True
@@ -305,11 +341,16 @@ def h14(*, seed=14):
                 if eta * lam[0] > 1:
                     continue
                 true = ((1 - eta * lam) ** n).mean()
-                printed = (1 - eta * lam[0]) ** n / 6 * (np.abs((1 - eta * lam) / (1 - eta * lam[0])) ** n).sum()
+                printed = (
+                    (1 - eta * lam[0]) ** n / 6 * (np.abs((1 - eta * lam) / (1 - eta * lam[0])) ** n).sum()
+                )
                 key = "step below 1/lmax" if eta < 1 else ("odd, step above 1/lmax" if n == 3 else "even")
                 off[key] = max(off[key], float(abs(printed - true) / abs(printed)))
                 bound = bound and bool(abs(true) <= printed * (1 + 1e-12))
-    require(bound and off["even"] < 1e-12 and off["step below 1/lmax"] < 1e-12, "equality for even n, a bound always")
+    require(
+        bound and off["even"] < 1e-12 and off["step below 1/lmax"] < 1e-12,
+        "equality for even n, a bound always",
+    )
     return decide(
         max(off.values()) < 1e-9,
         measured=", ".join(f"{name}: off by {x:.1g}" for name, x in off.items()),
@@ -319,19 +360,27 @@ def h14(*, seed=14):
 
 
 def h15(*, draws=20000, dims=24, seed=15):
-    """The smallest of independent eigenvalues and of Gaussian matrices at n = kappa-scaled times, against Weibull and Edelman."""
+    """The smallest of independent eigenvalues and of Gaussian matrices at n = kappa-scaled times, against
+    Weibull and Edelman."""
     rng = np.random.default_rng(seed)
     edge = EdgeFit(0.5, 2 / np.pi)
     u = rng.random((draws, dims)).min(axis=1)
     independent = MarchenkoPastur(1.0).quantile(u)
-    gauss = np.concatenate([np.linalg.svd(rng.standard_normal((draws // 10, dims, dims)), compute_uv=False)[:, -1] for _ in range(10)])
+    gauss = np.concatenate(
+        [
+            np.linalg.svd(rng.standard_normal((draws // 10, dims, dims)), compute_uv=False)[:, -1]
+            for _ in range(10)
+        ]
+    )
     gauss = gauss**2 / dims
     far = {}
     for name, sample in (("independent", independent), ("Gaussian", gauss)):
         x = np.sort(sample)
         survival = 1 - (np.arange(draws) + 0.5) / draws
-        far[name] = [float(np.abs(f - survival).max()) for f in (
-            theory.smallest_survival_independent(x, dims, edge), theory.smallest_survival(x, dims))]
+        far[name] = [
+            float(np.abs(f - survival).max())
+            for f in (theory.smallest_survival_independent(x, dims, edge), theory.smallest_survival(x, dims))
+        ]
     noise = 1.95 / math.sqrt(draws)
     require(far["Gaussian"][1] < noise + 0.25 / dims, "Edelman's law for Gaussian matrices")
     alpha, kappa = 0.7, 2.0
@@ -343,37 +392,38 @@ def h15(*, draws=20000, dims=24, seed=15):
     return decide(
         max(far["independent"][0], far["Gaussian"][0]) < noise + 0.5 / dims,
         far["independent"][0] < noise + 0.5 / dims,
-        measured=f"distance from Weibull: independent {far['independent'][0]:.3f}, Gaussian {far['Gaussian'][0]:.3f}; "
+        measured=f"distance from Weibull: independent {far['independent'][0]:.3f}, Gaussian "
+        f"{far['Gaussian'][0]:.3f}; "
         f"from Edelman: Gaussian {far['Gaussian'][1]:.3f}",
         claimed="P(n lmin > alpha) -> exp(-a alpha^beta/kappa)",
         tolerance=f"{noise:.3f} (99.9 %) + 0.5/d",
     )
 
 
-def h16(*, dims=256):
-    """The predictor against exact sums on designed spectra with known edges, at zero and shifted, in and beyond the window."""
-    step, places = 0.3, (np.arange(1, dims + 1) - 0.5) / dims
-    ratio = {}
-    for shift, beta, late in ((0.0, 0.5, 10**6), (0.02, 1.5, 5000), (0.1, 0.75, 5000)):
-        lam = shift + 2 * places ** (1 / beta)
+def h16():
+    """The predictor against exact sums on designed spectra with known edges, at zero and shifted, in and
+    beyond the window."""
+    step, ratio = 0.3, {}
+    cases = ((0.0, 0.5, 256, 10**6), (0.02, 1.5, 20000, 100), (0.1, 0.75, 20000, 100))  # eta^2 lmin^2 n < 0.1
+    late = ((0.02, 1.5, 256, 5000), (0.1, 0.75, 256, 5000))
+    for shift, beta, dims, n in cases + late:
+        lam = shift + 2 * ((np.arange(1, dims + 1) - 0.5) / dims) ** (1 / beta)
         edge = EdgeFit(beta, 2**-beta, shift)
-        for n in (300, late):
-            exact = math.fsum(np.exp(2 * n * np.log1p(-step * lam))) / dims
-            require(close(gradient_descent.curve(lam, [n], step).test[1], exact, 1e-9), "the exact sum")
-            ratio[shift, n] = float(theory.gap_and_atom(n, edge, lam[0], 1 / dims, step)[0]) / exact
-            better = float(theory.atoms_and_edge(n, edge, lam[:8], dims, step)[0]) / exact
-            require(abs(better - 1) < 0.08, "eight atoms and a mass-conserving edge")
-    excess = math.exp(5000 * 2 * (-step * 0.1 - math.log1p(-step * 0.1)))
-    require(abs(math.log(ratio[0.1, 5000]) / math.log(excess) - 1) < 0.15, "the excess e^(eta^2 lambda_0^2 n)")
-    early = [ratio[0.0, 300], ratio[0.0, 10**6], ratio[0.02, 300], ratio[0.1, 300]]  # eta^2 lambda_0^2 n below 0.3
-    shown = [f"{ratio[0.0, 300]:.2f}, {ratio[0.0, 10**6]:.2f} at edge 0 (n = 300, 1e6)"]
-    shown += [f"{ratio[s, 300]:.2f}, {ratio[s, 5000]:.3g} at {s} (n = 300, 5000)" for s in (0.02, 0.1)]
+        exact = math.fsum(np.exp(2 * n * np.log1p(-step * lam))) / dims
+        require(close(gradient_descent.curve(lam, [n], step).test[1], exact, 1e-9), "the exact sum")
+        ratio[shift, n] = float(theory.gap_and_atom(n, edge, lam[0], 1 / dims, step)[0]) / exact
+        better = float(theory.atoms_and_edge(n, edge, lam[:8], dims, step)[0]) / exact
+        require(abs(better - 1) < 0.08, "eight atoms and a mass-conserving edge")
+    excess = 5000 * 2 * (-step * 0.1 - math.log1p(-step * 0.1))
+    require(abs(math.log(ratio[0.1, 5000]) / excess - 1) < 0.15, "the excess e^(eta^2 lambda_0^2 n)")
+    early = [ratio[shift, n] for shift, _, _, n in cases]
     return decide(
-        max(abs(r - 1) for r in ratio.values()) < 0.5,
-        max(abs(r - 1) for r in early) < 0.5,
-        measured="predicted / exact: " + "; ".join(shown),
+        max(abs(r - 1) for r in ratio.values()) < 0.15,
+        max(abs(r - 1) for r in early) < 0.15,
+        measured="predicted / exact: "
+        + ", ".join(f"{r:.3g} (edge {shift:g}, n = {n:g})" for (shift, n), r in ratio.items()),
         claimed="a practical approximation, for any lambda_0 and n",
-        tolerance="50 %",
+        tolerance="15 %",
     )
 
 
@@ -390,7 +440,9 @@ def h17():
             noise = np.sqrt(weights) * values
             rates, V = np.linalg.eigh(np.diag(2 * step * values) - step**2 * np.outer(noise, noise))
             exact = float(np.exp(-n * rates) @ ((np.sqrt(weights) @ V) * (noise @ V)))
-            require(close(iid.curve(values, [n], step, weights=weights).train[1], exact, 1e-5), "the exact loss")
+            require(
+                close(iid.curve(values, [n], step, weights=weights).train[1], exact, 1e-5), "the exact loss"
+            )
             ratios[shift, step] = predicted / exact
     zero = [ratios[0.0, s] for s in (0.5, 1.5)]
     require(all(abs(r - 1) < 0.03 for r in zero), "the factor 2/(2 - eta) at an edge at zero")
@@ -408,7 +460,8 @@ def _gaussian_rows(values, step):
 
 
 def h18(*, dims=200, seed=18):
-    """The exact mean-square map of fresh Gaussian rows for the printed edge law, and scaled to trace 1; rows really drawn."""
+    """The exact mean-square map of fresh Gaussian rows for the printed edge law, and scaled to trace 1; rows
+    really drawn."""
     values = ((np.arange(dims) + 0.5) / dims) ** 2  # F = sqrt(x) on (0, 1)
     top = float(np.linalg.eigvalsh(_gaussian_rows(values, 0.5))[-1])
     small = values / values.sum()
@@ -451,11 +504,17 @@ def h19(*, two=2.0, cross=2.0):
     S = np.array([[1.0, 0.3, 0], [0.3, 2.0, -0.4], [0, -0.4, 0.5]])
     printed = S - eta * (A @ S + S @ A) + eta**2 * (cross * A @ S @ A + np.trace(A @ S) * A)
     first = np.abs(mean(S) - printed).max()
-    M, S, s = np.diag(1 - two * eta * lam + two * eta**2 * lam**2) + eta**2 * np.outer(lam, lam), np.eye(3), np.ones(3)
+    M, S, s = (
+        np.diag(1 - two * eta * lam + two * eta**2 * lam**2) + eta**2 * np.outer(lam, lam),
+        np.eye(3),
+        np.ones(3),
+    )
     second = 0.0
     for t in range(1, 7):
         S, s = mean(S), M @ s
-        second = max(second, abs(np.trace(S) - np.ones(3) @ np.linalg.matrix_power(M, t) @ np.ones(3)) / np.trace(S))
+        second = max(
+            second, abs(np.trace(S) - np.ones(3) @ np.linalg.matrix_power(M, t) @ np.ones(3)) / np.trace(S)
+        )
     return decide(
         bool(max(first, second) < 1e-12),
         measured=f"one step off by {first:.0e}, six steps by {second:.0e}",
@@ -486,7 +545,9 @@ def h20(*, seed=20):
     for lam, eta, z, alpha, M, total in _solve(seed):
         base, one = np.eye(8) - z * np.diag(alpha), np.ones(8)
         for sign, found in ((1, printed), (-1, right)):
-            found.append(abs(one @ np.linalg.solve(base + sign * z * eta**2 * np.outer(lam, lam), one) / total - 1))
+            found.append(
+                abs(one @ np.linalg.solve(base + sign * z * eta**2 * np.outer(lam, lam), one) / total - 1)
+            )
         require(np.abs(np.eye(8) - z * M - base + z * eta**2 * np.outer(lam, lam)).max() < 1e-14, "I - zM")
     require(max(right) < 1e-9, "the minus sign")
     return decide(
@@ -498,7 +559,8 @@ def h20(*, seed=20):
 
 
 def h21(*, seed=21):
-    """The power series at twenty small spectra against the printed last line, the line before it and the correction."""
+    """The power series at twenty small spectra against the printed last line, the line before it and the
+    correction."""
     printed, right = [], []
     for lam, eta, z, alpha, _, total in _solve(seed):
         h = [np.sum(lam**k / (1 - z * alpha)) for k in range(3)]
@@ -522,7 +584,10 @@ def h22():
         alpha = (1 - eta * x) ** 2 + (eta * x) ** 2
         least = 0.5 if eta >= 0.5 else 1 - 2 * eta + 2 * eta**2
         most = max(1.0, 1 - 2 * eta + 2 * eta**2)
-        require(abs(alpha.min() - least) < 1e-6 and abs(alpha.max() - most) < 1e-12, "minimum 1/2 at x = 1/(2 eta)")
+        require(
+            abs(alpha.min() - least) < 1e-6 and abs(alpha.max() - most) < 1e-12,
+            "minimum 1/2 at x = 1/(2 eta)",
+        )
         inside.append(bool(alpha.min() >= 1 - 1e-12 and alpha.max() <= 1 - 2 * eta + 2 * eta**2 + 1e-12))
         text.append(f"[{least:.2f}, {most:.2f}]")
     return decide(
@@ -552,8 +617,12 @@ def h23():
             lead = (2 * mpmath.mpf(eta)) ** -b * mpmath.gamma(b + 1) * mpmath.gamma(1 - b)
             powers.append(float(H(0, mpmath.mpf("1e-12")) / (lead * mpmath.mpf("1e-12") ** (b - 1))))
             limit = H(1, mpmath.mpf("1e-24"))
-            powers.append(float((limit - H(1, mpmath.mpf("1e-10"))) / (lead / (2 * eta) * mpmath.mpf("1e-10") ** b)))
-    require(max(abs(p - 1) for p in powers) < 0.02, "(1-z)^(beta-1) in H_0 and (1-z)^beta in H_1, no logarithm")
+            powers.append(
+                float((limit - H(1, mpmath.mpf("1e-10"))) / (lead / (2 * eta) * mpmath.mpf("1e-10") ** b))
+            )
+    require(
+        max(abs(p - 1) for p in powers) < 0.02, "(1-z)^(beta-1) in H_0 and (1-z)^beta in H_1, no logarithm"
+    )
     return decide(
         min(logs) > 0.9,
         measured=f"growth of H_1 from 1-z = 1e-8 to 1e-12 over beta log(1e4): {max(logs):.4f} at most; "
@@ -580,7 +649,8 @@ def h24(*, exponent=1.0):
         scaled.append(float(iid.curve(lam, [n], 0.7).test[1] * math.sqrt(n)))
     return decide(
         max(abs(f - exponent) for f in found) < 0.005 and abs(scaled[0] / scaled[1] - 1) < 0.01,
-        measured=f"slope in eta k/m over -beta: {min(found):.4f} to {max(found):.4f}; at k^beta = 2 d m^beta the same number "
+        measured=f"slope in eta k/m over -beta: {min(found):.4f} to {max(found):.4f}; at k^beta = 2 d m^beta the "
+        "same number "
         f"{scaled[0]:.4f}, {scaled[1]:.4f} for d = 200, 800",
         claimed="(eta k/m)^-beta, critical at k^beta ~ kappa d m^beta",
         tolerance="0.005 and 1 %",
@@ -588,7 +658,8 @@ def h24(*, exponent=1.0):
 
 
 def g14(*, draws=6000, seed=140):
-    """Smallest eigenvalues of square Gaussian matrices of two sizes: their scale and law, with a soft edge beside them."""
+    """Smallest eigenvalues of square Gaussian matrices of two sizes: their scale and law, with a soft edge
+    beside them."""
     rng = np.random.default_rng(seed)
     hard, soft, relative = [], [], []
     for d in (16, 64):
@@ -605,18 +676,27 @@ def g14(*, draws=6000, seed=140):
     require(abs(soft_scale - 2 / 3) < 0.12, "the scale d^-2/3 at a soft edge, m = 4d")
     return decide(
         abs(scale - 2 / 3) < 0.15,
-        measured=f"smallest eigenvalue ~ d^-{scale:.2f} at m = d, spread over mean {relative[1]:.2f}; at a soft edge d^-{soft_scale:.2f}",
+        measured=f"smallest eigenvalue ~ d^-{scale:.2f} at m = d, spread over mean {relative[1]:.2f}; at a soft "
+        f"edge d^-{soft_scale:.2f}",
         claimed="Tracy-Widom scaling, d^-2/3",
         tolerance="0.15",
     )
 
 
 def g18(*, seed=180):
-    """Exact losses of single shuffle over random reshuffle at several steps, with random matrices at steps 1 and 1.9."""
+    """Exact losses of single shuffle over random reshuffle at several steps, with random matrices at steps 1
+    and 1.9."""
     n = np.arange(2, 41)
-    ratio = {s: float((single_shuffle.test_loss(n, s) / random_reshuffle.test_loss(n, s)).max()) for s in (0.5, 1.0, 1.5, 1.9)}
-    constants = [single_shuffle.test_constant(s) / random_reshuffle.test_constant(s) for s in (0.5, 1.0, 1.5, 1.9)]
-    require(close(constants, [math.sqrt(1 - s * s / 4) for s in (0.5, 1.0, 1.5, 1.9)], 1e-9), "sqrt(1 - eta^2/4)")
+    ratio = {
+        s: float((single_shuffle.test_loss(n, s) / random_reshuffle.test_loss(n, s)).max())
+        for s in (0.5, 1.0, 1.5, 1.9)
+    }
+    constants = [
+        single_shuffle.test_constant(s) / random_reshuffle.test_constant(s) for s in (0.5, 1.0, 1.5, 1.9)
+    ]
+    require(
+        close(constants, [math.sqrt(1 - s * s / 4) for s in (0.5, 1.0, 1.5, 1.9)], 1e-9), "sqrt(1 - eta^2/4)"
+    )
     rng, drawn = np.random.default_rng(seed), {}
     for s, epochs in ((1.0, 8), (1.9, 20)):
         ratios = []
@@ -632,7 +712,8 @@ def g18(*, seed=180):
     return decide(
         max(ratio.values()) < 1,
         ratio[1.0] < 1 and max(constants) < 1,
-        measured=f"single shuffle over random reshuffle, worst of n = 2 to 40: {ratio[0.5]:.3f}, {ratio[1.0]:.3f}, {ratio[1.5]:.3f}, "
+        measured=f"single shuffle over random reshuffle, worst of n = 2 to 40: {ratio[0.5]:.3f}, {ratio[1.0]:.3f}, "
+        f"{ratio[1.5]:.3f}, "
         f"{ratio[1.9]:.2f} at steps 0.5, 1, 1.5, 1.9; constants below 1 at every step",
         claimed="consistently better than all other orders, the optimal default",
         tolerance="exact losses; matrices beyond 4 s.e.",
@@ -655,7 +736,9 @@ def g19(*, size=400, seed=190):
     shifted = fit_shifted_edge(pink, 0.02)
     require(abs(hill - 0.5) < 0.2, "the heavy right tail of Cauchy entries, alpha/2")
     require(all(abs(b - 0.5) < 0.08 for b in left), "the hard edge of a square matrix, whatever the tails")
-    require(abs(shifted.lambda_0 - 0.5) < 0.01 and abs(shifted.beta - 0.5) < 0.05, "1/f noise: an edge at 1/2")
+    require(
+        abs(shifted.lambda_0 - 0.5) < 0.01 and abs(shifted.beta - 0.5) < 0.05, "1/f noise: an edge at 1/2"
+    )
     return decide(
         pink[0] < 1e-3,
         measured=f"left exponents {left[0]:.2f}, {left[1]:.2f} for heavy tails (right exponent {hill:.2f}); "
