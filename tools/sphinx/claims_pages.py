@@ -53,11 +53,12 @@ def stance_problem(text, ledger):
 
 
 def _ledger(env):
-    """The ledger; whatever page asks is built anew when its file changes."""
+    """The ledger; whatever page asks is built anew when the ledger, a check or this extension changes."""
     folder = Path(env.srcdir) / "data"
-    for name in ("claims.toml", "evidence.json", "additions.toml"):
-        if (folder / name).exists():
-            env.note_dependency(str(folder / name))
+    used = [folder / name for name in ("claims.toml", "evidence.json", "additions.toml")]
+    used += [Path(__file__), *Path(claims.__file__).parent.glob("*.py")]
+    for path in used:
+        env.note_dependency(str(path))
     return claims.load(folder / "claims.toml")
 
 
