@@ -336,6 +336,11 @@ def _citations(env):
     return env.claim_citations
 
 
+def _titled(node):
+    """Whether this is a section of the text; theorems and exercises are sections without a title."""
+    return isinstance(node, nodes.section) and len(node) and isinstance(node[0], nodes.title)
+
+
 def _collect(app, doctree):
     """Remember in which sections a page cites which claims."""
     found = []
@@ -343,10 +348,11 @@ def _collect(app, doctree):
         if not link.get("citing"):
             continue
         section = link.parent
-        while section is not None and not isinstance(section, nodes.section):
+        while section is not None and not _titled(section):
             section = section.parent
-        title = section.next_node(nodes.title).astext() if section is not None else ""
-        entry = (link["reftarget"], section["ids"][0] if section is not None else "", title)
+        entry = (link["reftarget"], "", "")
+        if section is not None:
+            entry = (link["reftarget"], section["ids"][0], section[0].astext())
         if entry not in found:
             found.append(entry)
     _citations(app.env)[app.env.docname] = found

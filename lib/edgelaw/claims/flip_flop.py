@@ -1,6 +1,6 @@
 r"""Checks of group E: flip-flop at step 1 (the paper's Section 4 and Appendix E).
 
-Two epochs multiply by :math:`B = A^\top A`. Independent of :mod:`edgelaw.theory` are Taylor coefficients of the
+Two epochs multiply by :math:`B = A^\top A`. Independent of ``edgelaw.theory`` are Taylor coefficients of the
 paper's closed forms, its Poisson sums at fifty digits, epochs multiplied out row by row, and for IID sampling the
 Laplace transform of its two equations on the Marchenko–Pastur law, inverted numerically.
 """

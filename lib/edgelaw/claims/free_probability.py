@@ -1,6 +1,6 @@
 r"""Checks of group C: the epoch as a free product (the paper's Section 4 and Appendix C).
 
-Independent of :mod:`edgelaw.theory` are: formal series in exact fractions, Lambert's W and Poisson sums by mpmath at
+Independent of ``edgelaw.theory`` are: formal series in exact fractions, Lambert's W and Poisson sums by mpmath at
 forty digits, and epochs multiplied out row by row. An average over matrices of dimension d is off by O(1/d); the
 combination :math:`2f(2d) - f(d)` removes that, and its standard error is over independent draws.
 """

@@ -1,6 +1,6 @@
 r"""Checks of group D: single shuffle at step 1 (the paper's Section 4 and Appendix D).
 
-Routes that do not pass through :mod:`edgelaw.theory`: exact identities on small matrices, the paper's closed forms
+Routes that do not pass through ``edgelaw.theory``: exact identities on small matrices, the paper's closed forms
 differentiated by mpmath, ordinary differential equations solved along the characteristics, sums over Poisson weights
 whose own coefficients come from a power series, and epochs multiplied out row by row.
 """
