@@ -82,8 +82,7 @@ def limit_in_n(function, n):
 
 
 def iid_losses(n, step=1.0):
-    """Test and training loss of IID sampling at m = d from s′ = −2ηλs + η²λL on Marchenko–Pastur, by "
-    f"Laplace."""
+    """Test and training loss of IID sampling at m = d from s′ = −2ηλs + η²λL on Marchenko–Pastur, by Laplace."""
     with mpmath.workdps(20):
         eta = mpmath.mpf(step)
 
@@ -550,8 +549,7 @@ def e20(*, factor=8 * 2**0.5 / 3, rounded=3.77):
 
 
 def e21(*, same=1.0):
-    """Same test constant as IID, worse training, no benefit from the reverse pass: at step 1 and to "
-    f"leading order."""
+    """Same test constant as IID, worse training, no benefit: at step 1 and to leading order."""
     n = np.arange(1, 201)
     routes = [
         max(abs(a / b - 1) for a, b in zip(iid_losses(k), (iid.test_loss(k), iid.train_loss(k)), strict=True))
@@ -576,17 +574,15 @@ def e21(*, same=1.0):
         leading and no_benefit,
         leading,
         measured=f"flip-flop / IID at step 1: test {test[0]:.3f} at n = 1, {test[7]:.3f} at 8, "
-        f"{ratios[0]:.4f} at 1e5; training "
-        f"{train[0]:.3f}, {train[7]:.3f}, {ratios[1]:.4f}; at step 1/2, n = 1e4: test {below[0]:.3f}, "
-        f"training {below[1]:.3f}",
+        f"{ratios[0]:.4f} at 1e5; training {train[0]:.3f}, {train[7]:.3f}, {ratios[1]:.4f}; at step 1/2, "
+        f"n = 1e4: test {below[0]:.3f}, training {below[1]:.3f}",
         claimed="test 1, training above 1 (4/3 by the table), no benefit",
         tolerance="0.1 % for the two limits",
     )
 
 
 def e22():
-    """Flip-flop performs no better than IID in the paper's asymptotics: below step 1 its constant is "
-    f"smaller."""
+    """Flip-flop performs no better than IID in the paper's asymptotics: below step 1 its constant is smaller."""
     steps, n = (0.3, 0.5, 0.8, 1.0, 1.3), 20000
     measured = [flip_flop.test_loss(n, s) / iid_losses(n, s)[0] for s in steps]
     # the paper's own two constants

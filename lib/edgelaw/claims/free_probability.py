@@ -56,8 +56,7 @@ def close(found, wanted, tolerance):
 
 
 def within(mean, error, wanted, cap=0.005, sigmas=4):
-    """Whether sample means are within so many standard errors; the errors must be small enough to say "
-    f"something."""
+    """Whether sample means are within so many standard errors; the errors must be small enough to say something."""
     mean, error, wanted = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (mean, error, wanted))
     if not ((error > 0) & (error <= cap * np.abs(wanted).max())).all():
         raise ArithmeticError(f"Standard errors {error} exceed {cap:g} of {wanted}, or are zero.")
@@ -334,8 +333,7 @@ def c9():
 
 
 def _three_projections(step):
-    """A statistic of three random projections of traces 0.8, 0.6, 0.5: tr Aⁿ/d and tr(AAᵀ)ⁿ/d for n = 2, "
-    f"3."""
+    """A statistic of three random projections of traces 0.8, 0.6, 0.5: tr Aⁿ/d and tr(AAᵀ)ⁿ/d for n = 2, 3."""
 
     def statistic(d, rng):
         A = np.eye(d)
@@ -587,8 +585,7 @@ def _printed_density(x, rho):
 
 
 def c19():
-    """The density from the two real branches: they are complex there, the sign is wrong, the atom is "
-    f"missing."""
+    """The density from the two real branches: they are complex there, the sign is wrong, the atom is missing."""
     ratios, real = [], False
     for rho, x in ((1.0, 0.3), (1.0, 0.9), (0.5, 0.3), (2.0, 0.2)):
         printed, w0, w1 = _printed_density(x, rho)

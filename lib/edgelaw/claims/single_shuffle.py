@@ -626,8 +626,7 @@ def d19(*, leading=0.5 * pi**-0.5):
 
 
 def d20(*, leading=pi**-0.5 / 8, second=1 / (12 * pi), relative=2 / (3 * pi**0.5)):
-    """The training loss is n^(−3/2)/(8√π) + n⁻²/(12π), the same as (1 + 2/(3√(πn))) times its leading "
-    f"term."""
+    """The training loss is n^(−3/2)/(8√π) + n⁻²/(12π), the same as (1 + 2/(3√(πn))) times its leading term."""
     found = [
         limit_in_root(lambda n, f=f: n**1.5 * f(n), 400) for f in (exact_train, single_shuffle.train_loss)
     ]
