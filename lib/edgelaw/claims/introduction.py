@@ -746,6 +746,9 @@ def a32(*, ratio=1.0, draws=40000, size=10, seed=32):
     exact = float(regimes.expected_smallest(round(2 * t), size, 0.25)) * math.sqrt(math.pi * t)
     require(error < 0.03 and abs(loss.mean() - exact) < 4 * error + 0.1 / size * exact, "random matrices")
     require(close(limit, math.pi / 2, 1e-3) and close(library, math.pi / 2, 1e-2), "pi/2")
+    tall = np.linalg.svd(rng.standard_normal((20000, 9, 8)), compute_uv=False)[:, -1] ** 2 / 9
+    power = routes.slope([20, 200], [np.exp(-x * 64 * tall).mean() for x in (20, 200)])
+    require(abs(power + 1) < 0.15, "a decay as 1/n for m = d + 1")
     return number(
         limit, ratio, 5e-3, corrected=math.pi / 2, what="expected loss over the power law, n >> d^2"
     )

@@ -669,6 +669,9 @@ def f30():
     ]
     growing = all(b < a for a, b in itertools.pairwise(gains))
     require(growing and close(gains[2], -1 / (1.9 * 0.1), 1e-6), "returns -1/(eta(2-eta))")
+    for module, k, around in ((single_shuffle, 2, 1.2), (single_shuffle, 100, 1.75), (flip_flop, 10, 1.0)):
+        low, middle, high = (module.test_loss(k, around + e) for e in (-0.1, 0, 0.1))
+        require(middle < min(low, high), f"a best step within 0.1 of {around:g} at n = {k}")
     return decide(
         bool(max(rises) < 1),
         measured=f"loss at step 1.995 is at least {min(rises):.1f} times that at 1.3 for all orders, both losses, "
