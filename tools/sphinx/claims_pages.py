@@ -141,12 +141,17 @@ class _Ledger(SphinxDirective):
         self.state.document.note_explicit_target(section)
         return section
 
-    def known(self, claim):
+    def said_and_true(self, claim):
+        """What the paper says, then what is true: in one cell, because formulas do not wrap."""
+        said = [self.paragraph(claim.statement)]
+        return [*said, self.paragraph(claim.correction, classes=["claim-true"])] if claim.correction else said
+
+    def known(self, claim, style=nodes.strong):
         """How it is known: the kind, then what the check compares, or why there is none."""
         if not claim.check:
-            return [nodes.strong("", claim.known), nodes.Text(": "), *self.inline(claim.reason)]
+            return [style("", claim.known), nodes.Text(": "), *self.inline(claim.reason)]
         doc = " ".join((claim.function().__doc__ or "").split("\n\n")[0].split())
-        return [nodes.strong("", claim.known), nodes.Text(": "), *self.inline(doc)]
+        return [style("", claim.known), nodes.Text(": "), *self.inline(doc)]
 
     def measured(self, claim, evidence):
         """What was measured and what is stated, as plain phrases."""
@@ -174,14 +179,10 @@ class ChapterClaims(_Ledger):
         rows = []
         for claim in found:
             link = _claim_link(claim, _span(claim.id, "claim-id"))
-            cells = [[self.paragraph(link)], [self.paragraph(claim.statement)]]
-            cells += [
-                [self.paragraph(_badge(claim.verdict))],
-                [self.paragraph(claim.correction or "as stated")],
-            ]
-            rows.append(({}, cells))
-        heads = ("claim", "the paper says", "verdict", "what is true")
-        return [_table((8, 40, 12, 40), heads, rows, "claims", "chapter-claims")]
+            first = [self.paragraph(link, nodes.Text(" "), _badge(claim.verdict))]
+            rows.append(({}, [first, self.said_and_true(claim)]))
+        heads = ("claim", "what the paper says, and what is true")
+        return [_table((14, 86), heads, rows, "claims", "chapter-claims")]
 
 
 class Ledger(_Ledger):
@@ -236,35 +237,34 @@ class Ledger(_Ledger):
             rows = [self.row(claim, evidence) for claim in ledger.values() if claim.group == letter]
             if rows:
                 section = self.section(f"{letter}. {title}", f"claims-{letter.lower()}")
-                heads = ("claim", "the paper says", "what is true, and how we know")
-                section += _table((12, 38, 50), heads, rows, "claims", "all-claims")
+                heads = ("claim", "what the paper says, what is true, and how we know")
+                section += _table((14, 86), heads, rows, "claims", "all-claims")
                 parts.append(section)
         return parts
 
     def row(self, claim, evidence):
         """A claim's row; its evidence folded, its TeX kept for the search."""
         first = [self.paragraph(_span(claim.id, "claim-id"), nodes.Text(" "), _badge(claim.verdict))]
-        second = [self.paragraph(claim.statement), self.paragraph(claim.where, classes=["claim-where"])]
-        third = [self.paragraph(claim.correction or "As stated.")]
-        third.append(_raw("<details><summary>evidence</summary>"))
-        third += [self.paragraph(*self.known(claim)), *self.measured(claim, evidence)]
+        second = [self.paragraph(claim.where, classes=["claim-where"]), *self.said_and_true(claim)]
+        second.append(_raw("<details><summary>evidence</summary>"))
+        second += [self.paragraph(*self.known(claim)), *self.measured(claim, evidence)]
         if claim.check:
-            third.append(
+            second.append(
                 nodes.paragraph("", "Check: ", nodes.literal("", claim.check), classes=["claim-check"])
             )
         words = nodes.literal("", claim.quote)
-        third.append(nodes.paragraph("", "In the paper's words: ", words, classes=["claim-quote"]))
+        second.append(nodes.paragraph("", "In the paper's words: ", words, classes=["claim-quote"]))
         source = html.escape(f"{claim.statement} {claim.correction}")
-        third.append(_raw(f'</details><span hidden class="claim-source">{source}</span>'))
+        second.append(_raw(f'</details><span hidden class="claim-source">{source}</span>'))
         cited = nodes.paragraph("", classes=["claim-chapter"])
         cited += [nodes.Text("Discussed in "), _chapter_link(self.env, claim.chapter)]
         cited += cited_in("", claim=claim.id)
-        third.append(cited)
+        second.append(cited)
         attributes = {
             "ids": [f"claim-{claim.id.lower()}"],
             "classes": ["claim-row", f"row-{claim.verdict}"],
         }
-        return attributes, [first, second, third]
+        return attributes, [first, second]
 
     def errata(self):
         """What the paper's author would change, the gravest first."""
@@ -284,12 +284,14 @@ class Ledger(_Ledger):
                     self.paragraph(claim.where),
                     self.paragraph(link, nodes.Text(" "), _badge(claim.verdict)),
                 ]
-                how = [self.paragraph(*self.known(claim)), *self.measured(claim, evidence)]
-                rows.append(
-                    ({}, [where, [self.paragraph(claim.statement)], [self.paragraph(claim.correction)], how])
-                )
-            heads = ("where", "printed", "right", "how we know")
-            section += _table((18, 27, 27, 28), heads, rows, "claims", "errata")
+                what = [
+                    self.paragraph(nodes.strong("", "Printed: "), claim.statement),
+                    self.paragraph(nodes.strong("", "Right: "), claim.correction),
+                    self.paragraph(nodes.strong("", "How we know: "), *self.known(claim, nodes.emphasis)),
+                ]
+                rows.append(({}, [where, [*what, *self.measured(claim, evidence)]]))
+            heads = ("where", "what is printed, what is right, how we know")
+            section += _table((24, 76), heads, rows, "claims", "errata")
             parts.append(section)
         return parts
 

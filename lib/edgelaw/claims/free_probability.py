@@ -125,7 +125,7 @@ def _series_product(a, b):
 
 
 def c1(*, argument=1 / e):
-    """The generating function of the trace moments at m = d is 1/(1 + W₀(−z/e))."""
+    """The formula at z = 1/2 by mpmath against the summed moments, the library, and resolvents of random matrices."""
     z = 0.5
     with mpmath.workdps(40):
         stated = float(1 / (1 + mpmath.lambertw(-argument * z)))
@@ -143,7 +143,7 @@ def c1(*, argument=1 / e):
 
 
 def c2(*, leading=(2 * pi) ** -0.5, second=1 / 12):
-    """nⁿ/(eⁿ n!) = (2πn)^(−1/2) (1 − 1/(12n) + O(n⁻²))."""
+    """Exact moments by mpmath at n = 1000 and 10000: what the two printed terms leave, times n squared."""
     with mpmath.workdps(40):
         rests = [
             float(n * n * (critical_moment(n) * mpmath.sqrt(n) / leading - 1 + mpmath.mpf(second) / n))
@@ -160,7 +160,7 @@ def c2(*, leading=(2 * pi) ** -0.5, second=1 / 12):
 
 
 def c3():
-    """Rank-one projections are free, and that gives the epoch of m = d rows: only as a limit of its own."""
+    """Exact second moments in three limits (four rows as d grows, m blocks, m = d rows), and random matrices."""
     limit = 2 * math.exp(-2)
     fixed = free.second_moments(10**6, 4)[0]
     blocks = [free.block_trace_moment(2, m) - limit for m in (100, 1000)]
@@ -184,7 +184,7 @@ def c3():
 
 
 def c4(*, power=2.0):
-    """Fluctuations of normalised traces are of order d⁻²: their variance is."""
+    """The exact variance of a trace of two projections, its power of d, and 300 draws at each of two sizes."""
     dims, rng = np.array([32, 128]), np.random.default_rng(104)
     exact = np.array([free.second_moments(d, 2, d // 2)[2] - 1 / 16 for d in (1000, 4000)])
     sampled = []
@@ -208,7 +208,7 @@ def c4(*, power=2.0):
 
 
 def c5():
-    """S_P(z) = 1 + ρ/(mz + m − ρ) for a projection of trace 1 − ρ/m."""
+    """The defining equation in exact fractions at nine points, and the series built from the moments."""
     exact = []
     for m, rho in ((3, Fraction(1)), (7, Fraction(5, 2)), (10, Fraction(2, 5))):
         for z in (Fraction(1, 9), Fraction(-1, 11), Fraction(2)):
@@ -231,7 +231,7 @@ def c5():
 
 
 def c6():
-    """S_A(z) = exp(ρ/(1+z)), the limit of m free projections."""
+    """Powers of the block's transform at a million blocks by mpmath, and the series of exact Poisson moments."""
     worst, rest = 0.0, 0.0
     for rho in (0.5, 1.0, 2.0):
         with mpmath.workdps(40):
@@ -257,7 +257,7 @@ def c6():
 
 
 def c7():
-    """The generating function for m = ρd is ρ/(ρ + W₀(az)), a = −ρe^(−ρ)."""
+    """Taylor coefficients of the formula by mpmath against Poisson sums, and resolvents of random matrices."""
     good, worst, means = True, 0.0, []
     for k, rho in enumerate((0.5, 2.0)):
         found = taylor(lambda z, r=rho: r / (r + lambert(z, r)), 10)
@@ -284,7 +284,7 @@ def c7():
 
 
 def c8():
-    """W₀(x)^r = Σ −r (−n)^(n−r−1)/(n−r)! xⁿ."""
+    """The power series of W = x exp(-W) in exact fractions, coefficient by coefficient."""
     size = 10
     W = [Fraction(0)] * size
     for _ in range(size):  # W = x exp(−W), a coefficient more each time
@@ -309,7 +309,7 @@ def c8():
 
 
 def c9():
-    """φ(Aⁿ) = (nρ)ⁿ e^(−nρ)/n! + (1−ρ) Q(n, nρ)."""
+    """The printed sum by mpmath against Taylor coefficients of the generating function and a contour integral."""
     worst = 0.0
     for rho in (0.3, 1.0, 2.5):
         by_series = taylor(lambda z, r=rho: r / (r + lambert(z, r)), 12)
@@ -352,7 +352,7 @@ def _three_projections(step):
 
 
 def c10():
-    """φ(Aⁿ) = φ((AAᵀ)ⁿ) for a product of free projections, not identically distributed."""
+    """Moments of three random projections of different traces, both ways, with a control at step 1/2."""
     rng, draws, gaps = np.random.default_rng(110), 150, {}
     for step in (1.0, 0.5):  # at step 1/2 the factors are not projections: the control
         means, squares = [], []
@@ -381,7 +381,7 @@ def c10():
 
 
 def c11():
-    """The squared singular values of the epoch have the moments of its eigenvalues, in the limit."""
+    """Eigenvalues and singular values of random epochs, and moments of the limiting law by quadrature."""
 
     def statistic(U):
         A = epoch(U)
@@ -409,7 +409,7 @@ def c11():
 
 
 def c12():
-    """The moment series of a block update at step η."""
+    """Powers of a 12 x 12 block update computed directly against the closed moments and their sum."""
     d, b, rng = 12, 3, np.random.default_rng(112)
     X = rng.standard_normal((d, b))
     worst = 0.0
@@ -435,7 +435,7 @@ def c12():
 
 
 def c13():
-    """S_A(z) = exp(ηρ/(ηz + 1)) at step η."""
+    """The block's equation solved by mpmath at a million blocks, and the series of exact moments."""
     worst, rest, rho = 0.0, 0.0, 0.8
     for step in (0.4, 1.6):
         with mpmath.workdps(50):
@@ -465,7 +465,7 @@ def c13():
 
 
 def c14():
-    """The r-Lambert form of the generating function at step η."""
+    """The root followed from z = 0 by mpmath against summed moments, and resolvents of random matrices."""
     worst, sums = 0.0, 0.0
     for step, rho in ((0.5, 0.7), (0.5, 1.6), (1.5, 1.0), (1.9, 0.6)):
         for z in (0.3, 0.8):
@@ -497,7 +497,7 @@ def c14():
 
 
 def c15(*, factor=1.0):
-    """√(1−z)/(η + W_r) → √(factor·(2−η)/η): the factor is 1/2."""
+    """The equation of the r-Lambert function solved for z next to the singularity, 60 digits, three steps."""
     found = []
     for step in (0.5, 1.0, 1.5):
         with mpmath.workdps(60):
@@ -516,7 +516,7 @@ def c15(*, factor=1.0):
 
 
 def c16(*, factor=1.0):
-    """φ(Aⁿ) ~ √(factor·(2−η)/(πηn)): the factor is 1/2."""
+    """Exact moments at n up to a thousand extrapolated, and the library's at ten million, three steps."""
     found = []
     for step in (0.5, 1.0, 1.5):
         scale = [pi * step / (2 - step) * n for n in (500, 1000)]
@@ -529,7 +529,7 @@ def c16(*, factor=1.0):
 
 
 def c17(*, constant=pi**-0.5):
-    """At step 1 φ(Aⁿ) ~ 1/√(πn), matching the theorem on shuffle-once: neither."""
+    """The exact moment and the exact loss of the theorem at n = 1e6: two quantities, neither the printed one."""
     n = 10**6
     moment = float(critical_moment(n) * mpmath.sqrt(n))
     loss = float(single_shuffle.test_loss(n) * sqrt(n))
@@ -545,7 +545,7 @@ def c17(*, constant=pi**-0.5):
 
 
 def c18():
-    """The Stieltjes transform of the squared singular values is −ρ/(z(ρ + W₀(a/z)))."""
+    """The transform by quadrature of the law, by its moment series, and on singular values of random matrices."""
 
     def stated(z, rho):
         return complex(-rho / (z * (rho + lambert(1 / mpmath.mpc(z), rho))))
@@ -585,7 +585,7 @@ def _printed_density(x, rho):
 
 
 def c19():
-    """The density from the two real branches: they are complex there, the sign is wrong, the atom is missing."""
+    """The printed formula against the slope of the distribution function, and the atom counted on a matrix."""
     ratios, real = [], False
     for rho, x in ((1.0, 0.3), (1.0, 0.9), (0.5, 0.3), (2.0, 0.2)):
         printed, w0, w1 = _printed_density(x, rho)
@@ -610,7 +610,7 @@ def c19():
 
 
 def c20():
-    """The CDF in closed form: it is minus the imaginary part over π."""
+    """Differences of the printed function against the distribution function, which 300 singular values confirm."""
     differences, repaired = [], []
     for rho in (0.5, 1.0, 2.0):
         law = free.SquaredSingularValues(rho=rho)
@@ -636,7 +636,7 @@ def c20():
 
 
 def c21(*, left=2.0):
-    """The support is [exp(−2ρ), 1] for ρ ≤ 1: it is [0, ρ exp(1−ρ)] and an atom at 1."""
+    """Singular values of epochs at d = 400: the share below the printed edge, the smallest and the largest."""
     below, tops, lows = [], [], []
     for rho in (0.5, 1.0):
         U = unit_rows(round(400 * rho), 400, np.random.default_rng(121))

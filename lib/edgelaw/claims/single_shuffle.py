@@ -153,7 +153,7 @@ def double_contour(function):
 
 
 def d1():
-    """The resolvent after one more row, and its trace."""
+    """The identity on a 24 x 24 product, at a real and a complex point."""
     A, u, after, _ = one_row()
     eye, worst = np.eye(len(u)), 0.0
     for lam in (1.4, -1.2 + 0.9j):
@@ -191,7 +191,7 @@ def _moment_series(rho, lam):
 
 
 def d2():
-    """The transport equation s_ρ = −1/λ − s_λ/s, s(0, λ) = 1/(1−λ)."""
+    """The residual of the closed form by mpmath, and the rate of change of traces on random matrices."""
     residual = _transport_residual(stieltjes)
     start = float(stieltjes(mpmath.mpf(10) ** -12, mpmath.mpf(1.7)) * (1 - mpmath.mpf(1.7)) - 1)
     lam = 1.6
@@ -216,7 +216,7 @@ def d2():
 
 
 def d3():
-    """Along λ₀ exp(ρ/C) the product C = λs is constant, C = −ρ/(W + ρ), λ₀ = C/(1+C)."""
+    """The invariant along two characteristics by mpmath, the moment series, and traces of random matrices."""
     worst = 0.0
     with mpmath.workdps(40):
         for start in (mpmath.mpf("1.8"), mpmath.mpf(-3)):
@@ -245,7 +245,7 @@ def d3():
 
 
 def d4():
-    """m_n = e^(−ρn) Σ_k (n−k)/n (ρn)^k/k!."""
+    """The printed sum against Taylor coefficients of the generating function, the library, and random matrices."""
     worst = 0.0
     for rho in (0.4, 1.0, 2.2):
         by_series = taylor(lambda z, r=rho: r / (r + lambert(z, r)), 12)
@@ -287,12 +287,12 @@ def stirling(leading, second, third, library):
 
 
 def d5(*, leading=(2 * pi) ** -0.5, second=1 / 12, third=1 / 288):
-    """m_n(1) = (2πn)^(−1/2)(1 − 1/(12n) + 1/(288n²) + O(n⁻³))."""
+    """Exact moments by mpmath at n = 200 and 2000: what the three printed terms leave, times n cubed."""
     return stirling(leading, second, third, free.trace_moment)
 
 
 def d6():
-    """m_n = E(1−N/n)1{N≤n} = (1−ρ)P(N≤n−1) + P(N=n), N Poisson(ρn)."""
+    """Both forms by mpmath against the sum and the library at nine points, and 400000 Poisson draws."""
     worst = 0.0
     for rho in (0.5, 1.0, 1.8):
         for n in (1, 4, 25):
@@ -315,7 +315,7 @@ def d6():
 
 
 def d7():
-    """m_n → 1 − ρ for ρ < 1, an atom at the eigenvalue 1."""
+    """Exact moments at n = 800, and a count of the eigenvalues at 1 of a matrix."""
     found = [float(poisson_moment(800, rho)) - (1 - rho) for rho in (0.5, 0.8)]
     library = [free.trace_moment(800, rho=rho) - (1 - rho) for rho in (0.5, 0.8)]
     A = epoch(unit_rows(40, 80, np.random.default_rng(207)))
@@ -331,7 +331,7 @@ def d7():
 
 
 def d8():
-    """m_n ~ (ρe^(1−ρ))ⁿ/√(2πn) for ρ > 1: the two terms cancel and leave n^(−3/2)."""
+    """Exact Poisson sums by mpmath at n = 1000 and 2000 over the printed and the corrected form."""
     ratios, corrected = [], []
     for rho in (1.5, 2.0):
         values = []
@@ -364,7 +364,7 @@ def d8():
 
 
 def d9():
-    """The closed form of φ."""
+    """The differential equations solved numerically, the library, and traces of random matrices, at two aspects."""
     worst, results = 0.0, []
     for k, (rho, x0, y0) in enumerate(((1.0, 4.0, 3.0), (0.6, -3.0, 2.5))):
         x, y, phi, _ = along_characteristics(x0, y0, rho)
@@ -402,7 +402,7 @@ def _two_traces(x, y, A, u):
 
 
 def d10():
-    """The expansion of tr R′_xR′_y: the fourth term has its factors in the wrong order."""
+    """The identity on a 24 x 24 product, as printed and with the factors of the fourth term exchanged."""
     A, u, _, _ = one_row()
     cases = [_two_traces(x, y, A, u) for x, y in ((1.3, 1.3), (1.3, 1.8), (-1.4, 1.6))]
     printed = max(abs(p - t) for t, p, _ in cases)
@@ -418,7 +418,7 @@ def d10():
 
 
 def d11(*, power=1.0):
-    """The recursions for φ and ψ: every increment lacks 1/d."""
+    """The increment of one row at d = 300, averaged over 400 rows, over what is printed for it."""
     d, t, x, y = 300, 150, 1.6, 1.9
     rng = np.random.default_rng(211)
     rows, fresh = unit_rows(t, d, rng), unit_rows(400, d, rng)
@@ -479,7 +479,7 @@ def _pde_residual(closed, source):
 
 
 def d12():
-    """The differential equation for φ_{x,y}."""
+    """The residual of the closed form by mpmath, and its value on random matrices."""
     residual = _pde_residual(phi_closed, 0)
     with mpmath.workdps(30):
         start = abs(float(phi_closed(mpmath.mpf(10) ** -12, 1.5, 1.9) * (1 - 1.5) * (1 - 1.9) - 1))
@@ -501,7 +501,7 @@ def d12():
 
 
 def d13(*, leading=0.5**0.5):
-    """Near (1,1) f = leading/(√(1−x)√(1−y)(√(1−x)+√(1−y))) + O((1−x)⁻¹) + O((1−y)⁻¹)."""
+    """The closed form by mpmath at distances of 1e-12 from the edge, in three directions."""
     found, rests = [], []
     with mpmath.workdps(60):
         for ratio in (1, 4, 10**6):
@@ -529,7 +529,7 @@ def d13(*, leading=0.5**0.5):
 
 
 def d14(*, value=0.5 * pi**-0.5):
-    """(1/√2)(2πi)⁻² ∬ e^(s+t)/(√(st)(√s+√t)) ds dt = 1/(2√π)."""
+    """The integral on a contour and by Laplace transforms, and the limit of the exact test loss."""
     contour = double_contour(lambda a, b: 1 / (a * b * (a + b))) / sqrt(2)
     with mpmath.workdps(
         20
@@ -547,7 +547,7 @@ def _second_test(value):
 
 
 def d15(*, second=-1 / (6 * pi)):
-    """The second term of the test loss is −1/(6π) n⁻¹: its sign is plus."""
+    """The second coefficient extrapolated from exact sums and from contour integrals of the generating function."""
     found = _second_test(exact_test)
     confirm(
         abs(found / _second_test(single_shuffle.test_loss) - 1) < 1e-5,
@@ -557,7 +557,7 @@ def d15(*, second=-1 / (6 * pi)):
 
 
 def d16(*, power=2.0):
-    """The remainder of the theorem on the test loss is O(n⁻²)."""
+    """The power of what exact sums leave beyond the printed terms, with either sign, and its coefficient."""
 
     def rest(sign):
         return lambda n: exact_test(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
@@ -577,7 +577,7 @@ def d16(*, power=2.0):
 
 
 def d17(*, power=1.5):
-    """The boxed expansion leaves O(n^(−3/2)): with the printed second term it leaves n⁻¹."""
+    """The power of what exact losses leave beyond the printed terms, between n = 4000 and 64000, with either sign."""
 
     def rest(sign):
         return lambda n: single_shuffle.test_loss(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
@@ -596,7 +596,7 @@ def d17(*, power=1.5):
 
 
 def d18(*, relative=-1 / (3 * pi**0.5)):
-    """The summary table's 1 − 1/(3√(πn)) for the test loss: the sign is plus."""
+    """The relative coefficient extrapolated from exact sums and from contour integrals."""
     found, other = (
         limit_in_root(lambda n, f=f: sqrt(n) * (2 * sqrt(pi * n) * f(n) - 1), 400)
         for f in (exact_test, single_shuffle.test_loss)
@@ -606,7 +606,7 @@ def d18(*, relative=-1 / (3 * pi**0.5)):
 
 
 def d19(*, leading=0.5 * pi**-0.5):
-    """The test loss is 1/(2√(πn)) + O(1/n)."""
+    """What exact sums at n up to 256000 leave beyond the leading term, and the loss at n = 3 on random matrices."""
     rests = [n * (exact_test(n) - leading / sqrt(n)) for n in (1000, 16000, 256000)]
     mean, error = extrapolated(
         lambda U: np.sum(np.linalg.matrix_power(epoch(U), 3) ** 2) / len(U), 60, 150, 219
@@ -626,7 +626,7 @@ def d19(*, leading=0.5 * pi**-0.5):
 
 
 def d20(*, leading=pi**-0.5 / 8, second=1 / (12 * pi), relative=2 / (3 * pi**0.5)):
-    """The training loss is n^(−3/2)/(8√π) + n⁻²/(12π), the same as (1 + 2/(3√(πn))) times its leading term."""
+    """Both coefficients extrapolated from exact sums and contour integrals, and one epoch on random matrices."""
     found = [
         limit_in_root(lambda n, f=f: n**1.5 * f(n), 400) for f in (exact_train, single_shuffle.train_loss)
     ]
@@ -646,7 +646,7 @@ def d20(*, leading=pi**-0.5 / 8, second=1 / (12 * pi), relative=2 / (3 * pi**0.5
 
 
 def d21(*, power=3.0):
-    """The remainder of the theorem on the training loss is O(n⁻³): it is n^(−5/2)."""
+    """The power of what exact sums leave beyond the printed terms, and its coefficient."""
 
     def rest(n):
         return exact_train(n) - n**-1.5 / (8 * sqrt(pi)) - 1 / (12 * pi * n**2)
@@ -664,7 +664,7 @@ def d21(*, power=3.0):
 
 
 def d22(*, leading=pi**-0.5 / 8):
-    """The restated theorem's (1 + O(n⁻¹)): it is 1 + O(n^(−1/2))."""
+    """The power of the relative remainder, from exact sums and from the library, and its coefficient."""
     slope = order(lambda n: exact_train(n) * n**1.5 / leading - 1)
     library = order(lambda n: single_shuffle.train_loss(n) * n**1.5 / leading - 1)
     first = limit_in_root(lambda n: sqrt(n) * (exact_train(n) * n**1.5 * 8 * sqrt(pi) - 1), 400)
@@ -681,7 +681,7 @@ def d22(*, leading=pi**-0.5 / 8):
 
 
 def d23():
-    """‖XAⁿ‖²/d with Gaussian rows N(0, I_d): d times what is stated; with unit rows it is right."""
+    """The loss after one epoch on random matrices of two sizes, with Gaussian and with unit rows."""
     wanted, ratios, rng = exact_train(1), [], np.random.default_rng(223)
     for d in (40, 160):
         found = []
@@ -707,7 +707,7 @@ def d23():
 
 
 def d24():
-    """uᵀR′_xR′_yu = 1/(xy), since u is a null vector."""
+    """The form on a 24 x 24 product at three pairs of points, and the null vector itself."""
     _, u, after, _ = one_row()
     eye, worst = np.eye(len(u)), 0.0
     for x, y in ((1.3, 1.7), (-1.4 + 0.5j, 1.2), (0.3 + 2j, -1.1)):
@@ -723,7 +723,7 @@ def d24():
 
 
 def d25():
-    """ψ_z = −ρ/z solves its equation, and is tr S R_z/d on matrices."""
+    """The residual by mpmath, the one-row identity on a matrix, and traces of random matrices at two aspects."""
     residual, results = 0.0, []
     with mpmath.workdps(30):
         for rho, z in ((mpmath.mpf("0.7"), mpmath.mpf("1.4")), (mpmath.mpf(2), mpmath.mpf(-3))):
@@ -751,7 +751,7 @@ def d25():
 
 
 def d26():
-    """The differential equation for ψ."""
+    """The residual of a closed solution by mpmath, the library, and random matrices."""
     residual = _pde_residual(psi_closed, 1)
     rho, x, y = 1.0, 1.6, 1.9
     wanted = float(psi_closed(rho, x, y))
@@ -772,7 +772,7 @@ def _riccati(rho, alpha, beta):
 
 
 def d27():
-    """F = xyφ solves F′ = AF + F²/(αβ), with the printed solution."""
+    """The residual of the printed solution by mpmath, and the equations solved numerically along characteristics."""
     worst = 0.0
     with mpmath.workdps(40):
         for alpha, beta, rho in ((-1.4, -2.0, 0.5), (-0.7, -3.0, 1.2)):
@@ -795,7 +795,7 @@ def d27():
 
 
 def d28():
-    """The ratio trick: ψ/φ = ∫dτ/F, in closed form."""
+    """The ratio from the equations solved numerically, from quadrature, and from the library, at three points."""
     worst, integral = 0.0, 0.0
     for x0, y0, rho in ((4.0, 3.0, 0.9), (-3.0, 2.5, 0.6), (6.0, 6.0, 1.4)):
         x, y, phi, psi = along_characteristics(x0, y0, rho)
@@ -817,7 +817,7 @@ def d28():
 
 
 def d29(*, inside=2.0):
-    """Near (1,1) G ≈ 1/(√(2(1−x)) + √(2(1−y)))."""
+    """The closed form by mpmath at distances of 1e-14 from the edge, in three directions."""
     found = []
     with mpmath.workdps(60):
         for ratio in (1, 9, 10**4):
@@ -835,7 +835,7 @@ def d29(*, inside=2.0):
 
 
 def d30(*, value=(2 * pi) ** -0.5 / 4, constant=pi**-0.5 / 8):
-    """(2πi)⁻² ∬ e^(s+t)/(√s+√t) ds dt = 1/(4√(2π)), and so 1/(8√π)."""
+    """The integral on a contour and by Laplace transforms, and the limit of the exact training loss."""
     contour = double_contour(lambda a, b: 1 / (a + b))
     with mpmath.workdps(20):  # e^(−k√s) is the transform of k e^(−k²/4t)/(2√π t^(3/2))
         laplace = float(
@@ -852,7 +852,7 @@ def d30(*, value=(2 * pi) ** -0.5 / 4, constant=pi**-0.5 / 8):
 
 
 def d31(*, factor=4.0):
-    """The factor 4 between the constants: they belong to different powers, the losses differ by 4n."""
+    """Exact losses at n = 100 and 10000, their ratio and the limit of the ratio over n, at two steps."""
     plain = [exact_test(n) / exact_train(n) for n in (100, 10000)]
     scaled = limit_in_root(lambda n: exact_test(n) / (n * exact_train(n)), 1000)
     half = single_shuffle.test_constant(0.5) / single_shuffle.train_constant(0.5)
@@ -880,7 +880,7 @@ def _deviations(d, point, rows, rng):
 
 
 def d32():
-    """Quadratic forms concentrate like 1/√d: one at a time; with probability 1 − 1/d a √log d is missing."""
+    """Twenty thousand quadratic forms at d = 16 and 512: their spread, and what is exceeded with chance 1/d."""
     rng, typical, rare, bound = np.random.default_rng(232), [], [], True
     for d in (16, 512):
         deviations, spread, norm, smallest = _deviations(d, 1.5, 20000, rng)
