@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -108,7 +110,7 @@ def test_what_has_no_entry_yet_is_said_when_all_is_asked_for(capsys, monkeypatch
     monkeypatch.setattr(claims, "run", lambda chosen, jobs, done: [])
     status, out, _ = shown(capsys, "verify")
     assert status == 1
-    assert "No entry in the ledger yet: C5." in out
+    assert "C5" in out.split("No entry in the ledger yet: ")[1]
     status, _, err = shown(capsys, "verify", "C5")
     assert status == 2
     assert "has no entry" in err
@@ -164,6 +166,11 @@ def test_the_examples_of_the_help_are_understood():
         if line.startswith("  edgelaw"):
             words = line[:32].split()[1:]
             assert cli.parser().parse_args(words).run is cli.verify
+
+
+def test_the_package_installs_it_under_its_name():
+    project = tomllib.loads((Path(__file__).resolve().parents[1] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"edgelaw": "edgelaw.cli:main"}
 
 
 def test_it_runs_as_a_program_on_two_processes():

@@ -40,7 +40,7 @@ def exact_sums():
 
 
 def all_expansions(*, third=1 / (32 * math.sqrt(math.pi)), fourth=13 / (540 * math.pi)):
-    """The third and fourth coefficients extrapolated from the exact sums at n up to 25600."""
+    """The third and fourth coefficients extrapolated from exact sums at n up to 6400."""
 
     def rest(n, known):
         lead = 1 / (2 * math.sqrt(math.pi * n)) + 1 / (6 * math.pi * n)
