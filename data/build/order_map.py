@@ -11,6 +11,7 @@ import os
 import time
 from pathlib import Path
 
+import card
 import numpy as np
 
 from edgelaw import data
@@ -28,6 +29,21 @@ ORDERS = {
     "single_shuffle": single_shuffle,
     "flip_flop": flip_flop,
 }
+
+
+TITLE = "Exact losses of all four orders from flat to steep spectra"
+KEYS = [
+    "names: the exponent s of a covariance j^(-s), or a data set",
+    "effective_rank: of the sample",
+    "steps, epochs",
+    "losses: (names, steps, orders, test or training, epochs)",
+]
+PROSE = """
+# Which order wins where
+
+Exact curves (`edgelaw.theory.*.curve`) from the eigenvalues of one sample each of 512 rows in 512 dimensions; nothing
+was simulated. Orders as in `edgelaw.orders.ORDERS`.
+"""
 
 
 def sample(name):
@@ -71,6 +87,16 @@ def main():
         losses=np.array(losses, dtype=np.float32),
     )
     os.replace(partial, arguments.output)
+    seconds = time.process_time() - start
+    card.write_sweep(
+        arguments.output,
+        TITLE,
+        "computed from random matrices and the two shipped embedding sets; nothing was downloaded",
+        SEED,
+        seconds,
+        KEYS,
+        PROSE,
+    )
 
 
 if __name__ == "__main__":
