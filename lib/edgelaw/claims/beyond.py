@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from edgelaw import data, spectrum
+from edgelaw import data, kaczmarz, spectrum
 from edgelaw.claims.evidence import decide, number
 from edgelaw.theory import flip_flop, gradient_descent, iid, random_reshuffle, single_shuffle
 
@@ -140,4 +140,83 @@ def tuned_step(*, exponent=2 / 3, constant=0.321):
         measured=f"exponent {slope:.4f}, constant {height:.4f}",
         claimed=f"exponent {exponent:.4f}, constant {constant:.3f}",
         tolerance="relative 0.005 and 0.01",
+    )
+
+
+def gain_at_any_edge(*, size=400, seed=8):
+    """Matrix powers of designs with edges 0.3 and 1: IID's exact curve over single shuffle, at n where both are edges."""
+    worst = 0.0
+    for beta in (0.3, 1.0):
+        rng = np.random.default_rng([seed, round(10 * beta)])
+        X = data.normalize_rows(data.power_law(size, size, beta, rng))
+        values = spectrum.gram_eigenvalues(X)
+        epoch = kaczmarz.epoch_matrix(X / math.sqrt(size), 1.0)
+        n = 2**7
+        power = np.linalg.matrix_power(epoch, n)
+        loss = float((power**2).sum()) / size
+        # the step at which gradient flow on the same eigenvalues has this loss
+        low, high = 0.1, 10.0
+        for _ in range(60):
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if np.exp(-2 * middle * values * n).mean() > loss else (low, middle)
+        worst = max(worst, abs((middle / 2.0) ** beta - 1))
+    return decide(
+        worst < 0.05,
+        measured=f"gain over IID at step 1 is 2^beta up to a factor within {worst:.1%} of 1, beta = 0.3 and 1",
+        claimed="2^beta",
+        tolerance="relative 0.05 at n = 128, d = 400",
+    )
+
+
+def curves_on_any_spectrum(*, size=240, seed=9):
+    """All orders at step 1 on rows of covariance j^(-1/2), from all starts, against curves from the eigenvalues."""
+    rng = np.random.default_rng(seed)
+    X = data.normalize_rows(rng.standard_normal((size, size)) * np.arange(1, size + 1) ** -0.25)
+    epochs = np.array([1, 3, 10])
+    values = spectrum.gram_eigenvalues(X)
+    losses = {}
+    exact = iid.expected_curve(X, epochs, 1.0, tolerance=1e-6)
+    losses[iid] = exact.test[1:]
+    runs = {random_reshuffle: "random_reshuffle", single_shuffle: "single_shuffle", flip_flop: "flip_flop"}
+    for theory, order in runs.items():
+        found = []
+        for child in rng.spawn(4):
+            walk = kaczmarz.iterates(X, order, int(epochs[-1]), np.eye(size), rng=child, record=epochs)
+            found.append([float((W**2).sum()) / size for n, W in walk if n])
+        losses[theory] = np.mean(found, axis=0)
+    off = max(
+        float(np.abs(loss / theory.curve(values, epochs).test[1:] - 1).max())
+        for theory, loss in losses.items()
+    )
+    return decide(
+        off < 0.01,
+        measured=f"largest deviation of any order's test loss {off:.2%}, d = {size}",
+        claimed="equal as d grows",
+        tolerance="relative 0.01",
+    )
+
+
+def edge_constants(*, sixth=1 / 6):
+    """Richardson limits of exact curves for a covariance of two eigenvalues, at three steps."""
+    sigma = np.array([0.4, 1.6])
+    v, inverse = float((sigma**2).mean()) - 1, float((1 / sigma).mean())
+    worst = 0.0
+    for step in (0.5, 1.0, 1.4):
+        a = 1 / step - 0.5
+        block = a**2 + 1 / 4 + sixth * v
+        n = 1000 * 4 ** np.arange(4)
+        once = single_shuffle.population_curve(sigma, n, step)
+        back = flip_flop.population_curve(sigma, n, step)
+        for values, power, constant in (
+            (once.test, 0.5, math.sqrt(inverse * a / (2 * math.pi))),
+            (once.train, 1.5, math.sqrt(inverse / (2 * math.pi * a)) * block / 4),
+            (back.test, 0.5, math.sqrt(inverse * block / (2 * math.pi * a))),
+        ):
+            table = dict(zip(n.tolist(), values[1:], strict=True))
+            worst = max(worst, abs(_limit(table.__getitem__, power, 1000) / constant - 1))
+    return decide(
+        worst < 1e-4,
+        measured=f"limits of nine exact curves are the constants to a relative {worst:.0e}",
+        claimed="equal",
+        tolerance="relative 1e-4",
     )
