@@ -308,10 +308,9 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     values, shares = levy.spectrum(covariance_eigenvalues)
     null = max(float(shares[values == 0].sum()), 1 - rho)
 
-    def averages(last):
-        return [
-            levy.from_covariance(values, shares, 0.2 / np.sqrt(last), accuracy) for accuracy in (1e-10, 1e-8)
-        ]
+    def averages(last, wider):
+        reach = 0.2 * wider / np.sqrt(last)
+        return [levy.from_covariance(values, shares, reach, accuracy) for accuracy in (1e-10, 1e-8)]
 
     return _any_spectrum(n, step, rho, averages, null)
 
