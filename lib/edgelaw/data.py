@@ -29,13 +29,7 @@ __all__ = [
     "with_spectrum",
 ]
 
-SWEEPS = (
-    "any_spectrum",
-    "order_map",
-    "real_embeddings",
-    "universal_gap",
-    "what_breaks",
-)  # each with card and script
+SWEEPS = ("any_spectrum", "order_map", "real_embeddings", "universal_gap", "what_breaks")  # each with card and script
 
 
 def gaussian(rows, dims, rng):
