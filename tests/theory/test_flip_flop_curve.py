@@ -105,7 +105,7 @@ def test_matrices_of_a_given_covariance_deviate_by_order_one_over_d(name, step):
 
 @pytest.mark.parametrize(("step", "rho"), [(1.0, 0.5), (0.7, 2.0)])
 def test_matrices_with_more_or_fewer_rows_than_columns(step, rho):
-    d, runs, n = 240, 10, np.array([1, 2, 5, 10])
+    d, runs, n = 240, 16, np.array([1, 2, 5, 10])
     rng = np.random.default_rng(5)
     covariance = np.repeat([0.5, 1.0, 2.5], d // 3)
     draws = np.stack([exact_losses(unit_rows(covariance, int(rho * d), rng), step, n) for _ in range(runs)])
@@ -124,7 +124,7 @@ def test_a_sample_s_own_eigenvalues_predict_its_curve(step):
     draws = np.stack([exact_losses(U[rng.permutation(d)], step, n) for _ in range(runs)])
     mean, error = draws.mean(axis=0), draws.std(axis=0, ddof=1) / runs**0.5
     assert (error[0] < 0.003 * mean[0]).all()
-    assert (error[1] < 0.012 * mean[1]).all()
+    assert (error[1] < 0.0133 * mean[1]).all()
     assert (np.abs(mean[0] / losses(curve, n)[0] - 1) < 0.01).all()
     assert (np.abs(mean[1] / losses(curve, n)[1] - 1) < 0.04).all()
 
@@ -140,7 +140,7 @@ def test_a_spectrum_with_a_gap_decays_exponentially(step):
         draws.append(exact_losses(left * np.sqrt(eigenvalues) @ right.T, step, n))
     mean, error = np.mean(draws, axis=0), np.std(draws, axis=0, ddof=1) / 6**0.5
     curve = flip_flop.curve(eigenvalues, 40, step)
-    assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 6 * n / d).all()
+    assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 0.5 * n / d).all()
     assert curve.test[40] < 1e-8
     ratio = curve.test[2:] / curve.test[1:-1]
     assert (np.diff(ratio) > 0).all()  # moments of a positive measure
@@ -153,7 +153,7 @@ def test_a_spectrum_with_a_gap_decays_exponentially(step):
 @pytest.mark.parametrize(("name", "step"), [("cifar10", 1.5), ("wikipedia", 0.5)])
 def test_real_embeddings_follow_the_curve_of_their_eigenvalues(name, step):
     n = np.array([1, 2, 5, 10, 20, 50])
-    X = data.preprocess(embeddings.load(name).X, 512, 512, 0).X
+    X = data.preprocess(embeddings.load(name).features, 512, 512, 0).X
     curve = flip_flop.curve(np.linalg.eigvalsh(X.T @ X), 50, step)
     assert curve.error < 1e-3
     rng = np.random.default_rng(4)
@@ -186,7 +186,7 @@ def test_null_directions_of_a_covariance_keep_their_share():
 
 
 def test_null_directions_of_a_sample_keep_their_share():
-    d, n = 300, np.array([1, 2, 5, 10])
+    d, n = 300, np.array([1, 2, 3, 4])
     rng = np.random.default_rng(2)
     eigenvalues = np.concatenate([np.zeros(d // 4), np.linspace(0.5, 2, d - d // 4)])
     eigenvalues /= eigenvalues.mean()
@@ -195,10 +195,13 @@ def test_null_directions_of_a_sample_keep_their_share():
         for _ in range(6)
     ]
     mean, error = np.mean(draws, axis=0), np.std(draws, axis=0, ddof=1) / 6**0.5
-    curve = flip_flop.curve(eigenvalues, 60)
+    curve = flip_flop.curve(eigenvalues, 4)
     assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 6 / d).all()
-    assert abs(curve.test[60] - 0.25) < 1e-3
-    assert curve.test[60] > 0.25
+    assert 0.25 < curve.test[4] < 0.252
+    with pytest.raises(
+        ArithmeticError
+    ):  # nothing else is left, and the training loss is below the average's error
+        flip_flop.curve(eigenvalues, 60)
 
 
 def test_later_epochs_continue_the_same_curve():
@@ -212,20 +215,21 @@ def test_later_epochs_continue_the_same_curve():
 @pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
 @pytest.mark.parametrize("covariance", [[0.4, 1.6], [1.0, 2.0, 6.0], [0.5, 0.6, 0.7, 4.0]])
 def test_the_edge_constants_are_the_limits_of_the_curve(covariance, step):
-    n = np.array([4000, 8000])
+    n = np.array([4000, 8000, 16000])
     curve = flip_flop.population_curve(covariance, n, step)
     test, train = flip_flop.population_constants(covariance, step)
     test, train = curve.test[1:] * n**0.5 / test, curve.train[1:] * n**1.5 / train
-    assert abs(2 * test[1] - test[0] - 1) < 5e-6 + 0.001 * abs(test[1] - 1)  # without the term in 1/n
-    assert abs(2 * train[1] - train[0] - 1) < 5e-6 + 0.03 * abs(train[1] - 1)
+    without = np.array([1, -6, 8]) / 3  # the terms in 1/n and 1/n²
+    assert abs(without @ test - 1) < 1e-6
+    assert abs(without @ train - 1) < 2e-5
     v = np.var(covariance) / np.mean(covariance) ** 2
     inverse = np.mean(covariance) * np.mean(1 / np.array(covariance))
-    law = single_shuffle_free_law(step, v)
+    law = edge_coefficient(step, v)
     expected = np.sqrt(inverse * law / np.pi)
     assert abs(flip_flop.population_constants(covariance, step)[0] / expected - 1) < 1e-12
 
 
-def single_shuffle_free_law(step, v):
+def edge_coefficient(step, v):
     """a of `effective_step` for a covariance of variance v, from its docstring."""
     return 1 / (step * (2 - step)) - 0.5 + step * v / (6 * (2 - step))
 
@@ -234,7 +238,7 @@ def test_the_effective_step_counts_the_sample_s_variance():
     rng = np.random.default_rng(0)
     U = unit_rows(np.repeat([0.5, 1.5], 600), 1200, rng)
     found = flip_flop.effective_step(1.5, np.linalg.eigvalsh(U.T @ U))
-    assert abs(found * 2 * single_shuffle_free_law(1.5, 0.25) - 1) < 0.01
+    assert abs(found * 2 * edge_coefficient(1.5, 0.25) - 1) < 0.01
 
 
 # -------------------------------------------------------------------------------------------------------- refusals
@@ -280,6 +284,8 @@ def test_a_curve_that_two_resolutions_do_not_share_is_refused(monkeypatch):
 def test_newton_s_method_says_when_it_fails():
     problem = boundary.Problem(levy.from_covariance([0.5, 1.5]), 1.0, 1.0, 12)
     with pytest.raises(ArithmeticError, match="converge"):
-        problem.newton(problem.start()[None], np.array([1.5 + 0j]))
+        problem.newton(problem.start()[None], np.array([0.7 + 0j]), steps=1)
     with pytest.raises(ArithmeticError, match="converge"):
-        boundary.along(problem, lambda fraction: np.array([1.5 * fraction + 0j]))
+        boundary.along(
+            problem, lambda fraction: np.array([0.5 * fraction if fraction < 0.4 else 1e9 + 0j])
+        )

@@ -38,7 +38,7 @@ _FURTHEST = 50.0  # where the search for the tip of the cut ends
 _CHUNK = 2_000_000  # complex numbers in the largest array
 
 
-def coefficients(averages, n, step, rho, null, tip=None):
+def coefficients(averages, n, step, rho, null, tip=None, outer=_OUTER):
     """Test and training loss at the epochs n, at two resolutions, and the tip of the cut that was found or given.
 
     The second resolution has another average, contour and number of points. `null` is what is left of the test loss
@@ -50,11 +50,11 @@ def coefficients(averages, n, step, rho, null, tip=None):
     if tip is None:
         tip = furthest(second, largest, null)
     beyond = tip if null == 0 or largest * np.log(tip) > 2 * _LOSS else 1.0
-    contour = Contour(n, beyond)
+    contour = Contour(n, beyond, outer=outer)
     q = along(base, contour.path)
     finest = Problem(averages[0], step, rho, int(1.5 * points))
     fine = finest.transforms(finest.newton(base.refine(q, finest), contour.z), contour.z)
-    check = Contour(n, beyond**0.95, 1e-8, 0.7 * _OUTER)
+    check = Contour(n, beyond**0.95, 1e-8, 1 + 0.7 * (outer - 1))
     coarse = second.transforms(along(second, check.path), check.z)
     fine, coarse = (np.stack([c.coefficients(x) for x in f]) for c, f in ((contour, fine), (check, coarse)))
     for losses, c in ((fine, contour), (coarse, check)):

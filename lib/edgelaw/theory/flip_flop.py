@@ -237,7 +237,8 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
     Raises
     ------
     ArithmeticError
-        If that difference exceeds 1e-3, or if the equations cannot be solved.
+        If that difference exceeds 1e-3, or if the equations cannot be solved: so after many epochs on a spectrum with
+        many zeros and a gap above them, once nothing but the null directions is left.
 
     Notes
     -----
@@ -258,11 +259,11 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
         exact = np.tile((1 - step) ** (2.0 * n[1:]), (2, 1))
         return _curves.vouched(n, exact, exact)
 
-    def averages(last):
+    def averages(last, wider):
         for tolerance in (1e-6, 1e-5, 1e-4):
             try:
                 return [
-                    levy.from_sample(values, shares, reach / np.sqrt(last), loose * tolerance)
+                    levy.from_sample(values, shares, wider * reach / np.sqrt(last), loose * tolerance)
                     for reach, loose in ((0.7, 1), (1.0, 10))
                 ]
             except ArithmeticError:
@@ -307,10 +308,9 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     values, shares = levy.spectrum(covariance_eigenvalues)
     null = max(float(shares[values == 0].sum()), 1 - rho)
 
-    def averages(last):
-        return [
-            levy.from_covariance(values, shares, 0.2 / np.sqrt(last), accuracy) for accuracy in (1e-10, 1e-8)
-        ]
+    def averages(last, wider):
+        reach = 0.2 * wider / np.sqrt(last)
+        return [levy.from_covariance(values, shares, reach, accuracy) for accuracy in (1e-10, 1e-8)]
 
     return _any_spectrum(n, step, rho, averages, null)
 
@@ -372,10 +372,16 @@ def _any_spectrum(n, step, rho, averages, null):
     while end:
         last = n[end]
         first = np.searchsorted(n[1:], last / 10) if last > 100 else 0
-        group = slice(first, end)
-        fine[:, group], coarse[:, group], tip = boundary.coefficients(
-            averages(last), n[1:][group], step, rho, null, tip
-        )
+        for wider, outer in ((1, 4.0), (2, 1.5), (4, 1.5)):
+            try:
+                solved = boundary.coefficients(
+                    averages(last, wider), n[1:][first:end], step, rho, null, tip, outer
+                )
+                break
+            except boundary.Unsolved:  # beyond a gap, the nodes of a narrow average may lie where q has poles
+                if wider == 4:
+                    raise
+        fine[:, first:end], coarse[:, first:end], tip = solved
         end = first
     return _curves.vouched(n, fine, coarse)
 
