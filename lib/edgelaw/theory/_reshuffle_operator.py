@@ -142,8 +142,11 @@ def losses(law, n, step):
     contour = _contour(law)
     pole = 1 + 2 * max(0.0, -contour.scaled(1.1)(36)[0].real.min())
     parts = [_parts(law, step, contour, 48), _parts(law, step, contour.scaled(1.1), 40)]
-    tries = [_attempt(law, parts, n, shape) for shape in (None, pole)]
+    tries = [_attempt(law, parts, n, pole, power) for power in (0, 1, 4)]
     better, error, radius = min(tries, key=lambda found: found[1])
+    for other, allowed, _ in tries:  # each estimate must be true of the others too
+        if np.isfinite(allowed):
+            error = max(error, _distance(better, other) - 2 * allowed)
     asymmetry = parts[0].asymmetry
     if not (error <= _TRUSTED and radius <= 1 + _TRUSTED / 10 and asymmetry <= 1e-8):
         raise ArithmeticError(
@@ -153,16 +156,25 @@ def losses(law, n, step):
     return better, float(max(error, asymmetry))
 
 
-def _attempt(law, parts, n, pole):
+def _attempt(law, parts, n, pole, power):
     """Losses, their error and the spectral radius, with one choice of polynomials."""
-    (one, basis, kernel), (other, rougher, rough) = ((part, *_kernel(law, part, pole)) for part in parts)
+    (one, basis, kernel), (other, rougher, rough) = (
+        (part, *_kernel(law, part, pole, power)) for part in parts
+    )
     size, fewer = _sizes(kernel, rough, len(one.nodes))
     operator = Operator(one.nodes, one.mass, one.multiplier, basis[:, :size], kernel[:size, :size])
     check = Operator(other.nodes, other.mass, other.multiplier, rougher[:, :fewer], rough[:fewer, :fewer])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         better, worse = operator.losses(n), check.losses(n)
-        error = np.max(np.abs(better - worse) / np.maximum(np.abs(better), _FLOOR), initial=0.0)
-    return better, error if np.isfinite(error) else np.inf, operator.radius()
+    error = _distance(better, worse) if fewer < size or size == len(one.nodes) else np.inf
+    return better, error, operator.radius()
+
+
+def _distance(better, worse):
+    """The largest relative difference, infinite if there is no number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        distance = np.max(np.abs(better - worse) / np.maximum(np.abs(better), _FLOOR), initial=0.0)
+    return distance if np.isfinite(distance) else np.inf
 
 
 def _contour(law):
@@ -193,7 +205,7 @@ def _contour(law):
 def _sizes(kernel, rough, nodes):
     """How many polynomials: the number with the least sum of what is left out and what the two contours disagree on.
 
-    The rough computation takes two fewer, unless they are all there are.
+    The rough computation takes one less, unless they are all there are.
     """
     largest = min(len(kernel), len(rough))
     complete = largest == nodes
@@ -201,7 +213,7 @@ def _sizes(kernel, rough, nodes):
     shell = np.array([np.abs(kernel[k, : k + 1]).max() for k in range(largest)])
     beyond = np.append(np.minimum.accumulate(shell[1:]), 0.0 if complete else np.inf)
     size = 1 + int(np.argmin(noise + beyond))
-    return size, size if complete and size == largest else max(1, size - 2)
+    return size, size if complete and size == largest else max(1, size - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,12 +252,13 @@ def _multiplier(law, step, contour, nodes):
     return values if np.iscomplexobj(nodes) else values.real
 
 
-def _kernel(law, part, pole):
+def _kernel(law, part, pole, power):
     """Polynomials ψ on the nodes, and k/(λμ) = Σ kernel ψψ: tested with χψ, where ψ are orthonormal for χλ dF.
 
-    χ = λ/(λ + pole) silences null directions; χ = 1, without a pole, is better where eigenvalues span many scales.
+    χ is a power of λ/(λ + pole), which silences null directions, the more so the wider the gap above them; χ = 1 is
+    better where eigenvalues span many scales.
     """
-    chi, outer = (1.0 if pole is None else at / (at + pole) for at in (part.nodes, part.z))
+    chi, outer = ((at / (at + pole)) ** power for at in (part.nodes, part.z))
     triangle = _orthonormal(part.inside, chi * part.nodes * part.mass)
     count = len(triangle)
     origin = (-1.0) ** np.arange(_LARGEST)[None, :]  # the polynomials at the left end of the contour, zero
@@ -253,10 +266,10 @@ def _kernel(law, part, pole):
         scipy.linalg.solve_triangular(triangle, table[:, :count].T, trans=1).T
         for table in (part.inside, part.outside, origin)
     )
-    tests, outside = (basis.T * chi).T, outside * (outer * part.dz)[:, None]
+    tests, outside = basis * chi[:, None], outside * (outer * part.dz)[:, None]
     kernel = 2 * (outside[part.z.imag > 0].T @ part.b @ outside).real
     kernel = kernel - (tests.T @ (tests * (part.mass * part.multiplier**2)[:, None])).real
-    if pole is None and law.low == 0:
+    if power == 0 and law.low == 0:
         kernel = kernel - law.null * origin.T @ origin
     return basis, (kernel + kernel.T) / 2
 
