@@ -184,8 +184,8 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
     -----
     **Derived**: quadratic forms in a fresh row are replaced by their means, self-averaging is assumed; so the squared
     norms of the rows, before they are scaled to 1, must concentrate, which takes a large effective rank. At a finite d
-    the true mean losses differ by a relative O(1/d), or O(1/effective rank). Any n is possible: T's multiplication is exact at every
-    eigenvalue, and its powers are applied, not extrapolated.
+    the true mean losses differ by a relative O(1/d), or O(1/effective rank).
+    Any n is possible: T's multiplication is exact at every eigenvalue, and its powers are applied, not extrapolated.
 
     Examples
     --------
