@@ -33,8 +33,8 @@ and
 How it is known: the mean epoch :math:`\bar a` is proved; T is derived (quadratic forms in a fresh row are replaced by
 their means, as in the paper's own proofs) and agrees with matrices. The book's appendix "Random reshuffle" has both.
 
-All of this is for isotropic Gaussian rows. On any other spectrum T is again a multiplication plus an integral, no longer
-in closed form: `curve` has it from the eigenvalues of a sample, `population_curve` from those of a covariance.
+All of this is for isotropic Gaussian rows. On any other spectrum T is again a multiplication plus an integral, no
+longer in closed form: `curve` has it from the eigenvalues of a sample, `population_curve` from those of a covariance.
 
 Numerics: k/(λμ) is entire in λ and μ, so it is interpolated from a Chebyshev grid; F is integrated in the angle of
 :math:`\lambda = (1-\sqrt\rho)^2 + 4\sqrt\rho\sin^2(\theta/2)`, on panels that shrink towards the left edge; T becomes a
@@ -173,19 +173,19 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
     LearningCurve
         Standard errors are NaN: nothing was drawn. `error` is the estimated relative numerical error, at losses below
         1e-12 the error relative to 1e-12: two contours, two grids and two numbers of polynomials compared, and the
-        symmetry of the double Cauchy transform. Typically 1e-6 or better.
+        symmetry of the double Cauchy transform. Typically 1e-5 or better.
 
     Raises
     ------
     ArithmeticError
-        If that error exceeds 1e-3, or T comes out as no contraction: spectra of very few different eigenvalues, or over
-        more than about eight decades above their mean.
+        If that error exceeds 1e-3, or T comes out as no contraction, or no contour around the spectrum is usable.
 
     Notes
     -----
-    **Derived**: quadratic forms in a fresh row are replaced by their means, self-averaging is assumed. At a finite d
-    the true mean losses differ by a relative O(1/d). Any n is possible: T's multiplication is exact at every
-    eigenvalue, and its powers are applied, not extrapolated.
+    **Derived**: quadratic forms in a fresh row are replaced by their means, self-averaging is assumed; so the squared
+    norms of the rows, before they are scaled to 1, must concentrate, which takes a large effective rank. At a finite d
+    the true mean losses differ by a relative O(1/d), or O(1/effective rank).
+    Any n is possible: T's multiplication is exact at every eigenvalue, and its powers are applied, not extrapolated.
 
     Examples
     --------

@@ -1,0 +1,240 @@
+"""Random reshuffle on any spectrum: against closed forms, hand computations, other orders' equations, and matrices."""
+
+import numpy as np
+import pytest
+
+from edgelaw import data, spectrum
+from edgelaw.kaczmarz import simulate
+from edgelaw.theory import _reshuffle_operator as operator
+from edgelaw.theory import iid
+from edgelaw.theory import random_reshuffle as rr
+
+
+def marchenko_pastur():
+    """Nodes and weights of the law at ρ = 1, graded towards its left edge."""
+    theta, width = rr._panels()
+    values = rr._eigenvalue(theta, 1.0)
+    return values, 2 / np.pi * np.sin(theta) ** 2 / values * width
+
+
+def far(found, wanted):
+    return np.abs(found / wanted - 1).max()
+
+
+# --------------------------------------------------------------------------------------------- known exactly
+
+
+@pytest.mark.parametrize("step", [0.3, 0.5, 1.5, 1.9])
+def test_orthogonal_rows_multiply_both_losses_by_the_same_factor_every_epoch(step):
+    curve = rr.curve(np.full(25, 3.0), epochs=6, step=step)
+    wanted = (1 - step) ** (2 * np.arange(7))
+    assert far(curve.test, wanted) < 1e-9
+    assert far(curve.train, wanted) < 1e-9
+
+
+def test_orthogonal_rows_at_step_one_are_done_after_an_epoch():
+    assert np.abs(rr.curve(np.ones(20), epochs=3).test[1:]).max() < 1e-12
+
+
+@pytest.mark.parametrize("values", [np.repeat([0.5, 1.5], 20), np.linspace(0.01, 1, 60) ** 2])
+def test_the_first_orders_in_the_step_are_traces(values):
+    """tr AᵀA = 1 − 2η + η²(2m₂ − 1) − η³[(m₃ − 3m₂ + 2)/3 + m₃ − m₂] + O(η⁴) for unit rows in any order, exactly."""
+    values = values / values.mean()
+    m2, m3 = (values**2).mean(), (values**3).mean()
+    steps = np.linspace(0.02, 0.3, 7)
+    loss = np.array([rr.curve(values, [1], step).test[1] for step in steps])
+    fit = np.polynomial.Polynomial.fit(steps, (loss - 1) / steps, 6).convert().coef
+    assert fit[0] == pytest.approx(-2, abs=1e-6)
+    assert fit[1] == pytest.approx(2 * m2 - 1, rel=1e-4)
+    assert fit[2] == pytest.approx(-((m3 - 3 * m2 + 2) / 3 + m3 - m2), rel=2e-3)
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("step", [0.4, 1.0, 1.7])
+def test_the_first_epoch_sees_fresh_rows_as_iid_sampling_from_the_covariance_does(step, rho):
+    covariance = np.concatenate([np.linspace(0.2, 1, 30), np.full(10, 3.0)])
+    fresh = iid.curve(covariance, [1], step, rho).test[1]
+    assert rr.population_curve(covariance, [1], step, rho).test[1] == pytest.approx(fresh, rel=1e-8)
+
+
+def test_the_double_transform_is_the_closed_one_for_isotropic_rows():
+    x = np.array([0.1 + 0.2j, 0.3 - 0.4j, -0.5 + 0.3j, -1 + 0.5j])
+    for step, rho in [(0.1, 0.5), (1.0, 1.0), (1.9, 2.0)]:
+        z = rho / x + 1 / (1 - x)
+        b = operator.two_resolvents((np.ones(1), np.ones(1)), z, x, rho, step, np.arange(4), 40)
+        G = 1 - rho / (x * z)
+        for i, j in [(0, 1), (1, 2), (2, 3), (3, 0)]:
+            assert b[i, j] == pytest.approx(rr.two_resolvents(G[i], G[j], step, rho), rel=1e-10)
+
+
+def test_the_double_transform_is_symmetric_though_it_does_not_look_it():
+    t, w = np.array([0.2, 0.9, 4.0]), np.array([0.5, 0.4, 0.1])
+    x, rho = np.array([0.1 + 0.1j, 0.15 - 0.2j, -0.5 + 0.3j]), 0.7
+    z = rho / x + (w * t / (1 - x[:, None] * t)).sum(axis=1)
+    b = operator.two_resolvents((t, w), z, x, rho, 1.3, np.arange(3), 48)
+    assert np.abs(b - b.T).max() < 1e-13 * np.abs(b).max()
+    assert np.abs(b[0, 1] - b[0, 2]) > 1e-2 * np.abs(b).max()
+
+
+# ------------------------------------------------------------------------------------------- isotropic rows
+
+
+@pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
+def test_a_marchenko_pastur_sample_has_the_closed_curve_and_an_honest_error(step):
+    values, weights = marchenko_pastur()
+    curve = rr.curve(7 * values, 100, step, weights=weights)
+    test, train = rr.test_loss(curve.epochs, step), rr.train_loss(curve.epochs, step)
+    assert far(curve.test, test) < 1e-7
+    assert far(curve.train, train) < 1e-5
+    assert max(far(curve.test, test), far(curve.train, train)) < curve.error + 1e-9 < 1e-4
+    assert np.isnan(curve.test_se).all()
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("step", [0.1, 0.7, 1.9])
+def test_the_identity_covariance_has_the_closed_curve(step, rho):
+    curve = rr.population_curve(np.ones(3), 100, step, rho)
+    assert far(curve.test, rr.test_loss(curve.epochs, step, rho)) < 1e-7
+    assert far(curve.train, rr.train_loss(curve.epochs, step, rho)) < 1e-5
+
+
+def test_many_epochs_are_applied_not_extrapolated():
+    values, weights = marchenko_pastur()
+    n = np.array([500, 8000])
+    for curve in (rr.curve(values, n, 1.2, weights=weights), rr.population_curve([1.0], n, 1.2)):
+        assert far(curve.test[1:], rr.test_loss(n, 1.2)) < 1e-6
+        assert far(curve.train[1:], rr.train_loss(n, 1.2)) < 1e-5
+
+
+# ----------------------------------------------------------------------------------------- null directions
+
+
+def test_null_directions_stay_in_the_test_loss():
+    values = np.append(np.zeros(30), np.linspace(0.5, 1.5, 90))
+    curve = rr.curve(values, [5, 400], 1.0)
+    assert curve.test[-1] == pytest.approx(0.25, abs=1e-12)
+    assert curve.train[-1] < 1e-12
+    covariance = np.append(np.zeros(10), np.ones(30))
+    curve = rr.population_curve(covariance, [5, 20], 1.0, rho=1.5)
+    assert far(curve.test, 0.25 + 0.75 * rr.test_loss(curve.epochs, 1.0, 2.0)) < 1e-8
+    assert far(curve.train, rr.train_loss(curve.epochs, 1.0, 2.0)) < 1e-6
+
+
+def test_eigenvalues_that_are_negative_by_rounding_are_null_directions():
+    values = np.linspace(0, 2, 64)
+    rounded = np.append(-1e-14, values[1:])
+    assert far(rr.curve(rounded, [3]).test, rr.curve(values, [3]).test) < 1e-12
+
+
+# ------------------------------------------------------------------------------------------------ matrices
+
+
+def ratios(eigenvalues, step, recorded, designs, rng):
+    """Simulated over computed losses, for designs of Haar left and right vectors with this spectrum."""
+    found = []
+    for _ in range(designs):
+        X = data.normalize_rows(data.with_spectrum(eigenvalues, len(eigenvalues), rng))
+        curve = rr.curve(spectrum.gram_eigenvalues(X), recorded, step)
+        run = simulate(
+            X, "random_reshuffle", recorded[-1], step=step, probes=128, runs=8, record=recorded, rng=rng
+        )
+        found.append([run.test[1:] / curve.test[1:], run.train[1:] / curve.train[1:]])
+    found = np.array(found)
+    return found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(designs)
+
+
+@pytest.mark.parametrize(
+    ("eigenvalues", "step"),
+    [
+        (np.repeat([0.3, 1.7], 150), 1.5),  # a gap at zero, two values
+        (np.append(np.zeros(60), np.linspace(0.4, 1.8, 240)), 0.7),  # null directions
+        (np.linspace(0.03, 1, 300) ** 3, 1.0),  # a power law down to small eigenvalues
+    ],
+)
+def test_matrices_of_a_given_spectrum_follow_the_curve(eigenvalues, step):
+    mean, error = ratios(eigenvalues, step, [1, 2, 4], 6, np.random.default_rng(11))
+    assert (error[0] < 0.005).all()
+    assert (error[1] < 0.015).all()
+    # Six numbers from six designs: Student's t with 5 degrees of freedom, 1 % shared by six, is 7; finite d: O(1/d).
+    assert (np.abs(mean - 1) < 7 * error + 2 / len(eigenvalues)).all()
+    assert (np.abs(mean[0] - 1) < 0.02).all()
+    assert (np.abs(mean[1] - 1) < 0.05).all()
+
+
+def test_a_sample_agrees_with_its_covariance():
+    d, step = 1200, 1.2
+    covariance = np.arange(1, d + 1) ** -0.5
+    X = data.gaussian(d, d, rng=3) * np.sqrt(covariance)
+    found = rr.curve(np.linalg.eigvalsh(X.T @ X), [1, 5, 20], step)
+    wanted = rr.population_curve(covariance, [1, 5, 20], step)
+    assert far(found.test, wanted.test) < 0.02
+    assert far(found.train, wanted.train) < 0.05
+
+
+@pytest.mark.parametrize(("name", "step"), [("cifar10", 1.5), ("wikipedia", 0.5)])
+def test_real_embeddings_follow_the_curve_of_their_eigenvalues(name, step):
+    made = data.preprocess(data.load(name).features, 512, 512, rng=2)
+    recorded = [1, 4, 16]
+    curve = rr.curve(spectrum.gram_eigenvalues(made.X), recorded, step)
+    run = simulate(made.X, "random_reshuffle", 16, step=step, probes=256, runs=20, record=recorded, rng=5)
+    assert curve.error < 1e-4
+    assert (run.test_se[1:] < 0.005 * run.test[1:]).all()
+    assert (run.train_se[1:] < 0.0134 * run.train[1:]).all()
+    assert far(run.test[1:], curve.test[1:]) < 0.015
+    assert far(run.train[1:], curve.train[1:]) < 0.04
+
+
+# ------------------------------------------------------------------------------------------ shapes and refusals
+
+
+def test_epochs_may_be_a_number_or_an_array_and_zero_is_included():
+    values = np.linspace(0.1, 2, 40)
+    whole, some = rr.curve(values, 4, 0.5), rr.curve(values, [4, 2], 0.5)
+    assert whole.epochs.tolist() == [0, 1, 2, 3, 4]
+    assert some.epochs.tolist() == [0, 2, 4]
+    assert np.allclose(whole.test[[0, 2, 4]], some.test, rtol=1e-12)
+    assert whole.test[0] == whole.train[0] == 1.0
+    assert rr.curve(values, 0).test.tolist() == [1.0]
+
+
+def test_the_test_loss_never_rises():
+    for values in (np.linspace(0, 1, 50) ** 4, np.append(np.ones(60), 30.0)):
+        assert (np.diff(rr.curve(values, 40, 1.9).test) <= 1e-12).all()
+
+
+def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
+    values = np.linspace(0.1, 2, 40)
+    monkeypatch.setattr(operator, "_TRUSTED", 1e-16)
+    with pytest.raises(ArithmeticError, match="estimated relative error"):
+        rr.curve(values, 5)
+    monkeypatch.undo()
+    monkeypatch.setattr(operator.Operator, "radius", lambda self: 1.1)
+    with pytest.raises(ArithmeticError, match=r"spectral radius 1\.1"):
+        rr.curve(values, 5)
+
+
+def test_a_few_eigenvalues_on_many_scales_are_refused():
+    for values, weights in (([1e-4, 1e-2, 1.0, 1e2, 1e4], np.ones(5)), ([1.0, 1e6], [1.0, 1e-6])):
+        with pytest.raises(ArithmeticError, match="could not be computed"):
+            rr.curve(values, 5, weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: rr.curve(np.ones(19), 3), "at least 20"),
+        (lambda: rr.curve(np.zeros(30), 3), "at least one of them positive"),
+        (lambda: rr.curve(np.append(-0.1, np.ones(30)), 3), "non-negative"),
+        (lambda: rr.curve(np.append(np.nan, np.ones(30)), 3), "finite"),
+        (lambda: rr.curve(np.ones(30), -1), "epochs must be"),
+        (lambda: rr.curve(np.ones(30), 2.5), "epochs must be"),
+        (lambda: rr.curve(np.ones(30), 3, step=2.0), "step must be"),
+        (lambda: rr.curve(np.ones(3), 3, weights=[1, 1]), "weights must be positive"),
+        (lambda: rr.population_curve(np.ones(30), 3, rho=0), "rho must be"),
+        (lambda: rr.population_curve([0.0, 0.0], 3), "at least one of them positive"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(call, words):
+    with pytest.raises(ValueError, match=words) as refusal:
+        call()
+    assert str(refusal.value).count(". ") == 0
