@@ -60,7 +60,9 @@ class Pairs:
         c, change = self._newton(z, c, 8)
         worst = np.abs(change / c).max()
         if not worst < 1e-9:
-            raise ArithmeticError(f"The equation for single shuffle's exponent was solved to {worst:.0e} only.")
+            raise ArithmeticError(
+                f"The equation for single shuffle's exponent was solved to {worst:.0e} only."
+            )
         return c
 
     def _newton(self, z, c, times):

@@ -110,7 +110,7 @@ def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6):
             break
     else:
         raise ArithmeticError(
-            f"The average over this spectrum was found to {error:.0e} only, not {tolerance:.0e}: ask for a larger "
+            f"The average over this spectrum was found to {error:.1e} only, not {tolerance:.1e}: ask for a larger "
             "reach (fewer epochs) or tolerance."
         )
     masses = residues / nodes
@@ -203,6 +203,7 @@ def _rational(t, y, tolerance, small):
             np.concatenate([t, t.conj()]), np.concatenate([y, y.conj()]), rtol=tolerance, max_terms=_LARGEST
         ).poles()
     found = found[np.isfinite(found)]
+    found = found[np.abs(t[:, None] - found).min(axis=0) > 1e-9 * np.abs(found)]  # inside, not on the contour
     tiny = np.abs(found) < 2 * small
     found = np.concatenate([found[~tiny], [small, -small] if tiny.any() else []])
     real = found[np.abs(found.imag) <= 1e-4 * np.abs(found)].real

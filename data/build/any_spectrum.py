@@ -1,0 +1,123 @@
+"""Measure all four orders on random matrices of four covariances and three sizes, for chapter 9.
+
+    python data/build/any_spectrum.py data/any_spectrum.npz
+
+Every measurement starts from the whole identity, so the only noise is that of the matrix and of the order of its rows;
+IID is the exact expectation over orders. About 25 minutes on one core; finished cases are kept beside the output
+while it runs, so that it can be interrupted and started again.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from edgelaw import data, kaczmarz
+from edgelaw.spectrum import gram_eigenvalues
+from edgelaw.theory import iid
+
+SEED = 9
+SIZES = (400, 800, 1600)
+STEPS = (0.5, 1.0, 1.5)
+EPOCHS = (1, 2, 3, 5, 8, 13, 21, 34, 50)
+ORDERS = ("iid", "random_reshuffle", "single_shuffle", "flip_flop")
+SHUFFLES = 2  # orders of the rows a matrix is run with
+
+
+def covariance(name, d):
+    """Eigenvalues of the four covariances, mean 1."""
+    j = np.arange(1, d + 1)
+    values = {
+        "two-point": np.where(j <= d // 2, 0.2, 1.8),
+        "uniform": 2 * (j - 0.5) / d,
+        "j^(-1/2)": j**-0.5,
+        "1/j": 1.0 / j,
+    }[name]
+    return values / values.mean()
+
+
+NAMES = ("two-point", "uniform", "j^(-1/2)", "1/j")
+
+
+def powers(A):
+    """A to each of the epochs, by additions of epochs already there."""
+    made = {1: A}
+    for n in EPOCHS[1:]:
+        parts = {50: (34, 13, 3)}.get(n) or next((n - k, k) for k in made if n - k in made)
+        made[n] = np.linalg.multi_dot([made[k] for k in parts]) if len(parts) > 2 else made[parts[0]] @ made[parts[1]]
+    return [made[n] for n in EPOCHS]
+
+
+def losses(U, M):
+    """Test and training loss of the map M, from all starts at once."""
+    return (M.astype(float) ** 2).sum() / U.shape[1], ((U @ M).astype(float) ** 2).sum() / len(U)
+
+
+def measure(U, step, rng):
+    """Losses (orders, 2, epochs), the mean over shuffles."""
+    curve = iid.expected_curve(U, np.array(EPOCHS), step, tolerance=1e-4)
+    found = {"iid": [(curve.test[1:], curve.train[1:])]}
+    found |= {order: [] for order in ORDERS[1:]}
+    d = U.shape[1]
+    for _ in range(SHUFFLES):
+        mixed = U[rng.permutation(len(U))]
+        A = kaczmarz.epoch_matrix(mixed, step)
+        found["single_shuffle"].append(np.transpose([losses(mixed, P) for P in powers(A)]))
+        forward, backward = powers(A.T @ A), powers(A @ A.T)
+        test = [np.trace(P) / d for P in forward]
+        train = [
+            (np.einsum("ij,ij->", mixed @ P, mixed) + np.einsum("ij,ij->", mixed @ Q, mixed)) / (2 * len(U))
+            for P, Q in zip(forward, backward, strict=True)
+        ]
+        found["flip_flop"].append(np.array([test, train]))
+    walk = kaczmarz.iterates(
+        U.astype(np.float32),
+        "random_reshuffle",
+        EPOCHS[-1],
+        np.eye(d, dtype=np.float32),
+        step=step,
+        rng=rng,
+        record=EPOCHS,
+    )
+    found["random_reshuffle"].append(np.transpose([losses(U.astype(np.float32), W) for n, W in walk if n]))
+    return np.array([np.mean(found[order], axis=0) for order in ORDERS])
+
+
+def case(name, d):
+    """The sample's eigenvalues and the losses at every step: (steps, orders, 2, epochs)."""
+    rng = np.random.default_rng([SEED, NAMES.index(name), d])
+    X = rng.standard_normal((d, d)) * np.sqrt(covariance(name, d))
+    U = X / np.linalg.norm(X, axis=1)[:, None]
+    eigenvalues = gram_eigenvalues(data.normalize_rows(X))
+    return eigenvalues, np.array([measure(U, step, rng) for step in STEPS])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    arguments = parser.parse_args()
+    arrays = {"steps": STEPS, "epochs": EPOCHS, "sizes": arguments.sizes}
+    for d in arguments.sizes:
+        for name in NAMES:
+            kept = arguments.output.with_suffix(f".{d}.{NAMES.index(name)}.part.npz")
+            start = time.process_time()
+            if not kept.exists():
+                eigenvalues, measured = case(name, d)
+                np.savez(kept, eigenvalues=eigenvalues, measured=measured)
+            with np.load(kept) as part:
+                arrays |= {f"{key} {name} {d}": part[key].astype(np.float64) for key in part}
+            print(json.dumps({"d": d, "covariance": name, "seconds": round(time.process_time() - start, 1)}), flush=True)
+    partial = arguments.output.with_suffix(".tmp.npz")
+    np.savez_compressed(partial, **arrays)
+    os.replace(partial, arguments.output)
+    for d in arguments.sizes:
+        for name in NAMES:
+            arguments.output.with_suffix(f".{d}.{NAMES.index(name)}.part.npz").unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Single shuffle on any spectrum: against the closed forms, by hand, against matrices, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from edgelaw import data, kaczmarz
+from edgelaw.spectrum import gram_eigenvalues
+from edgelaw.theory import single_shuffle
+
+
+def marchenko_pastur(nodes=3000):
+    """Midpoint rule for the law in the angle."""
+    theta = (np.arange(nodes) + 0.5) * np.pi / nodes
+    return {"eigenvalues": 2 - 2 * np.cos(theta), "weights": 1 + np.cos(theta)}
+
+
+@pytest.mark.parametrize("step", [0.1, 0.7, 1.0, 1.4, 1.9])
+def test_marchenko_pastur_gives_the_closed_forms(step):
+    n = np.arange(1, 101)
+    curve = single_shuffle.curve(**marchenko_pastur(), epochs=100, step=step)
+    assert np.abs(curve.test[1:] / single_shuffle.test_loss(n, step) - 1).max() < 1e-7
+    assert np.abs(curve.train[1:] / single_shuffle.train_loss(n, step) - 1).max() < 1e-5
+    assert curve.error < 1e-5
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
+def test_an_isotropic_covariance_gives_the_closed_forms_relatively_also_where_they_are_tiny(step, rho):
+    n = np.array([1, 2, 7, 30, 100])
+    curve = single_shuffle.population_curve(np.ones(3), n, step, rho)
+    assert np.abs(curve.test[1:] / single_shuffle.test_loss(n, step, rho) - 1).max() < 1e-7
+    assert np.abs(curve.train[1:] / single_shuffle.train_loss(n, step, rho) - 1).max() < 1e-5
+
+
+def test_large_epochs_continue_without_a_seam():
+    n = np.array([12, 13, 24, 25, 1000, 100_000])
+    curve = single_shuffle.population_curve(np.ones(2), n, 0.8)
+    assert np.abs(curve.test[1:] / single_shuffle.test_loss(n, 0.8) - 1).max() < 1e-8
+    assert np.abs(curve.train[1:] / single_shuffle.train_loss(n, 0.8) - 1).max() < 1e-5
+
+
+@pytest.mark.parametrize("step", [0.3, 1.0, 1.7])
+def test_one_epoch_by_hand(step):
+    """In the first epoch every row is fresh: the mean square along an eigenvector of the covariance obeys the linear
+    equation of IID sampling with the covariance in place of the sample, solved here by an eigendecomposition.
+    """
+    covariance = np.array([0.3, 0.9, 1.8])
+    rows = single_shuffle.population_curve(covariance, 1, step)
+    lam = covariance / covariance.mean()
+    generator = -2 * step * np.diag(lam) + step**2 * np.outer(lam, lam) / 3
+    values, vectors = np.linalg.eig(generator)
+    s = vectors @ (np.exp(values) * np.linalg.solve(vectors, np.ones(3)))
+    assert abs(rows.test[1] / s.mean() - 1) < 1e-8
+
+
+def test_orthogonal_rows_shrink_by_one_minus_step():
+    n = np.arange(6)
+    curve = single_shuffle.curve(np.full(40, 2.0), 5, 0.6)
+    assert np.allclose(curve.test, 0.4 ** (2 * n), rtol=1e-6)
+    assert np.allclose(curve.train, 0.4 ** (2 * n), rtol=1e-6)
+
+
+def exact(U, step, epochs):
+    A = kaczmarz.epoch_matrix(U, step)
+    powers = [np.linalg.matrix_power(A, n) for n in epochs]
+    return np.array([[(P**2).sum() / len(A), ((U @ P) ** 2).sum() / len(U)] for P in powers]).T
+
+
+COVARIANCES = {
+    "two-point": lambda d: np.where(np.arange(d) < d // 2, 0.2, 1.8),
+    "uniform": lambda d: np.linspace(0, 2, d) + 1 / d,
+    "j^(-1/2)": lambda d: np.arange(1, d + 1) ** -0.5,
+}
+
+
+@pytest.mark.parametrize("name", COVARIANCES)
+@pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
+def test_matrices_follow_their_own_eigenvalues(name, step):
+    """d = 300, 4 matrices: deviations of order 1/d; standard errors are stated and capped."""
+    d, epochs, rng = 300, [1, 2, 5, 10, 20, 40], np.random.default_rng(5)
+    ratios = []
+    for _ in range(4):
+        X = rng.standard_normal((d, d)) * np.sqrt(COVARIANCES[name](d))
+        curve = single_shuffle.curve(gram_eigenvalues(data.normalize_rows(X)), epochs, step)
+        measured = exact(X / np.linalg.norm(X, axis=1)[:, None], step, epochs)
+        ratios.append(measured / np.array([curve.test[1:], curve.train[1:]]) - 1)
+    mean, error = np.mean(ratios, axis=0), np.std(ratios, axis=0, ddof=1) / 2
+    assert (error.max(axis=1) < [0.006, 0.02]).all()
+    assert (np.abs(mean[0]) < 1.5 / d + 4 * error[0]).all()
+    assert (np.abs(mean[1]) < 4.0 / d + 4 * error[1]).all()
+
+
+def test_both_forms_agree_to_the_sampling_error():
+    d = 1000
+    covariance = COVARIANCES["j^(-1/2)"](d)
+    X = np.random.default_rng(2).standard_normal((d, d)) * np.sqrt(covariance)
+    sample = single_shuffle.curve(gram_eigenvalues(data.normalize_rows(X)), 20, 1.0)
+    population = single_shuffle.population_curve(covariance, 20, 1.0)
+    assert np.abs(sample.test / population.test - 1).max() < 0.01
+    assert np.abs(sample.train / population.train - 1).max() < 0.02
+
+
+def test_rho_one_population_and_nearly_one_agree():
+    covariance = [0.4, 1.6]
+    at, near = (single_shuffle.population_curve(covariance, [1, 5, 20], 1.2, rho) for rho in (1.0, 1.0001))
+    assert np.abs(near.test / at.test - 1).max() < 2e-3
+    assert np.abs(near.train / at.train - 1).max() < 6e-3
+
+
+def test_null_directions_stay_in_the_test_loss_for_ever():
+    """Half of the directions are in no row, so m = d rows are twice as many as there are dimensions."""
+    half = single_shuffle.population_curve([0.0, 1.0], [1, 10], 1.0)
+    full = single_shuffle.population_curve([1.0], [1, 10], 1.0, rho=2.0)
+    assert np.allclose(half.test, 0.5 + 0.5 * full.test, rtol=1e-9)
+    assert np.allclose(half.train, full.train, rtol=1e-7)
+    zeros = np.concatenate([np.zeros(2), np.linspace(0.01, 2, 198)])
+    assert single_shuffle.curve(zeros, 60, 1.0).test[-1] > 0.01
+
+
+def test_scale_and_order_do_not_matter():
+    eigenvalues = np.random.default_rng(0).uniform(0, 3, 50)
+    one = single_shuffle.curve(eigenvalues, 8, 1.3)
+    other = single_shuffle.curve(np.sort(eigenvalues)[::-1] * 1e4, 8, 1.3)
+    assert np.allclose(one.test, other.test, rtol=1e-6)
+    assert np.isnan(one.test_se).all()
+
+
+def test_epoch_zero_alone_is_one():
+    curve = single_shuffle.curve(np.linspace(0.1, 2, 30), 0)
+    assert curve.epochs.tolist() == [0]
+    assert curve.test.tolist() == curve.train.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"eigenvalues": [1.0, 2.0]}, "at least 20"),
+        ({"eigenvalues": np.full(30, np.nan)}, "finite"),
+        ({"eigenvalues": np.append(np.ones(30), -0.01)}, "non-negative"),
+        ({"eigenvalues": np.zeros(30)}, "positive"),
+        ({"step": 2.0}, "step"),
+        ({"step": 0.0}, "step"),
+        ({"epochs": -1}, "epochs"),
+        ({"epochs": 2.5}, "epochs"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(arguments, message):
+    arguments = {"eigenvalues": np.linspace(0.01, 2, 40), "epochs": 5} | arguments
+    with pytest.raises(ValueError, match=message):
+        single_shuffle.curve(**arguments)
+
+
+def test_a_bad_rho_is_refused():
+    with pytest.raises(ValueError, match="rho"):
+        single_shuffle.population_curve([1.0], 3, 1.0, rho=0)
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0])
+def test_a_gap_at_zero_is_right_or_refused(step):
+    """Eigenvalues in [0.1, 1.9] at m = d decay exponentially: over six orders of magnitude as matrices do."""
+    d, epochs = 200, [1, 2, 5, 10, 25]
+    X = data.normalize_rows(data.with_spectrum(np.linspace(0.1, 1.9, d), d, np.random.default_rng(0)))
+    curve = single_shuffle.curve(gram_eigenvalues(X), epochs, step)
+    measured = exact(X / np.linalg.norm(X, axis=1)[:, None], step, epochs)
+    assert np.allclose(measured[0], curve.test[1:], rtol=0.01)
+    assert np.allclose(measured[1], curve.train[1:], rtol=0.03)
+    with pytest.raises(ArithmeticError, match=r"not returned|found to|solved|128 epochs"):
+        single_shuffle.curve(gram_eigenvalues(X), 300, step)
+
+
+def test_many_epochs_near_step_two_are_refused_not_guessed():
+    with pytest.raises(ArithmeticError, match="128 epochs"):
+        single_shuffle.curve(np.linspace(0.0001, 2, 40), 400, 1.97)
