@@ -5,6 +5,9 @@ A design is an m × d matrix whose rows are examples. Synthetic designs are scal
 Real embeddings, their loaders and the paper's preprocessing live in :mod:`edgelaw.embeddings` and are offered here too.
 """
 
+import hashlib
+import io
+
 import numpy as np
 
 from edgelaw import _checks, embeddings
@@ -21,6 +24,7 @@ __all__ = [
     "power_law_eigenvalues",
     "preprocess",
     "shipped",
+    "sweep",
     "wikipedia",
     "with_spectrum",
 ]
@@ -138,6 +142,27 @@ def normalize_rows(X):
         )
     X = X / peak[:, None]  # first to a scale at which squares neither overflow nor vanish
     return X * (np.sqrt(X.shape[1]) / np.linalg.norm(X, axis=1))[:, None]
+
+
+def sweep(name):
+    """Results of a heavy sweep that ships with the package, as a dictionary of arrays, checked against its card.
+
+    Parameters
+    ----------
+    name : {"universal_gap"}
+        Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
+
+    Examples
+    --------
+    >>> sweep("universal_gap")["steps"].tolist()
+    [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]
+    """
+    path = embeddings._folder() / f"{_checks.choice(name, 'name', ('universal_gap',))}.npz"
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != embeddings._card(path.with_suffix(".md"))["sha256"]:
+        raise ValueError(f"{path} does not have the SHA-256 of its card: it is damaged or was changed.")
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 if __name__ == "__main__":  # python -m edgelaw.data: what ships, with sizes and cards

@@ -140,8 +140,17 @@ def effective_step(step, eigenvalues=None):
 
     where v is the variance of the covariance's eigenvalues (mean 1). It is 0 for isotropic rows, and then
     :math:`\eta_{\mathrm{eff}} = \tau/(2-\tau)`: larger than the step below 1, smaller above, never larger
-    than 1. How it is known: at v = 0 *derived*; the term in v agrees to three digits with the solved equations
-    for two-point covariances (*fitted*, in this book's terms).
+    than 1. In terms of the *sample's* spectrum, whose variance at mean 1 is :math:`\kappa_2 = 1 + v`,
+
+    .. math:: \frac{1}{\eta_{\mathrm{eff}}} = \frac{2\,(1/\eta^2 - 1/\eta + 1/3 + \kappa_2/6)}{2/\eta - 1} .
+
+    How it is known: *derived*. :math:`(I-A^\top A)^{-1} = U^{-1}MM^\top U^{-\top}/(2/\eta-1)` exactly, and for a slow
+    unit vector o of K (K o = 0) with Haar left singular vectors the partial sums of K's rows against o are bridges,
+    whence :math:`\lVert M^\top o\rVert^2 = 1/\eta^2 - 1/\eta + 1/3 + \kappa_2/6`. Confirmed by exact traces for
+    seven edge exponents and seven steps.
+
+    *Domain.* m = d, a left edge at zero of any exponent, Haar left singular vectors; a limit of many epochs, late for
+    broad spectra. It is always below single shuffle's :math:`1/a`, because :math:`\lVert M^\top o\rVert \ge a`.
 
     Parameters
     ----------

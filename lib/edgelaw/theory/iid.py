@@ -143,6 +143,9 @@ def effective_step(step, eigenvalues=None):
     On a spectrum with a left edge :math:`F \approx Q\lambda^\beta` at zero, any β > 0, both test losses tend to
     :math:`Q\,\Gamma(\beta+1)(2\eta n)^{-\beta}`. (Gradient descent may be unstable at that step; IID is not.)
 
+    *Domain.* m = d, any rows for which the mean square obeys this module's equation; clustered rows too. Its
+    corrections are of order 1/n, with a factor that grows as the step nears 2. **Proved** for the large-d equation.
+
     Examples
     --------
     >>> effective_step(1.5)

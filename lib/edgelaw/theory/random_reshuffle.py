@@ -145,7 +145,11 @@ def effective_step(step, eigenvalues=None):
                = \eta + \frac{\eta^2}{2} + \frac{\eta^3}{6}(2-m_2) + \dots,
 
     around the spectrum and 0, where m₂ is the mean of λ² when that of λ is 1. The first two terms are the same for
-    every spectrum.
+    every spectrum. With :math:`K(x) = 1/x + R(x)` the inverse of G, R the R-transform, it is
+    :math:`\sum_k (-1)^{k+1}\frac{\eta^k}{k!}[x^k]\,1/K(x)`.
+
+    *Domain.* m = d, a left edge at zero of any exponent, Haar left singular vectors, many epochs. It sets in sooner
+    than single shuffle's: the corrections are of order 1/n whatever the exponent.
 
     Parameters
     ----------

@@ -303,8 +303,15 @@ def effective_step(step, eigenvalues=None):
 
     On isotropic Gaussian rows gradient descent at a step :math:`\eta'` has the edge :math:`1/\sqrt{2\pi\eta'
     n}`, single shuffle :math:`\sqrt{a/2\pi n}`. It is never smaller than the step, twice it at step 1, and no
-    longer a stable step of gradient descent above step 2/3. For other covariances both edges carry the same
-    factor, so the answer does not depend on ``eigenvalues``, which are only checked.
+    longer a stable step of gradient descent above step 2/3.
+
+    *Domain.* Any spectrum with a left edge :math:`Q\lambda^\beta` at zero, any :math:`\beta > 0`, m = d, for rows whose
+    left singular vectors are Haar (Gaussian rows of any covariance, designs with Haar bases): the answer does not
+    depend on ``eigenvalues``, which are only checked. It is a limit :math:`n \to \infty`, good once
+    :math:`C(\beta)\,\kappa_2 f_n \ll 12 a^2` (:func:`edgelaw.theory.gap.skew_correction`); for
+    :math:`\beta \lesssim 0.15` that takes more epochs than anyone runs. For clustered or otherwise structured rows it
+    fails, at every n (:func:`edgelaw.theory.gap.cluster_gain`). *Derived*: the skew part of M is shown to vanish on
+    the slow space to leading order in d; confirmed by exact traces for seven exponents and steps.
 
     Examples
     --------

@@ -1,0 +1,396 @@
+"""The sweep behind the chapter on the universal gap: four orders, seven edges, seven steps, and what breaks the laws.
+
+    OMP_NUM_THREADS=1 python data/build/universal_gap.py
+
+writes data/universal_gap.npz and its card. Single shuffle and flip-flop have no Monte Carlo noise besides the draw of
+the design: their losses are traces of matrix powers. IID is the exact curve of the drawn design's eigenvalues, or,
+where rows are not rotationally invariant, its exact expectation. Random reshuffle starts from the identity matrix, so
+that only its permutations are drawn.
+"""
+
+import time
+from pathlib import Path
+
+import card
+import numpy as np
+import scipy.linalg
+from resumable import atomic
+
+from edgelaw import data, kaczmarz
+from edgelaw.theory import flip_flop, gap, iid, random_reshuffle
+
+SEED = 8
+BETAS = (1 / 14, 1 / 7, 0.3, 0.5, 0.75, 1.0, 1.5)
+STEPS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75)
+OUTPUT = Path(__file__).resolve().parents[1] / "universal_gap.npz"
+
+
+def unit_rows(X):
+    """Rows of norm 1."""
+    return data.normalize_rows(X) / np.sqrt(X.shape[1])
+
+
+def eigenvalues(U):
+    """Eigenvalues of S, the small ones from singular values, which keep twice the digits."""
+    return np.linalg.svd(U, compute_uv=False) ** 2
+
+
+def fixed_order(U, step, doublings):
+    """Exact test losses of single shuffle and flip-flop at n = 1, 2, 4, ..."""
+    A = kaczmarz.epoch_matrix(U, step)
+    mu = np.linalg.svd(A, compute_uv=False) ** 2
+    n = 2 ** np.arange(doublings + 1)
+    with np.errstate(under="ignore"):
+        flipped = np.exp(np.multiply.outer(n, np.log(np.clip(mu, 1e-300, 1)))).mean(axis=1)
+    return gap.doubled_losses(A, doublings), flipped
+
+
+def from_identity(U, order, epochs, step, rng, batch=1):
+    """Test losses of one order stream over all starts, at n = 1, 2, 4, ... up to `epochs`."""
+    record = 2 ** np.arange(int(np.log2(epochs)) + 1)
+    start = np.eye(U.shape[1])
+    walk = kaczmarz.iterates(U, order, epochs, start, step, batch, rng=rng, record=record)
+    return np.array([(W**2).sum() / len(U) for n, W in walk if n])
+
+
+def limit(steps, share, n, beta, dims):
+    """Extrapolated equivalent step and its distance to a linear fit: a quadratic in n^(-min(beta, 1)).
+
+    Points: up to the last eight doublings from n = 4 on, while the law leaves more than a fiftieth of one direction;
+    NaN with fewer than three, where a design of this size is solved before the law could set in.
+    """
+    x = n ** -min(beta, 1.0)
+    good = np.flatnonzero((share * dims >= 0.02) & np.isfinite(steps) & (n >= 4))[-8:]
+    if len(good) < 3:
+        return np.nan, np.nan
+    quadratic = np.polyfit(x[good], np.log(steps[good]), 2)[-1]
+    linear = np.polyfit(x[good[-4:]], np.log(steps[good[-4:]]), 1)[-1]
+    return np.exp(quadratic), abs(np.exp(quadratic) - np.exp(linear))
+
+
+def mean_and_error(values):
+    """Over the first axis."""
+    values = np.array(values)
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def edges(rng, dims=400, draws=4, doublings=40, reshuffles=2, epochs=64):
+    """Designs with Haar bases: equivalent steps, losses, limits and laws, (beta, step, ...)."""
+    n = 2 ** np.arange(doublings + 1)
+    table = {"epochs": n, "betas": BETAS, "steps": STEPS, "reshuffle_epochs": 2 ** np.arange(7)}
+    cells = [
+        [edge_cell(beta, step, rng, dims, draws, n, reshuffles, epochs) for step in STEPS] for beta in BETAS
+    ]
+    for key in cells[0][0]:
+        table[key] = np.array([[cell[key] for cell in row] for row in cells])
+    return table
+
+
+def edge_cell(beta, step, rng, dims, draws, n, reshuffles, epochs):
+    """One beta and one step."""
+    found = {}
+
+    def keep(name, value):
+        found.setdefault(name, []).append(value)
+
+    for draw in range(draws):
+        U = unit_rows(data.power_law(dims, dims, beta, rng))
+        values = eigenvalues(U)
+        losses = dict(zip(("single_shuffle", "flip_flop"), fixed_order(U, step, len(n) - 1), strict=True))
+        losses["iid"] = iid.curve(values, n, step).test[1:]
+        laws = {
+            "single_shuffle": 1 / (1 / step - 0.5),
+            "flip_flop": flip_flop.effective_step(step, values),
+            "iid": step,
+            "random_reshuffle": random_reshuffle.effective_step(step, values),
+        }
+        if draw < reshuffles:
+            losses["random_reshuffle"] = from_identity(U, "random_reshuffle", epochs, step, rng)
+        for order, loss in losses.items():
+            m = n[: len(loss)]
+            steps = gap.equivalent_step(loss, values, m)
+            keep(f"{order}_loss", loss)
+            keep(f"{order}_step", steps)
+            edge = 1.0 if order in ("iid", "random_reshuffle") else beta
+            keep(f"{order}_limit", limit(steps, gap.laplace(values, laws[order] * m), m, edge, dims))
+        for order, law in laws.items():
+            keep(f"{order}_law", law)
+        keep("kappa_2", values.var() / values.mean() ** 2)
+        once = losses["single_shuffle"]
+        keep("gain", np.where(once > 1e-12, losses["iid"] / np.maximum(once, 1e-12), np.nan))
+    cell = {}
+    for key, value in found.items():
+        cell[key], cell[key + "_se"] = mean_and_error(value)
+    return cell
+
+
+def large(rng, dims=2000, doublings=16):
+    """The largest designs: one draw each, single shuffle and flip-flop at step 1."""
+    betas, rows = (1 / 14, 0.5), []
+    n = 2 ** np.arange(doublings + 1)
+    for beta in betas:
+        U = unit_rows(data.power_law(dims, dims, beta, rng))
+        values = eigenvalues(U)
+        once, flipped = fixed_order(U, 1.0, doublings)
+        rows.append([gap.equivalent_step(loss, values, n) for loss in (once, flipped)])
+    return {"large_betas": betas, "large_epochs": n, "large_step": np.array(rows)}
+
+
+# ------------------------------------------------------------------------------------- rows that are not invariant
+
+DESIGNS = (
+    "gaussian",
+    "anisotropic",
+    "heavy_tailed",
+    "correlated",
+    "correlated_in_order",
+    "clustered",
+    "clustered_sorted",
+    "cifar10",
+    "cifar10_sorted",
+    "cifar10_centred",
+    "wikipedia",
+    "wikipedia_sorted",
+    "wikipedia_centred",
+)
+
+
+def design(name, dims, rng):
+    """Unit rows in visiting order: shuffled, unless the name says how they are arranged."""
+    kind, labels = name.split("_")[0], np.zeros(dims)
+    if kind == "gaussian":
+        X = data.gaussian(dims, dims, rng)
+    elif kind == "anisotropic":
+        X = data.gaussian(dims, dims, rng) / np.sqrt(np.arange(1, dims + 1))
+    elif kind == "heavy":
+        X = rng.standard_t(2.5, (dims, dims))
+    elif kind == "correlated":
+        noise, X = data.gaussian(dims, dims, rng), np.zeros((dims, dims))
+        for i in range(dims):
+            X[i] = 0.9 * X[i - 1] + np.sqrt(1 - 0.81) * noise[i]
+    elif kind == "clustered":
+        labels = np.repeat(np.arange(dims // 10), 10)
+        X = data.gaussian(dims // 10, dims, rng)[labels] + 0.3 * data.gaussian(dims, dims, rng)
+    else:
+        shipped = data.load(kind)
+        made = data.preprocess(shipped.features, dims, dims, rng, center=name.endswith("centred"))
+        X, labels = made.X, shipped.labels[made.rows]
+    if name.endswith("sorted"):
+        return unit_rows(X[np.argsort(labels, kind="stable")])
+    return unit_rows(X if name.endswith("in_order") else X[rng.permutation(dims)])
+
+
+def structured(rng, dims=300, draws=3, doublings=7):
+    """Every design, three steps, four orders: losses over what the law with the design's own eigenvalues says."""
+    n, steps = 2 ** np.arange(doublings + 1), (0.5, 1.0, 1.5)
+    orders = ("iid", "random_reshuffle", "single_shuffle", "flip_flop")
+    ratios = np.full((draws, len(DESIGNS), len(steps), len(orders), len(n)), np.nan)
+    losses, kappa = ratios.copy(), np.zeros((draws, len(DESIGNS)))
+    for draw in range(draws):
+        for i, name in enumerate(DESIGNS):
+            U = design(name, dims, rng)
+            values = eigenvalues(U)
+            kappa[draw, i] = values.var()
+            for j, step in enumerate(steps):
+                once, flipped = fixed_order(U, step, doublings)
+                found = {"single_shuffle": once, "flip_flop": flipped}
+                if not name.endswith(("sorted", "in_order")):
+                    found["random_reshuffle"] = from_identity(U, "random_reshuffle", 64, step, rng)
+                if not name.endswith(("sorted", "in_order")) and draw == 0:
+                    found["iid"] = iid.expected_curve(U, n, step, tolerance=1e-6).test[1:]
+                laws = {
+                    "iid": step,
+                    "random_reshuffle": random_reshuffle.effective_step(step, values),
+                    "single_shuffle": 1 / (1 / step - 0.5),
+                    "flip_flop": flip_flop.effective_step(step, values),
+                }
+                for order, loss in found.items():
+                    place = draw, i, j, orders.index(order), slice(len(loss))
+                    losses[place] = loss
+                    ratios[place] = loss / gap.laplace(values, laws[order] * n[: len(loss)])
+    with np.errstate(invalid="ignore"):
+        table = {
+            "designs": np.array(DESIGNS),
+            "design_steps": steps,
+            "design_epochs": n,
+            "design_kappa_2": kappa.mean(axis=0),
+        }
+        for name, array in (("design_loss", losses), ("design_over_law", ratios)):
+            table[name] = np.nanmean(np.where(np.isnan(array).all(axis=0), 0, array), axis=0)
+            table[name] = np.where(np.isnan(array).all(axis=0), np.nan, table[name])
+            count = (~np.isnan(array)).sum(axis=0)
+            spread = np.sqrt(np.nansum((array - table[name]) ** 2, axis=0) / np.maximum(count - 1, 1))
+            table[name + "_se"] = np.where(count > 1, spread / np.sqrt(np.maximum(count, 1)), np.nan)
+    return table
+
+
+# ------------------------------------------------------------------------------------------- batches and other orders
+
+
+def batches(rng, dims=256, draws=4, doublings=10, epochs=32):
+    """Projections of b rows, step 1: equivalent steps of single shuffle, IID and random reshuffle."""
+    sizes, betas = (1, 4, 16, 32, 64, 128), (0.3, 0.5, 1.0)
+    once = np.zeros((draws, len(betas), len(sizes), doublings + 1))
+    fresh = np.zeros((draws, 2, len(betas), len(sizes), int(np.log2(epochs)) + 1))
+    once_loss, fresh_loss = np.zeros_like(once), np.zeros_like(fresh)
+    for draw in range(draws):
+        for i, beta in enumerate(betas):
+            U = unit_rows(data.power_law(dims, dims, beta, rng))
+            values = eigenvalues(U)
+            for j, size in enumerate(sizes):
+                (_, A), *_ = [
+                    pair
+                    for pair in kaczmarz.iterates(U, "single_shuffle", 1, np.eye(dims), 1.0, size, rng=rng)
+                    if pair[0]
+                ]
+                n = 2 ** np.arange(doublings + 1)
+                once_loss[draw, i, j] = gap.doubled_losses(A, doublings)
+                once[draw, i, j] = gap.equivalent_step(once_loss[draw, i, j], values, n)
+                for k, order in enumerate(("iid", "random_reshuffle")):
+                    loss = from_identity(U, order, epochs, 1.0, rng, size)
+                    fresh_loss[draw, k, i, j] = loss
+                    fresh[draw, k, i, j] = gap.equivalent_step(loss, values, n[: len(loss)])
+    table = {"batch_sizes": sizes, "batch_betas": betas, "batch_dims": dims}
+    named = (("once_step", once), ("once_loss", once_loss), ("fresh_step", fresh), ("fresh_loss", fresh_loss))
+    for name, array in named:
+        table[f"batch_{name}"], table[f"batch_{name}_se"] = mean_and_error(array)
+    return table
+
+
+def arrangement(name, U, rng):
+    """Rows of U (already shuffled) in a cleverer order, to be repeated every epoch."""
+    d, K = len(U), U @ U.T
+    leverage = np.diag(np.linalg.solve(K + np.eye(d), K))
+    if name in ("far", "near"):
+        left, path = np.ones(d, dtype=bool), [0]
+        for _ in range(d - 1):
+            left[path[-1]] = False
+            closeness = np.abs(K[path[-1]])
+            score = np.where(left, closeness if name == "near" else -closeness, -np.inf)
+            path.append(int(score.argmax()))
+        return np.array(path)
+    if name == "leverage":
+        return np.argsort(-leverage)
+    if name == "alternating":
+        ranked = np.argsort(-leverage)
+        return np.stack([ranked[: d // 2], ranked[::-1][: d // 2]], axis=1).ravel()
+    if name == "low_discrepancy":  # along the first principal component, in steps of the golden ratio
+        ranked = np.argsort(np.linalg.svd(U)[0][:, 0])
+        return ranked[np.argsort((np.arange(d) * (np.sqrt(5) - 1) / 2) % 1)]
+    if name == "pivoted":  # the row farthest from the span of those before
+        return scipy.linalg.qr(U.T, mode="r", pivoting=True)[1]
+    if name == "herding":  # every prefix's sum of u uᵀ as close as it can be to its share of S
+        square, path, left = K**2, [], np.ones(d, dtype=bool)
+        mean, total = square.mean(axis=1), np.zeros(d)
+        for k in range(d):
+            score = np.where(left, total - (k + 1) * mean, np.inf)
+            path.append(int(score.argmin()))
+            left[path[-1]] = False
+            total += square[path[-1]]
+        return np.array(path)
+    return np.arange(d)  # single shuffle
+
+
+def largest_residual(U, epochs, rng, probes=32):
+    """Test losses of the adaptive order that always projects onto the worst equation; d updates an epoch."""
+    d, K = len(U), U @ U.T
+    W = rng.standard_normal((d, probes))
+    W /= np.linalg.norm(W, axis=0)
+    residual, norm, columns = U @ W, np.ones(probes), np.arange(probes)
+    losses = [1.0]
+    for _ in range(epochs):
+        for _ in range(d):
+            row = np.abs(residual).argmax(axis=0)
+            r = residual[row, columns]
+            norm -= r**2
+            residual -= K[:, row] * r
+        losses.append(norm.mean())
+    return np.array(losses)
+
+
+ARRANGEMENTS = ("single", "far", "near", "leverage", "alternating", "low_discrepancy", "pivoted", "herding")
+
+
+def arrangements(rng, dims=250, draws=6, epochs=64):
+    """Losses over single shuffle's, step 1, at n = 8 and 64: fixed orders, fresh orders, and an adaptive one."""
+    names, orders = (
+        ("gaussian", "power", "cifar10", "clustered"),
+        (*ARRANGEMENTS, "largest_residual", "reshuffle"),
+    )
+    ratios = np.zeros((draws, len(names), len(orders), 2))
+    for draw in range(draws):
+        for i, name in enumerate(names):
+            U = (
+                unit_rows(data.power_law(dims, dims, 0.3, rng))
+                if name == "power"
+                else design(name, dims, rng)
+            )
+            others = [U[rng.permutation(dims)] for _ in range(4)]
+            base = np.mean([fixed_order(V, 1.0, 6)[0][[3, 6]] for V in others], axis=0)
+            for j, order in enumerate(ARRANGEMENTS):
+                rows = U[arrangement(order, U, rng)]
+                ratios[draw, i, j] = fixed_order(rows, 1.0, 6)[0][[3, 6]] / base
+            ratios[draw, i, -2] = largest_residual(U, epochs, rng)[[8, 64]] / base
+            ratios[draw, i, -1] = from_identity(U, "random_reshuffle", epochs, 1.0, rng)[[3, 6]] / base
+    mean, error = mean_and_error(ratios)
+    return {
+        "order_designs": np.array(names),
+        "orders": np.array(orders),
+        "order_epochs": (8, 64),
+        "order_ratio": mean,
+        "order_ratio_se": error,
+    }
+
+
+PROSE = """
+# The sweep of the chapter on the universal gap
+
+Test losses of four orders on designs with chosen left edges, and on rows that break rotational invariance. Made by
+`data/build/universal_gap.py` with one seed; the front part of this card is rewritten by it, this part is written by
+hand.
+
+**What is exact.** Single shuffle and flip-flop: traces of powers of the epoch matrix of the drawn design, by repeated
+squaring and by singular values; the only noise is the draw. IID: on Haar designs the large-d curve of the drawn
+eigenvalues (`edgelaw.theory.iid.curve`), elsewhere the exact expectation (`expected_curve`). Random reshuffle: all
+starts at once, drawn permutations.
+
+**How to read it.** `*_step` is the equivalent step (`edgelaw.theory.gap.equivalent_step`), `*_limit` its extrapolation
+(value, distance to a linear fit), `*_law` the effective step the library states for the drawn eigenvalues; `*_se` are
+standard errors over draws. The first two axes are the exponents `betas` and the steps `steps`.
+"""
+
+
+def main():
+    """Run every part, write the arrays and the card."""
+    started = time.process_time()
+    children = np.random.default_rng(SEED).spawn(5)
+    table, seconds = {}, {}
+    for part, child in zip((edges, large, structured, batches, arrangements), children, strict=True):
+        before = time.process_time()
+        table |= part(child)
+        seconds[part.__name__] = round(time.process_time() - before, 1)
+        print(f"{part.__name__}: {seconds[part.__name__]} s")
+    small = {}
+    for key, value in table.items():
+        array = np.asarray(value)
+        keep = array.dtype.kind in "iUS" or key in ("betas", "steps")
+        small[key] = array if keep else array.astype(np.float32)
+    with atomic(OUTPUT) as handle:
+        np.savez_compressed(handle, **small)
+    facts = {
+        "title": "Test losses of four orders across left edges, steps and kinds of rows",
+        "source": "computed from random designs and the two shipped embedding sets; nothing was downloaded",
+        "licence": "CC BY 4.0",
+        "built_by": "data/build/universal_gap.py",
+        "command": "OMP_NUM_THREADS=1 python data/build/universal_gap.py",
+        "seed": SEED,
+        "run_time_seconds": round(time.process_time() - started, 1),
+        "machine": card.machine("cpu") + f", numpy {np.__version__}, processor time on one core",
+        "keys": sorted(small),
+        "parts": [f"{name}: {value} s" for name, value in seconds.items()],
+    }
+    card.write(OUTPUT, facts, PROSE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+r"""The shuffling gap on any spectrum: what an order is worth at the left edge, and when its law sets in.
+
+Unit rows U in visiting order, m = d, :math:`K = UU^\top`, :math:`S = U^\top U`, :math:`a = 1/\eta - 1/2`. With L the
+strictly lower triangle of K and :math:`N = L - L^\top`, a fixed order's epoch obeys, exactly and for any unit rows,
+
+.. math::
+
+    (I-A)^{-1} = \tfrac12 I + U^{-1}\bigl(a I + \tfrac12 N\bigr)U^{-\top}, \qquad
+    (I-A^\top A)^{-1} = \tfrac{1}{2a}\,U^{-1} M M^\top U^{-\top}, \qquad M = aI + \tfrac12 K + \tfrac12 N .
+
+On a slow space (eigenvectors of K with eigenvalues λ → 0) of a *small* share f of the dimensions, and for rows whose
+left singular vectors are Haar, N has entries of variance :math:`\kappa_2/(3d)` and norm of order
+:math:`\sqrt{\kappa_2 f}`, with :math:`\kappa_2` the variance of the sample's eigenvalues at mean 1. It vanishes with
+f, and what is left is gradient descent with an effective step: ``effective_step`` of each order's module. This module
+has what goes with these laws: the step a measured loss is worth (:func:`equivalent_step`), exact losses at
+astronomically many epochs (:func:`doubled_losses`), the next term, which says when the law sets in
+(:func:`skew_correction`, :func:`second_order_loss`), the law of batches (:func:`batch_step`) and rows for which the
+gap is reversed (:func:`cluster_gain`).
+"""
+
+import numpy as np
+import scipy.special
+
+from edgelaw import _checks
+
+__all__ = [
+    "batch_step",
+    "cluster_gain",
+    "cluster_rows",
+    "doubled_losses",
+    "equivalent_step",
+    "laplace",
+    "second_order_loss",
+    "skew_correction",
+]
+
+
+def laplace(eigenvalues, time):
+    r"""The mean of :math:`e^{-2\lambda t}` over a spectrum: gradient descent's test loss at step × epochs = t.
+
+    Eigenvalues are scaled to mean 1; ``time`` is a number or an array. Exact for gradient flow, and what every order's
+    law says at large n, with :math:`t = \eta_{\mathrm{eff}}\, n`.
+
+    Examples
+    --------
+    >>> round(float(laplace([0.5, 1.5], 1.0)), 6), laplace([0.0, 2.0], [0.0, 50.0]).tolist()
+    (0.208833, [1.0, 0.5])
+    """
+    values = _spectrum(eigenvalues)
+    times = np.asarray(time, dtype=float)
+    return np.exp(-2 * np.multiply.outer(times, values)).mean(axis=-1)[()]
+
+
+def equivalent_step(loss, eigenvalues, n):
+    r"""The step s at which :math:`\frac1d\sum_j e^{-2 s \lambda_j n}` is a given test loss after n epochs.
+
+    It measures an order on any data without fitting an exponent: the effective step is its limit as n grows.
+
+    Parameters
+    ----------
+    loss : float or array
+        Test losses, between the share of zero eigenvalues and 1.
+    eigenvalues : array
+        Of the sample's Gram matrix, scaled here to mean 1.
+    n : int or array of int
+        Epochs, positive; broadcast against ``loss``.
+
+    Returns
+    -------
+    float or ndarray
+        Solved by bisection in log s to 1e-12; NaN where no step gives that loss (beyond the last eigenvalue).
+
+    Examples
+    --------
+    >>> round(float(equivalent_step(np.exp(-3.0), [1.0, 1.0], 2)), 9)
+    0.75
+    """
+    values = _spectrum(eigenvalues)
+    loss, n = np.broadcast_arrays(np.asarray(loss, dtype=float), _checks.counts(n, "n"))
+    if (n < 1).any():
+        raise ValueError("n must be at least 1: after no epoch every step has the same loss.")
+    low, high = np.full(loss.shape, -60.0), np.full(loss.shape, 90.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = laplace(values, np.exp(middle)) > loss
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    found = np.exp((low + high) / 2) / n
+    return np.where((low > -60.0) & (high < 90.0), found, np.nan)[()]
+
+
+def doubled_losses(epoch, doublings):
+    r"""Test losses :math:`\lVert A^n\rVert_F^2/d` of a repeated epoch A at n = 1, 2, 4, ..., :math:`2^{doublings}`.
+
+    Repeated squaring: no Monte Carlo noise, and :math:`10^{12}` epochs cost forty products. Rounding limits it: an
+    eigenvalue 1 − λ of A is known to about 1e-15, so the loss is relative to 1e-15 · n.
+
+    Parameters
+    ----------
+    epoch : array (d, d)
+        A, from `edgelaw.kaczmarz.epoch_matrix` for single shuffle; flip-flop's losses at n epochs are the means of the
+        n-th powers of A's squared singular values and need no squaring.
+    doublings : int
+        At most 45.
+
+    Examples
+    --------
+    >>> doubled_losses(np.diag([1.0, 0.5]), 2).tolist()
+    [0.625, 0.53125, 0.501953125]
+    """
+    A = _checks.matrix(epoch, "epoch", minimum=1)
+    doublings = _checks.whole(doublings, "doublings", 0)
+    if A.shape[0] != A.shape[1] or doublings > 45:
+        raise ValueError("epoch must be a square matrix and doublings at most 45, where rounding takes over.")
+    losses = [np.einsum("ij,ij->", A, A) / len(A)]
+    for k in range(doublings):
+        if losses[-1] < 1e-290:
+            losses += [0.0] * (doublings - k)
+            break
+        A = A @ A
+        A[np.abs(A) < 1e-150] = 0.0  # squares of smaller numbers would be subnormal
+        losses.append(np.einsum("ij,ij->", A, A) / len(A))
+    return np.array(losses)
+
+
+def skew_correction(beta):
+    r"""C(β): single shuffle's test loss is its law times :math:`1 + C(\beta)\,\kappa_2 f_n/(12a^2)` to next order.
+
+    :math:`f_n` is the law itself, :math:`Q\,\Gamma(\beta+1)(2n/a)^{-\beta}`, the share of the dimensions still slow.
+    In the dimensionless eigenvalues x = nλ/a of the slow space, second-order perturbation in its skew part N gives
+
+    .. math::
+
+        C(\beta) = \frac{4^\beta}{\Gamma(\beta+1)^2}\iint \Bigl\{2x e^{-x}\bigl(e^{-x} - y\,e[x,x,y]\bigr)
+        + xy\, e[x,y]^2\Bigr\}\,\beta^2 (xy)^{\beta-1}\,dx\,dy,
+
+    with e[·] the divided differences of :math:`e^{-x}`. It converges for β < 1 only: from β = 1 on the correction is
+    of order 1/n and comes from the whole spectrum. The law has set in when :math:`C \kappa_2 f_n \ll 12a^2`.
+
+    **Derived**; C(1/2) = 2, which is the exact isotropic curve's second term at every step.
+
+    Examples
+    --------
+    >>> round(skew_correction(0.5), 9), round(skew_correction(1 / 7), 6)
+    (2.0, 0.211397)
+    """
+    beta = _checks.number(beta, "beta", 0, 1)
+    nodes, weights = np.polynomial.legendre.leggauss(1200)
+    low, high = -36 / beta, 36 / (1 - beta)  # of log x: beyond, less than 1e-15 of either end
+    x = np.exp(low + (high - low) / 2 * (nodes + 1))
+    mass = (high - low) / 2 * weights * beta * x**beta
+    return float(mass @ _skew_kernel(x) @ mass * 4**beta / scipy.special.gamma(beta + 1) ** 2)
+
+
+def second_order_loss(eigenvalues, n, step=1.0):
+    r"""Single shuffle's test loss on a sample spectrum to second order in the skew part of its slow space.
+
+    :math:`\frac1d\sum_j e^{-2n\lambda_j/a} + \frac{\kappa_2}{12a^2}\,\frac1{d^2}\sum_{ij}\{\dots\}`, the bracket of
+    :func:`skew_correction` at :math:`x_j = n\lambda_j/a`. For rows with Haar left singular vectors. **Derived**; its
+    error is of second order in :math:`C\kappa_2 f_n/(12a^2)`.
+
+    Examples
+    --------
+    >>> from edgelaw.data import power_law_eigenvalues
+    >>> values = power_law_eigenvalues(400, beta=0.5)
+    >>> bool(1.0 < second_order_loss(values, 100) / laplace(values, 200.0) < 1.05)
+    True
+    """
+    values, a = _spectrum(eigenvalues), _symmetric(step)
+    n = _checks.whole(n, "n", 1)
+    x = n * values / a
+    correction = values.var() / (12 * a**2) * _skew_kernel(x).mean()
+    return float(laplace(values, n / a) + correction)
+
+
+def _skew_kernel(x):
+    """The bracket of `skew_correction` at all pairs; divided differences by series where they would cancel."""
+    X, Y = x[:, None], x[None, :]
+    gap = Y - X
+    near = np.abs(gap) <= 1e-3 * np.minimum(1.0, X + Y)
+    safe = np.where(near, 1.0, gap)
+    eX, eY = np.exp(-X), np.exp(-Y)
+    with np.errstate(over="ignore", under="ignore"):
+        apart = eX * (Y / safe - X) / safe - Y / safe * (eY / safe)
+        first = np.where(near, eX * (1 - Y * (0.5 - gap / 6 + gap**2 / 24)), apart)
+        second = np.where(near, np.exp(-(X + Y) / 2) * (1 + gap**2 / 24), (eX - eY) / safe)
+        return 2 * (eX * X) * first + (np.sqrt(X) * second * np.sqrt(Y)) ** 2
+
+
+def batch_step(step, share=0.0):
+    r"""Single shuffle by projections of batches of b = share · d rows: :math:`1/\bigl(a(1 - b/d)\bigr)`.
+
+    The symmetric part of the block triangular M is :math:`aD + K/2` with D the block diagonal of K, and for Haar left
+    singular vectors a slow vector o has :math:`o^\top D o = 1 - b/d`: a batch sees its own share of the slow direction.
+    One batch of everything (share 1) solves the problem at step 1. The exponent stays. **Derived**; at step 1, β = 1/2
+    and two blocks it is the arcsine law of two free projections.
+
+    Examples
+    --------
+    >>> batch_step(1.0), batch_step(1.0, 0.5)
+    (2.0, 4.0)
+    """
+    share = float(share)
+    if not 0 <= share < 1:
+        raise ValueError(f"share must be in [0, 1), the batch's part of all rows, not {share!r}.")
+    return 1 / (_symmetric(step) * (1 - share))
+
+
+def cluster_rows(size, spread):
+    r"""Unit rows around one direction: :math:`(1, \varepsilon g_i)/\sqrt{1+\varepsilon^2}`, g the corners of a simplex.
+
+    ``size`` rows in as many dimensions; all pairs have the same angle, so that their order does not matter. One
+    eigenvalue of the Gram matrix is close to ``size``, the others equal
+    :math:`\varepsilon^2 k/((1+\varepsilon^2)(k-1))`, k = ``size``.
+
+    Examples
+    --------
+    >>> U = cluster_rows(3, 0.1)
+    >>> np.round(U @ U.T, 6).tolist()
+    [[1.0, 0.985149, 0.985149], [0.985149, 1.0, 0.985149], [0.985149, 0.985149, 1.0]]
+    """
+    size, spread = _checks.whole(size, "size", 2), _checks.number(spread, "spread", 0)
+    Q, _ = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))
+    corners = Q[:, 1:] * np.sqrt(size / (size - 1))
+    return np.column_stack([np.ones(size), spread * corners]) / np.sqrt(1 + spread**2)
+
+
+def cluster_gain(size, step=1.0, beta=0.5):
+    r"""IID's test constant over single shuffle's for clusters of near-parallel rows; below 1 the conjecture fails.
+
+    Take clusters of ``size`` rows (:func:`cluster_rows`), mutually orthogonal, whose squared spreads have a power-law
+    edge of exponent β. Then so has the spectrum, but the skew part of a cluster's slow space does not vanish: it has
+    the eigenvalues :math:`\pm i\cot(\pi j/k)`, j = 1, ..., k − 1, and as n → ∞
+
+    .. math::
+
+        \frac{C_{IID}}{C_{SS}} = \eta^{-\beta}\Big/\;\frac{1}{k-1}\sum_{j=1}^{k-1}
+        \Bigl(\frac{a^2 + \frac14\cot^2(\pi j/k)}{a}\Bigr)^{\beta}.
+
+    At k = 2 it is :math:`(1-\eta/2)^{-\beta}`; for β ≥ 1/2 it tends to 0 as k grows, at every step. **Proved** in the
+    limit of small spreads (:math:`n \to \infty` at an edge at zero).
+
+    Examples
+    --------
+    >>> round(cluster_gain(2), 6), round(cluster_gain(6), 3), round(cluster_gain(100), 3)
+    (1.414214, 0.967, 0.465)
+    """
+    k, a = _checks.whole(size, "size", 2), _symmetric(step)
+    beta = _checks.number(beta, "beta", 0)
+    cotangent = 1 / np.tan(np.pi * np.arange(1, k) / k)
+    return float(step**-beta / np.mean(((a**2 + cotangent**2 / 4) / a) ** beta))
+
+
+def _symmetric(step):
+    """a = 1/η − 1/2, the symmetric part of M on the slow space."""
+    return 1 / _checks.number(step, "step", 0, 2) - 0.5
+
+
+def _spectrum(eigenvalues):
+    """Non-negative eigenvalues, scaled to mean 1."""
+    values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
+    if values.size == 0 or values.min() < 0 or values.max() == 0:
+        raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
+    return values / values.mean()
