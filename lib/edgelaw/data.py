@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 
+SWEEPS = ("real_embeddings", "universal_gap")  # heavy computations that ship, each with its card and script
+
+
 def gaussian(rows, dims, rng):
     """An m × d design of independent standard normal entries: the paper's isotropic Gaussian rows.
 
@@ -149,7 +152,7 @@ def sweep(name):
 
     Parameters
     ----------
-    name : {"universal_gap"}
+    name : {"real_embeddings", "universal_gap"}
         Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
 
     Examples
@@ -157,7 +160,7 @@ def sweep(name):
     >>> sweep("universal_gap")["steps"].tolist()
     [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]
     """
-    path = embeddings._folder() / f"{_checks.choice(name, 'name', ('universal_gap',))}.npz"
+    path = embeddings._folder() / f"{_checks.choice(name, 'name', SWEEPS)}.npz"
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != embeddings._card(path.with_suffix(".md"))["sha256"]:
         raise ValueError(f"{path} does not have the SHA-256 of its card: it is damaged or was changed.")
