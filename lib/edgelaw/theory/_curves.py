@@ -53,5 +53,11 @@ def vouched(n, fine, coarse):
             f"Two resolutions differ by a relative {error:.0e} at epoch {worst}, so this curve is not returned: ask "
             "for fewer epochs or a step further from 2."
         )
-    losses = np.concatenate([np.ones((2, 1)), np.where(np.abs(fine) < 1e-300, 0.0, fine)], axis=1)
-    return LearningCurve(n, *losses, *np.full((2, len(n)), np.nan), error=float(error))
+    return learning_curve(n, *np.concatenate([np.ones((2, 1)), fine], axis=1), error)
+
+
+def learning_curve(n, test, train, error):
+    """A computed curve: it starts at 1, what is below 1e-300 is 0, and there are no standard errors."""
+    test[0] = train[0] = 1.0
+    test[np.abs(test) < 1e-300] = train[np.abs(train) < 1e-300] = 0.0
+    return LearningCurve(n, test, train, *np.full((2, len(n)), np.nan), error=float(error))

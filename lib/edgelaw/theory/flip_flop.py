@@ -28,8 +28,18 @@ How it is known: *derived*, by the transport equations of the paper's appendix a
 import numpy as np
 
 from edgelaw import _checks
+from edgelaw.theory import _curves, levy
+from edgelaw.theory import _flip_flop_boundary as boundary
 
-__all__ = ["effective_step", "test_constant", "test_loss", "train_constant", "train_loss"]
+__all__ = [
+    "curve",
+    "effective_step",
+    "population_curve",
+    "test_constant",
+    "test_loss",
+    "train_constant",
+    "train_loss",
+]
 
 _SMALLEST = 1e-300
 
@@ -175,6 +185,147 @@ def effective_step(step, eigenvalues=None):
             raise ValueError("eigenvalues must be non-negative numbers, not all zero.")
         v = values.var() / values.mean() ** 2 - 1
     return float(1 / (2 / _tau(eta) - 1 + eta * v / (3 * (2 - eta))))
+
+
+# --------------------------------------------------------------------------------------------------- any spectrum
+
+
+def curve(eigenvalues, epochs, step=1.0, weights=None):
+    r"""Learning curve on a given sample spectrum at m = d, as d → ∞ with the rows' left basis Haar.
+
+    With :math:`\langle\cdot\rangle` the average over the spectrum's free cumulants (:mod:`edgelaw.theory.levy`), find
+    :math:`q(s, \lambda)` on :math:`0 \le s \le 1` such that :math:`q(1) = 1` and, for all λ, with
+    :math:`y(s) = z/q(1-s)`,
+
+    .. math:: q' = -\frac{\lambda}{D}\,(2Hq - P - Rq^2), \qquad
+       R = \Bigl\langle\frac{\lambda}{q-y}\Bigr\rangle, \quad
+       P = \Bigl\langle\frac{\lambda q y}{q-y}\Bigr\rangle, \quad
+       H = \frac1\eta + \Bigl\langle\frac{\lambda y}{q-y}\Bigr\rangle,
+
+    with :math:`D = H^2 - PR`, which does not depend on s. The losses are the coefficients of :math:`z^n` in
+
+    .. math:: \sum_n z^n\,\text{test}_n = \Bigl\langle\frac{q_0}{q_0-z}\Bigr\rangle, \qquad
+       \sum_n z^n\,\text{train}_n = \Bigl\langle\frac{\lambda q_0}{q_0-z}\Bigr\rangle
+       + z \int_0^1 \frac{P X^2 - 2HXY + RY^2}{D}\,ds,
+
+    where :math:`q_0 = q(0)`, :math:`X = \langle\lambda g\rangle`, :math:`Y = \langle\lambda q g\rangle`,
+    :math:`g' = \frac{\lambda}{D}(H - Rq)\,g` and :math:`g(0) = 1/(q_0 - z)`.
+
+    Parameters
+    ----------
+    eigenvalues : array_like
+        Eigenvalues of :math:`X^\top X/m`, zeros included, at least 20 of them, in any order and on any scale: they
+        are divided by their mean. (If row norms vary, those of the normalised rows,
+        ``edgelaw.data.normalize_rows``.)
+    epochs : int or array of int
+        Up to which epoch, or the epochs wanted; 0 is always among those returned. Odd epochs end with a forward, even
+        ones with a backward pass.
+    step : float
+        η, in (0, 2).
+    weights : array_like, optional
+        The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this
+        the curve of a continuous law, with any number of nodes.
+
+    Returns
+    -------
+    LearningCurve
+        Standard errors are NaN: nothing was drawn. `error` is the largest relative difference between two
+        resolutions.
+
+    Raises
+    ------
+    ArithmeticError
+        If that difference exceeds 1e-3, or if the equations cannot be solved.
+
+    Notes
+    -----
+    How it is known: *derived*. Quadratic forms in a fresh row are replaced by their means (self-averaging is assumed);
+    the rest is exact. Matrices of size d deviate by a relative O(1/d), or O(1/effective rank). The mean over the orders
+    of the rows is meant: for one order, the training losses of odd and even epochs differ.
+
+    Examples
+    --------
+    Orthogonal rows: an epoch multiplies every coordinate by 1 − η.
+
+    >>> [round(float(x), 6) for x in curve(np.ones(30), epochs=2, step=0.5).test]
+    [1.0, 0.25, 0.0625]
+    """
+    step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
+    values, shares = _curves.sample(eigenvalues, weights)
+    if len(values) == 1:  # orthogonal rows: nothing to solve
+        exact = np.tile((1 - step) ** (2.0 * n[1:]), (2, 1))
+        return _curves.vouched(n, exact, exact)
+
+    def averages(last):
+        for tolerance in (1e-6, 1e-5, 1e-4):
+            try:
+                return [
+                    levy.from_sample(values, shares, reach / np.sqrt(last), loose * tolerance)
+                    for reach, loose in ((0.7, 1), (1.0, 10))
+                ]
+            except ArithmeticError:
+                if tolerance == 1e-4:
+                    raise
+
+    return _any_spectrum(n, step, 1.0, averages, float(shares[values == 0].sum()))
+
+
+def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
+    r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
+
+    The formulas of `curve`, with the average over the covariance's eigenvalues and s from 0 to ρ.
+
+    Parameters
+    ----------
+    covariance_eigenvalues : array_like
+        Non-negative, on any scale; zeros are directions that no row has.
+    epochs, step
+        As in `curve`.
+    rho : float
+        m/d, positive.
+
+    Returns
+    -------
+    LearningCurve
+        With NaN for standard errors, and `error` as in `curve`.
+
+    Notes
+    -----
+    Rows are normalised by the update, which changes nothing as long as their norms concentrate: the squared norm of a
+    row fluctuates by a relative :math:`\sqrt{2/r}` with r the effective rank of the covariance.
+
+    Examples
+    --------
+    >>> curve = population_curve(np.ones(2), epochs=2, rho=2.0)
+    >>> bool(np.allclose(curve.train[1:], train_loss([1, 2], rho=2.0), rtol=1e-8))
+    True
+    """
+    step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
+    rho = _checks.number(rho, "rho", 0)
+    values, shares = levy.spectrum(covariance_eigenvalues)
+    null = max(float(shares[values == 0].sum()), 1 - rho)
+
+    def averages(last):
+        return [
+            levy.from_covariance(values, shares, 0.2 / np.sqrt(last), accuracy) for accuracy in (1e-10, 1e-8)
+        ]
+
+    return _any_spectrum(n, step, rho, averages, null)
+
+
+def _any_spectrum(n, step, rho, averages, null):
+    """The learning curve from averages good for a number of epochs, in groups of at most a decade."""
+    fine, coarse = np.ones((2, 2, len(n) - 1))
+    tip, end = None, len(n) - 1
+    while end:
+        last = n[end]
+        first = np.searchsorted(n[1:], last / 10) if last > 100 else 0
+        group = slice(first, end)
+        fine[:, group], coarse[:, group], tip = boundary.coefficients(
+            averages(last), n[1:][group], step, rho, null, tip
+        )
+        end = first
+    return _curves.vouched(n, fine, coarse)
 
 
 # ------------------------------------------------------------------------------------------ how it is computed

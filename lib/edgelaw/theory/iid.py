@@ -28,7 +28,6 @@ import numpy as np
 import scipy.linalg.lapack
 
 from edgelaw import _checks
-from edgelaw.curves import LearningCurve
 from edgelaw.spectrum import MarchenkoPastur
 from edgelaw.theory import _curves, _silverstein
 
@@ -241,7 +240,7 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     losses = parts, parts * rates / (1 - step / 2)
     error = max(abs(losses[0].sum() / shares.sum() - 1), abs(losses[1].sum() - 1))
     test, train = _decay(n, 2 * step * rho * rates, *losses)
-    return _learning_curve(n, null + test, train, error)
+    return _curves.learning_curve(n, null + test, train, error)
 
 
 def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
@@ -295,7 +294,7 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
         with np.errstate(divide="ignore", invalid="ignore"):
             error = np.nanmax(np.abs(again / losses[:, 1:] - 1), initial=0.0)
     test, train = losses
-    return _learning_curve(n, null + (1 - null) * (max(0.0, 1 - rho) + test), train, error)
+    return _curves.learning_curve(n, null + (1 - null) * (max(0.0, 1 - rho) + test), train, error)
 
 
 def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
@@ -354,7 +353,7 @@ def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
         found = np.stack([powers @ weights, powers @ (weights * train)])
         if previous is not None and (np.abs(found - previous) <= tolerance * np.abs(found) + 1e-300).all():
             break
-    return _learning_curve(n, *found)
+    return _curves.learning_curve(n, *found, tolerance)
 
 
 def _gaussian(n, step, rho):
@@ -487,12 +486,6 @@ def _lanczos(operator, start):
             return
         off.append(size)
         old, new = new, image / size
-
-
-def _learning_curve(n, test, train, error=np.nan):
-    test[0] = train[0] = 1.0
-    test[test < 1e-300] = train[train < 1e-300] = 0.0
-    return LearningCurve(n, test, train, *np.full((2, len(n)), np.nan), error=float(error))
 
 
 def _spectrum(eigenvalues, weights=None):
