@@ -1,0 +1,78 @@
+"""The checks on real embeddings reach their verdicts, and would reach others from other numbers."""
+
+import numpy as np
+import pytest
+
+from edgelaw.claims import embeddings
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("g7", "imprecise"),
+        ("g8", "holds"),
+        ("g9", "imprecise"),
+        ("g10", "holds"),
+        ("g11", "imprecise"),
+        ("g12", "fails"),
+        ("g13", "imprecise"),
+        ("g15", "fails"),
+        ("g16", "imprecise"),
+        ("g17", "holds"),
+        ("g20", "imprecise"),
+        ("g21", "fails"),
+    ],
+)
+def test_the_verdict_is_the_ledgers(claim, verdict):
+    assert getattr(embeddings, claim)().verdict == verdict
+
+
+@pytest.mark.parametrize("factor", [0.98, 1.02])
+def test_what_holds_would_not_hold_two_per_cent_away(factor):
+    assert embeddings.g8(rank=257 * factor).verdict == "fails"
+    assert embeddings.g10(rank=512 * factor).verdict == "fails"
+    assert embeddings.g17(at_6=0.14 * factor).verdict == "fails"
+    assert embeddings.g17(at_13=0.07 * factor).verdict == "fails"
+
+
+def test_the_true_means_would_hold_and_numbers_far_away_would_fail():
+    assert embeddings.g7(beta=0.486).verdict == "holds"
+    assert embeddings.g7(beta=0.55).verdict == "fails"
+    assert embeddings.g9(ratio=488.0).verdict == "holds"
+    assert embeddings.g9(ratio=300.0).verdict == "fails"
+    assert embeddings.g11(text=0.46).verdict == "holds"
+    assert embeddings.g11(text=0.35).verdict == "fails"
+    assert embeddings.g15(orders=3.0).verdict == "holds"
+
+
+def test_isotropic_images_would_have_been_seen(monkeypatch):
+    noise = embeddings._spectra("noise")
+    monkeypatch.setattr(embeddings, "_spectra", lambda source, *size: noise)
+    with pytest.raises(ArithmeticError, match="ranks far apart"):
+        embeddings.g12()
+    monkeypatch.setattr(embeddings, "_confirmed", lambda true, what: None)
+    assert embeddings.g12().verdict == "holds"
+
+
+def test_a_power_law_spectrum_comes_far_closer_to_its_fitted_law(monkeypatch):
+    """A spectrum that is a power law throughout, in place of the embeddings'."""
+    before = embeddings.g20().measured
+    law = (np.arange(0.5, 512) / 512) ** 2
+    monkeypatch.setattr(embeddings, "_spectra", lambda source, *size: [law / law.mean()])
+    early, late = (float(part.split(" %")[0].split()[-1]) for part in embeddings.g20().measured.split(", ")[:2])
+    assert early < 20 < 100 < float(before.split(" %")[0].split()[-1])
+    assert late < 12
+
+
+def test_the_rank_by_traces_is_the_rank_by_eigenvalues():
+    X = np.array([[1.0, 0.0], [0.0, 3.0]])  # eigenvalues 1 and 9: 100/82
+    assert embeddings._rank_by_trace(X) == pytest.approx(100 / 82)
+
+
+def test_the_test_loss_of_a_run_only_falls_and_rows_that_are_all_one_leave_nothing_to_jump():
+    """Step 1 and rows ± e_1: from the first visit on nothing changes any more."""
+    X = np.concatenate([np.eye(3), np.ones((1, 3))]).astype(np.float32)
+    changes, spread = embeddings._roughness(X, "iid", epochs=6)
+    assert changes.shape == spread.shape == (2,)
+    fixed, _ = embeddings._roughness(np.array([[1.0, 0.5], [0.5, 1.0]], dtype=np.float32), "single_shuffle", epochs=6)
+    assert fixed.max() < 1e-3  # two rows, one slow mode: every epoch multiplies by the same number
