@@ -46,7 +46,9 @@ set, order, step) holds an array (runs, epochs, 2): test loss, that is squared p
 training loss, one row a run; `cifar10 iid seeds` (data set, order) says which seed of the preprocessing each run
 belongs to, and run r of seed s was `edgelaw.kaczmarz.simulate(..., probes=32, rng=1000 * s + r)`. Key
 `cifar10 iid exact` holds the exact curve from the eigenvalues of seed 0, (steps, epochs up to 50, 2), on the grid
-`exact steps`, and `cifar10 iid exact error` what each curve says of its own numerical accuracy. Wikipedia's text is by its contributors, CC BY-SA 4.0 (see `wikipedia_mpnet.md`); nothing of it is in this file.
+`exact steps`, and `cifar10 iid exact error` what each curve says of its own numerical accuracy.
+
+Wikipedia's text is by its contributors, CC BY-SA 4.0 (see `wikipedia_mpnet.md`); nothing of it is in this file.
 """
 
 
@@ -106,11 +108,15 @@ def exact():
 
 
 def main():
+    """Simulate, compute, save, and write the card."""
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
     parser.add_argument("--output", type=Path, default=DATA / "real_embeddings.npz")
     output = parser.parse_args().output
-    arrays, seconds = {"steps": np.array(STEPS), "epochs": np.array(EPOCHS), "exact steps": np.array(SCAN)}, 0.0
+    arrays, seconds = (
+        {"steps": np.array(STEPS), "epochs": np.array(EPOCHS), "exact steps": np.array(SCAN)},
+        0.0,
+    )
     kept = {name: output.with_suffix(f".{name}.part.npz") for name in (*IID_RUNS, "exact")}
     for name, path in kept.items():
         if not path.exists():

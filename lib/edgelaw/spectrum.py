@@ -343,8 +343,7 @@ def square_edge(covariance_eigenvalues):
     .. math:: F(\lambda) \approx \frac{2}{\pi}\sqrt{\ell\,\lambda}, \qquad \lambda \to 0 .
 
     The covariance enters the constant only; the exponent comes from m = d. **Proved**, for :math:`\ell < \infty`, as
-    d → ∞. It is the law of the smallest eigenvalues: it holds up to a λ that shrinks as :math:`\ell^{-1}` and faster, so
-    a fit over the left tenth of a broad spectrum sees a little of what follows.
+    d → ∞. It is the law of the smallest eigenvalues; a fit over the left tenth sees a little of what follows.
 
     Parameters
     ----------
@@ -364,9 +363,11 @@ def square_edge(covariance_eigenvalues):
     """
     values = _eigenvalues(covariance_eigenvalues)
     if values[0] == 0:
-        raise ValueError("covariance_eigenvalues must be positive: a direction without variance makes Q infinite.")
+        raise ValueError(
+            "covariance_eigenvalues must be positive: a direction without variance makes Q infinite."
+        )
     inverse = float((values.mean() / values).mean())
-    return EdgeFit(0.5, 2 / np.pi * np.sqrt(inverse))
+    return EdgeFit(0.5, float(2 / np.pi * np.sqrt(inverse)))
 
 
 def effective_rank(eigenvalues):

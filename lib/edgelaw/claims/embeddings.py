@@ -87,7 +87,8 @@ def g8(*, rank=257.0):
     drawn = np.mean(np.abs(np.array(found) - rank) <= 0.5)  # how often a draw rounds to the printed integer
     return decide(
         bool(drawn > 0.05),
-        measured=f"{mean:.2f} ± {spread:.2f} a draw, {by_hand:.2f} by hand; {100 * drawn:.0f} % of draws round to {rank:g}",
+        measured=f"{mean:.2f} ± {spread:.2f} a draw, {by_hand:.2f} by hand; "
+        f"{100 * drawn:.0f} % of draws round to {rank:g}",
         claimed=f"{rank:g}",
         tolerance="more than 5 % of draws round to it",
     )
@@ -102,7 +103,8 @@ def g9(*, ratio=450.0):
     return decide(
         bool(abs(mean - ratio) < 4 * error),
         bool(abs(mean - ratio) < 2 * spread),
-        measured=f"{mean:.0f} on average (standard error {error:.0f}), {spread:.0f} the spread of a draw; limit {limit:.0f}",
+        measured=f"{mean:.0f} on average (standard error {error:.0f}), {spread:.0f} the spread of a draw; "
+        f"limit {limit:.0f}",
         claimed=f"{ratio:.0f}",
         tolerance="4 standard errors of the mean; imprecise within 2 spreads of a draw",
     )
@@ -153,11 +155,14 @@ def g13():
     trace = (square.X**2).sum() / SIZE
     floor = iid.curve(_spectra("cifar10")[0], [10**9], 1.0).test[-1]
     shift = np.mean(_exponents("noise", zeros="drop")) - np.mean(_exponents("noise"))
-    _confirmed(abs(floor * SIZE - 1) < 1e-3 and 0.015 < shift < 0.035, "floor 1/d, exponent lower by 0.02 to 0.03")
+    _confirmed(
+        abs(floor * SIZE - 1) < 1e-3 and 0.015 < shift < 0.035, "floor 1/d, exponent lower by about 0.025"
+    )
     return decide(
         bool(ranks[0] == SIZE),
         bool(ranks[1] == SIZE and abs(trace / SIZE - 1) < 1e-12),
-        measured=f"rank {ranks[0]} of {SIZE}, test loss never below {floor:.5f}, exponent {shift:.3f} lower; "
+        measured=f"rank {ranks[0]} of {SIZE}, test loss never below {floor:.5f}, exponent {shift:.3f} lower than "
+        "without the zero; "
         f"rank {ranks[1]} from {SIZE + 1} rows",
         claimed="512 centred rows in 512 dimensions as the critically determined case, trace d",
         tolerance="exact",
@@ -168,7 +173,9 @@ def g15(*, orders=4.0):
     """How many decades epochs and both losses of Gaussian rows cover in a hundred epochs, on the exact curves."""
     n = np.array([1, 100])
     losses = [iid.test_loss(n), iid.train_loss(n)]
-    simulated = kaczmarz.simulate(data.gaussian(SIZE, SIZE, rng=0), "iid", 100, probes=8, runs=4, rng=0, record=n)
+    simulated = kaczmarz.simulate(
+        data.gaussian(SIZE, SIZE, rng=0), "iid", 100, probes=8, runs=4, rng=0, record=n
+    )
     for exact, curve in zip(losses, (simulated.test, simulated.train), strict=True):
         _confirmed(np.abs(np.log(curve[1:] / exact)).max() < 0.35, "matrices cover the same decades")
     decades = [2.0, *(math.log10(loss[0] / loss[1]) for loss in losses)]
@@ -227,7 +234,7 @@ def g17(*, at_6=0.14, at_13=0.07):
 
 
 def g20():
-    """Fitted power laws over exact curves on both embeddings, with a simulated slope, before and after the edge counts."""
+    """Fitted power laws over exact curves on both embeddings, inside and outside the fitted window; measured slopes."""
     worst, late, slopes = [], [], []
     for source in ("cifar10", "wikipedia"):
         for values in _spectra(source):
@@ -236,7 +243,8 @@ def g20():
             n = np.array([1, 3, 10, 30, 100, start, 2 * start])
             curve = iid.curve(values, n, 1.0)
             ratios = {
-                at: np.array(iid.edge_law(at, fit)) / [curve.test[curve.epochs == at][0], curve.train[curve.epochs == at][0]]
+                at: np.array(iid.edge_law(at, fit))
+                / [curve.test[curve.epochs == at][0], curve.train[curve.epochs == at][0]]
                 for at in n.tolist()
             }
             worst.append(max(np.abs(ratios[at] - 1).max() for at in (10, 30, 100)))
@@ -247,8 +255,9 @@ def g20():
     return decide(
         bool(max(worst) < 0.1 and all(abs(slope - beta) < 0.05 for slope, beta in slopes)),
         bool(max(late) < 0.2),
-        measured=f"off by up to {100 * max(worst):.0f} % at n = 10 to 100, {100 * max(late):.0f} % once 1/(2n) is inside the "
-        "fitted window; slopes " + ", ".join(f"{slope:.2f} (fitted {beta:.2f})" for slope, beta in slopes),
+        measured=f"off by up to {100 * max(worst):.0f} % at n = 10 to 100, {100 * max(late):.0f} % once 1/(2n) is "
+        "inside the fitted window; slopes "
+        + ", ".join(f"{slope:.2f} (fitted {beta:.2f})" for slope, beta in slopes),
         claimed="the fitted power laws match closely, with exponents equal to the fitted ones",
         tolerance="10 % at n = 10 to 100 and 0.05 in the slope; 20 % in the window",
     )
@@ -265,7 +274,9 @@ def g21(*, beta=0.5):
     near_isotropic = all(ranks[source] > 0.8 * ranks["noise"] for source in ("cifar10", "wikipedia"))
     return decide(
         bool(near_isotropic and abs(tall["cifar10"] - beta) < 0.1),
-        measured="; ".join(f"{s}: {square[s]:.2f}, {tall[s]:.1f} at m = 2d, rank {ranks[s]:.0f}" for s in sources),
+        measured="; ".join(
+            f"{s}: {square[s]:.2f}, {tall[s]:.1f} at m = 2d, rank {ranks[s]:.0f}" for s in sources
+        ),
         claimed=f"near-isotropic, β ≈ {beta}",
         tolerance="0.04 at m = d; ranks within 20 % of noise",
     )
