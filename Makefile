@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 FILLED := .venv/.filled
 
-.PHONY: help book serve test notebooks portability bench address pins clean
+.PHONY: help book serve test notebooks verify evidence portability bench address pins clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,12 @@ test: $(FILLED) ## run everything: ruff, unit tests, chapters, book, browser, Co
 
 notebooks: $(FILLED) ## re-execute chapters and write their outputs back (ONLY=01_spectral_condition for one)
 	@$(PY) tools/chapters.py execute $(ONLY)
+
+verify: $(FILLED) ## check every claim of the paper (ONLY="D15 E12" for some)
+	@.venv/bin/edgelaw verify $(ONLY)
+
+evidence: $(FILLED) ## run all checks of the ledger and write what they measured to data/evidence.json, which the book shows
+	@$(PY) data/build/evidence.py
 
 portability: $(FILLED) ## compare the chapters' committed outputs with those of another CPU and thread count
 	@OPENBLAS_CORETYPE=Sandybridge ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2 $(PY) tools/chapters.py check --no-limits

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgelaw import embeddings
+from edgelaw import _shipped, embeddings
 from edgelaw.embeddings import load_embeddings, preprocess
 
 
@@ -366,8 +366,8 @@ def copy_of_the_data(tmp_path, monkeypatch):
     for entry in embeddings.shipped():
         (folder / entry.path.name).write_bytes(entry.path.read_bytes())
         (folder / entry.card_path.name).write_bytes(entry.card_path.read_bytes())
-    monkeypatch.setattr(embeddings, "__file__", str(tmp_path / "site" / "edgelaw" / "embeddings.py"))
-    monkeypatch.setattr(embeddings.resources, "files", lambda package: folder.parent)
+    monkeypatch.setattr(_shipped, "__file__", str(tmp_path / "site" / "edgelaw" / "_shipped.py"))
+    monkeypatch.setattr(_shipped.resources, "files", lambda package: folder.parent)
     return folder
 
 

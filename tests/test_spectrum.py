@@ -445,3 +445,13 @@ def test_a_square_sample_of_any_covariance_has_that_edge(covariance):
 def test_a_direction_without_variance_has_no_square_edge():
     with pytest.raises(ValueError, match="must be positive"):
         square_edge([0.0, 1.0])
+
+
+def test_a_shifted_edge_can_be_fitted_to_the_top_of_the_steps():
+    values = 0.2 + (np.arange(1, 1001) / 1000 / 0.5) ** (1 / 1.5)
+    top, middle = fit_shifted_edge(values, offset=0.0), fit_shifted_edge(values)
+    assert (top.lambda_0, top.beta, top.Q) == pytest.approx((0.2, 1.5, 0.5), rel=1e-6)
+    assert abs(middle.beta - 1.5) > 1e-3
+    for offset in (-0.1, 1.0, None):
+        with pytest.raises(ValueError, match="offset"):
+            fit_shifted_edge(values, offset=offset)

@@ -29,6 +29,7 @@ STAGES = {
         "--ignore=tests/book/test_browser.py",
         "--ignore=tests/book/test_colab.py",
     ],
+    "ledger": [sys.executable, "-m", "edgelaw.cli", "verify", "-j", "2"],
     "chapters": [sys.executable, "tools/chapters.py", "check"],
     "book": [sys.executable, "tools/book.py"],
     "browser": [*PYTEST, "tests/book/test_browser.py"],

@@ -3,8 +3,9 @@
     python data/build/any_spectrum.py data/any_spectrum.npz
 
 Every measurement starts from the whole identity, so the only noise is that of the matrix and of the order of its rows;
-IID is the exact expectation over orders. About 25 minutes on one core; finished cases are kept beside the output
-while it runs, so that it can be interrupted and started again.
+IID is the exact expectation over orders. The exact curves from each matrix's own eigenvalues are stored beside the
+measurements. About 25 minutes on one core; finished cases are kept beside the output while it runs, so that it can be
+interrupted and started again.
 """
 
 import argparse
@@ -13,18 +14,42 @@ import os
 import time
 from pathlib import Path
 
+import card
 import numpy as np
 
 from edgelaw import data, kaczmarz
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import iid
+from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
 
 SEED = 9
 SIZES = (400, 800, 1600)
 STEPS = (0.5, 1.0, 1.5)
 EPOCHS = (1, 2, 3, 5, 8, 13, 21, 34, 50)
-ORDERS = ("iid", "random_reshuffle", "single_shuffle", "flip_flop")
+THEORY = {
+    "iid": iid,
+    "random_reshuffle": random_reshuffle,
+    "single_shuffle": single_shuffle,
+    "flip_flop": flip_flop,
+}
+ORDERS = tuple(THEORY)
 SHUFFLES = 2  # orders of the rows a matrix is run with
+
+
+TITLE = "Losses of all four orders on random matrices, measured and predicted"
+KEYS = [
+    "steps, epochs, sizes",
+    "eigenvalues COVARIANCE SIZE: of the sample",
+    "measured COVARIANCE SIZE: losses (steps, orders, test or training, epochs)",
+    "predicted COVARIANCE SIZE: the same from the eigenvalues alone",
+]
+PROSE = """
+# Matrices against their own eigenvalues
+
+Four covariances (two-point, uniform, j^(-1/2), 1/j), three sizes, one matrix each with unit rows. Every loss is the
+mean over all starts. Single shuffle and flip-flop: matrix powers, mean of two shuffles. IID: the exact expectation over
+orders (`edgelaw.theory.iid.expected_curve`). Random reshuffle: one stream of permutations, in single precision. The
+predictions are the library's `curve` functions. Orders as in `edgelaw.orders.ORDERS`.
+"""
 
 
 def covariance(name, d):
@@ -47,7 +72,11 @@ def powers(A):
     made = {1: A}
     for n in EPOCHS[1:]:
         parts = {50: (34, 13, 3)}.get(n) or next((n - k, k) for k in made if n - k in made)
-        made[n] = np.linalg.multi_dot([made[k] for k in parts]) if len(parts) > 2 else made[parts[0]] @ made[parts[1]]
+        made[n] = (
+            np.linalg.multi_dot([made[k] for k in parts])
+            if len(parts) > 2
+            else made[parts[0]] @ made[parts[1]]
+        )
     return [made[n] for n in EPOCHS]
 
 
@@ -95,28 +124,49 @@ def case(name, d):
     return eigenvalues, np.array([measure(U, step, rng) for step in STEPS])
 
 
+def predict(eigenvalues):
+    """The exact curves from the eigenvalues alone: (steps, orders, 2, epochs)."""
+    found = [
+        [theory.curve(np.maximum(eigenvalues, 0), np.array(EPOCHS), step) for theory in THEORY.values()]
+        for step in STEPS
+    ]
+    return np.array([[[curve.test[1:], curve.train[1:]] for curve in curves] for curves in found])
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Run it from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output", type=Path)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     arguments = parser.parse_args()
-    arrays = {"steps": STEPS, "epochs": EPOCHS, "sizes": arguments.sizes}
+    total, arrays = 0.0, {"steps": STEPS, "epochs": EPOCHS, "sizes": arguments.sizes}
     for d in arguments.sizes:
         for name in NAMES:
             kept = arguments.output.with_suffix(f".{d}.{NAMES.index(name)}.part.npz")
             start = time.process_time()
             if not kept.exists():
                 eigenvalues, measured = case(name, d)
-                np.savez(kept, eigenvalues=eigenvalues, measured=measured)
+                np.savez(kept, eigenvalues=eigenvalues, measured=measured, predicted=predict(eigenvalues))
             with np.load(kept) as part:
                 arrays |= {f"{key} {name} {d}": part[key].astype(np.float64) for key in part}
-            print(json.dumps({"d": d, "covariance": name, "seconds": round(time.process_time() - start, 1)}), flush=True)
-    partial = arguments.output.with_suffix(".tmp.npz")
-    np.savez_compressed(partial, **arrays)
-    os.replace(partial, arguments.output)
+            print(
+                json.dumps({"d": d, "covariance": name, "seconds": round(time.process_time() - start, 1)}),
+                flush=True,
+            )
+    finish(arguments.output, arrays, total)
     for d in arguments.sizes:
         for name in NAMES:
             arguments.output.with_suffix(f".{d}.{NAMES.index(name)}.part.npz").unlink()
+
+
+def finish(output, arrays, seconds):
+    """Write the arrays and their card, each whole or not at all."""
+    partial = output.with_suffix(".tmp.npz")
+    np.savez_compressed(partial, **arrays)
+    os.replace(partial, output)
+    card.write_sweep(output, TITLE, "random matrices; nothing was downloaded", SEED, seconds, KEYS, PROSE)
 
 
 if __name__ == "__main__":

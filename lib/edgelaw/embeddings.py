@@ -14,13 +14,13 @@ import io
 import tomllib
 import zipfile
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from edgelaw._checks import generator, unread_matrix, whole
+from edgelaw._shipped import folder as data_folder
 
 _FILES = {"cifar10": "cifar10_resnet50", "wikipedia": "wikipedia_mpnet"}
 _USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
@@ -89,15 +89,6 @@ class Shipped(NamedTuple):
 # Shipped arrays -------------------------------------------------------------------------------------------
 
 
-def _folder():
-    """Where the data is: in a checkout the repository's ``data``, in an installed package its ``_data``."""
-    package = resources.files("edgelaw")
-    checkout = Path(__file__).resolve().parents[2]
-    if (checkout / "pyproject.toml").is_file() and (checkout / "data").is_dir():
-        return checkout / "data"
-    return Path(str(package / "_data"))
-
-
 def _card(path):
     """The facts in a card's front part, which is TOML between two lines of ``+++``."""
     try:
@@ -120,7 +111,7 @@ def shipped():
     >>> [(entry.name, entry.card["columns"]) for entry in embeddings.shipped()]
     [('cifar10', 2048), ('wikipedia', 768)]
     """
-    folder = _folder()
+    folder = data_folder()
     entries = []
     for name, stem in _FILES.items():
         card_path = folder / f"{stem}.md"

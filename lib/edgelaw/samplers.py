@@ -1,8 +1,8 @@
 """The four sample orders as `torch.utils.data.Sampler`s, for a `DataLoader`.
 
 The indices are those of `edgelaw.orders.stream`, epoch for epoch, so a model trained through a `DataLoader`
-sees the very rows that the simulator and the theory speak of. This module, alone in the library, imports
-torch.
+sees the very rows that the simulator and the theory speak of. Beside `edgelaw.transformer`, no other
+module of the library imports torch.
 """
 
 from torch.utils.data import Sampler

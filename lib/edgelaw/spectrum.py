@@ -248,10 +248,10 @@ def fit_edge_laplace(eigenvalues, quantile=0.10):
     return EdgeFit(beta, Q, 0.0, len(edge), null, float(residual), (float(edge[0]), float(edge[-1])))
 
 
-def fit_shifted_edge(eigenvalues, quantile=0.10):
+def fit_shifted_edge(eigenvalues, quantile=0.10, offset=0.5):
     r"""Fit :math:`F(\lambda) \approx Q(\lambda-\lambda_0)^\beta` with the position of the edge unknown.
 
-    Least squares of :math:`\log\frac{i-1/2}{d} = \beta\log(\lambda_i-\lambda_0) + \log Q` over the left ``quantile``
+    Least squares of :math:`\log\frac{i-c}{d} = \beta\log(\lambda_i-\lambda_0) + \log Q` over the left ``quantile``
     of the positive eigenvalues with weights proportional to the rank i; β and Q are linear, and :math:`\lambda_0` in
     :math:`[0, \lambda_1)` is found by search. (The paper does not say how it fits :math:`\lambda_0`.)
 
@@ -268,6 +268,10 @@ def fit_shifted_edge(eigenvalues, quantile=0.10):
         Non-negative, in any order; exact zeros are left out.
     quantile : float
         Fraction of the positive eigenvalues that counts as the edge, in (0, 1).
+    offset : float
+        c, in [0, 1): where in its step the distribution function meets the i-th eigenvalue. The middle, 1/2, is
+        unbiased; 0 is the top, the convention of the paper's :func:`fit_edge`, and shifts the whole law by half an
+        eigenvalue.
 
     Returns
     -------
@@ -280,7 +284,8 @@ def fit_shifted_edge(eigenvalues, quantile=0.10):
     (0.2, 1.5, 0.5)
     """
     edge, ranks, total, null = _window(eigenvalues, quantile)
-    y, w = np.log((ranks - 0.5) / total), ranks / ranks.sum()
+    offset = _checks.number(offset, "offset", -1e-300, 1)
+    y, w = np.log((ranks - offset) / total), ranks / ranks.sum()
 
     def line(gap):  # gap = λ_1 − λ_0
         x = np.log(edge - edge[0] + gap)

@@ -89,6 +89,46 @@ def test_the_launch_menu_leads_to_binder_and_colab(chromium, address):
     page.close()
 
 
+@pytest.mark.parametrize("width", pages.WIDTHS)
+def test_claims_can_be_searched_and_filtered_and_a_citation_leads_to_its_row(chromium, address, width):
+    from edgelaw import claims
+
+    ledger = claims.load()
+    tally = claims.counts(ledger.values())
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.goto(f"{address}/claims.html")
+    shown = page.locator("tr.claim-row:visible")
+    assert shown.count() == len(ledger)
+    for verdict, number in tally.items():
+        page.click(f"button[data-verdict={verdict}]")
+        assert shown.count() == number
+        assert page.locator(f"tr.row-{verdict}:visible").count() == number
+    page.click("button[data-verdict=fails]")
+    page.fill("#claims-search", "E12")
+    assert shown.evaluate_all("rows => rows.map(row => row.id)") == ["claim-e12"]
+    assert page.locator("#claims-shown").inner_text() == f"1 of {len(ledger)} claims are shown."
+    page.click("button[data-verdict=holds]")
+    assert shown.count() == 0
+    page.click("button[data-verdict=all]")
+    page.fill("#claims-search", "zyzzyva")
+    assert shown.count() == 0
+    page.fill("#claims-search", "lambert")
+    assert 0 < shown.count() < len(ledger)
+    page.fill("#claims-search", "zyzzyva")
+    page.evaluate("location.hash = '#claim-d15'")  # a link to a row that the filter hides brings it back
+    page.wait_for_function("document.getElementById('claim-d15').offsetParent !== null")
+    assert shown.count() == len(ledger)
+    page.goto(f"{address}/chapters/06_flip_flop.html")
+    page.locator("a.claim[href$='claims.html#claim-e12']").first.click()
+    page.wait_for_url("**/claims.html#claim-e12")
+    row = page.locator("#claim-e12")
+    assert row.bounding_box()["y"] < 900
+    row.locator("summary").click()
+    assert row.locator(".claim-check").is_visible()
+    assert row.locator("a[href^='chapters/06_flip_flop.html#']").count() >= 1
+    page.close()
+
+
 # ------------------------------------------------------------------------------------------ shown to fail
 
 

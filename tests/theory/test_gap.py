@@ -243,3 +243,5 @@ def test_clusters_refute_the_conjecture_at_every_step_once_they_are_large():
             by_hand = 1 / (step * (a + (size - 2) / (12 * a)))
             assert gap.cluster_gain(size, step, 1.0) == pytest.approx(by_hand, rel=1e-9)
         assert by_hand < 0.2
+    for step in (0.1, 0.5, 1.0, 1.5, 1.9):
+        assert all(gap.cluster_gain(20000, step, beta) < 1 for beta in (0.05, 0.1, 0.3, 0.45))

@@ -239,3 +239,25 @@ def test_bad_input_is_refused_in_one_sentence(call, complaint):
         call()
     assert "\n" not in str(error.value)
     assert str(error.value).endswith(".")
+
+
+# ------------------------------------------------------------------------------------ where the window starts
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 1.7])
+@pytest.mark.parametrize("beyond", [0.02, 0.3])
+def test_from_its_start_on_the_window_holds_all_but_the_given_share_of_the_integral(beta, beyond):
+    edge = EdgeFit(beta, 3.0, 0.2, window=(0.21, 0.7))
+    n = regimes.window_start(edge, 0.3, beyond)
+
+    def integral(low):
+        return mpmath.quad(lambda x: x ** (beta - 1) * mpmath.exp(-0.6 * n * x), [low, 1, 5, mpmath.inf])
+
+    assert float(integral(0.5) / integral(0)) == pytest.approx(beyond, rel=1e-6)
+    assert regimes.window_start(edge, 0.6, beyond) == pytest.approx(n / 2)
+
+
+def test_a_law_without_a_window_has_no_start():
+    for window in ((0.0, np.inf), (0.0, 0.1)):
+        with pytest.raises(ValueError, match="fitted over a window"):
+            regimes.window_start(EdgeFit(0.5, 1.0, 0.2, window=window), 0.1)

@@ -134,7 +134,8 @@ def skew_correction(beta):
         + xy\, e[x,y]^2\Bigr\}\,\beta^2 (xy)^{\beta-1}\,dx\,dy,
 
     with e[·] the divided differences of :math:`e^{-x}`. It converges for β < 1 only: from β = 1 on the correction is
-    of order 1/n and comes from the whole spectrum. The law has set in when :math:`C \kappa_2 f_n \ll 12a^2`.
+    of order 1/n and comes from the whole spectrum. The loss has its law when :math:`C \kappa_2 f_n \ll 12a^2`, the
+    equivalent step its limit when :math:`C \kappa_2 f_n \ll 12a^2\beta`.
 
     **Derived**; C(1/2) = 2, which is the exact isotropic curve's second term at every step.
 

@@ -27,6 +27,7 @@ __all__ = [
     "smallest_survival",
     "smallest_survival_independent",
     "window_end",
+    "window_start",
 ]
 
 
@@ -43,6 +44,41 @@ def window_end(dims, edge, step):
     """
     dims, step = _checks.whole(dims, "dims", 1), _checks.number(step, "step", 0)
     return (edge.Q * dims) ** (1 / edge.beta) / (2 * step)
+
+
+def window_start(edge, step, beyond=0.10):
+    r"""The epoch from which the Laplace integral lies inside the fitted edge.
+
+    At time :math:`t = 2\eta n` the law of the edge says :math:`\int Q\beta x^{\beta-1}e^{-tx}dx`, of which the fraction
+    :math:`\Gamma(\beta, tX)/\Gamma(\beta)` comes from beyond :math:`X`, the far end of the fitted window measured from
+    :math:`\lambda_0`. There nothing was fitted. The window has been entered once that fraction is at most ``beyond``
+    (**derived**; the paper says "once the Laplace window enters the fitted edge" without a criterion).
+
+    Parameters
+    ----------
+    edge : EdgeFit
+        Fitted over a ``window``; a law that has none is refused.
+    step : float
+    beyond : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        n, not rounded.
+
+    Examples
+    --------
+    >>> from edgelaw.spectrum import EdgeFit
+    >>> edge = EdgeFit(1.0, 2.0, 0.1, window=(0.1, 0.6))  # then e^{−t/2} = 1/10
+    >>> round(float(window_start(edge, step=0.5) / (2 * np.log(10))), 12)
+    1.0
+    """
+    step, beyond = _checks.number(step, "step", 0), _checks.number(beyond, "beyond", 0, 1)
+    reach = edge.window[1] - edge.lambda_0
+    if not 0 < reach < np.inf:
+        raise ValueError("edge must be fitted over a window that ends beyond its lambda_0.")
+    return scipy.special.gammainccinv(edge.beta, beyond) / (2 * step * reach)
 
 
 def independent_spread(n, dims, edge, step):

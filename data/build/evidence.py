@@ -1,0 +1,43 @@
+"""Run every check of the ledger and write what it measured to data/evidence.json, which the book shows.
+
+    python data/build/evidence.py [-j 2]
+
+A verdict is not among what is written: it stands in data/claims.toml only. A check that contradicts it stops this
+script.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from edgelaw import claims
+
+OUTPUT = Path(__file__).resolve().parents[1] / "evidence.json"
+
+
+def main():
+    """Write the file, or say which checks do not agree with the ledger."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-j", "--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
+    entries = [*claims.load().values(), *claims.additions()]
+    outcomes = claims.run(entries, parser.parse_args().jobs)
+    wrong = [outcome.claim.id for outcome in outcomes if not outcome.confirmed]
+    if wrong:
+        sys.exit(
+            f"Nothing was written, because these checks do not agree with the ledger: {', '.join(wrong)}."
+        )
+    found = {}
+    for outcome in outcomes:
+        if outcome.evidence:
+            found[outcome.claim.id] = asdict(outcome.evidence)
+            del found[outcome.claim.id]["verdict"]
+    OUTPUT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{OUTPUT.name} holds the evidence of {len(found)} checks.")
+
+
+if __name__ == "__main__":
+    main()

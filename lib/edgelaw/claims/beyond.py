@@ -1,0 +1,143 @@
+"""What the book adds to the paper, each with a check like those of the claims.
+
+The entries are in ``data/additions.toml``. A number in an entry's statement is a keyword of its check.
+"""
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from edgelaw import data, spectrum
+from edgelaw.claims.evidence import decide, number
+from edgelaw.theory import flip_flop, gradient_descent, iid, random_reshuffle, single_shuffle
+
+
+def _limit(loss, power, n, orders=4):
+    """The limit of n^power * loss(n), by Richardson's extrapolation in n^(-1/2) from n, 4n, 16n, ..."""
+    values = np.array([loss(n * 4**k) * float(n * 4**k) ** power for k in range(orders)])
+    for k in range(1, orders):
+        values = (2**k * values[1:] - values[:-1]) / (2**k - 1)
+    return float(values[0])
+
+
+def exact_sums():
+    """The sums over a queue's lengths against contour integrals of the generating function, which share no code."""
+    worst = 0.0
+    for total, loss in (
+        (single_shuffle.test_sum, single_shuffle.test_loss),
+        (single_shuffle.train_sum, single_shuffle.train_loss),
+    ):
+        for rho in (0.7, 1.0, 1.4):
+            for n in (1, 2, 5, 20, 60):
+                worst = max(worst, abs(float(total(n, rho) / loss(n, rho=rho)) - 1))
+    return decide(
+        worst < 1e-9,
+        measured=f"relative difference at most {worst:.1e}, 15 losses of each kind",
+        claimed="equal",
+        tolerance="relative 1e-9",
+    )
+
+
+def all_expansions(*, third=1 / (32 * math.sqrt(math.pi)), fourth=13 / (540 * math.pi)):
+    """The third and fourth coefficients extrapolated from exact sums at n up to 6400."""
+
+    def rest(n, known):
+        lead = 1 / (2 * math.sqrt(math.pi * n)) + 1 / (6 * math.pi * n)
+        return float(single_shuffle.test_sum(n)) - lead - known * n**-1.5
+
+    found = [_limit(lambda n: rest(n, 0.0), 1.5, 100), _limit(lambda n: rest(n, third), 2.0, 100, 3)]
+    wrong = max(abs(found[0] / third - 1), abs(found[1] / fourth - 1))
+    return decide(
+        wrong < 2e-3,
+        measured=f"{found[0]:.6f} and {found[1]:.6f}",
+        claimed=f"{third:.6f} and {fourth:.6f}",
+        tolerance="relative 0.002",
+    )
+
+
+def single_shuffle_training():
+    """The constant at three steps, extrapolated from exact training losses at n up to 6400."""
+    worst = 0.0
+    for eta in (0.4, 1.0, 1.5):
+        stated = (2 - 2 * eta + eta**2) / (8 * math.sqrt(math.pi) * eta**1.5 * math.sqrt(2 - eta))
+        found = _limit(lambda n, eta=eta: float(single_shuffle.train_loss(n, eta)), 1.5, 100)
+        worst = max(worst, abs(found / stated - 1))
+    return decide(
+        worst < 1e-3,
+        measured=f"relative difference at most {worst:.1e}",
+        claimed="(2 - 2 eta + eta^2) / (8 sqrt(pi) eta^(3/2) sqrt(2 - eta))",
+        tolerance="relative 0.001",
+    )
+
+
+def flip_flop_counts():
+    """The count of binomial over Poisson, summed term by term, against contour integrals of the generating function."""
+    worst = 0.0
+    for eta, rho in ((0.5, 1.0), (1.3, 1.0), (0.8, 1.6), (1.2, 0.6)):
+        tau = eta * (2 - eta)
+        for n in (1, 2, 7, 30):
+            wins, losses = np.arange(n + 1), np.arange(n + 1)
+            gain = np.maximum(wins[:, None] - losses, 0)
+            chance = np.outer(stats.binom.pmf(wins, n, tau), stats.poisson.pmf(losses, n * tau * rho))
+            worst = max(worst, abs((gain * chance).sum() / (n * tau) / flip_flop.test_loss(n, eta, rho) - 1))
+    return decide(
+        worst < 1e-10,
+        measured=f"relative difference at most {worst:.1e}, 16 losses",
+        claimed="equal",
+        tolerance="relative 1e-10",
+    )
+
+
+def random_reshuffle_constant(*, at_step_one=1 / math.sqrt(3 * math.pi)):
+    """The constant extrapolated from exact losses at n up to 256000, against the formula at step 1."""
+    found = _limit(lambda n: float(random_reshuffle.test_loss(n)), 0.5, 4000)
+    return number(found, at_step_one, 1e-5, what="sqrt(n) test loss")
+
+
+def effective_steps():
+    """The constants of four orders at three steps, extrapolated from exact losses, against gradient descent's."""
+    worst = 0.0
+    for eta in (0.3, 0.7, 1.2):
+        tau = eta * (2 - eta)
+        steps = {iid: eta, random_reshuffle: eta * (1 + eta / 2)}
+        steps |= {single_shuffle: eta / (1 - eta / 2), flip_flop: tau / (2 - tau)}
+        for order, step in steps.items():
+            found = _limit(lambda n, order=order, eta=eta: float(order.test_loss(n, eta)), 0.5, 200)
+            # Gradient descent's own constant, at a step it allows, carried to the effective one.
+            slow = _limit(lambda n: float(gradient_descent.test_loss(n, 0.4)), 0.5, 200)
+            worst = max(worst, abs(found / slow * math.sqrt(step / 0.4) - 1))
+    return decide(
+        worst < 1e-4,
+        measured=f"relative difference of the constants at most {worst:.1e}",
+        claimed="eta, eta (1 + eta/2), eta / (1 - eta/2), tau / (2 - tau)",
+        tolerance="relative 0.0001",
+    )
+
+
+def iid_any_spectrum(*, size=192, seed=7):
+    """The curve from eigenvalues alone against the exact expectation over all draws, on a power-law spectrum."""
+    X = data.normalize_rows(data.power_law(size, size, 0.6, rng=seed))
+    epochs = np.array([1, 2, 5, 10, 20])
+    predicted = iid.curve(spectrum.gram_eigenvalues(X), epochs, 1.2)
+    exact = iid.expected_curve(X, epochs, 1.2)
+    test = float(np.abs(predicted.test / exact.test - 1).max())
+    train = float(np.abs(predicted.train / exact.train - 1).max())
+    return decide(
+        max(test, train) < 2 / size,
+        measured=f"test within {test:.2%}, training within {train:.2%} at d = {size}",
+        claimed="equal up to order 1/d",
+        tolerance=f"2/d = {2 / size:.1%}",
+    )
+
+
+def tuned_step(*, exponent=2 / 3, constant=0.321):
+    """Exact losses at the step 2 - 1.2 n^(-1/3), their slope and height between n = 2000 and 8000."""
+    loss = {n: float(single_shuffle.test_loss(n, 2 - 1.2 * n ** (-1 / 3))) for n in (2000, 8000)}
+    slope, height = math.log(loss[2000] / loss[8000]) / math.log(4), loss[8000] * 8000**exponent
+    return decide(
+        abs(slope / exponent - 1) < 0.005 and abs(height / constant - 1) < 0.01,
+        measured=f"exponent {slope:.4f}, constant {height:.4f}",
+        claimed=f"exponent {exponent:.4f}, constant {constant:.3f}",
+        tolerance="relative 0.005 and 0.01",
+    )

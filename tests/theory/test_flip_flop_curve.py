@@ -1,0 +1,285 @@
+"""Flip-flop on any spectrum: against closed forms, exact traces of matrices, real embeddings, and itself."""
+
+import numpy as np
+import pytest
+
+from edgelaw import data, embeddings, kaczmarz
+from edgelaw.theory import _flip_flop_boundary as boundary
+from edgelaw.theory import flip_flop, levy, single_shuffle
+
+EPOCHS = np.array([1, 2, 3, 5, 8, 14, 25, 45, 70, 100])
+
+
+def unit_rows(covariance, rows, rng):
+    """Gaussian directions with the given covariance eigenvalues."""
+    return data.normalize_rows(rng.standard_normal((rows, len(covariance))) * np.sqrt(covariance))
+
+
+def exact_losses(rows, step, epochs):
+    """Both losses averaged over starts, without probes; the training loss over a pass and its reverse."""
+    U = rows / np.linalg.norm(rows, axis=1)[:, None]
+    left, sigma, right = np.linalg.svd(kaczmarz.epoch_matrix(U, step))
+    weight = ((U @ left) ** 2 + (U @ right.T) ** 2).sum(axis=0) / 2
+    powers = sigma[:, None] ** (2 * epochs)
+    return np.stack([powers.mean(axis=0), weight @ powers / len(U)])
+
+
+def losses(curve, epochs):
+    places = np.searchsorted(curve.epochs, epochs)
+    return np.stack([curve.test[places], curve.train[places]])
+
+
+# ------------------------------------------------------------------------------------------- isotropic closed forms
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("step", [0.1, 0.5, 1.0, 1.5, 1.9])
+def test_equal_covariance_eigenvalues_give_the_closed_forms(step, rho):
+    curve = flip_flop.population_curve([3.0, 3.0], EPOCHS, step, rho)
+    np.testing.assert_allclose(curve.test, flip_flop.test_loss(curve.epochs, step, rho), rtol=1e-7)
+    np.testing.assert_allclose(curve.train, flip_flop.train_loss(curve.epochs, step, rho), rtol=1e-5)
+    assert 0 <= curve.error < 1e-5
+    assert np.isnan(curve.test_se).all()
+    assert np.isnan(curve.train_se).all()
+
+
+@pytest.mark.parametrize("step", [0.1, 0.7, 1.0, 1.9])
+def test_the_marchenko_pastur_spectrum_gives_the_closed_forms(step):
+    x, weights = np.polynomial.legendre.leggauss(300)
+    angle = np.pi * (x + 1) / 2
+    curve = flip_flop.curve(
+        4 * np.sin(angle / 2) ** 2, EPOCHS, step, weights=weights * np.cos(angle / 2) ** 2
+    )
+    np.testing.assert_allclose(curve.test, flip_flop.test_loss(curve.epochs, step), rtol=1e-7)
+    np.testing.assert_allclose(curve.train, flip_flop.train_loss(curve.epochs, step), rtol=1e-5)
+
+
+@pytest.mark.parametrize("step", [0.3, 1.0, 1.6])
+def test_orthogonal_rows_are_multiplied_by_one_minus_the_step(step):
+    curve = flip_flop.curve(np.full(25, 7.0), 20, step)
+    np.testing.assert_allclose(curve.test, (1 - step) ** (2.0 * np.arange(21)), rtol=1e-12)
+    np.testing.assert_array_equal(curve.test, curve.train)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.5, 1.5])
+def test_the_boundary_problem_itself_handles_orthogonal_rows(step):
+    n = np.arange(1, 41)
+    averages = [levy.from_sample(np.ones(30), reach=0.1, tolerance=t) for t in (1e-8, 1e-7)]
+    fine, _, tip = boundary.coefficients(averages, n, step, 1.0, 0.0)
+    assert 0.97 < tip * (1 - step) ** 2 <= 1  # the pole of the only eigenvalue is found, and not passed
+    np.testing.assert_allclose(fine, np.tile((1 - step) ** (2.0 * n), (2, 1)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("step", "rho"), [(0.6, 1.0), (1.4, 0.7), (1.0, 1.8)])
+def test_the_first_epoch_is_that_of_single_shuffle(step, rho):
+    covariance = [0.3, 1.0, 2.5]
+    ours = flip_flop.population_curve(covariance, 1, step, rho)
+    other = single_shuffle.population_curve(covariance, 1, step, rho)
+    np.testing.assert_allclose([ours.test[1], ours.train[1]], [other.test[1], other.train[1]], rtol=1e-6)
+
+
+# --------------------------------------------------------------------------------------------------------- matrices
+
+
+def covariances(d):
+    return {
+        "two-point": np.repeat([0.2, 1.8], d // 2),
+        "uniform": (np.arange(d) + 0.5) / d,
+        "power": np.arange(1.0, d + 1) ** -0.5,
+    }
+
+
+@pytest.mark.parametrize("step", [0.5, 1.5])
+@pytest.mark.parametrize("name", ["two-point", "uniform", "power"])
+def test_matrices_of_a_given_covariance_deviate_by_order_one_over_d(name, step):
+    d, runs, n = 300, 8, np.array([1, 2, 5, 10, 20, 50])
+    covariance = covariances(d)[name]
+    rng = np.random.default_rng(11)
+    draws = np.stack([exact_losses(unit_rows(covariance, d, rng), step, n) for _ in range(runs)])
+    mean, error = draws.mean(axis=0), draws.std(axis=0, ddof=1) / runs**0.5
+    theory = losses(flip_flop.population_curve(covariance, 50, step), n)
+    assert (error[0] < 0.01 * mean[0]).all()
+    assert (error[1] < 0.02 * mean[1]).all()
+    assert (np.abs(mean / theory - 1) < 4 * error / mean + 4 / d).all()
+
+
+@pytest.mark.parametrize(("step", "rho"), [(1.0, 0.5), (0.7, 2.0)])
+def test_matrices_with_more_or_fewer_rows_than_columns(step, rho):
+    d, runs, n = 240, 10, np.array([1, 2, 5, 10])
+    rng = np.random.default_rng(5)
+    covariance = np.repeat([0.5, 1.0, 2.5], d // 3)
+    draws = np.stack([exact_losses(unit_rows(covariance, int(rho * d), rng), step, n) for _ in range(runs)])
+    mean, error = draws.mean(axis=0), draws.std(axis=0, ddof=1) / runs**0.5
+    theory = losses(flip_flop.population_curve(covariance, 10, step, rho), n)
+    assert (error < 0.02 * mean).all()
+    assert (np.abs(mean / theory - 1) < 4 * error / mean + 4 / d).all()
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
+def test_a_sample_s_own_eigenvalues_predict_its_curve(step):
+    d, runs, n = 400, 8, np.array([1, 2, 5, 10, 20, 50])
+    rng = np.random.default_rng(3)
+    U = unit_rows(1 / np.arange(1.0, d + 1) ** 0.8, d, rng)
+    curve = flip_flop.curve(np.linalg.eigvalsh(U.T @ U), n, step)
+    draws = np.stack([exact_losses(U[rng.permutation(d)], step, n) for _ in range(runs)])
+    mean, error = draws.mean(axis=0), draws.std(axis=0, ddof=1) / runs**0.5
+    assert (error[0] < 0.003 * mean[0]).all()
+    assert (error[1] < 0.012 * mean[1]).all()
+    assert (np.abs(mean[0] / losses(curve, n)[0] - 1) < 0.01).all()
+    assert (np.abs(mean[1] / losses(curve, n)[1] - 1) < 0.04).all()
+
+
+@pytest.mark.parametrize("step", [0.5, 1.5])
+def test_a_spectrum_with_a_gap_decays_exponentially(step):
+    d, n = 300, np.array([1, 3, 6, 10])
+    eigenvalues = np.linspace(0.6, 1.4, d)
+    rng = np.random.default_rng(8)
+    draws = []
+    for _ in range(6):
+        left, right = data.haar(d, d, rng), data.haar(d, d, rng)
+        draws.append(exact_losses(left * np.sqrt(eigenvalues) @ right.T, step, n))
+    mean, error = np.mean(draws, axis=0), np.std(draws, axis=0, ddof=1) / 6**0.5
+    curve = flip_flop.curve(eigenvalues, 40, step)
+    assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 6 * n / d).all()
+    assert curve.test[40] < 1e-8
+    ratio = curve.test[2:] / curve.test[1:-1]
+    assert (np.diff(ratio) > 0).all()  # moments of a positive measure
+    assert ratio[-1] < 0.7
+
+
+# -------------------------------------------------------------------------------------------------------- real data
+
+
+@pytest.mark.parametrize(("name", "step"), [("cifar10", 1.5), ("wikipedia", 0.5)])
+def test_real_embeddings_follow_the_curve_of_their_eigenvalues(name, step):
+    n = np.array([1, 2, 5, 10, 20, 50])
+    X = data.preprocess(embeddings.load(name).X, 512, 512, 0).X
+    curve = flip_flop.curve(np.linalg.eigvalsh(X.T @ X), 50, step)
+    assert curve.error < 1e-3
+    rng = np.random.default_rng(4)
+    draws = np.stack([exact_losses(X[rng.permutation(512)], step, n) for _ in range(6)])
+    mean, error = draws.mean(axis=0), draws.std(axis=0, ddof=1) / 6**0.5
+    assert (error[0] < 0.005 * mean[0]).all()
+    assert (error[1] < 0.0133 * mean[1]).all()
+    assert (np.abs(mean[0] / losses(curve, n)[0] - 1) < 0.015).all()
+    assert (np.abs(mean[1] / losses(curve, n)[1] - 1) < 0.04).all()
+
+
+# ------------------------------------------------------------------------------------------------------ consistency
+
+
+def test_scale_order_and_zero_epochs_do_not_matter():
+    eigenvalues = np.linspace(0.05, 2, 40) ** 2
+    one = flip_flop.curve(eigenvalues, 6, 0.8)
+    other = flip_flop.curve(1e5 * eigenvalues[::-1], [0, 3, 6], 0.8)
+    np.testing.assert_allclose(other.test, one.test[[0, 3, 6]], rtol=3e-5)
+    np.testing.assert_allclose(other.train, one.train[[0, 3, 6]], rtol=3e-5)
+    alone = flip_flop.curve(eigenvalues, 0)
+    assert alone.test.tolist() == alone.train.tolist() == [1.0]
+
+
+def test_null_directions_of_a_covariance_keep_their_share():
+    full = flip_flop.population_curve([0.5, 1.5], [1, 10, 60], 1.2, 1.5)
+    half = flip_flop.population_curve([0, 0.5, 1.5, 0], [1, 10, 60], 1.2, 0.75)
+    np.testing.assert_allclose(half.test, 0.5 + 0.5 * full.test, rtol=1e-6)
+    np.testing.assert_allclose(half.train, full.train, rtol=1e-5)
+
+
+def test_null_directions_of_a_sample_keep_their_share():
+    d, n = 300, np.array([1, 2, 5, 10])
+    rng = np.random.default_rng(2)
+    eigenvalues = np.concatenate([np.zeros(d // 4), np.linspace(0.5, 2, d - d // 4)])
+    eigenvalues /= eigenvalues.mean()
+    draws = [
+        exact_losses(data.haar(d, d, rng) * np.sqrt(eigenvalues) @ data.haar(d, d, rng).T, 1.0, n)
+        for _ in range(6)
+    ]
+    mean, error = np.mean(draws, axis=0), np.std(draws, axis=0, ddof=1) / 6**0.5
+    curve = flip_flop.curve(eigenvalues, 60)
+    assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 6 / d).all()
+    assert abs(curve.test[60] - 0.25) < 1e-3
+    assert curve.test[60] > 0.25
+
+
+def test_later_epochs_continue_the_same_curve():
+    covariance = [0.3, 1.0, 2.0]
+    near = flip_flop.population_curve(covariance, [90, 100], 0.8)
+    far = flip_flop.population_curve(covariance, [90, 100, 3000], 0.8)
+    np.testing.assert_allclose(far.test[:3], near.test, rtol=1e-6)
+    np.testing.assert_allclose(far.train[:3], near.train, rtol=1e-6)
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("covariance", [[0.4, 1.6], [1.0, 2.0, 6.0], [0.5, 0.6, 0.7, 4.0]])
+def test_the_edge_constants_are_the_limits_of_the_curve(covariance, step):
+    n = np.array([4000, 8000])
+    curve = flip_flop.population_curve(covariance, n, step)
+    test, train = flip_flop.population_constants(covariance, step)
+    test, train = curve.test[1:] * n**0.5 / test, curve.train[1:] * n**1.5 / train
+    assert abs(2 * test[1] - test[0] - 1) < 5e-6 + 0.001 * abs(test[1] - 1)  # without the term in 1/n
+    assert abs(2 * train[1] - train[0] - 1) < 5e-6 + 0.03 * abs(train[1] - 1)
+    v = np.var(covariance) / np.mean(covariance) ** 2
+    inverse = np.mean(covariance) * np.mean(1 / np.array(covariance))
+    law = single_shuffle_free_law(step, v)
+    expected = np.sqrt(inverse * law / np.pi)
+    assert abs(flip_flop.population_constants(covariance, step)[0] / expected - 1) < 1e-12
+
+
+def single_shuffle_free_law(step, v):
+    """a of `effective_step` for a covariance of variance v, from its docstring."""
+    return 1 / (step * (2 - step)) - 0.5 + step * v / (6 * (2 - step))
+
+
+def test_the_effective_step_counts_the_sample_s_variance():
+    rng = np.random.default_rng(0)
+    U = unit_rows(np.repeat([0.5, 1.5], 600), 1200, rng)
+    found = flip_flop.effective_step(1.5, np.linalg.eigvalsh(U.T @ U))
+    assert abs(found * 2 * single_shuffle_free_law(1.5, 0.25) - 1) < 0.01
+
+
+# -------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("eigenvalues", "message"),
+    [
+        (np.append(np.ones(30), -0.1), "non-negative"),
+        (np.zeros(30), "positive"),
+        (np.append(np.ones(30), np.nan), "finite"),
+        (np.ones(19), "at least 20"),
+    ],
+)
+def test_bad_spectra_are_refused(eigenvalues, message):
+    with pytest.raises(ValueError, match=message):
+        flip_flop.curve(eigenvalues, 5)
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match="step"):
+        flip_flop.curve(np.ones(30), 5, 2.0)
+    with pytest.raises(ValueError, match="epochs"):
+        flip_flop.curve(np.ones(30), -1)
+    with pytest.raises(ValueError, match="rho"):
+        flip_flop.population_curve([1.0, 2.0], 5, rho=0)
+    with pytest.raises(ValueError, match="positive"):
+        flip_flop.population_constants([0.0, 1.0])
+
+
+def test_a_curve_that_two_resolutions_do_not_share_is_refused(monkeypatch):
+    solve = boundary.coefficients
+
+    def disturbed(*arguments):
+        fine, coarse, tip = solve(*arguments)
+        return fine, coarse * 1.01, tip
+
+    monkeypatch.setattr(boundary, "coefficients", disturbed)
+    with pytest.raises(ArithmeticError, match="resolutions"):
+        flip_flop.population_curve([0.5, 1.5], 5)
+
+
+def test_newton_s_method_says_when_it_fails():
+    problem = boundary.Problem(levy.from_covariance([0.5, 1.5]), 1.0, 1.0, 12)
+    with pytest.raises(ArithmeticError, match="converge"):
+        problem.newton(problem.start()[None], np.array([1.5 + 0j]))
+    with pytest.raises(ArithmeticError, match="converge"):
+        boundary.along(problem, lambda fraction: np.array([1.5 * fraction + 0j]))
