@@ -16,6 +16,7 @@ from edgelaw.spectrum import (
     fit_shifted_edge,
     gram_eigenvalues,
     quantile_ratio,
+    square_edge,
 )
 
 ASPECTS = [0.3, 0.9, 0.999, 1.0, 1.001, 1.5, 4.0]
@@ -413,6 +414,37 @@ def test_eigenvalues_of_gaussian_designs_follow_the_law(aspect):
     assert np.abs(law.cdf(positive) - ranks).max() < 5 / d
     wrong = MarchenkoPastur(1.05 * aspect)
     assert np.abs(wrong.cdf(positive) - (ranks - law.atom + wrong.atom)).max() > 5 / d
+
+
+# ------------------------------------------------------------------------------------ the edge of a square sample
+
+
+def test_the_square_edge_of_an_isotropic_covariance_is_marchenko_and_pasturs():
+    assert square_edge([3.0, 3.0]) == EdgeFit(0.5, MarchenkoPastur(1.0).edge.Q)
+
+
+def test_the_square_edge_by_hand_on_two_variances():
+    # mean 1, 1/0.5 and 1/1.5 average to 4/3
+    assert square_edge([0.5, 1.5]).Q == pytest.approx(2 / np.pi * np.sqrt(4 / 3))
+
+
+@pytest.mark.parametrize("covariance", [np.repeat([0.2, 1.8], 400), np.linspace(0.05, 1.95, 800)])
+def test_a_square_sample_of_any_covariance_has_that_edge(covariance):
+    """Read off the smallest 3 %, as Q = F/√λ at mean 1; four draws, standard error about 1 %."""
+    rng, found, d = np.random.default_rng(4), [], len(covariance)
+    for _ in range(4):
+        values = gram_eigenvalues(rng.standard_normal((d, d)) * np.sqrt(covariance))
+        k = np.arange(6, 25)
+        found.append(np.mean((k - 0.5) / d / np.sqrt(values[k - 1] / values.mean())))
+    error = np.std(found, ddof=1) / 2
+    assert error < 0.03 * np.mean(found)
+    assert abs(np.mean(found) - square_edge(covariance).Q) < 4 * error + 0.01 * np.mean(found)
+    assert abs(np.mean(found) - 2 / np.pi) > 8 * error  # and not the isotropic one
+
+
+def test_a_direction_without_variance_has_no_square_edge():
+    with pytest.raises(ValueError, match="must be positive"):
+        square_edge([0.0, 1.0])
 
 
 def test_a_shifted_edge_can_be_fitted_to_the_top_of_the_steps():

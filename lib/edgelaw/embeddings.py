@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgelaw._checks import generator, unread_matrix, whole
-from edgelaw._shipped import folder as data_folder
+from edgelaw._shipped import folder as _folder
 
 _FILES = {"cifar10": "cifar10_resnet50", "wikipedia": "wikipedia_mpnet"}
 _USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
@@ -111,7 +111,7 @@ def shipped():
     >>> [(entry.name, entry.card["columns"]) for entry in embeddings.shipped()]
     [('cifar10', 2048), ('wikipedia', 768)]
     """
-    folder = data_folder()
+    folder = _folder()
     entries = []
     for name, stem in _FILES.items():
         card_path = folder / f"{stem}.md"
