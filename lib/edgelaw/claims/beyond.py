@@ -144,7 +144,7 @@ def tuned_step(*, exponent=2 / 3, constant=0.321):
 
 
 def gain_at_any_edge(*, size=400, seed=8):
-    """Powers of epoch matrices with edges 0.3 and 1: the step at which gradient flow on the same spectrum is as fast."""
+    """Powers of epoch matrices, edges 0.3 and 1: the step at which gradient flow on the same spectrum is as fast."""
     worst = 0.0
     for beta in (0.3, 1.0):
         rng = np.random.default_rng([seed, round(10 * beta)])
