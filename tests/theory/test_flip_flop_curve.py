@@ -286,6 +286,4 @@ def test_newton_s_method_says_when_it_fails():
     with pytest.raises(ArithmeticError, match="converge"):
         problem.newton(problem.start()[None], np.array([0.7 + 0j]), steps=1)
     with pytest.raises(ArithmeticError, match="converge"):
-        boundary.along(
-            problem, lambda fraction: np.array([0.5 * fraction if fraction < 0.4 else 1e9 + 0j])
-        )
+        boundary.along(problem, lambda fraction: np.array([0.5 * fraction if fraction < 0.4 else 1e9 + 0j]))
