@@ -31,6 +31,7 @@ __all__ = [
 
 SWEEPS = (
     "any_spectrum",
+    "embedding_traces",
     "order_map",
     "real_embeddings",
     "universal_gap",
