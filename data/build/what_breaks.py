@@ -3,7 +3,7 @@
     python data/build/what_breaks.py data/what_breaks.npz
 
 For each kind of rows (m = d = 256): exact losses of all orders averaged over shuffles, the exact curves from the
-eigenvalues, the same for a surrogate with the same eigenvalues and Haar bases, and two diagnostics. About four minutes
+eigenvalues, the same for a surrogate with the same eigenvalues and Haar bases, and two diagnostics. About three minutes
 on one core.
 """
 
