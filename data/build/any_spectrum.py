@@ -33,6 +33,7 @@ THEORY = {
 }
 ORDERS = tuple(THEORY)
 SHUFFLES = 2  # orders of the rows a matrix is run with
+MORE, MORE_STREAMS = 3, 2  # further ones at the largest size: fixed orders, and streams of permutations
 
 
 TITLE = "Losses of all four orders on random matrices, measured and predicted"
@@ -85,43 +86,75 @@ def losses(U, M):
     return (M.astype(float) ** 2).sum() / U.shape[1], ((U @ M).astype(float) ** 2).sum() / len(U)
 
 
+def shuffled(U, step, rng):
+    """Single shuffle and flip-flop for one order of the rows: two arrays (2, epochs)."""
+    d = U.shape[1]
+    mixed = U[rng.permutation(len(U))]
+    A = kaczmarz.epoch_matrix(mixed, step)
+    once = np.transpose([losses(mixed, P) for P in powers(A)])
+    forward, backward = powers(A.T @ A), powers(A @ A.T)
+    test = [np.trace(P) / d for P in forward]
+    train = [
+        (np.einsum("ij,ij->", mixed @ P, mixed) + np.einsum("ij,ij->", mixed @ Q, mixed)) / (2 * len(U))
+        for P, Q in zip(forward, backward, strict=True)
+    ]
+    return once, np.array([test, train])
+
+
+def reshuffled(U, step, rng):
+    """Random reshuffle for one stream of permutations, in single precision: (2, epochs)."""
+    rows = U.astype(np.float32)
+    start = np.eye(U.shape[1], dtype=np.float32)
+    walk = kaczmarz.iterates(rows, "random_reshuffle", EPOCHS[-1], start, step=step, rng=rng, record=EPOCHS)
+    return np.transpose([losses(rows, W) for n, W in walk if n])
+
+
 def measure(U, step, rng):
     """Losses (orders, 2, epochs), the mean over shuffles."""
     curve = iid.expected_curve(U, np.array(EPOCHS), step, tolerance=1e-4)
-    found = {"iid": [(curve.test[1:], curve.train[1:])]}
-    found |= {order: [] for order in ORDERS[1:]}
-    d = U.shape[1]
-    for _ in range(SHUFFLES):
-        mixed = U[rng.permutation(len(U))]
-        A = kaczmarz.epoch_matrix(mixed, step)
-        found["single_shuffle"].append(np.transpose([losses(mixed, P) for P in powers(A)]))
-        forward, backward = powers(A.T @ A), powers(A @ A.T)
-        test = [np.trace(P) / d for P in forward]
-        train = [
-            (np.einsum("ij,ij->", mixed @ P, mixed) + np.einsum("ij,ij->", mixed @ Q, mixed)) / (2 * len(U))
-            for P, Q in zip(forward, backward, strict=True)
-        ]
-        found["flip_flop"].append(np.array([test, train]))
-    walk = kaczmarz.iterates(
-        U.astype(np.float32),
-        "random_reshuffle",
-        EPOCHS[-1],
-        np.eye(d, dtype=np.float32),
-        step=step,
-        rng=rng,
-        record=EPOCHS,
-    )
-    found["random_reshuffle"].append(np.transpose([losses(U.astype(np.float32), W) for n, W in walk if n]))
-    return np.array([np.mean(found[order], axis=0) for order in ORDERS])
+    runs = np.array([shuffled(U, step, rng) for _ in range(SHUFFLES)])
+    once, back = runs.mean(axis=0)
+    return np.array([(curve.test[1:], curve.train[1:]), reshuffled(U, step, rng), once, back])
+
+
+def more(name, d, number):
+    """The k-th further order of the rows for every step, from a generator of its own: (steps, orders, 2, epochs)."""
+    U = matrix(name, d)[0]
+    rng = np.random.default_rng([SEED, NAMES.index(name), d, number])
+    found = np.full((len(STEPS), len(ORDERS), 2, len(EPOCHS)), np.nan)
+    for k, step in enumerate(STEPS):
+        found[k, 2:] = shuffled(U, step, rng)
+        if number <= MORE_STREAMS:
+            found[k, 1] = reshuffled(U, step, rng)
+    return found
+
+
+def matrix(name, d):
+    """Unit rows, the rows of norm √d, and the generator that drew them."""
+    rng = np.random.default_rng([SEED, NAMES.index(name), d])
+    X = rng.standard_normal((d, d)) * np.sqrt(covariance(name, d))
+    return X / np.linalg.norm(X, axis=1)[:, None], X, rng
 
 
 def case(name, d):
     """The sample's eigenvalues and the losses at every step: (steps, orders, 2, epochs)."""
-    rng = np.random.default_rng([SEED, NAMES.index(name), d])
-    X = rng.standard_normal((d, d)) * np.sqrt(covariance(name, d))
-    U = X / np.linalg.norm(X, axis=1)[:, None]
+    U, X, rng = matrix(name, d)
     eigenvalues = gram_eigenvalues(data.normalize_rows(X))
-    return eigenvalues, np.array([measure(U, step, rng) for step in STEPS])
+    measured = np.array([measure(U, step, rng) for step in STEPS])
+    if d == max(SIZES) and name != "1/j":
+        measured = combine(measured, [more(name, d, number) for number in range(1, MORE + 1)])
+    return eigenvalues, measured
+
+
+def combine(measured, further):
+    """The mean over all shuffles, those of the first pass and the further ones."""
+    weights = np.array([np.inf, 1, SHUFFLES, SHUFFLES])[:, None, None]
+    extra = np.array(further)
+    count = np.isfinite(extra).sum(axis=0)
+    total = np.nansum(extra, axis=0)
+    with np.errstate(invalid="ignore"):
+        mean = (weights * measured + total) / (weights + count)
+    return np.where(np.isinf(weights), measured, mean)
 
 
 def predict(eigenvalues):
