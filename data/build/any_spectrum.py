@@ -4,11 +4,12 @@
 
 Every measurement starts from the whole identity, so the only noise is that of the matrix and of the order of its rows;
 IID is the exact expectation over orders. The exact curves from each matrix's own eigenvalues are stored beside the
-measurements. About 25 minutes on one core; finished cases are kept beside the output while it runs, so that it can be
+measurements. About 40 minutes on one core; finished cases are kept beside the output while it runs, so that it can be
 interrupted and started again.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import time
@@ -41,7 +42,7 @@ KEYS = [
     "steps, epochs, sizes",
     "eigenvalues COVARIANCE SIZE: of the sample",
     "measured COVARIANCE SIZE: losses (steps, orders, test or training, epochs)",
-    "predicted COVARIANCE SIZE: the same from the eigenvalues alone",
+    "predicted COVARIANCE SIZE: the same from the eigenvalues alone, NaN where the library refuses a curve",
 ]
 PROSE = """
 # Matrices against their own eigenvalues
@@ -158,12 +159,14 @@ def combine(measured, further):
 
 
 def predict(eigenvalues):
-    """The exact curves from the eigenvalues alone: (steps, orders, 2, epochs)."""
-    found = [
-        [theory.curve(np.maximum(eigenvalues, 0), np.array(EPOCHS), step) for theory in THEORY.values()]
-        for step in STEPS
-    ]
-    return np.array([[[curve.test[1:], curve.train[1:]] for curve in curves] for curves in found])
+    """The exact curves from the eigenvalues alone, (steps, orders, 2, epochs); NaN where one is refused."""
+    found = np.full((len(STEPS), len(ORDERS), 2, len(EPOCHS)), np.nan)
+    for k, step in enumerate(STEPS):
+        for j, theory in enumerate(THEORY.values()):
+            with contextlib.suppress(ArithmeticError):
+                curve = theory.curve(np.maximum(eigenvalues, 0), np.array(EPOCHS), step)
+                found[k, j] = curve.test[1:], curve.train[1:]
+    return found
 
 
 def main():
