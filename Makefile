@@ -34,6 +34,7 @@ portability: $(FILLED) ## compare the chapters' committed outputs with those of 
 bench: $(FILLED) ## measure speed side by side with peers and write benchmarks/RESULTS.md
 	@.venv/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/run.py
+	@OMP_NUM_THREADS=1 $(PY) benchmarks/curves.py
 
 address: $(FILLED) ## change the repository's address everywhere: make address URL=https://github.com/you/fork
 	@$(PY) tools/address.py $(URL)
