@@ -192,8 +192,8 @@ def coefficients(fine, coarse, n):
                 f"Single shuffle at step {fine.step:g} is not yet near its edge at epoch {last}, and contours for "
                 "so many epochs take too long: ask for at most 128 epochs, or for a smaller step."
             )
-        found[0, :, :first] = circle(fine, n[:first], 1e-8 ** (0.5 / max(last, 8)), int(2.2 * last) + 24)
-        found[1, :, :first] = circle(coarse, n[:first], 1e-7 ** (0.5 / max(last, 8)), int(1.8 * last) + 20)
+        found[0, :, :first] = circle(fine, n[:first], 1e-8 ** (0.5 / max(last, 8)), int(1.7 * last) + 20)
+        found[1, :, :first] = circle(coarse, n[:first], 1e-7 ** (0.5 / max(last, 8)), int(1.4 * last) + 18)
     return found
 
 
