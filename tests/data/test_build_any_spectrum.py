@@ -21,7 +21,7 @@ def test_real_embeddings_follow_their_eigenvalues_at_every_order_step_and_seed()
     """Test within 1.5 %, training within 4 %, standard errors below a third of that; only eigenvalues went in."""
     sweep = data.sweep("embedding_traces")
     measured, error, predicted = (sweep[key] for key in ("measured", "error", "predicted"))
-    assert measured.shape == (2, 2, 3, 4, 2, 6)
+    assert measured.shape == (2, 3, 3, 4, 2, 6)
     assert (error / measured).max(axis=(0, 1, 2, 3, 5))[0] < 0.015 / 3
     assert (error / measured).max(axis=(0, 1, 2, 3, 5))[1] < 0.04 / 3
     test, train = off(measured, predicted)
