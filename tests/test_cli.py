@@ -97,7 +97,8 @@ def test_a_check_that_breaks_down_is_status_1_and_one_line(capsys, monkeypatch):
     monkeypatch.setattr(claims.ledger, "check", broken)
     status, out, err = shown(capsys, "verify", "C2")
     assert status == 1
-    assert "FloatingPointError: [nothing] converged" in " ".join(out.split()), out
+    assert "FloatingPointError: [nothing]" in out  # a narrow table may put the last word on a line of its own
+    assert "converged" in out
     assert "Traceback" not in out + err
     status, out, _ = shown(capsys, "verify", "C2", "--json")
     assert json.loads(out)["claims"][0]["verdict"] is None
