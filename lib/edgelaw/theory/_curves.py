@@ -28,6 +28,23 @@ def sample(eigenvalues, weights=None):
     return values, shares
 
 
+def covariance(eigenvalues):
+    """The positive eigenvalues of a covariance, mean 1, their shares, and the share of zeros: what no row has."""
+    values, shares = levy.spectrum(eigenvalues)
+    null = float(shares[values == 0].sum())
+    return values[values > 0] * (1 - null), shares[values > 0] / (1 - null), null
+
+
+def edge_averages(covariance_eigenvalues, *functions):
+    """Means of functions over a covariance's eigenvalues, mean 1, which must all be positive for an edge at zero."""
+    values, shares, null = covariance(covariance_eigenvalues)
+    if null:
+        raise ValueError(
+            "covariance_eigenvalues must be positive: a null direction keeps its share of the test loss."
+        )
+    return [float(shares @ function(values)) for function in functions]
+
+
 def sample_averages(values, shares, reach):
     """The average over a sample at two resolutions: as accurate as few nodes allow, and ten times less."""
     for tolerance in (1e-9, 1e-8, 1e-7, 1e-6, 1e-5):

@@ -351,12 +351,9 @@ def population_constants(covariance_eigenvalues, step=1.0):
     (True, True)
     """
     b = 1 / _checks.number(step, "step", 0, 2) - 0.5
-    values, shares = levy.spectrum(covariance_eigenvalues)
-    if values[0] == 0:
-        raise ValueError(
-            "covariance_eigenvalues must be positive: a null direction keeps its share of the test loss."
-        )
-    k2, k3, k4, inverse = (float(shares @ values**power) for power in (2, 3, 4, -1))
+    k2, k3, k4, inverse = _curves.edge_averages(
+        covariance_eigenvalues, np.square, lambda x: x**3, lambda x: x**4, np.reciprocal
+    )
     v = k2 - 1
     B = b**2 + 1 / 4 + v / 6
     slope = b**2 / 4 + 1 / 8 + v / 12 + (83 / 960 + 9 * v / 80 + v**2 / 30 + k3 / 40 + k4 / 120) / b**2

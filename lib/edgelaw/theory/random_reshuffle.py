@@ -46,7 +46,7 @@ import functools
 import numpy as np
 
 from edgelaw import _checks
-from edgelaw.theory import _curves, _reshuffle_operator, levy
+from edgelaw.theory import _curves, _reshuffle_operator
 
 __all__ = [
     "curve",
@@ -194,11 +194,7 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
     >>> [round(float(x), 9) for x in curve(np.ones(20), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    values, shares = levy.spectrum(eigenvalues, weights)
-    if weights is None and np.size(eigenvalues) < 20:
-        raise ValueError(
-            f"eigenvalues must be at least 20, or come with weights, not {np.size(eigenvalues)}."
-        )
+    values, shares = _curves.sample(eigenvalues, weights)
     n, step = _curves.recorded(epochs), _step(step)
     law = _reshuffle_operator.sample(values, shares)
     (test, train), error = _reshuffle_operator.losses(law, n, step)
@@ -234,11 +230,8 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     >>> [round(float(x), 6) for x in population_curve(np.ones(2), epochs=[1, 10]).test]
     [1.0, 0.367879, 0.104071]
     """
-    values, shares = levy.spectrum(covariance_eigenvalues)
-    n, step, rho = _curves.recorded(epochs), _step(step), _aspect(rho)
-    positive = values > 0
-    null = float(shares[~positive].sum())
-    values, shares, rho = values[positive] * (1 - null), shares[positive] / (1 - null), rho / (1 - null)
+    values, shares, null = _curves.covariance(covariance_eigenvalues)
+    n, step, rho = _curves.recorded(epochs), _step(step), _aspect(rho) / (1 - null)
     law = _reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
     (test, train), error = _reshuffle_operator.losses(law, n, step)
     return _curves.learning_curve(n, null + (1 - null) * (law.null + test), train / rho, error)

@@ -247,9 +247,7 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     """
     step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
     rho = _checks.number(rho, "rho", 0)
-    values, shares = levy.spectrum(covariance_eigenvalues)
-    null = float(shares[values == 0].sum())
-    values, shares = values[values > 0] * (1 - null), shares[values > 0] / (1 - null)
+    values, shares, null = _curves.covariance(covariance_eigenvalues)
     reach = 0.1 * np.sqrt(1.0 / max(int(n[-1]), 1))
     averages = [levy.from_covariance(values, shares, reach, tolerance) for tolerance in (1e-10, 1e-8)]
     found = _any_spectrum(n, step, rho / (1 - null), *averages)
@@ -289,12 +287,8 @@ def population_constants(covariance_eigenvalues, step=1.0):
     (True, True)
     """
     a = 1 / _checks.number(step, "step", 0, 2) - 0.5
-    values, shares = levy.spectrum(covariance_eigenvalues)
-    if values[0] == 0:
-        raise ValueError(
-            "covariance_eigenvalues must be positive: a null direction keeps its share of the test loss."
-        )
-    variance, inverse = float(shares @ values**2) - 1, float(shares @ (1 / values))
+    second, inverse = _curves.edge_averages(covariance_eigenvalues, np.square, np.reciprocal)
+    variance = second - 1
     test = np.sqrt(inverse * a / (2 * np.pi))
     train = np.sqrt(inverse / (2 * np.pi * a)) * (a**2 + 1 / 4 + variance / 6) / 4
     return float(test), float(train)
