@@ -134,7 +134,7 @@ def subset(design, rows, dims, rng):
 
 
 def pilot_size(shape, epochs, orders_wanted, seconds, rate):
-    """Rows and dimensions of a pilot at the same aspect ratio that fits, at `rate` seconds a (row, dim, probe, epoch)."""
+    """Rows and dimensions of a pilot of the same aspect that fits, at `rate` seconds a row, dim, probe and epoch."""
     m, d = shape
     rho, dims = m / d, min(d, 1024)
     while dims > SMALLEST_PILOT:

@@ -166,8 +166,8 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     of any covariance: the eigenvalues are enough. They enter through their free cumulants
     (:mod:`edgelaw.theory.levy`):
     :math:`\sum_n z^n E A^n \simeq (I - z e^{-c\Sigma})^{-1}` with
-    :math:`c\,(1/\eta + \langle\lambda\alpha\rangle) = \rho` and :math:`\alpha = (e^{c\lambda}/z - 1)^{-1}`, and the losses
-    are coefficients :math:`[z^nw^n]` of a bilinear form in two such resolvents.
+    :math:`c\,(1/\eta + \langle\lambda\alpha\rangle) = \rho` and :math:`\alpha = (e^{c\lambda}/z - 1)^{-1}`, and the
+    losses are coefficients :math:`[z^nw^n]` of a bilinear form in two such resolvents.
 
     Parameters
     ----------
