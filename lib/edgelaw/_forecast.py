@@ -45,6 +45,8 @@ def exact(order, eigenvalues, epochs, step, rho):
         return THEORY[order].curve(eigenvalues, epochs, step, rho), None
     except ArithmeticError as refusal:
         last = int(epochs[-1]) // 2
+        if last < 2 or iid.curve(eigenvalues, [last], step, rho).train[-1] > 1e-5:
+            raise  # much is left: half as many epochs would not help
         while last >= 2:
             try:
                 found = THEORY[order].curve(eigenvalues, np.arange(last + 1), step, rho)
