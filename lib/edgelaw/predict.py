@@ -247,8 +247,8 @@ def predict(
     **Accuracy**, measured (`edgelaw.data.sweep`: ``embedding_traces``, ``predict_accuracy``): at m = d = 512 on
     Gaussian rows, CIFAR-10 and Wikipedia embeddings, steps 0.5, 1 and 1.5, exact curves are within 1 % (test) and 3 %
     (training) of simulation at every recorded epoch up to 50; 2 % and 5 % are promised. With half or twice as many
-    rows as dimensions the test loss is as good; the training loss of random reshuffle at m = d/2 is off by 6 % (at a
-    loss of 1e-3) with a standard error of 4 %. At a finite d curves differ by O(1/effective rank).
+    rows as dimensions the test loss is as good; the training loss of random reshuffle at m = d/2 is off by up to 10 %
+    (standard error 4 %) once it is below 1e-3. At a finite d curves differ by O(1/effective rank).
 
     **Without an exact curve**, and therefore simulated: single shuffle at m ≠ d beyond about 30 epochs on a broad
     spectrum (its contours take too long), flip-flop at m ≠ d where the losses have fallen far.
