@@ -9,8 +9,8 @@ from edgelaw.curves import LearningCurve
 PILOT_ERROR = {"test": 0.02, "train": 0.05}
 PILOT_WORST = 0.6  # the worst of them, either loss
 RAW = (
-    "There is no exact curve to correct, so this is the curve of the pilot itself, which falls much faster than that of "
-    "all rows (on the shipped embeddings to a tenth): it compares orders, it does not give levels. "
+    "There is no exact curve to correct, so this is the curve of the pilot itself, which falls much faster than that "
+    "of all rows (on the shipped embeddings to a tenth): it compares orders, it does not give levels. "
 )
 
 
@@ -54,7 +54,8 @@ class Bench:
             f"A pilot: {rows} of {m} rows in {dims} of {d} random directions, and the exact curve of all rows times "
             "what it measures over its own exact curve. On the shipped embeddings nine of ten such forecasts, from a "
             f"half to an eighth of both sides, were within {100 * PILOT_ERROR['test']:.0f} % (test) and "
-            f"{100 * PILOT_ERROR['train']:.0f} % (training), the worst off by half. A pilot does not see rows that repeat each other unless "
+            f"{100 * PILOT_ERROR['train']:.0f} % (training), the worst off by half. "
+            "A pilot does not see rows that repeat each other unless "
             "both are in it, nor "
         )
         values = np.maximum(spectrum.gram_eigenvalues(self._X), 0)
