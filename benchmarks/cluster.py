@@ -125,10 +125,12 @@ def extrapolated(mean, product):
         f"{2 * read / 1e12:.1f} TB in all. The Gram matrix takes m d² = {operations:.2e} operations: "
         f"{summing / 3600:.0f} hours of one core at the {product / 1e9:.0f} GFLOP/s measured above, the preparing of "
         f"rows included. The mean takes {reading / 3600:.1f} hours at the {mean / 1e9:.1f} GB/s measured above (files "
-        f"in the page cache: a disk may be slower). The eigensolver, (4/3) d³ = {4 / 3 * d**3:.1e} operations, is nothing beside it. "
+        "in the page cache: a disk may be slower). "
+        f"The eigensolver, (4/3) d³ = {4 / 3 * d**3:.1e} operations, is nothing beside it. "
         f"A worker needs {matrix / 1e6:.0f} MB for its sum and about 50 MB for its blocks, and reads "
         f"{2 * read / busy / 1e6:.0f} MB/s on average. There are {TASKS} tasks a worker, each of which sends "
-        f"its sum of 8 d² = {matrix / 1e6:.0f} MB to the client, over a link of {LINK / 1e9:g} GB/s (assumed, not measured):"
+        f"its sum of 8 d² = {matrix / 1e6:.0f} MB to the client, over a link of {LINK / 1e9:g} GB/s "
+        "(assumed, not measured):"
     )
     rows = []
     for workers in (1, 16, 128, 1024):

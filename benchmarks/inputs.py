@@ -125,7 +125,7 @@ def main():
             *lines,
             "",
             f"Bars: processor time at most {MOST} times the yardstick's; memory at most {allowed:.0f} MB, which is",
-            f"the Gram matrix ({gram:.0f}), one block ({block:.0f} MB) and {MEMORY} MB. The yardstick has all in memory.",
+            f"the Gram matrix ({gram:.0f}), one block ({block:.0f} MB) and {MEMORY} MB; the yardstick holds all.",
             "A compressed file has no bar in time: it is decompressed twice, and random numbers decompress slowly.",
             "Reading runs in a thread beside the product, so wall ratios are smaller where a second core is free.",
             "",
