@@ -1,0 +1,142 @@
+"""``edgelaw predict``: what SGD will do on a reader's own data, and what to do about it."""
+
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from edgelaw import __version__, _format, report
+from edgelaw._cli_common import Bar, Refusal, console, destination, machine, shortened
+from edgelaw._cli_design import opened
+from edgelaw._format import digits, percent, plain, uncertain
+from edgelaw.orders import ORDERS
+from edgelaw.predict import predict
+
+SCHEMA = "edgelaw.predict/1"
+
+
+def run(arguments):
+    """Read, predict, show; return the exit status."""
+    orders = _orders(arguments.order)
+    path = arguments.report and destination(arguments.report, (".html", ".htm"), arguments.file)
+    simulate = "auto" if arguments.simulate is None else arguments.simulate
+    with Bar() as bar, opened(arguments, bar) as design:
+        prediction = predict(
+            design,
+            epochs=arguments.epochs,
+            step=arguments.step,
+            orders=orders,
+            target=arguments.target,
+            simulate=simulate,
+            rng=arguments.seed,
+            seconds=arguments.seconds,
+            progress=bar,
+        )
+    if path:
+        report.write(path, prediction, design.name, __version__)
+    if arguments.json:
+        machine({"schema": SCHEMA, "version": __version__, "file": design.name, **prediction.to_dict()})
+    else:
+        shown = console()
+        show(shown, prediction, design.name)
+        if path:
+            shown.print(Text(f"\nThe report is in {arguments.report}."))
+    return 0
+
+
+def _orders(names):
+    """The orders asked for, each once; all of them if none was named."""
+    chosen = []
+    for name in names or ORDERS:
+        order = name.lower().replace("-", "_")
+        if order not in ORDERS:
+            raise Refusal(f"There is no order {shortened(name)}: the orders are {', '.join(ORDERS)}.")
+        chosen += [order] if order not in chosen else []
+    return chosen
+
+
+# the terminal ----------------------------------------------------------------------------------------------
+
+
+def show(shown, prediction, name):
+    """Print a prediction."""
+    heading(shown, name, prediction.shape, prediction.steps)
+    spectral(shown, prediction)
+    shown.print(table(prediction))
+    whys = dict.fromkeys(forecast.why for forecast in prediction.forecasts.values() if forecast.why)
+    for text in [*whys, prediction.diagnostic.text if prediction.diagnostic else ""]:
+        if text:
+            shown.print(Padding(Text(text, style="dim"), (1, 0, 0, 0)))
+    for caution in prediction.warnings:
+        shown.print(_item("!", caution.text, "yellow"))
+    if prediction.advice:
+        shown.print(Padding(Text(prediction.advice.reason, style="bold green"), (1, 0, 0, 0)))
+
+
+def heading(shown, name, shape, steps):
+    """The file, its shape, and what was done to it."""
+    m, d = shape
+    shown.print(Text.assemble((name, "bold"), f"  {m:,} × {d:,}"))
+    for number, step in enumerate(steps, start=1):
+        shown.print(_item(f"{number}.", step, "dim", above=0))
+    shown.print()
+
+
+def spectral(shown, found):
+    """One line on the spectrum."""
+    fit = found.edge
+    edge = (
+        "no power law fits the left edge"
+        if fit is None
+        else f"edge β = {uncertain(fit.beta, found.edge_error)}, Q = {digits(fit.Q)}"
+    )
+    rank = f"effective rank {digits(found.effective_rank)} of {found.shape[1]:,}"
+    shown.print(Text(f"{edge}; {rank}; quantile ratio {digits(found.quantile_ratio)}."))
+    shown.print()
+
+
+def _item(mark, text, style, above=1):
+    """A paragraph with a hanging mark."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=2, justify="right")
+    grid.add_column()
+    grid.add_row(Text(mark, style=style), Text(str(text), style=style))
+    return Padding(grid, (above, 0, 0, 0))
+
+
+def table(prediction):
+    """Two lines an order: test and training loss at a few epochs, and what follows from them."""
+    forecasts = prediction.forecasts
+    moments = _format.milestones(next(iter(forecasts.values())).curve.epochs)
+    targeted = prediction.target is not None
+    best = any(step for forecast in forecasts.values() for step in (forecast.best_step or {}).values())
+    compared = any(forecast.discrepancy for forecast in forecasts.values())
+    found = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("order", "known by", "loss"):
+        found.add_column(title, no_wrap=True)
+    if prediction.step == "best":
+        found.add_column("step", justify="right", no_wrap=True)
+    for index, n in enumerate(moments):
+        found.add_column(f"{'epoch ' if index == 0 else ''}{n:,}", justify="right", no_wrap=True)
+    if targeted:
+        found.add_column(f"epochs to {plain(prediction.target)}", justify="right")
+    if best:
+        found.add_column("best step", justify="right")
+    if compared:
+        found.add_column("simulated apart", justify="right")
+    for order, forecast in forecasts.items():
+        for kind, label in (("test", "test"), ("train", "training")):
+            first = kind == "test"
+            cells = [order, forecast.how, label] if first else ["", "", label]
+            if prediction.step == "best":
+                cells.append(digits(forecast.step, 3) if first else "")
+            cells += [digits(_format.at(forecast.curve, n, kind)) for n in moments]
+            if targeted:
+                needed = forecast.epochs_to_target[kind]
+                cells.append(f"> {prediction.epochs:,}" if needed is None else f"{needed:,}")
+            if best:
+                cells.append(digits((forecast.best_step or {}).get(kind)))
+            if compared:
+                cells.append(percent((forecast.discrepancy or {}).get(kind)))
+            found.add_row(*map(escape, cells), style="" if first else "dim")
+    return found
