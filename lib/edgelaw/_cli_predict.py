@@ -1,12 +1,13 @@
 """``edgelaw predict``: what SGD will do on a reader's own data, and what to do about it."""
 
+import textwrap
+
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from edgelaw import __version__, _format, report
-from edgelaw._cli_common import Bar, Refusal, console, destination, machine, shortened
+from edgelaw._cli_common import Bar, Refusal, console, destination, machine, printable, shortened
 from edgelaw._cli_design import opened
 from edgelaw._format import digits, percent, plain, uncertain
 from edgelaw.orders import ORDERS
@@ -40,7 +41,7 @@ def run(arguments):
         shown = console()
         show(shown, prediction, design.name)
         if path:
-            shown.print(Text(f"\nThe report is in {arguments.report}."))
+            shown.print(Text(f"\nThe report is in {printable(arguments.report)}."))
     return 0
 
 
@@ -66,19 +67,22 @@ def show(shown, prediction, name):
     whys = dict.fromkeys(forecast.why for forecast in prediction.forecasts.values() if forecast.why)
     for text in [*whys, prediction.diagnostic.text if prediction.diagnostic else ""]:
         if text:
-            shown.print(Padding(Text(text, style="dim"), (1, 0, 0, 0)))
+            shown.print()
+            paragraph(shown, text, "dim")
     for caution in prediction.warnings:
-        shown.print(_item("!", caution.text, "yellow"))
+        shown.print()
+        paragraph(shown, caution.text, "yellow", "!")
     if prediction.advice:
-        shown.print(Padding(Text(prediction.advice.reason, style="bold green"), (1, 0, 0, 0)))
+        shown.print()
+        paragraph(shown, prediction.advice.reason, "bold green")
 
 
 def heading(shown, name, shape, steps):
     """The file, its shape, and what was done to it."""
     m, d = shape
-    shown.print(Text.assemble((name, "bold"), f"  {m:,} × {d:,}"))
+    shown.print(Text.assemble((printable(name), "bold"), f"  {m:,} × {d:,}"))
     for number, step in enumerate(steps, start=1):
-        shown.print(_item(f"{number}.", step, "dim", above=0))
+        paragraph(shown, step, "dim", f"{number}.")
     shown.print()
 
 
@@ -95,13 +99,13 @@ def spectral(shown, found):
     shown.print()
 
 
-def _item(mark, text, style, above=1):
-    """A paragraph with a hanging mark."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(width=2, justify="right")
-    grid.add_column()
-    grid.add_row(Text(mark, style=style), Text(str(text), style=style))
-    return Padding(grid, (above, 0, 0, 0))
+def paragraph(shown, text, style="", mark=""):
+    """A sentence or two, wrapped by words, with a hanging mark."""
+    text = printable(text)
+    lines = textwrap.wrap(text, max(20, shown.width - len(mark) - 1), break_on_hyphens=False)
+    for index, line in enumerate(lines):
+        before = (mark if index == 0 else " " * len(mark)) + (" " if mark else "")
+        shown.print(Text(before + line, style=style))
 
 
 def table(prediction):

@@ -55,7 +55,7 @@ def run(arguments):
         machine({"schema": SCHEMA, "version": __version__, "file": design.name, **dataclasses.asdict(found)})
         return 0
     shown = console()
-    heading(shown, printable(design.name), design.shape, design.steps)
+    heading(shown, design.name, design.shape, design.steps)
     spectral(shown, found)
     _plot(shown, found)
     if path:

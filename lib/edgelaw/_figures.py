@@ -249,10 +249,10 @@ class _Axes:
             kind = "hollow" if one.hollow else "mark"
             for index in _few(across):
                 if clipped[index]:
+                    said = f"{one.title or one.name}, {x[index]:.6g}: {y[index]:.3g}"
                     parts.append(
                         f'<path class="{kind}" transform="translate({across[index]:.1f} {down[index]:.1f})" '
-                        f'd="{_MARKERS[one.marker]}"><title>{escape(one.title or one.name)}, {x[index]:.4g}: {y[index]:.3g}'
-                        "</title></path>"
+                        f'd="{_MARKERS[one.marker]}"><title>{escape(said)}</title></path>'
                     )
         return f'<g class="{one.style}">{"".join(parts)}</g>'
 

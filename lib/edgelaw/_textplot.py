@@ -68,6 +68,7 @@ def _framed(cells, codes, box, plain):
                 pieces[-1] = (pieces[-1][0] + text, layer)
             else:
                 pieces.append((text, layer))
+        pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
         lines.append(pieces)
     columns = _decades(box[0], width)
     places = {column for column, _ in columns}
@@ -84,9 +85,14 @@ def _framed(cells, codes, box, plain):
 
 
 def _decades(limits, count):
-    """Cells and labels of the powers of ten in a range; of its two ends if there are fewer than two."""
+    """Cells and labels of the powers of ten in a range; and of its two ends if there are fewer than two."""
     low, high = limits
     powers = list(range(int(np.ceil(low - 1e-9)), int(np.floor(high + 1e-9)) + 1))
-    powers = powers[:: max(1, -(-len(powers) // 6))]
-    places = powers if len(powers) > 1 else [low, high]
-    return [(round((place - low) / (high - low) * (count - 1)), f"{10.0**place:.2g}") for place in places]
+    places = powers[:: max(1, -(-len(powers) // 6))]
+    cells = [round((place - low) / (high - low) * (count - 1)) for place in places]
+    if len(places) < 2:  # the ends, unless a decade is next to them
+        for end, cell in ((low, 0), (high, count - 1)):
+            if all(abs(cell - other) > 1 for other in cells):
+                places.append(end)
+                cells.append(cell)
+    return sorted((cell, f"{10.0**place:.2g}") for cell, place in zip(cells, places, strict=True))

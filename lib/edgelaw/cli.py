@@ -1,4 +1,4 @@
-"""The command line: ``edgelaw spectrum``, ``predict`` and ``sweep`` for your own data, ``verify`` for the paper's claims.
+"""The command line: ``edgelaw spectrum`` and ``predict`` for your own data, ``verify`` for the paper's claims.
 
 Here are the words it understands and what happens when something goes wrong; the commands themselves are in modules
 of their own, imported only when asked for, so that ``edgelaw --help`` is instant.
@@ -58,7 +58,8 @@ examples:
   edgelaw predict embeddings.npy --json | jq .advice                   for machines
 
 Losses start at 1. "Test" is the squared parameter error, not a loss on held-out rows; "train" is the mean squared
-residual on the rows themselves. JSON has schema "edgelaw.predict/1"; its fields are those of edgelaw.predict.Prediction."""
+residual on the rows themselves. JSON has schema "edgelaw.predict/1" and the fields of
+edgelaw.predict.Prediction."""
 
 VERIFY_EXAMPLES = """\
 examples:

@@ -147,10 +147,8 @@ def _figure(number, title, drawing, series, caption):
 def _spectrum(prediction):
     values = np.sort(np.asarray(prediction.eigenvalues, dtype=float))
     positive = values[values > 0]
-    ranks = np.arange(len(values) - len(positive) + 1, len(values) + 1) / len(values)
     null = len(values) - len(positive)
-    if null:
-        ranks = ranks - null / len(values)
+    ranks = np.arange(1, len(positive) + 1) / len(values)  # as plots.spectrum_cdf draws it
     series = [_figures.Series("eigenvalues", "data", positive, ranks, dots=True)]
     fit = prediction.edge
     label = f"Fraction of the {len(values):,} eigenvalues below each value, on logarithmic axes."
@@ -422,5 +420,6 @@ footer{color:var(--soft);font-size:.85rem;border-top:1px solid var(--line);paddi
 svg text{font-size:15px}svg .axis{font-size:15.5px}.tiles dd{font-size:1.2rem}.tiles div{padding:.6rem .75rem}}
 @media print{body{background:#fff;font-size:10.5pt}main{max-width:none;padding:0}
 figure,.advice,.cautions,tr,.tiles div{break-inside:avoid}.scroll{overflow:visible}
-.advice,.cautions{-webkit-print-color-adjust:exact;print-color-adjust:exact}table{font-size:8.5pt}th,td{padding:.3rem .4rem}}
+.advice,.cautions{-webkit-print-color-adjust:exact;print-color-adjust:exact}
+table{font-size:8.5pt}th,td{padding:.3rem .4rem}}
 """
