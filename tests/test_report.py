@@ -58,7 +58,14 @@ def test_it_has_three_plots_with_descriptions_and_every_order(prediction):
     assert all(len(one["aria-label"]) > 40 for one in plots)
     assert len(page.named("figcaption")) == 3
     words = " ".join(page.words)
-    for expected in ("IID", "random reshuffle", "single shuffle", "flip-flop", "1.2.3", prediction.advice.reason):
+    for expected in (
+        "IID",
+        "random reshuffle",
+        "single shuffle",
+        "flip-flop",
+        "1.2.3",
+        prediction.advice.reason,
+    ):
         assert expected in words
 
 

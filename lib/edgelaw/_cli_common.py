@@ -4,6 +4,7 @@ Nothing heavy is imported here: the parser and its help are built from these pie
 """
 
 import argparse
+import codecs
 import contextlib
 import json
 import math
@@ -15,6 +16,17 @@ import time
 
 from edgelaw import _atomic
 
+SPELT = {
+    "×": "x",
+    "±": "+-",
+    "β": "beta",
+    "λ": "lambda",
+    "∞": "inf",
+    "–": "-",
+    "−": "-",
+    "…": "...",
+    "√": "sqrt",
+}
 PATIENCE = 2.0  # seconds before a progress bar appears
 
 
@@ -76,11 +88,6 @@ def between(low, high=math.inf, instead=()):
 def shortened(text, length=40):
     """A value as it was typed, quoted, and not longer than a line can bear."""
     return repr(text if len(text) <= length else text[: length - 1] + "…")
-
-
-def add_output(parser):
-    """The options that say how a result is shown."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table, and nothing else")
 
 
 def add_preprocessing(parser):
@@ -147,6 +154,9 @@ def console(width=120):
     """Where tables go: as wide as the terminal, or of the given width when there is none."""
     from rich.console import Console
 
+    if hasattr(sys.stdout, "reconfigure") and _narrow(sys.stdout.encoding):
+        codecs.register_error("edgelaw", _spelt)
+        sys.stdout.reconfigure(errors="edgelaw")
     shown = Console(highlight=False)
     if not shown.is_terminal and "COLUMNS" not in os.environ:
         shown = Console(highlight=False, width=width)
@@ -154,12 +164,21 @@ def console(width=120):
 
 
 def ascii_only(shown):
-    """Whether a console cannot show more than ASCII."""
+    """Whether a console cannot show dots in braille."""
+    return _narrow(shown.encoding)
+
+
+def _narrow(encoding):
     try:
-        "⣿×·".encode(shown.encoding)
+        "⣿×λ".encode(encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
         return True
     return False
+
+
+def _spelt(error):
+    """Write out the few signs that an encoding does not have."""
+    return "".join(SPELT.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
 
 class Bar:

@@ -1,15 +1,14 @@
 """``edgelaw predict``: what SGD will do on a reader's own data, and what to do about it."""
 
-import textwrap
-
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from edgelaw import __version__, _format, report
+from edgelaw import __version__, _format
 from edgelaw._cli_common import Bar, Refusal, console, destination, machine, printable, shortened
 from edgelaw._cli_design import opened
-from edgelaw._format import digits, percent, plain, uncertain
+from edgelaw._cli_show import heading, paragraph, spectral
+from edgelaw._format import digits, percent, plain
 from edgelaw.orders import ORDERS
 from edgelaw.predict import predict
 
@@ -34,6 +33,8 @@ def run(arguments):
             progress=bar,
         )
     if path:
+        from edgelaw import report
+
         report.write(path, prediction, design.name, __version__)
     if arguments.json:
         machine({"schema": SCHEMA, "version": __version__, "file": design.name, **prediction.to_dict()})
@@ -75,37 +76,6 @@ def show(shown, prediction, name):
     if prediction.advice:
         shown.print()
         paragraph(shown, prediction.advice.reason, "bold green")
-
-
-def heading(shown, name, shape, steps):
-    """The file, its shape, and what was done to it."""
-    m, d = shape
-    shown.print(Text.assemble((printable(name), "bold"), f"  {m:,} × {d:,}"))
-    for number, step in enumerate(steps, start=1):
-        paragraph(shown, step, "dim", f"{number}.")
-    shown.print()
-
-
-def spectral(shown, found):
-    """One line on the spectrum."""
-    fit = found.edge
-    edge = (
-        "no power law fits the left edge"
-        if fit is None
-        else f"edge β = {uncertain(fit.beta, found.edge_error)}, Q = {digits(fit.Q)}"
-    )
-    rank = f"effective rank {digits(found.effective_rank)} of {found.shape[1]:,}"
-    shown.print(Text(f"{edge}; {rank}; quantile ratio {digits(found.quantile_ratio)}."))
-    shown.print()
-
-
-def paragraph(shown, text, style="", mark=""):
-    """A sentence or two, wrapped by words, with a hanging mark."""
-    text = printable(text)
-    lines = textwrap.wrap(text, max(20, shown.width - len(mark) - 1), break_on_hyphens=False)
-    for index, line in enumerate(lines):
-        before = (mark if index == 0 else " " * len(mark)) + (" " if mark else "")
-        shown.print(Text(before + line, style=style))
 
 
 def table(prediction):

@@ -11,7 +11,7 @@ from rich.text import Text
 from edgelaw import __version__, _atomic, _textplot, spectrum
 from edgelaw._cli_common import Bar, ascii_only, console, destination, machine, printable
 from edgelaw._cli_design import opened
-from edgelaw._cli_predict import heading, spectral
+from edgelaw._cli_show import heading, spectral
 from edgelaw._format import digits, uncertain
 
 SCHEMA = "edgelaw.spectrum/1"

@@ -12,7 +12,9 @@ if not pages.CHROMIUM and pages.REQUIRED:
     raise RuntimeError(
         "The browser tests are required here (EDGELAW_BROWSER=required), but there is no Chromium."
     )
-pytestmark = pytest.mark.skipif(not pages.CHROMIUM, reason="no Chromium was found: THE REPORT WAS NOT CHECKED")
+pytestmark = pytest.mark.skipif(
+    not pages.CHROMIUM, reason="no Chromium was found: THE REPORT WAS NOT CHECKED"
+)
 
 NAME = "<img src=x onerror=alert(1)>.npy"
 
@@ -29,7 +31,17 @@ def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     np.save(folder / NAME, data.gaussian(64, 64, rng=1))
     path = folder / "report.html"
-    words = ["predict", str(folder / NAME), "--epochs", "20", "--target", "0.1", "--simulate", "--report", str(path)]
+    words = [
+        "predict",
+        str(folder / NAME),
+        "--epochs",
+        "20",
+        "--target",
+        "0.1",
+        "--simulate",
+        "--report",
+        str(path),
+    ]
     assert cli.main([*words, "--json"]) == 0
     return path
 
@@ -48,7 +60,9 @@ def opened(chromium, written):
         page.on("console", lambda message: wrong.append(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: wrong.append(request.url) if "report.html" not in request.url else None)
+        page.on(
+            "request", lambda request: wrong.append(request.url) if "report.html" not in request.url else None
+        )
         page.goto(written.as_uri(), wait_until="load")
         return page, wrong
 

@@ -1,0 +1,39 @@
+"""What the commands on a reader's own data show alike."""
+
+import textwrap
+
+from rich.text import Text
+
+from edgelaw._cli_common import printable
+from edgelaw._format import digits, uncertain
+
+
+def heading(shown, name, shape, steps):
+    """The file, its shape, and what was done to it."""
+    m, d = shape
+    shown.print(Text.assemble((printable(name), "bold"), f"  {m:,} × {d:,}"))
+    for number, step in enumerate(steps, start=1):
+        paragraph(shown, step, "dim", f"{number}.")
+    shown.print()
+
+
+def spectral(shown, found):
+    """One line on the spectrum."""
+    fit = found.edge
+    edge = (
+        "no power law fits the left edge"
+        if fit is None
+        else f"edge β = {uncertain(fit.beta, found.edge_error)}, Q = {digits(fit.Q)}"
+    )
+    rank = f"effective rank {digits(found.effective_rank)} of {found.shape[1]:,}"
+    shown.print(Text(f"{edge}; {rank}; quantile ratio {digits(found.quantile_ratio)}."))
+    shown.print()
+
+
+def paragraph(shown, text, style="", mark=""):
+    """A sentence or two, wrapped by words, with a hanging mark."""
+    text = printable(text)
+    lines = textwrap.wrap(text, max(20, shown.width - len(mark) - 1), break_on_hyphens=False)
+    for index, line in enumerate(lines):
+        before = (mark if index == 0 else " " * len(mark)) + (" " if mark else "")
+        shown.print(Text(before + line, style=style))
