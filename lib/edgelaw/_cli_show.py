@@ -18,15 +18,19 @@ def heading(shown, name, shape, steps):
 
 
 def spectral(shown, found):
-    """One line on the spectrum."""
-    fit = found.edge
-    edge = (
+    """A few words on the spectrum."""
+    fit, count = found.edge, len(found.eigenvalues)
+    null = int((found.eigenvalues == 0).sum())
+    parts = [
         "no power law fits the left edge"
         if fit is None
-        else f"edge β = {uncertain(fit.beta, found.edge_error)}, Q = {digits(fit.Q)}"
-    )
-    rank = f"effective rank {digits(found.effective_rank)} of {found.shape[1]:,}"
-    shown.print(Text(f"{edge}; {rank}; quantile ratio {digits(found.quantile_ratio)}."))
+        else f"edge β = {uncertain(fit.beta, found.edge_error)}, Q = {digits(fit.Q)}",
+        f"effective rank {digits(found.effective_rank)} of {count:,}",
+        f"quantile ratio {digits(found.quantile_ratio)}",
+    ]
+    if null:
+        parts.append(f"{null:,} of {count:,} eigenvalues {'are' if null > 1 else 'is'} zero")
+    paragraph(shown, "; ".join(parts) + ".")
     shown.print()
 
 
