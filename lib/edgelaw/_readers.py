@@ -431,6 +431,7 @@ class Parquet:
             self._groups = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             if min(self._groups, default=0) < 0 or sum(self._groups) != rows:
                 raise InputError(f"{path} is damaged: its row groups do not add up to its {rows} rows.")
+            self.cuts = [sum(self._groups[:i]) for i in range(len(self._groups))]
             if key is not None or lists:
                 self._columns = [pick(lists, path, key)]
                 inner = self._inner(schema.field(self._columns[0]).type)

@@ -33,6 +33,7 @@ FORMATS = {
 LARGEST = 1e100  # squares of larger entries would overflow
 FEWEST = 20  # dimensions below which an edge of a spectrum cannot be seen
 BLOCK = 2**24  # bytes of a block of the Gram matrix' sum, in float64: few, but enough for a fast product
+PANEL = 256  # columns of the Gram matrix summed at once
 REMEMBERED = 2**24  # rows whose fingerprints are kept to find duplicates: 128 MB
 
 
@@ -272,10 +273,11 @@ class Source:
         size = max(1, -(-self.shape[0] // max(count, 1)))
         ranges = []
         for reader, begin, end in zip(self._readers, self._ends, self._ends[1:], strict=False):
-            step = size if reader.seeks else max(int(end - begin), 1)
-            for a in range(int(begin), int(end), step):
-                b = min(a + step, int(end))
-                if ranges and ranges[-1][1] == a and b - ranges[-1][0] <= size:
+            rows = int(end - begin)
+            cuts = getattr(reader, "cuts", range(0, rows, size)) if reader.seeks else [0]
+            for a, b in zip(cuts, [*cuts[1:], rows], strict=True):
+                a, b = a + int(begin), b + int(begin)
+                if ranges and b - ranges[-1][0] <= size:
                     ranges[-1] = (ranges[-1][0], b)
                 else:
                     ranges.append((a, b))
@@ -380,6 +382,12 @@ class Survey:
         if self.prints is not None:
             self.prints += other.prints
 
+    def without_prints(self):
+        """What is needed to centre rows, and no more."""
+        mean = Survey(len(self.total), remember=False)
+        mean.count, mean.total = self.count, self.total
+        return mean
+
     @property
     def mean(self):
         """The mean row."""
@@ -416,19 +424,17 @@ def fingerprints(block):
 
 
 class Gram:
-    """The sum of x xᵀ over prepared rows, the sum of the rows, and their norms before scaling."""
+    """The sum of x xᵀ over prepared rows (its lower triangle), the sum of the rows, their norms before scaling."""
 
     def __init__(self, dims, mean):
         self.total, self.sums, self.count = np.zeros((dims, dims)), np.zeros(dims), 0
         self.norms = _preprocess.Norms(mean)
-        self._product = None
 
     def add(self, block):
-        """Take some prepared rows."""
-        if self._product is None:
-            self._product = np.empty_like(self.total)
-        np.matmul(block.T, block, out=self._product)  # numpy calls BLAS' symmetric product for this
-        self.total += self._product
+        """Take some prepared rows: panels of the lower triangle, so that the scratch is small too."""
+        d = len(self.total)
+        for k in range(0, d, PANEL):
+            self.total[k:, k : k + PANEL] += block[:, k:].T @ block[:, k : k + PANEL]
         self.count += len(block)
 
     def merge(self, other):
@@ -437,9 +443,6 @@ class Gram:
         self.sums += other.sums
         self.count += other.count
         self.norms.merge(other.norms)
-
-    def __getstate__(self):
-        return {**self.__dict__, "_product": None}
 
 
 class Design:
@@ -468,7 +471,7 @@ class Design:
         return f"Design({self.name!r}, shape={self.shape})"
 
     def __getstate__(self):
-        return {**self.__dict__, "_drawn": None, "_gathered": None, "_survey": None}
+        return {**self.__dict__, "_drawn": None, "_gathered": None, "_survey": None}  # made again there
 
     @property
     def bytes(self):
@@ -514,15 +517,28 @@ class Design:
     def _surveyed(self, progress=None):
         """The survey of all rows, made once."""
         if self._survey is None:
-            survey = self._new_survey()
-            for _, block in ahead(self._chosen(self._size(self.source.dtype.itemsize))):
-                survey.add(block)
-                if progress:
-                    progress(survey.count, self.shape[0], "reading the mean")
-            self._keep(survey)
+            self.keep(self.survey(progress=progress))
         return self._survey
 
-    def _keep(self, survey):
+    def survey(self, start=0, stop=None, progress=None):
+        """What the rows in [start, stop) of the file tell, before anything is done to them."""
+        survey = self._new_survey()
+        for _, block in ahead(self._chosen(self._size(self.source.dtype.itemsize), start, stop)):
+            survey.add(block)
+            if progress:
+                progress(survey.count, self.shape[0], "reading the mean")
+        return survey
+
+    def parts(self, count):
+        """About `count` ranges of the file's rows that can be read independently at no extra cost."""
+        return self.source.parts(count)
+
+    @property
+    def in_memory(self):
+        """Whether the rows are an array of this process and not a file that others can read too."""
+        return any(isinstance(reader, _readers.Memory) for reader in self.source._readers)
+
+    def keep(self, survey):
         """Remember a complete survey, unless it says that there is nothing but one row."""
         if survey.duplicates == survey.count - 1:
             raise InputError(f"{self.name} has {survey.count} rows that are all equal: there is no spectrum.")
@@ -626,9 +642,9 @@ class Design:
             return spectrum.gram_eigenvalues(self.matrix())
         if self._plan.center and self._plan.normalize:
             self._surveyed(progress)
-        gram, survey = self._accumulate(progress=progress)
+        gram, survey = self.accumulate(progress=progress)
         if survey is not None:
-            self._keep(survey)
+            self.keep(survey)
         return self.spectrum_of(gram)
 
     def spectrum_of(self, gram):
@@ -639,7 +655,7 @@ class Design:
             gram.total -= np.outer(gram.sums, gram.sums / gram.count)
         return spectrum.of_gram(gram.total, self.shape)
 
-    def _accumulate(self, start=0, stop=None, survey=None, progress=None):
+    def accumulate(self, start=0, stop=None, survey=None, progress=None):
         """The Gram sums of the rows in [start, stop) of the file, and a survey of them if none was there yet.
 
         `survey` gives the mean when it was found elsewhere.

@@ -70,7 +70,7 @@ def of_gram(gram, shape):
     Parameters
     ----------
     gram : ndarray, float64
-        The sum, not divided by m; it is overwritten.
+        The sum, not divided by m. Only its lower triangle is read; it is overwritten.
     shape : (m, d)
         Of X.
 
@@ -85,7 +85,7 @@ def of_gram(gram, shape):
     array([0.5, 4.5])
     """
     m, d = shape
-    values = scipy.linalg.eigvalsh(gram.T, overwrite_a=True, check_finite=False) / m
+    values = scipy.linalg.eigvalsh(gram.T, lower=False, overwrite_a=True, check_finite=False) / m
     values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
     return np.concatenate([np.zeros(d - len(values)), values])
 
