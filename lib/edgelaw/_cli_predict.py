@@ -6,7 +6,7 @@ from rich.text import Text
 
 from edgelaw import __version__, _format
 from edgelaw._cli_common import Bar, Refusal, console, destination, machine, printable, shortened
-from edgelaw._cli_design import opened
+from edgelaw._cli_design import decomposed
 from edgelaw._cli_show import heading, paragraph, spectral
 from edgelaw._format import digits, percent, plain
 from edgelaw.orders import ORDERS
@@ -17,10 +17,11 @@ SCHEMA = "edgelaw.predict/1"
 
 def run(arguments):
     """Read, predict, show; return the exit status."""
-    orders = _orders(arguments.order)
+    orders = chosen_orders(arguments.order)
     path = arguments.report and destination(arguments.report, (".html", ".htm"), arguments.file)
     simulate = "auto" if arguments.simulate is None else arguments.simulate
-    with Bar() as bar, opened(arguments, bar) as design:
+    with Bar() as bar:
+        design = decomposed(arguments, bar)
         prediction = predict(
             design,
             epochs=arguments.epochs,
@@ -46,7 +47,7 @@ def run(arguments):
     return 0
 
 
-def _orders(names):
+def chosen_orders(names):
     """The orders asked for, each once; all of them if none was named."""
     chosen = []
     for name in names or ORDERS:

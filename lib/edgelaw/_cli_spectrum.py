@@ -10,7 +10,7 @@ from rich.text import Text
 
 from edgelaw import __version__, _atomic, _textplot, spectrum
 from edgelaw._cli_common import Bar, ascii_only, console, destination, machine, printable
-from edgelaw._cli_design import opened
+from edgelaw._cli_design import decomposed
 from edgelaw._cli_show import heading, spectral
 from edgelaw._format import digits, uncertain
 
@@ -36,7 +36,8 @@ class Found:
 def run(arguments):
     """Read, decompose, show; return the exit status."""
     path = arguments.plot and destination(arguments.plot, PLOTS, arguments.file, "--plot")
-    with Bar() as bar, opened(arguments, bar) as design:
+    with Bar() as bar:
+        design = decomposed(arguments, bar)
         values = design.gram_eigenvalues(progress=bar)
     fit, error = edge(values, design.shape)
     found = Found(
