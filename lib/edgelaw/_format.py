@@ -2,13 +2,6 @@
 
 import math
 
-NAMES = {
-    "iid": "IID",
-    "random_reshuffle": "random reshuffle",
-    "single_shuffle": "single shuffle",
-    "flip_flop": "flip-flop",
-}
-
 
 def digits(value, count=3):
     """A number to a few significant digits; a dash for what is not known.

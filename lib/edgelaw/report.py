@@ -104,7 +104,7 @@ def _advice(prediction):
     advice = prediction.advice
     if advice is None:
         return ""
-    title = "No winner" if advice.tie else "Recommendation"
+    title = "No clear winner" if advice.tie else "Recommendation"
     return (
         f'<section class="advice" aria-labelledby="advice"><h2 id="advice">{title}</h2>'
         f"<p>{_sentence(advice.reason)}</p></section>"
