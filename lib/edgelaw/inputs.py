@@ -5,6 +5,7 @@ than it must: the eigenvalues of a file far larger than the memory take one d ×
 cannot be used is refused as one :class:`InputError`, a sentence that says what is wrong and where.
 """
 
+import copy
 import glob
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -95,7 +96,7 @@ def _reader(path, key):
             pass
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
-    return kind(os.path.abspath(path) if place.exists() else path, key)
+    return kind(os.fspath(path), key)
 
 
 class _nothing:
@@ -179,6 +180,13 @@ class Source:
 
     def __repr__(self):
         return f"Source({self.name!r}, shape={self.shape}, dtype={self.dtype})"
+
+    def __getstate__(self):
+        readers = [copy.copy(reader) for reader in self._readers]
+        for reader in readers:  # another process may stand in another folder
+            if hasattr(reader, "path"):
+                reader.path = os.path.abspath(reader.path)
+        return {**self.__dict__, "_readers": readers}
 
     def blocks(self, rows=4096, start=0, stop=None):
         """All rows, or those from `start` to `stop`, as arrays of at most `rows` rows.
