@@ -29,19 +29,10 @@ def chromium():
 def written(tmp_path_factory):
     """A report made by the command itself, simulation included, from a file with a hostile name."""
     folder = tmp_path_factory.mktemp("report")
-    np.save(folder / NAME, data.gaussian(64, 64, rng=1))
+    np.save(folder / NAME, data.gaussian(40, 40, rng=1))
     path = folder / "report.html"
-    words = [
-        "predict",
-        str(folder / NAME),
-        "--epochs",
-        "20",
-        "--target",
-        "0.1",
-        "--simulate",
-        "--report",
-        str(path),
-    ]
+    words = ["predict", str(folder / NAME), "--epochs", "12", "--target", "0.2", "--simulate", "--no-search"]
+    words += ["--report", str(path)]
     assert cli.main([*words, "--json"]) == 0
     return path
 
