@@ -33,6 +33,8 @@ SWEEPS = (
     "any_spectrum",
     "embedding_traces",
     "order_map",
+    "pilots",
+    "predict_accuracy",
     "real_embeddings",
     "universal_gap",
     "what_breaks",
@@ -158,7 +160,8 @@ def sweep(name):
 
     Parameters
     ----------
-    name : {"any_spectrum", "embedding_traces", "order_map", "real_embeddings", "universal_gap", "what_breaks"}
+    name : {"any_spectrum", "embedding_traces", "order_map", "pilots", "predict_accuracy", "real_embeddings", \
+            "universal_gap", "what_breaks"}
         Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
 
     Examples
