@@ -263,7 +263,7 @@ def parser():
 
 def _with_dask(words):
     """``--dask`` alone, even before the file: argparse would take the file for an address."""
-    following = [*words[1:], ""]
+    following = [*words, ""][1:]
     return [
         "--dask=local" if word == "--dask" and "://" not in after else word
         for word, after in zip(words, following, strict=True)
