@@ -128,7 +128,7 @@ def test_a_python_that_cannot_make_environments_says_what_to_install(tmp_path, m
         environment.create(tmp_path / "venv")
 
 
-@pytest.mark.parametrize("tool", ["environment.py", "chapters.py", "address.py"])
+@pytest.mark.parametrize("tool", ["environment.py", "chapters.py", "address.py", "pdf.py"])
 def test_help_teaches(tool, root):
     shown = subprocess.run(
         [sys.executable, root / "tools" / tool, "--help"], check=True, capture_output=True, text=True
