@@ -4,13 +4,16 @@ PYTHON ?= python3
 PY := .venv/bin/python
 FILLED := .venv/.filled
 
-.PHONY: help book serve test notebooks verify evidence portability bench address pins clean
+.PHONY: help book pdf serve test notebooks verify evidence portability bench address pins clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 book: $(FILLED) ## build the HTML book; its last line says where it is
 	@$(PY) tools/book.py
+
+pdf: $(FILLED) ## print the book to one PDF, _build/edgelaw.pdf (needs Chromium; a few minutes)
+	@$(PY) tools/pdf.py
 
 serve: book ## serve the built book on localhost (PORT=8000)
 	@echo "Serving on http://localhost:$(or $(PORT),8000), Ctrl-C to stop."

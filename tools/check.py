@@ -20,6 +20,9 @@ UNIT = [
     "--cov",
     "--cov-report=term",
 ]
+BROWSER = [  # these look at the built book, so they come after it
+    f"tests/book/{name}.py" for name in ("test_browser", "test_first_impression", "test_pdf")
+]
 STAGES = {
     "lint": [sys.executable, "-m", "ruff", "check", "."],
     "format": [sys.executable, "-m", "ruff", "format", "--check", "."],
@@ -27,13 +30,13 @@ STAGES = {
     "house rules": [
         *PYTEST,
         "tests/book",
-        "--ignore=tests/book/test_browser.py",
+        *[f"--ignore={file}" for file in BROWSER],
         "--ignore=tests/book/test_colab.py",
     ],
     "ledger": [sys.executable, "-m", "edgelaw.cli", "verify", "-j", "2"],
     "chapters": [sys.executable, "tools/chapters.py", "check"],
     "book": [sys.executable, "tools/book.py"],
-    "browser": [*PYTEST, "tests/book/test_browser.py"],
+    "browser": [*PYTEST, "-n", "2", *BROWSER],
     "Colab": [*PYTEST, "tests/book/test_colab.py"],
 }
 

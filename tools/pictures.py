@@ -1,4 +1,4 @@
-"""Draw the picture of the README and the first page: the edge sets the slope, the order sets the height."""
+"""Draw the pictures of the first page: the cover (also the card shown when a link is shared), and edge and order."""
 
 from pathlib import Path
 
@@ -6,45 +6,85 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from edgelaw import data, kaczmarz, orders, plots, spectrum
+from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
 
 ROOT = Path(__file__).resolve().parent.parent
 EPOCHS = np.unique(np.geomspace(1, 300, 24).astype(int))
+THEORY = {
+    "iid": iid,
+    "random_reshuffle": random_reshuffle,
+    "single_shuffle": single_shuffle,
+    "flip_flop": flip_flop,
+}
+
+
+def _axes(ax, **settings):
+    """Logarithmic axes for a learning curve."""
+    ax.set(xlabel="epochs $n$", xscale="log", yscale="log", **settings)
+
+
+def edge_and_order(size=512, epochs=EPOCHS, runs=4):
+    """One Gaussian design: its left edge, and SGD on it in four orders."""
+    X = data.gaussian(size, size, rng=7)
+    eigenvalues = spectrum.gram_eigenvalues(X)
+    edge = spectrum.MarchenkoPastur(1.0).edge
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
+
+    plots.spectrum_cdf(left, eigenvalues, markersize=5)
+    reach = np.geomspace(1e-6, 1, 50)
+    left.plot(reach, edge.cdf(reach), **plots.ASYMPTOTE)
+    left.annotate(r"edge: $F \approx \frac{2}{\pi}\,\lambda^{1/2}$", (2e-3, 0.02), (2e-2, 0.02), fontsize=13)
+    left.set(title="The eigenvalues of the data", ylim=(1e-3, 1.5), xlim=(1e-6, 10))
+
+    for order in orders.ORDERS:
+        curve = kaczmarz.simulate(X, order, int(epochs[-1]), probes=32, runs=runs, rng=1, record=epochs)
+        right.plot(curve.epochs[1:], curve.test[1:], markevery=2, **plots.order_style(order))
+    right.plot(epochs, edge.laplace(2 * epochs), **plots.ASYMPTOTE)
+    right.annotate(r"slope $-\frac{1}{2}$, from the edge", (20, 0.1), (14, 0.13), fontsize=12)
+    bound = np.exp(-2 * epochs * eigenvalues[0])
+    right.plot(epochs, bound, color="#444444", linestyle=":", label="classical bound (GD)")
+    _axes(right, title="SGD on them, in four orders", ylabel="error left", ylim=(0.012, 1.5))
+    right.legend(loc="lower left")
+    return figure
+
+
+def cover(size=512, epochs=100, runs=2):
+    """What was predicted from eigenvalues alone, and what SGD did: Gaussian rows, and real image embeddings."""
+    embeddings = data.preprocess(data.cifar10().features, size, size, rng=0).X
+    designs = {
+        "Gaussian rows: shuffling once wins": data.gaussian(size, size, rng=7),
+        "CIFAR-10 embeddings: reshuffling wins": data.normalize_rows(embeddings),
+    }
+    shown = np.unique(np.geomspace(1, epochs, 14).astype(int))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 5.25), sharey=True)
+    figure.suptitle("The eigenvalues say how SGD will learn, and in which order it should", fontsize=17)
+    for ax, (title, X) in zip(axes, designs.items(), strict=True):
+        eigenvalues = spectrum.gram_eigenvalues(data.normalize_rows(X))
+        for order in orders.ORDERS:
+            exact = THEORY[order].curve(eigenvalues, epochs)
+            ran = kaczmarz.simulate(X, order, epochs, probes=64, runs=runs, rng=1, record=shown)
+            style = plots.order_style(order)
+            ax.plot(exact.epochs[1:], exact.train[1:], **{**style, "marker": "", "label": None})
+            ax.plot(ran.epochs[1:], ran.train[1:], **{**style, "linestyle": "none"}, markersize=6)
+        _axes(ax, title=title)
+    axes[0].set(ylabel="training loss")
+    axes[0].plot([], [], color="#444444", label="line: exact theory")
+    axes[0].plot([], [], color="#444444", marker="o", linestyle="none", label="dot: SGD, run")
+    axes[0].legend(loc="lower left", fontsize="small")
+    return figure
+
+
+# 10 x 5.25 inches at 120 dots an inch are the 1200 x 630 pixels that a shared link shows
+PICTURES = {"edge_and_order.png": (edge_and_order, 130), "cover.png": (cover, 120)}
 
 
 def draw(folder=ROOT / "assets"):
-    """One Gaussian design, m = d = 512: its left edge, and SGD on it in four orders."""
-    with plt.rc_context(plots.STYLE):
-        X = data.gaussian(512, 512, rng=7)
-        eigenvalues = spectrum.gram_eigenvalues(X)
-        edge = spectrum.MarchenkoPastur(1.0).edge
-        figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
-
-        plots.spectrum_cdf(left, eigenvalues, markersize=5)
-        reach = np.geomspace(1e-6, 1, 50)
-        left.plot(reach, edge.cdf(reach), **plots.ASYMPTOTE)
-        left.annotate(
-            r"edge: $F \approx \frac{2}{\pi}\,\lambda^{1/2}$", (2e-3, 0.02), (2e-2, 0.02), fontsize=13
-        )
-        left.set(title="The eigenvalues of the data", ylim=(1e-3, 1.5), xlim=(1e-6, 10))
-
-        for order in orders.ORDERS:
-            curve = kaczmarz.simulate(X, order, 300, probes=32, runs=4, rng=1, record=EPOCHS)
-            right.plot(curve.epochs[1:], curve.test[1:], markevery=2, **plots.order_style(order))
-        right.plot(EPOCHS, edge.laplace(2 * EPOCHS), **plots.ASYMPTOTE)
-        right.annotate(r"slope $-\frac{1}{2}$, from the edge", (20, 0.1), (14, 0.13), fontsize=12)
-        bound = np.exp(-2 * EPOCHS * eigenvalues[0])
-        right.plot(EPOCHS, bound, color="#444444", linestyle=":", label="classical bound (GD)")
-        right.set(
-            title="SGD on them, in four orders",
-            xlabel="epochs $n$",
-            ylabel="error left",
-            xscale="log",
-            yscale="log",
-        )
-        right.set(ylim=(0.012, 1.5))
-        right.legend(loc="lower left")
-        figure.savefig(Path(folder) / "edge_and_order.png", dpi=130, metadata={"Software": None})
-        plt.close(figure)
+    """Draw all pictures into a folder."""
+    with plt.rc_context({**plots.STYLE, "font.size": 13}):  # both are looked at on phones
+        for name, (picture, dpi) in PICTURES.items():
+            figure = picture()
+            figure.savefig(Path(folder) / name, dpi=dpi, metadata={"Software": None})
+            plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,29 @@ import contextlib
 import functools
 import http.server
 import os
+import re
 import shutil
 import threading
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HTML = ROOT / "_build" / "html"
 CHROMIUM = shutil.which(os.environ.get("CHROMIUM", "chromium"))
 REQUIRED = os.environ.get("EDGELAW_BROWSER") == "required"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FLAGS += ["--disable-sync", "--no-first-run"]
 WIDTHS = (1280, 390)
+
+if not CHROMIUM and REQUIRED:
+    raise RuntimeError(
+        "The browser tests are required here (EDGELAW_BROWSER=required), but there is no Chromium."
+    )
+NEEDS_CHROMIUM = pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium was found: NOTHING OF THE BUILT BOOK WAS CHECKED"
+)
 
 # JavaScript errors that are known, harmless and not ours: (part of the message, why). Empty, and better kept so.
 ALLOWED_ERRORS = ()
@@ -42,6 +56,12 @@ INSPECT = """
   return found;
 }
 """
+
+
+def table_of_contents():
+    """Every page of the book, as a path below the built folder."""
+    text = (ROOT / "_toc.yml").read_text()
+    return [f"{name}.html" for name in re.findall(r"(?:root|file): (\S+)", text)]
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

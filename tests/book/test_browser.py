@@ -1,42 +1,15 @@
 """The built book in a real browser, every page at desktop and phone width; and proof that the check can fail."""
 
-import re
 import shutil
-from pathlib import Path
 
 import pages
 import pytest
+from pages import HTML
 
-ROOT = Path(__file__).resolve().parents[2]
-HTML = ROOT / "_build" / "html"
 ONLINE = not (HTML / "_static" / "mathjax" / "tex-mml-chtml.js").exists()
 HOSTS = ("cdn.jsdelivr.net",) if ONLINE else ()
 
-if not pages.CHROMIUM and pages.REQUIRED:
-    raise RuntimeError(
-        "The browser tests are required here (EDGELAW_BROWSER=required), but there is no Chromium."
-    )
-pytestmark = pytest.mark.skipif(
-    not pages.CHROMIUM, reason="no Chromium was found: NOTHING OF THE BUILT BOOK WAS CHECKED"
-)
-
-
-def table_of_contents():
-    text = (ROOT / "_toc.yml").read_text()
-    return [f"{name}.html" for name in re.findall(r"(?:root|file): (\S+)", text)]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with pages.browser() as chromium:
-        yield chromium
-
-
-@pytest.fixture(scope="module")
-def address():
-    assert (HTML / "index.html").exists(), "The book is not built: run make book first."
-    with pages.served(HTML) as address:
-        yield address
+pytestmark = pages.NEEDS_CHROMIUM
 
 
 def test_which_kind_of_build_was_checked(capsys):
@@ -48,7 +21,7 @@ def test_which_kind_of_build_was_checked(capsys):
 
 
 @pytest.mark.parametrize("width", pages.WIDTHS)
-@pytest.mark.parametrize("path", table_of_contents())
+@pytest.mark.parametrize("path", pages.table_of_contents())
 def test_the_page_is_whole(chromium, address, path, width):
     assert pages.problems(chromium, address, path, width, HOSTS) == []
 

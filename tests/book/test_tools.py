@@ -128,7 +128,7 @@ def test_a_python_that_cannot_make_environments_says_what_to_install(tmp_path, m
         environment.create(tmp_path / "venv")
 
 
-@pytest.mark.parametrize("tool", ["environment.py", "chapters.py", "address.py"])
+@pytest.mark.parametrize("tool", ["environment.py", "chapters.py", "address.py", "pdf.py"])
 def test_help_teaches(tool, root):
     shown = subprocess.run(
         [sys.executable, root / "tools" / tool, "--help"], check=True, capture_output=True, text=True
@@ -137,10 +137,11 @@ def test_help_teaches(tool, root):
     assert len(shown.stdout) > 150
 
 
-def test_the_picture_of_the_first_page_is_what_the_library_draws_today(tmp_path, root):
+def test_the_pictures_of_the_first_page_are_what_the_library_draws_today(tmp_path, root):
     pictures.draw(tmp_path)
-    drawn = image.imread(tmp_path / "edge_and_order.png")
-    committed = image.imread(root / "assets" / "edge_and_order.png")
-    assert drawn.shape == committed.shape
-    # Fonts and anti-aliasing may move a few pixels; another curve would move many.
-    assert (np.abs(drawn - committed).max(axis=2) > 0.5).mean() < 2e-4
+    for name in pictures.PICTURES:
+        drawn, committed = (image.imread(folder / name) for folder in (tmp_path, root / "assets"))
+        assert drawn.shape == committed.shape
+        # Fonts and anti-aliasing may move a few pixels; another curve would move many.
+        assert (np.abs(drawn - committed).max(axis=2) > 0.5).mean() < 2e-4, name
+    assert drawn.shape[:2] == (630, 1200), "A shared link shows 1200 x 630 pixels."

@@ -410,9 +410,17 @@ def _scripts(app, pagename, templatename, context, doctree):
         app.add_js_file("claims.js", loading_method="defer")
 
 
+def _say_counts(_app, config):
+    """Let every page say how many claims there are, and how many of each verdict, without writing the number."""
+    ledger = claims.load()
+    counts = {"total": len(ledger), **claims.counts(ledger.values())}
+    config.myst_substitutions |= {f"claims_{name}": number for name, number in counts.items()}
+
+
 def setup(app):
     """Register the role, the directives, and what has to happen once all pages are read."""
     app.add_role("claim", ClaimRole())
+    app.connect("config-inited", _say_counts)
     app.add_directive("claims", ChapterClaims)
     app.add_directive("ledger", Ledger)
     app.add_node(cited_in)

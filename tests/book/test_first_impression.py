@@ -1,0 +1,151 @@
+"""What a visitor meets besides the words: pages all can read in both themes, light, and good to share."""
+
+import gzip
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import axe_playwright_python
+import pages
+import pytest
+from pages import HTML
+
+pytestmark = pages.NEEDS_CHROMIUM
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+RULES = ["image-alt", "svg-img-alt", "input-image-alt", "heading-order", "page-has-heading-one", "link-name"]
+RULES += ["button-name", "label", "select-name", "html-has-lang", "document-title", "list", "listitem"]
+RULES += [
+    "aria-valid-attr",
+    "aria-valid-attr-value",
+    "aria-required-attr",
+    "duplicate-id-aria",
+    "meta-viewport",
+]
+RUN = """
+rules => axe.run(document, {runOnly: {type: 'rule', values: rules}, resultTypes: ['violations']})
+"""
+# axe's own rule of contrast takes a minute on a page with much code; this one looks at each pair of colours once.
+# A ratio of 4.5, or of 3 for large text, is level AA of the accessibility guidelines.
+CONTRAST = """
+() => {
+  const parse = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const over = (top, below) => {
+    const alpha = top.length > 3 ? top[3] : 1;
+    return [0, 1, 2].map(i => alpha * top[i] + (1 - alpha) * below[i]);
+  };
+  const light = rgb => {
+    const [r, g, b] = rgb.map(c => c / 255).map(c => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const grounds = new Map([[null, [255, 255, 255]]]);
+  const ground = node => {
+    if (!grounds.has(node))
+      grounds.set(node, over(parse(getComputedStyle(node).backgroundColor), ground(node.parentElement)));
+    return grounds.get(node);
+  };
+  const found = new Map();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !node.checkVisibility({opacityProperty: true, visibilityProperty: true}))
+      continue;
+    if (node.closest('script, style, noscript, svg, [disabled], [aria-disabled=true], .visually-hidden')) continue;
+    const style = getComputedStyle(node), back = ground(node), front = over(parse(style.color), back);
+    const [low, high] = [light(front), light(back)].sort((a, b) => a - b);
+    const size = parseFloat(style.fontSize), bold = Number(style.fontWeight) >= 700;
+    const ratio = (high + .05) / (low + .05), least = size >= 24 || (bold && size >= 18.66) ? 3 : 4.5;
+    if (ratio < least) {
+      const pair = `${style.color} on rgb(${back.map(Math.round)})`;
+      found.set(pair, `color-contrast: ${ratio.toFixed(2)}, ${pair}: ${walker.currentNode.data.trim().slice(0, 40)}`);
+    }
+  }
+  return [...found.values()];
+}
+"""
+LIMIT = 2_000_000
+TEXT = {".html", ".css", ".js", ".json", ".svg"}
+
+
+def violations(chromium, address, path, theme):
+    """What axe finds wrong with a page in a theme, a line each."""
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+    page.route("**/mathjax/**", lambda route: route.abort())  # thousands of glyphs, none with a rule to break
+    try:
+        page.goto(f"{address}/{path}", wait_until="load")
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        page.evaluate(AXE)
+        return page.evaluate(CONTRAST) + [
+            f"{violation['id']}: {node['html'][:120]}"
+            for violation in page.evaluate(RUN, RULES)["violations"]
+            for node in violation["nodes"]
+        ]
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", pages.table_of_contents())
+def test_a_page_meets_the_accessibility_rules(chromium, address, path, theme):
+    assert violations(chromium, address, path, theme) == []
+
+
+PLANTED = {
+    "color-contrast": '<p style="color: #999999; background: #aaaaaa">hardly to be read</p>',
+    "image-alt": '<img src="_static/logo.svg">',
+    "heading-order": "<h5>far below</h5>",
+    "link-name": '<a href="claims.html"></a>',
+    "label": '<input type="range">',
+}
+
+
+@pytest.mark.parametrize("rule", PLANTED)
+def test_a_planted_barrier_is_found(chromium, tmp_path, rule):
+    text = (HTML / "bibliography.html").read_text()
+    (tmp_path / "planted.html").write_text(text.replace("</article>", PLANTED[rule] + "</article>", 1))
+    (tmp_path / "_static").symlink_to(HTML / "_static")
+    with pages.served(tmp_path) as address:
+        found = violations(chromium, address, "planted.html", "light")
+    assert any(line.startswith(f"{rule}:") for line in found), found
+
+
+def weight(chromium, address, path):
+    """Bytes that a visit brings over the wire: text compressed, as hosts send it, everything else as it is."""
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    try:
+        page.goto(f"{address}/{path}", wait_until="networkidle")
+        page.evaluate(
+            "document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager')"
+        )
+        page.wait_for_load_state("networkidle")
+        asked = page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
+    finally:
+        page.close()
+    files = {HTML / path} | {HTML / unquote(urlsplit(url).path).lstrip("/") for url in asked}
+    return sum(
+        len(gzip.compress(file.read_bytes())) if file.suffix in TEXT else file.stat().st_size
+        for file in files
+        if file.is_file()
+    )
+
+
+@pytest.mark.parametrize("path", pages.table_of_contents())
+def test_a_page_weighs_less_than_two_megabytes(chromium, address, path):
+    assert 50_000 < weight(chromium, address, path) < LIMIT
+
+
+def test_every_page_says_what_a_shared_link_shows():
+    for path in pages.table_of_contents():
+        head = (HTML / path).read_text().split("</head>")[0]
+        tags = dict(
+            re.findall(r'<meta (?:property|name)="((?:og|twitter):[a-z_:]+)" content="([^"]*)"', head)
+        )
+        wanted = {"og:title", "og:description", "og:url", "og:image", "og:image:alt", "twitter:card"}
+        assert wanted <= set(tags), path
+        assert tags["og:url"].endswith(path), path
+        assert len(tags["og:description"]) > 40, path
+        picture = tags["og:image"].rsplit("/_static/", 1)[1]
+        assert (HTML / "_static" / picture).is_file()
+        assert re.search(r'<link rel="icon" href="[^"]*logo\.svg"', head), path

@@ -1,0 +1,61 @@
+"""The printed book: a few of its pages, joined as `make pdf` joins all of them."""
+
+import pages
+import pypdf
+import pytest
+
+import pdf
+
+pytestmark = pages.NEEDS_CHROMIUM
+CHOSEN = [("", "intro.html"), ("Reference", "notation.html"), ("Reference", "bibliography.html")]
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    assert (pages.HTML / "index.html").exists(), "The book is not built: run make book first."
+    target = tmp_path_factory.mktemp("pdf") / "book.pdf"
+    count = pdf.make(target, CHOSEN, say=lambda *_, **__: None)
+    reader = pypdf.PdfReader(target)
+    assert len(reader.pages) == count
+    return reader
+
+
+def test_all_pages_of_the_book_are_printed_in_order():
+    assert [path for _, path in pdf.files()] == pages.table_of_contents()
+
+
+def test_the_cover_and_the_contents_come_first(printed):
+    assert "SGD at the Spectral Edge" in printed.pages[0].extract_text()
+    contents = printed.pages[1].extract_text()
+    assert contents.index("Contents") < contents.index("Notation") < contents.index("Bibliography")
+
+
+def test_the_contents_name_the_page_on_which_a_chapter_starts(printed):
+    words = printed.pages[1].extract_text().split()
+    number = int(words[words.index("Bibliography") + 1])
+    start = printed.pages[1 + number].extract_text()
+    assert "Bibliography" in start
+    assert start.split()[-1] == str(number) or start.split()[0] == str(number)
+
+
+def test_every_page_after_the_contents_has_its_number(printed):
+    for number, page in enumerate(printed.pages[2:], 1):
+        assert str(number) in page.extract_text().split(), number
+
+
+def test_the_outline_has_an_entry_a_chapter(printed):
+    assert [entry.title for entry in printed.outline] == [
+        "SGD at the Spectral Edge",
+        "Notation",
+        "Bibliography",
+    ]
+
+
+def test_links_stay_inside_the_file_and_name_no_path_of_a_machine(printed):
+    inside = 0
+    for page in printed.pages:
+        for reference in page.get("/Annots") or []:
+            action = reference.get_object().get("/A") or {}
+            assert not str(action.get("/URI", "")).startswith("file:")
+            inside += action.get("/S") == "/GoTo" and "/D" in action
+    assert inside >= 1  # the first page links to the notation
