@@ -14,6 +14,7 @@ from sphinx.util.nodes import make_refnode
 from sphinx import addnodes
 
 PAGE = "results"
+INDEXES = {"results", "gallery", "glossary", "notation"}  # they name everything, which is no use of it
 
 
 # A chapter that may be missing -----------------------------------------------------------------------------
@@ -96,6 +97,8 @@ def _uses(env, label):
     """Every (page, place, title of the section) that refers to a label, in the order of the book."""
     found = []
     for docname in _ordered(env):
+        if docname in INDEXES:
+            continue
         found += [(docname, *entry[1:]) for entry in _kept(env)[docname]["references"] if entry[0] == label]
     return found
 
@@ -170,9 +173,10 @@ def _fill(app, doctree, docname):
             entries = _kept(app.env)[source][place["kind"]]
             if not entries:
                 continue
-            title = make_refnode(
-                app.builder, docname, source, "", nodes.inline("", app.env.titles[source].astext())
-            )
+            number = re.match(r"chapters/(\d+)_", source)
+            words = f"{int(number[1])}. " if number else ""
+            text = nodes.inline("", words + app.env.titles[source].astext())
+            title = make_refnode(app.builder, docname, source, "", text)
             found.append(nodes.paragraph("", "", nodes.strong("", "", title), classes=["gallery-chapter"]))
             items = nodes.bullet_list(classes=["results"])
             for entry in entries:
