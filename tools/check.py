@@ -21,7 +21,15 @@ UNIT = [
     "--cov-report=term",
 ]
 BROWSER = [  # these look at the built book, so they come after it
-    f"tests/book/{name}.py" for name in ("test_browser", "test_first_impression", "test_pdf")
+    f"tests/book/{name}.py"
+    for name in (
+        "test_browser",
+        "test_built_links",
+        "test_explorer",
+        "test_first_impression",
+        "test_pdf",
+        "test_report_browser",
+    )
 ]
 STAGES = {
     "lint": [sys.executable, "-m", "ruff", "check", "."],

@@ -119,6 +119,8 @@ def problems(chromium, address, path, width, hosts=()):
         page.evaluate(
             "document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager')"
         )
+        with contextlib.suppress(Exception):  # of dozens of images INSPECT names those that never come
+            page.wait_for_function("[...document.images].every(image => image.complete)", timeout=10_000)
         page.wait_for_timeout(150)
         found += page.evaluate(INSPECT)
     finally:

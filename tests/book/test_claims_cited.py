@@ -19,6 +19,9 @@ PAGES = [
     ROOT / "intro.md",
     ROOT / "notation.md",
     ROOT / "claims.md",
+    ROOT / "gallery.md",
+    ROOT / "results.md",
+    ROOT / "glossary.md",
     ROOT / "api.md",
     ROOT / "bibliography.md",
 ]

@@ -1,0 +1,107 @@
+"""The built pages without a browser: every link inside the book leads to a page and a place that exist."""
+
+import functools
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HTML = ROOT / "_build" / "html"
+TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
+sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
+
+import gallery_pages  # noqa: E402
+
+
+class _Page(HTMLParser):
+    """The ids of a page and the addresses it links to inside its text."""
+
+    def __init__(self):
+        super().__init__()
+        self.ids, self.links, self.images = set(), [], []
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if found.get("id"):
+            self.ids.add(found["id"])
+        if tag == "a" and found.get("href"):
+            self.links.append(found["href"])
+        if tag == "img":
+            self.images.append(found)
+
+
+@functools.cache
+def page(path):
+    assert path.exists(), f"{path.name} is not built: run make book first"
+    parser = _Page()
+    parser.feed(path.read_text(encoding="utf-8"))
+    return parser
+
+
+def broken(path):
+    """Links of a page to pages or places that are not there."""
+    found = []
+    for link in page(path).links:
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            continue
+        there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        if not there.exists():
+            found.append(f"{link}: no such page")
+        elif parts.fragment and there.suffix == ".html" and unquote(parts.fragment) not in page(there).ids:
+            found.append(f"{link}: no such place")
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("name", TOC)
+def test_every_link_of_the_page_leads_to_a_place_that_exists(name):
+    assert broken(HTML / f"{name}.html") == []
+
+
+def test_a_link_to_nowhere_is_caught(tmp_path):
+    (tmp_path / "a.html").write_text('<a href="b.html">b</a><a href="#here">h</a><a href="a.html#x">x</a>')
+    assert broken(tmp_path / "a.html") == [
+        "#here: no such place",
+        "a.html#x: no such place",
+        "b.html: no such page",
+    ]
+
+
+def test_the_gallery_shows_every_figure_of_the_book_and_links_to_its_cell():
+    found = page(HTML / "gallery.html")
+    for entry in gallery_pages.floats(ROOT / "data" / "gallery.toml"):
+        assert gallery_pages.anchor(entry) in found.ids
+        names = entry.get("figures") or [entry["table"]]
+        assert all(f"chapters/{entry['chapter']}.html#{name}" in found.links for name in names)
+    for name in TOC:
+        if name.startswith("chapters/"):
+            for figure in gallery_pages.chapter(ROOT / f"{name}.ipynb")[0]:
+                assert f"{name}.html#{figure}" in found.links
+                assert figure in page(HTML / f"{name}.html").ids
+    assert all(len(image.get("alt", "")) >= 20 for image in found.images if "_images" in image["src"])
+    weight = sum((HTML / image["src"]).stat().st_size for image in found.images if "_images" in image["src"])
+    assert weight < 1.7e6
+
+
+def test_a_figure_with_a_counterpart_in_the_paper_leads_to_the_gallery():
+    for entry in gallery_pages.floats(ROOT / "data" / "gallery.toml"):
+        if entry["kind"] == "figure":
+            links = page(HTML / "chapters" / f"{entry['chapter']}.html").links
+            assert f"../gallery.html#{gallery_pages.anchor(entry)}" in links
+
+
+def test_a_theorem_and_the_place_that_uses_it_lead_to_each_other():
+    uses = [
+        link
+        for link in page(HTML / "chapters" / "04_free_probability.html").links
+        if "thm-marchenko-pastur" in link
+    ]
+    assert uses
+    text = (HTML / "chapters" / "01_spectral_condition.html").read_text(encoding="utf-8")
+    box = text[text.index('id="thm-marchenko-pastur"') :]
+    box = box[box.index("Used in: ") :][:2000]
+    assert 'href="04_free_probability.html#exercises"' in box
