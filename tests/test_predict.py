@@ -88,7 +88,9 @@ def test_recorded_runs_are_within_two_and_five_per_cent_at_every_epoch():
     shipped = data.sweep("predict_accuracy")
     square = shipped["shapes"][:, 0] == shipped["shapes"][:, 1]
     cases = list(zip(shipped["names"][square].tolist(), shipped["steps"][square].tolist(), strict=True))
-    assert cases == [(name, step) for name in ("gaussian", "cifar10", "wikipedia") for step in (0.5, 1.0, 1.5)]
+    assert cases == [
+        (name, step) for name in ("gaussian", "cifar10", "wikipedia") for step in (0.5, 1.0, 1.5)
+    ]
     assert shipped["measured"].shape[1:] == (4, 2, 50)
     off = np.abs(shipped["measured"] / shipped["predicted"] - 1)[square]
     error = (shipped["error"] / shipped["measured"])[square]
