@@ -353,7 +353,8 @@ def test_what_is_said_of_pilots_is_what_the_shipped_ones_did():
         level = np.nanquantile(corrected[..., k, :], 0.9)
         assert level <= _bench.PILOT_ERROR[loss]
         assert level > _bench.PILOT_ERROR[loss] / 3  # nor is it far better than what is said
-        assert level < np.nanquantile(raw[..., k, :], 0.9)
+        assert np.nanquantile(raw[..., k, :], 0.9) > 0.5  # the pilot alone says nothing about levels
+        assert 0.3 < np.nanmax(corrected[..., k, :]) < _bench.PILOT_WORST
 
 
 # ------------------------------------------------------------------------------------------------- hostile input

@@ -6,7 +6,12 @@ from edgelaw import _forecast, spectrum
 from edgelaw.curves import LearningCurve
 
 # How far nine of ten pilots were off on the shipped embeddings (`edgelaw.data.sweep("pilots")`; a test compares).
-PILOT_ERROR = {"test": 0.03, "train": 0.10}
+PILOT_ERROR = {"test": 0.02, "train": 0.05}
+PILOT_WORST = 0.6  # the worst of them, either loss
+RAW = (
+    "There is no exact curve to correct, so this is the curve of the pilot itself, which falls much faster than that "
+    "of all rows (on the shipped embeddings to a tenth): it compares orders, it does not give levels. "
+)
 
 
 class Bench:
@@ -49,7 +54,8 @@ class Bench:
             f"A pilot: {rows} of {m} rows in {dims} of {d} random directions, and the exact curve of all rows times "
             "what it measures over its own exact curve. On the shipped embeddings nine of ten such forecasts, from a "
             f"half to an eighth of both sides, were within {100 * PILOT_ERROR['test']:.0f} % (test) and "
-            f"{100 * PILOT_ERROR['train']:.0f} % (training). A pilot does not see rows that repeat each other unless "
+            f"{100 * PILOT_ERROR['train']:.0f} % (training), the worst off by half. "
+            "A pilot does not see rows that repeat each other unless "
             "both are in it, nor "
         )
         values = np.maximum(spectrum.gram_eigenvalues(self._X), 0)
@@ -58,9 +64,9 @@ class Bench:
         try:
             small, _ = _forecast.exact(name, values, self._n, step, rows / dims)
         except ArithmeticError:
-            return found, None, "pilot", note
+            return found, None, "pilot", RAW + note
         if exact is None:
-            return found, (found, small), "pilot", note
+            return found, (found, small), "pilot", RAW + note
         return corrected(exact, found, small), (found, small), "pilot", note
 
 
