@@ -32,6 +32,7 @@ __all__ = [
 SWEEPS = (
     "any_spectrum",
     "embedding_traces",
+    "explorer",
     "order_map",
     "real_embeddings",
     "universal_gap",
@@ -158,7 +159,7 @@ def sweep(name):
 
     Parameters
     ----------
-    name : {"any_spectrum", "embedding_traces", "order_map", "real_embeddings", "universal_gap", "what_breaks"}
+    name : {"any_spectrum", "embedding_traces", "explorer", "order_map", "real_embeddings", "universal_gap", "what_breaks"}
         Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
 
     Examples
