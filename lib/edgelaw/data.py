@@ -159,7 +159,8 @@ def sweep(name):
 
     Parameters
     ----------
-    name : {"any_spectrum", "embedding_traces", "explorer", "order_map", "real_embeddings", "universal_gap", "what_breaks"}
+    name : str
+        "any_spectrum", "embedding_traces", "explorer", "order_map", "real_embeddings", "universal_gap", "what_breaks".
         Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
 
     Examples
