@@ -67,10 +67,10 @@ document.addEventListener("DOMContentLoaded", () => {
   const power = k => "10" + [...String(k)].map(letter => SUPER[letter]).join("");
   function show(x) {
     if (x === null || Number.isNaN(x)) return "–";
-    if (x < data.floor) return "< " + power(Math.round(Math.log10(data.floor)));
+    if (x < data.floor) return "<\u00a0" + power(Math.round(Math.log10(data.floor)));
     if (x >= 0.001) return x.toPrecision(4);
     const [digits, exponent] = x.toExponential(3).split("e");
-    return `${digits} · ${power(Number(exponent))}`;
+    return `${digits}\u00a0·\u00a0${power(Number(exponent))}`;
   }
   const seen = x => x >= data.floor;
   function percent(ratio) {
@@ -171,7 +171,7 @@ document.addEventListener("DOMContentLoaded", () => {
     make(clip, "rect", { x: box.left - 1, y: box.top - 1, width: box.right - box.left + 2, height: box.bottom - box.top + 2 });
     svg.setAttribute("aria-label", title);
     svg.dataset.axes = JSON.stringify({ ...box, low, high, range });
-    return { X, Y, box, body: make(svg, "g", { "clip-path": `url(#${svg.id}-clip)` }) };
+    return { X, Y, box, body: make(svg, "g", { "clip-path": `url(#${svg.id}-clip)` }), top: make(svg, "g", {}) };
   }
 
   function draw(rows) {
@@ -193,7 +193,7 @@ document.addEventListener("DOMContentLoaded", () => {
             d: path([1, view.last].map(n => [main.X(n), main.Y(row.constant * n ** -row.exponent)])),
           });
     at("curves-title").textContent = `${word} after n epochs`;
-    at("steps-title").textContent = `${word} after ${state.n}, by step`;
+    at("steps-title").textContent = `${word} at n = ${state.n}, by step`;
     const side = axes(at("steps"), rows.map(row => row.bySteps.map((y, s) => [view.steps[s], y])), {
       logX: false, range: [0, 2], ticks: [0, 0.5, 1, 1.5, 2], label: "step η",
       title: `${word} after ${state.n} epochs against the step, one line an order; a ring marks each order’s best step`,
@@ -208,13 +208,13 @@ document.addEventListener("DOMContentLoaded", () => {
       put(side, row.bySteps.map((y, s) => [view.steps[s], y]), row);
     });
     for (const row of rows) {
-      const mark = (panel, x, y, name) => seen(y) && make(panel.body, "path", {
-        class: name, d: SHAPES[row.order.marker], fill: row.order.color, transform: `translate(${panel.X(x).toFixed(2)},${panel.Y(y).toFixed(2)})`,
+      const mark = (panel, x, y) => seen(y) && make(panel.top, "path", {
+        class: "mark", d: SHAPES[row.order.marker], fill: row.order.color, transform: `translate(${panel.X(x).toFixed(2)},${panel.Y(y).toFixed(2)})`,
       });
-      mark(main, state.n, row.now, "mark");
-      mark(side, state.step, row.now, "mark");
+      mark(main, state.n, row.now);
+      mark(side, state.step, row.now);
       if (seen(row.bySteps[row.best]))
-        make(side.body, "circle", { class: "best", r: 8, stroke: row.order.color, cx: side.X(view.steps[row.best]), cy: side.Y(row.bySteps[row.best]) });
+        make(side.top, "circle", { class: "best", r: 8, stroke: row.order.color, cx: side.X(view.steps[row.best]), cy: side.Y(row.bySteps[row.best]) });
     }
   }
 

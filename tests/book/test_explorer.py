@@ -131,11 +131,11 @@ def test_what_a_preset_says_is_true(tables, title, state, winner, text):
     place = names.index(state["rho"] if view == "isotropic" else state["data"])
     now = exact(view, place, state["step"], np.array([state["n"]]))[..., 0]
     losses = dict(zip(ORDERS, now[:, kind], strict=True))
-    assert min(losses, key=losses.get) == winner
+    assert winner in (min(losses, key=losses.get), None)
     said = explorer_page.sentence(tables, state, winner, text)
     for order, value in losses.items():  # every number in the sentence, to the digit it is given with
         if f"{{{order}}}" in text:
-            ratio = value / losses[winner]
+            ratio = value / min(losses.values())
             shown = ratio if ratio >= 3 else 100 * (ratio - 1)
             assert any(abs(float(x) - shown) < 0.8 for x in re.findall(r"\d+", said))
     if "Compared with step 1" in text:
@@ -231,7 +231,6 @@ def drawn(page):
 def compare(page, tables, view, place, step, n, kind):
     """The table, the drawing and the sentence against the library at the state they should be in."""
     error = explorer_page.error_percent(tables) / 100
-    last = explorer.EPOCHS[view][-1]
     grid = np.unique([*explorer.EPOCHS[view], n])
     truth = exact(view, place, step, grid)[:, kind]
     at, shown, lines = int(np.flatnonzero(grid == n)[0]), numbers(page), drawn(page)
@@ -248,7 +247,6 @@ def compare(page, tables, view, place, step, n, kind):
     )
     listed = truth[:, np.isin(grid, explorer.EPOCHS[view])].T
     np.testing.assert_allclose(np.reshape(values, listed.shape), listed, rtol=error)
-    assert last == listed.shape[0] or last > listed.shape[0]
     best = ORDERS[int(truth[:, at].argmin())]
     page.wait_for_timeout(300)
     said = page.locator("#explorer-said").inner_text()
@@ -463,7 +461,8 @@ def test_a_preset_leads_to_its_view(chromium, book):
             page.wait_for_timeout(350)
             assert page.locator("#explorer-step-value").inner_text() == f"{state['step']:g}"
             assert page.locator("[name=loss]:checked").input_value() == state["loss"]
-            assert f"{ORDER_STYLES[winner]['label']}’s" in page.locator("#explorer-said").inner_text()
+            said = page.locator("#explorer-said").inner_text()
+            assert f"{ORDER_STYLES[winner]['label']}’s" in said if winner else "agree" in said
 
 
 def test_the_page_with_its_tables_is_light(book):

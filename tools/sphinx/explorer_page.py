@@ -31,7 +31,7 @@ LABELS = {
     "cifar10": "CIFAR-10 images, ResNet-50 embeddings (512 × 512)",
     "wikipedia": "Wikipedia texts, mpnet embeddings (512 × 512)",
 }
-# (title, state, the order that must have the lowest loss there, sentence)
+# (title, state, the order that must have the lowest loss there, or None where it does not matter, sentence)
 PRESETS = (
     (
         "Why single shuffle wins on Gaussian rows",
@@ -57,7 +57,7 @@ PRESETS = (
     (
         "Fewer rows than dimensions",
         {"view": "gaussian", "step": 1, "n": 50, "loss": "test", "rho": 0.5},
-        "single_shuffle",
+        None,
         "Half the directions are seen by no row, and every order stops at 1 − ρ = 1/2.",
     ),
 )
@@ -187,13 +187,12 @@ def sentence(tables, state, winner, text):
     """A preset's sentence with its numbers; refused where the winner is another one."""
     found = losses(tables, state)
     least = min(found, key=found.get)
-    if least != winner:
+    if winner not in (least, None):
         raise ExtensionError(f"The explorer says that {winner} wins at {state}, but it is {least}.")
-    ratios = {order: value / found[winner] for order, value in found.items()}
-    words = {
-        order: f"{ratio:.0f} times" if ratio >= 3 else f"{100 * (ratio - 1):.0f}\u00a0%"
-        for order, ratio in ratios.items()
-    }
+    words = {}
+    for order, value in found.items():
+        ratio = value / found[least]
+        words[order] = f"{ratio:.0f} times" if ratio >= 3 else f"{100 * (ratio - 1):.0f}\u00a0%"
     return text.format(**words)
 
 
