@@ -11,6 +11,7 @@ it can be interrupted and started again; `--seconds 250` stops by itself after s
 import argparse
 import functools
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -202,25 +203,30 @@ def power_laws():
 
 
 def computed(view, places, epochs, folder, until):
-    """Losses (places, orders, 2, epochs), each kept when finished; None if time ran out. And the seconds spent."""
-    columns = 2 * len(ORDERS) * len(epochs)
-
-    def rows(which):
-        if time.process_time() > until:
-            raise TimeoutError
-        return np.array([COMPUTE[view](places[k], epochs).ravel() for k in range(which.start, which.stop)])
+    """Losses (places, orders, 2, epochs), each kept when finished; None if time ran out."""
 
     def logs(which):
+        if time.process_time() > until:
+            raise TimeoutError
+        rows = [COMPUTE[view](places[k], epochs).ravel() for k in range(which.start, which.stop)]
         with np.errstate(divide="ignore"):
-            return np.maximum(np.log(rows(which)), -700)
+            return np.maximum(np.log(rows), -700)
 
     job = {"view": view, "places": [[k, round(float(step), 9)] for k, step in places], "epochs": list(epochs)}
-    progress = resumable.Progress(len(places), f"{view}, {columns // 8} epochs")
+    progress = resumable.Progress(len(places), f"{view}, {len(epochs)} epochs")
     try:
-        found, seconds = resumable.in_shards(len(places), logs, job, folder, 1, progress)
+        found, _ = resumable.in_shards(len(places), logs, job, folder, 1, progress)
     except TimeoutError:
-        return None, 0.0
-    return np.exp(found.astype(float)).reshape(len(places), len(ORDERS), 2, len(epochs)), seconds
+        return None
+    return np.exp(found.astype(float)).reshape(len(places), len(ORDERS), 2, len(epochs))
+
+
+def spent(folder):
+    """Processor seconds of this run and of those before it that it continues, kept in the folder."""
+    path = folder / "seconds.txt"
+    total = time.process_time() + (float(path.read_text()) if path.exists() else 0.0)
+    path.write_text(f"{total:.1f}\n")
+    return total
 
 
 def main():
@@ -235,13 +241,13 @@ def main():
     arguments = parser.parse_args()
     until, folder = time.process_time() + arguments.seconds, arguments.output.with_suffix(".parts")
     arrays = {"rho": RHO, "spectra": SPECTRA, "scale": SCALE, "floor": FLOOR}
-    total = 0.0
     for view in COMPUTE:
         places = cases(view)
-        losses, seconds = computed(view, places, EPOCHS[view], folder, until)
+        losses = computed(view, places, EPOCHS[view], folder, until)
         apart = held_out(view)
-        full, more = computed(view, apart, range(1, EPOCHS[view][-1] + 1), folder, until)
+        full = computed(view, apart, range(1, EPOCHS[view][-1] + 1), folder, until)
         if losses is None or full is None:
+            spent(folder)
             raise SystemExit("Time is up: start it again to continue.")
         table = encoded(losses.reshape(len(STEPS[view]), -1, *losses.shape[1:]).swapaxes(0, 1))
         arrays |= {
@@ -251,14 +257,14 @@ def main():
         }
         arrays |= {f"epochs {view}": EPOCHS[view], f"table {view}": table}
         arrays |= {f"error {view}": largest_error(view, table, apart, full), f"held out {view}": apart}
-        total += seconds + more
     arrays |= power_laws()
     arrays |= {f"eigenvalues {name}": sample(name)[0] for name in SPECTRA[-2:]}
     partial = arguments.output.with_suffix(".tmp.npz")
     np.savez_compressed(partial, **arrays)
     os.replace(partial, arguments.output)
     source = "computed from formulas and the two shipped embedding sets; nothing was downloaded"
-    card.write_sweep(arguments.output, TITLE, source, SEED, total, KEYS, PROSE)
+    card.write_sweep(arguments.output, TITLE, source, SEED, spent(folder), KEYS, PROSE)
+    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
