@@ -32,6 +32,7 @@ __all__ = [
 SWEEPS = (
     "any_spectrum",
     "embedding_traces",
+    "explorer",
     "order_map",
     "pilots",
     "predict_accuracy",
@@ -160,8 +161,8 @@ def sweep(name):
 
     Parameters
     ----------
-    name : {"any_spectrum", "embedding_traces", "order_map", "pilots", "predict_accuracy", "real_embeddings", \
-            "universal_gap", "what_breaks"}
+    name : str
+        One of `SWEEPS`: "any_spectrum", "embedding_traces", "explorer" and so on.
         Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
 
     Examples

@@ -7,7 +7,7 @@ import pages
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools" / "sphinx"), str(ROOT / "data" / "build")]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,271 @@
+"""Tables of exact curves for the book's explorer page: isotropic Gaussian rows, and five spectra at m = d.
+
+    python data/build/explorer.py data/explorer.npz
+
+For isotropic rows the sliders of the page stop at the tables' own steps and aspects, and only epochs between those
+listed are interpolated; on a spectrum the step is too, from twelve Chebyshev nodes. `held_out` measures the error at
+places off the tables. About ten minutes on one core. Finished curves are kept in a folder beside the output, so that
+it can be interrupted and started again; `--seconds 250` stops by itself after so many of processor time.
+"""
+
+import argparse
+import functools
+import os
+import shutil
+import time
+from pathlib import Path
+
+import card
+import numpy as np
+import resumable
+from scipy.special import gamma, roots_jacobi
+
+from edgelaw import data, spectrum
+from edgelaw.orders import ORDERS
+from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
+
+
+def chebyshev(count, low, high):
+    """Chebyshev nodes of the first kind, ascending."""
+    return (low + high) / 2 - (high - low) / 2 * np.cos((np.arange(count) + 0.5) * np.pi / count)
+
+
+SEED = 0
+THEORY = dict(zip(ORDERS, (iid, random_reshuffle, single_shuffle, flip_flop), strict=True))
+RHO = (0.25, 0.5, 2 / 3, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0)
+BETA = (0.25, 0.5, 1.0)
+SPECTRA = (*(f"beta {beta:g}" for beta in BETA), "cifar10", "wikipedia")
+LOW, HIGH, NODES = 0.1, 1.8, 12  # the range of steps on a spectrum, and the nodes in it
+STEPS = {
+    "isotropic": np.append(np.arange(1, 31) / 20, [1.6, 1.7, 1.8, 1.9]),
+    "spectra": 1 - np.cos(chebyshev(NODES, np.arccos(1 - LOW), np.arccos(1 - HIGH))),
+}
+STOPS = {"isotropic": STEPS["isotropic"], "spectra": np.arange(2, 37) / 20}  # of the page's slider
+FEW = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 19, 22, 26, 30, 35, 41)
+EPOCHS = {"isotropic": (*FEW, 48, 57, 66, 78, 91, 106, 125, 146, 171, 200), "spectra": (*FEW, 50)}
+SCALE = 2000  # a loss is stored as round(-SCALE log loss), at most 65535
+FLOOR = 1e-9  # losses below it are not shown: the stencil of a loss above it holds no stored value cut off at 65535
+HELD_OUT = 20  # curves of each kind with every epoch
+
+TITLE = "Exact curves of all four orders, tabulated for the explorer page"
+KEYS = [
+    "rho, spectra, scale, floor; epochs VIEW, steps VIEW: the axes of the tables, VIEW isotropic or spectra",
+    "stops VIEW, mixture VIEW: the steps of the page's slider, and how each is made from the table's",
+    "table VIEW: -scale log loss in 16 bits (rho or spectra, steps, orders, test or training, epochs)",
+    "constants VIEW: of the power law c n^(-p) at the stops; isotropic (stops, orders, 2) at rho = 1, spectra "
+    "(spectra, stops, orders, 2), NaN where none is known",
+    "powers VIEW: p for test and training loss (2,) or (spectra, 2)",
+    "error VIEW: the largest relative error of what the page shows, over held-out curves with every epoch",
+    "held out VIEW: number of the rho or spectrum, and step, of those curves",
+    "eigenvalues DATA SET: what its curves are made from",
+]
+PROSE = """
+# What the explorer draws
+
+Isotropic Gaussian rows as d → ∞ (`test_loss`, `train_loss` of every order), and `curve` of every order at m = d: for
+the continuous laws F ∝ λ^β (200 nodes of Gauss and Jacobi with their weights), and for 512 rows of each shipped
+embedding set in 512 dimensions, preprocessed with seed 0. Nothing was simulated. Orders as in `edgelaw.orders.ORDERS`.
+"""
+
+
+def law(beta, nodes=200):
+    """Nodes and weights of the continuous law F = (λ/λmax)^β with mean 1: what a designed exponent is at d = ∞."""
+    x, weights = roots_jacobi(nodes, 0, beta - 1)
+    weights = weights / weights.sum()
+    return (1 + x) / (1 + x @ weights), weights
+
+
+@functools.cache
+def sample(name):
+    """Eigenvalues and weights of one spectrum of the table."""
+    if name.startswith("beta"):
+        return law(float(name.split()[1]))
+    X = data.preprocess(data.load(name).features, rows=512, dims=512, rng=SEED).X
+    return spectrum.gram_eigenvalues(X, method="gram"), None
+
+
+def isotropic(place, epochs):
+    """Losses (orders, 2, epochs) at ``place``: the number of a rho, and a step."""
+    rho, step = RHO[place[0]], place[1]
+    return np.array(
+        [[f(np.array(epochs), step, rho) for f in (t.test_loss, t.train_loss)] for t in THEORY.values()]
+    )
+
+
+def spectra(place, epochs):
+    """Losses (orders, 2, epochs) at ``place``: the number of a spectrum, and a step."""
+    (values, weights), step = sample(SPECTRA[place[0]]), place[1]
+    found = [t.curve(values, np.array(epochs), step, weights=weights) for t in THEORY.values()]
+    return np.array([[curve.test[1:], curve.train[1:]] for curve in found])
+
+
+COMPUTE = {"isotropic": isotropic, "spectra": spectra}
+
+
+def cases(view):
+    """Every place of a table, (rho or spectrum, step), by step: the quick ones first."""
+    return [(k, step) for step in STEPS[view] for k in range(len(RHO if view == "isotropic" else SPECTRA))]
+
+
+def held_out(view):
+    """Random places at which curves with every epoch are compared with the tables."""
+    rng = np.random.default_rng([SEED, len(STEPS[view])])
+    first = rng.integers(len(RHO if view == "isotropic" else SPECTRA), size=HELD_OUT)
+    return [(int(k), float(step)) for k, step in zip(first, rng.choice(STOPS[view], HELD_OUT), strict=True)]
+
+
+def mixture(view):
+    """How a step of the slider is made from those of the table: weights (stops, steps) for logarithms of losses.
+
+    One of the table's own, or, in the angle of step = 1 - cos, the polynomial through all of them.
+    """
+    if view == "isotropic":
+        return np.eye(len(STOPS[view]))
+    nodes, angle = (np.arccos(1 - steps) for steps in (STEPS[view], STOPS[view]))
+    signs = (-1.0) ** np.arange(NODES) * np.sin((np.arange(NODES) + 0.5) * np.pi / NODES)
+    parts = signs / (angle[:, None] - nodes)
+    return parts / parts.sum(axis=1, keepdims=True)
+
+
+def encoded(losses):
+    """Losses as 16-bit numbers."""
+    with np.errstate(divide="ignore"):
+        return np.minimum(np.round(-SCALE * np.log(losses)), 65535).astype(np.uint16)
+
+
+def interpolated(codes, epochs, n):
+    """Losses at whole epochs n from codes (..., epochs), mixed over steps or not: what assets/explorer.js does.
+
+    A cubic through four neighbours in log n, of log loss; at a listed epoch, its own value.
+    """
+    t, x = np.log(np.asarray(epochs, dtype=float)), np.log(np.asarray(n, dtype=float))
+    first = np.clip(np.searchsorted(epochs, n) - 2, 0, len(epochs) - 4)
+    logs = 0.0
+    for a in range(4):
+        weight = 1.0
+        for b in range(4):
+            if b != a:
+                weight = weight * (x - t[first + b]) / (t[first + a] - t[first + b])
+        logs = logs - weight * codes[..., first + a].astype(float) / SCALE
+    return np.exp(logs)
+
+
+def read(view, table, k, step, n):
+    """Losses (orders, 2, n) of a case k at a stop of the slider, from the table."""
+    stop = int(np.abs(STOPS[view] - step).argmin())
+    return interpolated(np.tensordot(mixture(view)[stop], table[k].astype(float), 1), EPOCHS[view], n)
+
+
+def largest_error(view, table, places, full):
+    """The largest relative error above the floor, at every epoch of the held-out curves (places, orders, 2, n)."""
+    n = np.arange(1, EPOCHS[view][-1] + 1)
+    worst = 0.0
+    for (k, step), truth in zip(places, full, strict=True):
+        found = read(view, table, k, step, n)
+        seen = (truth > FLOOR) | (found > FLOOR)
+        worst = max(worst, float(np.abs(found / np.maximum(truth, 1e-300) - 1)[seen].max()))
+    return worst
+
+
+def edge(name, values):
+    """β and Q of F ≈ Q λ^β at zero: of the law itself, or fitted to a data set's left tenth."""
+    if name.startswith("beta"):
+        beta = float(name.split()[1])
+        return beta, (beta / (1 + beta)) ** beta
+    fit = spectrum.fit_edge(values)
+    return fit.beta, fit.Q
+
+
+def power_laws():
+    """The constants and powers of both views, as the card describes them."""
+    plain = [
+        [[t.test_constant(step), t.train_constant(step)] for t in THEORY.values()]
+        for step in STOPS["isotropic"]
+    ]
+    constants = np.full((len(SPECTRA), len(STOPS["spectra"]), len(ORDERS), 2), np.nan)
+    powers = np.empty((len(SPECTRA), 2))
+    for k, name in enumerate(SPECTRA):
+        beta, Q = edge(name, sample(name)[0])
+        # Effective steps take equally weighted eigenvalues; the midpoints of 1024 quantiles stand for a law.
+        values = data.power_law_eigenvalues(1024, beta) if name.startswith("beta") else sample(name)[0]
+        powers[k] = beta, beta + 1
+        for j, step in enumerate(STOPS["spectra"]):
+            for i, t in enumerate(THEORY.values()):
+                effective = t.effective_step(step, values)
+                constants[k, j, i, 0] = Q * gamma(beta + 1) * (2 * effective) ** -beta
+            constants[k, j, 0, 1] = beta / (step * (2 - step)) * constants[k, j, 0, 0]
+    return {
+        "constants isotropic": np.array(plain),
+        "powers isotropic": np.array([0.5, 1.5]),
+        "constants spectra": constants,
+        "powers spectra": powers,
+    }
+
+
+def computed(view, places, epochs, folder, until):
+    """Losses (places, orders, 2, epochs), each kept when finished; None if time ran out."""
+
+    def logs(which):
+        if time.process_time() > until:
+            raise TimeoutError
+        rows = [COMPUTE[view](places[k], epochs).ravel() for k in range(which.start, which.stop)]
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(rows), -700)
+
+    job = {"view": view, "places": [[k, round(float(step), 9)] for k, step in places], "epochs": list(epochs)}
+    progress = resumable.Progress(len(places), f"{view}, {len(epochs)} epochs")
+    try:
+        found, _ = resumable.in_shards(len(places), logs, job, folder, 1, progress)
+    except TimeoutError:
+        return None
+    return np.exp(found.astype(float)).reshape(len(places), len(ORDERS), 2, len(epochs))
+
+
+def spent(folder):
+    """Processor seconds of this run and of those before it that it continues, kept in the folder."""
+    path = folder / "seconds.txt"
+    total = time.process_time() + (float(path.read_text()) if path.exists() else 0.0)
+    path.write_text(f"{total:.1f}\n")
+    return total
+
+
+def main():
+    """Run it from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("output", type=Path)
+    parser.add_argument(
+        "--seconds", type=float, default=np.inf, help="stop after so many, to be started again"
+    )
+    arguments = parser.parse_args()
+    until, folder = time.process_time() + arguments.seconds, arguments.output.with_suffix(".parts")
+    arrays = {"rho": RHO, "spectra": SPECTRA, "scale": SCALE, "floor": FLOOR}
+    for view in COMPUTE:
+        places = cases(view)
+        losses = computed(view, places, EPOCHS[view], folder, until)
+        apart = held_out(view)
+        full = computed(view, apart, range(1, EPOCHS[view][-1] + 1), folder, until)
+        if losses is None or full is None:
+            spent(folder)
+            raise SystemExit("Time is up: start it again to continue.")
+        table = encoded(losses.reshape(len(STEPS[view]), -1, *losses.shape[1:]).swapaxes(0, 1))
+        arrays |= {
+            f"steps {view}": STEPS[view],
+            f"stops {view}": STOPS[view],
+            f"mixture {view}": mixture(view),
+        }
+        arrays |= {f"epochs {view}": EPOCHS[view], f"table {view}": table}
+        arrays |= {f"error {view}": largest_error(view, table, apart, full), f"held out {view}": apart}
+    arrays |= power_laws()
+    arrays |= {f"eigenvalues {name}": sample(name)[0] for name in SPECTRA[-2:]}
+    partial = arguments.output.with_suffix(".tmp.npz")
+    np.savez_compressed(partial, **arrays)
+    os.replace(partial, arguments.output)
+    source = "computed from formulas and the two shipped embedding sets; nothing was downloaded"
+    card.write_sweep(arguments.output, TITLE, source, SEED, spent(folder), KEYS, PROSE)
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

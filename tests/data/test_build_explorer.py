@@ -1,0 +1,69 @@
+"""The script of the explorer's tables on a small job: it stops when told to, continues, and says what it measured."""
+
+import card
+import explorer
+import numpy as np
+import pytest
+
+from edgelaw.theory import iid
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """One aspect, one spectrum, the quickest theory in the place of all four."""
+    monkeypatch.setattr(explorer, "RHO", (1.0,))
+    monkeypatch.setattr(explorer, "SPECTRA", ("beta 0.5", "cifar10"))
+    monkeypatch.setattr(explorer, "THEORY", dict.fromkeys(explorer.THEORY, iid))
+    return tmp_path / "explorer.npz"
+
+
+def run(monkeypatch, output, *more):
+    monkeypatch.setattr("sys.argv", ["explorer.py", str(output), *more])
+    explorer.main()
+
+
+def test_a_run_that_is_stopped_is_continued_and_its_error_is_that_of_curves_off_the_table(monkeypatch, small):
+    with pytest.raises(SystemExit, match="start it again"):
+        run(monkeypatch, small, "--seconds", "0")
+    assert not small.exists()
+    run(monkeypatch, small)
+    with np.load(small) as found:
+        tables = dict(found)
+    assert not small.with_suffix(".parts").exists()
+    facts, _ = card.split(small.with_suffix(".md").read_text(encoding="utf-8"))
+    assert facts["bytes"] == small.stat().st_size
+    n = np.arange(1, 51)
+    worst = 0.0
+    for k, step in tables["held out spectra"]:
+        values, weights = explorer.sample(explorer.SPECTRA[int(k)])
+        curve = iid.curve(values, n, step, weights=weights)
+        shown = explorer.read("spectra", tables["table spectra"], int(k), step, n)[0]
+        truth = np.array([curve.test[1:], curve.train[1:]])
+        worst = max(worst, np.abs(shown / truth - 1).max())
+    assert float(tables["error spectra"]) == pytest.approx(worst, rel=1e-3)
+    assert worst < 0.005
+
+
+def test_a_table_with_a_wrong_entry_has_a_large_error(small):
+    n = np.arange(1, 51)
+    places = [(0, 0.75)]
+    full = [explorer.spectra(places[0], n)]
+    table = np.array(
+        [
+            [
+                explorer.encoded(explorer.spectra((0, step), explorer.EPOCHS["spectra"]))
+                for step in explorer.STEPS["spectra"]
+            ]
+        ]
+    )
+    assert explorer.largest_error("spectra", table, places, full) < 0.005
+    table[0, 5, 2, 1, 9] += 40  # two per cent
+    assert explorer.largest_error("spectra", table, places, full) > 0.005
+
+
+def test_losses_are_stored_to_a_quarter_of_a_thousandth_and_cut_off_far_below_the_floor():
+    losses = np.array([1.0, 0.5, 1e-9, 1e-13, 1e-40, 0.0])
+    codes = explorer.encoded(losses)
+    assert codes[0] == 0
+    assert (codes[-2:] == 65535).all()
+    np.testing.assert_allclose(np.exp(codes[:4] / -explorer.SCALE), losses[:4], rtol=2.6e-4)
