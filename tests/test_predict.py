@@ -237,6 +237,21 @@ def test_noise_makes_a_tie_and_a_margin_does_not():
     assert "times as high" in reason
 
 
+def test_advice_says_what_a_free_choice_of_the_step_would_gain_and_only_then():
+    losses, reason = {"iid": 0.10, "flip_flop": 0.12}, "IID at step 1: so it is."
+    best = {"iid": {"test": (1.7, 0.08)}, "flip_flop": {"test": (0.9, 0.081)}}
+    said = _advice.freely(reason, best, "test", losses)
+    assert said == (
+        "IID at step 1: so it is; free to choose the step, sampling with replacement at 1.7 "
+        "leaves 0.08 "
+        "(flip-flop within 3 % at the best step of that order)."
+    )
+    best["iid"] = {"test": (1.02, 0.099)}
+    best["flip_flop"] = {"test": (0.9, 0.119)}
+    assert _advice.freely(reason, best, "test", losses) == reason  # a per cent is no gain
+    assert _advice.freely(reason, {"iid": None, "flip_flop": None}, "test", losses) == reason
+
+
 def test_best_steps_are_taken_if_asked_for_and_are_better_than_their_neighbours():
     found = run(data.gaussian(40, 40, rng=2), epochs=6, step="best", orders=["iid", "flip_flop"])
     for order, forecast in found.forecasts.items():

@@ -181,6 +181,24 @@ def advise(losses, errors, steps, epochs, loss="test"):
     return order, steps[order], reason + ".", float(min(gaps.values())), tie
 
 
+def freely(reason, best, loss, losses):
+    """The reason with what a free choice of the step would gain, where it gains more than a tie; `best` of `_search`."""
+    known = {name: found[loss] for name, found in best.items() if found}
+    if not known:
+        return reason
+    order = min(known, key=lambda name: known[name][1])
+    step, least = known[order]
+    if not least < (1 - TIE) * min(losses.values()):
+        return reason
+    equal = [
+        WORDS[name] for name, (_, value) in known.items() if name != order and value <= (1 + TIE) * least
+    ]
+    also = (
+        f" ({' and '.join(equal)} within {100 * TIE:.0f} % at the best step of that order)" if equal else ""
+    )
+    return f"{reason[:-1]}; free to choose the step, {WORDS[order]} at {step:.3g} leaves {least:.3g}{also}."
+
+
 def _more(gap):
     """A relative difference in words."""
     return f"{100 * gap:.0f} % higher" if gap < 1 else f"{1 + gap:.3g} times as high"

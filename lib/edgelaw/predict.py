@@ -310,6 +310,9 @@ def predict(
         name: _relative(getattr(f.curve, loss + "_se")[-1], getattr(f.curve, loss)[-1])
         for name, f in forecasts.items()
     }
+    order, chosen, reason, margin, tie = _advice.advise(ends, noise, at, epochs, loss)
+    if step != "best":
+        reason = _advice.freely(reason, best, loss, ends)
     clock.finish()
     return Prediction(
         tuple(design.shape),
@@ -325,7 +328,7 @@ def predict(
         forecasts,
         diagnostic,
         tuple(Caution(*caution) for caution in warnings),
-        Advice(*_advice.advise(ends, noise, at, epochs, loss)),
+        Advice(order, chosen, reason, margin, tie),
     )
 
 
