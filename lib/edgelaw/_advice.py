@@ -182,7 +182,7 @@ def advise(losses, errors, steps, epochs, loss="test"):
 
 
 def freely(reason, best, loss, losses):
-    """The reason with what a free choice of the step would gain, where it gains more than a tie; `best` of `_search`."""
+    """The reason, and what a free choice of the step would gain, if more than a tie; `best` is what `_search` found."""
     known = {name: found[loss] for name, found in best.items() if found}
     if not known:
         return reason
