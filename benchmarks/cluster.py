@@ -154,7 +154,8 @@ def main():
         by_rows = [alone(save(folder, m, 512)) for m in ROWS]
         by_columns = [alone(save(folder, 16384, d)) for d in COLUMNS]
         path = save(folder, *SHARED, SHARDS)
-        shared = [with_workers(path, workers) for workers in (1, 2)]
+        turns = [[with_workers(path, workers) for workers in (1, 2)] for _ in range(TURNS)]
+        shared = [min(found, key=lambda turn: turn[0]) for found in zip(*turns, strict=True)]
     assert abs(shared[0][4] - shared[1][4]).max() < 1e-10 * shared[0][4][-1]
     m, d = 16384, COLUMNS[-1]
     product, mean = m * d**2 / by_columns[-1][1], 4 * m * d / by_columns[-1][0]
