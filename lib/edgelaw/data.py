@@ -34,6 +34,7 @@ SWEEPS = (
     "embedding_traces",
     "order_map",
     "real_embeddings",
+    "torch_probe",
     "universal_gap",
     "what_breaks",
 )  # each with card and script
@@ -158,7 +159,8 @@ def sweep(name):
 
     Parameters
     ----------
-    name : {"any_spectrum", "embedding_traces", "order_map", "real_embeddings", "universal_gap", "what_breaks"}
+    name : str
+        One of ``edgelaw.data.SWEEPS``, "universal_gap" say.
         Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
 
     Examples
