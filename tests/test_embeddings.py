@@ -320,7 +320,7 @@ def test_a_missing_file_a_folder_and_another_format_are_refused(tmp_path):
     (tmp_path / "folder.npz").mkdir()
     with pytest.raises(FileNotFoundError, match="There is no file"):
         load_embeddings(tmp_path / "folder.npz")
-    with pytest.raises(ValueError, match=r"must be a \.npz"):
+    with pytest.raises(ValueError, match=r"must be a \.npy, \.npz"):
         load_embeddings(tmp_path / "x.pkl")
 
 

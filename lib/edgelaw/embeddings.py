@@ -12,19 +12,17 @@ No file is ever unpickled: numpy files are read with ``allow_pickle=False``, tor
 import hashlib
 import io
 import tomllib
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from edgelaw._checks import generator, unread_matrix, whole
+from edgelaw import _preprocess, inputs
+from edgelaw._checks import unread_matrix
 from edgelaw._shipped import folder as _folder
 
 _FILES = {"cifar10": "cifar10_resnet50", "wikipedia": "wikipedia_mpnet"}
-_USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
-_LARGEST = 1e100  # squares of larger entries would overflow
 
 
 class Preprocessed(NamedTuple):
@@ -211,7 +209,7 @@ def main():
 
 
 def load_embeddings(path, key=None):
-    """Read a matrix of embeddings, one a row, from a .npz, .npy, .pt or .pth file.
+    """Read a matrix of embeddings, one a row, whole into memory; :mod:`edgelaw.inputs` reads it in blocks.
 
     Reads the paper's own files as they are: ``cifar10_resnet50_embeddings.npz`` (key ``x_train``) and
     ``wiki_embeddings.npz`` (key ``embeddings``). Nothing is ever unpickled; a file that would need it is
@@ -220,9 +218,10 @@ def load_embeddings(path, key=None):
     Parameters
     ----------
     path : path to a file
+        Of any format that :func:`edgelaw.inputs.open_matrix` reads.
     key : str, optional
-        Which array of a .npz, or which tensor of a .pt holding several. By default the only one there is,
-        else the one called ``x_train``, ``embeddings`` or ``features``.
+        Which array of a file holding several. By default the only one there is, else the one called
+        ``x_train``, ``embeddings`` or ``features``, else the only matrix.
 
     Returns
     -------
@@ -240,93 +239,13 @@ def load_embeddings(path, key=None):
     ...     embeddings.load_embeddings(path).shape
     (4, 3)
     """
-    path = Path(path)
-    if path.suffix not in (".npz", ".npy", ".pt", ".pth"):
-        raise ValueError(f"{path} must be a .npz, .npy, .pt or .pth file.")
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    array = _read_torch(path, key) if path.suffix in (".pt", ".pth") else _read_numpy(path, key)
-    if array.dtype.kind not in "fiu":
-        raise ValueError(f"{path} must hold real numbers, not dtype {array.dtype}.")
-    if array.ndim != 2 or min(array.shape) < 2:
-        raise ValueError(
-            f"{path} must hold a matrix of at least 2 x 2, one embedding a row, not shape {array.shape}."
-        )
-    if not _finite(array):
-        raise ValueError(f"{path} must hold finite numbers, but it contains NaN or infinity.")
-    if array.dtype == np.float16:
-        return array.astype(np.float32)
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-
-
-def _read_numpy(path, key):
-    """An array of a .npz or the array of a .npy, refusing pickles and damaged files."""
-    try:
-        with open(path, "rb") as handle:
-            loaded = np.load(handle, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return _only(loaded, path, key)
-            with loaded:
-                return loaded[_pick(loaded.files, path, key)]
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise ValueError(f"{path} is damaged or not a numpy file: {error}.") from None
-    except ValueError as error:
-        if "pickle" in str(error).lower() or "object array" in str(error).lower():
-            raise ValueError(
-                f"{path} holds pickled objects, which are never loaded: save a plain array."
-            ) from None
-        if str(error).startswith(str(path)):
-            raise
-        raise ValueError(f"{path} is damaged or not a numpy file: {error}.") from None
-
-
-def _read_torch(path, key):
-    """A tensor of a torch file, read as weights only; torch is imported only for such a file."""
-    import torch
-
-    try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises many kinds, none of them documented
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{path} cannot be read as tensors only, so it is refused: {reason}") from None
-    if isinstance(loaded, dict):
-        tensors = {str(name): value for name, value in loaded.items() if isinstance(value, torch.Tensor)}
-        loaded = tensors[_pick(list(tensors), path, key)]
-    elif isinstance(loaded, torch.Tensor):
-        _only(loaded, path, key)
-    else:
-        raise ValueError(
-            f"{path} must hold a tensor or a dictionary of tensors, not a {type(loaded).__name__}."
-        )
-    loaded = loaded.detach()
-    return (loaded.float() if loaded.dtype == torch.bfloat16 else loaded).numpy()
-
-
-def _only(array, path, key):
-    """The single array of a file without keys."""
-    if key is not None:
-        raise ValueError(f"{path} holds one array without a key, so key must be left out, not {key!r}.")
-    return array
-
-
-def _pick(keys, path, key):
-    """Which of a file's arrays to read."""
-    listed = ", ".join(map(repr, keys)) or "none"
-    if key is not None:
-        if key not in keys:
-            raise ValueError(f"{path} has no array {key!r}; its arrays are: {listed}.")
-        return key
-    if len(keys) == 1:
-        return keys[0]
-    for usual in _USUAL_KEYS:
-        if usual in keys:
-            return usual
-    raise ValueError(f"{path} needs a key that says which array to read; its arrays are: {listed}.")
-
-
-def _finite(array):
-    """Whether every entry is finite, a block of rows at a time so that a large file needs no second copy."""
-    return all(np.isfinite(array[i : i + 4096]).all() for i in range(0, len(array), 4096))
+    source = inputs.open_matrix(path, key)
+    X = np.empty(source.shape, source.dtype)
+    first = 0
+    for block in source.blocks():
+        X[first : first + len(block)] = block
+        first += len(block)
+    return X
 
 
 # The paper's preprocessing --------------------------------------------------------------------------------
@@ -388,56 +307,29 @@ def preprocess(X, rows, dims, rng, center=True, normalize=True):
     True
     """
     X = _embeddings(X)
-    available, columns = X.shape
-    seed = "" if isinstance(rng, np.random.Generator | np.random.SeedSequence) else f"seed {rng}"
-    rng = generator(rng)
-    steps = []
-    if rows is None:
-        chosen = np.arange(available)
-        steps.append(f"Kept all {available} rows in their order.")
-    else:
-        rows = whole(rows, "rows", 2)
-        if rows > available:
-            raise ValueError(f"rows must be at most the {available} that X has, not {rows}.")
-        chosen = rng.choice(available, rows, replace=False)
-        said = f" ({seed})" if seed else ""
-        steps.append(f"Chose {rows} of {available} rows at random without replacement{said}.")
+    plan = _preprocess.plan(*X.shape, rows, dims, rng, center, normalize)
+    chosen = np.arange(len(X)) if plan.chosen is None else plan.chosen
+    projection = plan.projection(X.shape[1])
     X = X[chosen].astype(np.float64)
-    if dims is None:
-        steps.append(f"Kept all {columns} columns, without a projection.")
-    else:
-        dims = whole(dims, "dims", 2)
-        if dims > columns:
-            raise ValueError(f"dims must be at most the {columns} columns that X has, not {dims}.")
-        X = X @ (rng.standard_normal((columns, dims)) / np.sqrt(dims))
-        said = f" ({seed}, after the rows)" if seed else ""
-        steps.append(
-            f"Projected {columns} columns to {dims} with a Gaussian matrix of entry variance 1/{dims}{said}."
-        )
-    m, d = X.shape
-    null = max(d - (m - 1 if center else m), 0)
-    size = np.linalg.norm(X, axis=1).max()
+    if projection is not None:
+        X = X @ projection
+    mean = X.mean(axis=0) if center else None
     if center:
-        X -= X.mean(axis=0)
-        steps.append(f"Subtracted the mean row, which leaves {null} null direction(s).")
+        X -= mean
     if normalize:
         norms = np.linalg.norm(X, axis=1)
-        if norms.min() <= 1e-12 * size:  # what rounding leaves of a row that is the mean
-            row = chosen[norms.argmin()]
-            reason = "equals the mean row" if center else "is zero"
-            raise ValueError(
-                f"Row {row} of X {reason}, so it cannot be scaled to norm sqrt(d); leave it out."
-            )
-        X *= (np.sqrt(d) / norms)[:, None]
-        steps.append(f"Scaled every row to norm sqrt({d}).")
-    return Preprocessed(X, chosen, null, tuple(steps))
+        _preprocess.Norms(mean).add(norms, chosen)
+        _preprocess.scale_rows(X, norms)
+    return Preprocessed(X, chosen, plan.null, plan.steps)
 
 
 def _embeddings(X):
     """A real, finite matrix in its own dtype: a large float16 array is not copied before it is subsampled."""
     X = unread_matrix(X)
-    if not _finite(X):
+    if not all(np.isfinite(X[i : i + 4096]).all() for i in range(0, len(X), 4096)):
         raise ValueError("X must be finite, but it contains NaN or infinity.")
-    if X.dtype.kind == "f" and X.dtype.itemsize > 4 and max(X.max(), -X.min()) > _LARGEST:
-        raise ValueError(f"X must have entries below {_LARGEST:g} in size, so that their squares are finite.")
+    if X.dtype.kind == "f" and X.dtype.itemsize > 4 and max(X.max(), -X.min()) > inputs.LARGEST:
+        raise ValueError(
+            f"X must have entries below {inputs.LARGEST:g} in size, so that their squares are finite."
+        )
     return X

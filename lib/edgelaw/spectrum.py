@@ -51,14 +51,42 @@ def gram_eigenvalues(X, method="auto", block=4096):
     X = _checks.unread_matrix(X)
     m, d = X.shape
     if method == "auto":
-        method = "svd" if max(m, d) <= _SVD_LIMIT else "gram"
+        method = "svd" if resolves_singular_values(m, d) else "gram"
     if method == "svd":
         values = scipy.linalg.svdvals(_checks.matrix(X).astype(np.float64, copy=False))[::-1]
         values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
-        values = values**2 / m
-    else:
-        values = scipy.linalg.eigvalsh(_gram(X, block), overwrite_a=True, check_finite=False) / m
-        values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
+        return np.concatenate([np.zeros(d - len(values)), values**2 / m])
+    return of_gram(_gram(X, block), (m, d))
+
+
+def resolves_singular_values(rows, columns):
+    """Whether :func:`gram_eigenvalues` takes the singular values of a matrix of this shape by itself."""
+    return max(rows, columns) <= _SVD_LIMIT
+
+
+def of_gram(gram, shape):
+    r"""Ascending eigenvalues of :math:`X^\top X/m` from the sum :math:`X^\top X` (or :math:`XX^\top`) itself.
+
+    Parameters
+    ----------
+    gram : ndarray, float64
+        The sum, not divided by m. Only its lower triangle is read; it is overwritten.
+    shape : (m, d)
+        Of X.
+
+    Returns
+    -------
+    numpy.ndarray, shape (d,)
+        Those that cannot be told from zero, below :math:`\max(m, d)\,\varepsilon\,\lambda_{\max}`, are exactly 0.0.
+
+    Examples
+    --------
+    >>> of_gram(np.array([[9.0, 0.0], [0.0, 1.0]]), (2, 2))
+    array([0.5, 4.5])
+    """
+    m, d = shape
+    values = scipy.linalg.eigvalsh(gram.T, lower=False, overwrite_a=True, check_finite=False) / m
+    values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
     return np.concatenate([np.zeros(d - len(values)), values])
 
 
