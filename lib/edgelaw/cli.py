@@ -1,22 +1,66 @@
-"""The command line: ``edgelaw verify`` runs the ledger's checks.
+"""The command line: ``edgelaw spectrum`` and ``predict`` for your own data, ``verify`` for the paper's claims.
 
-Each subcommand is a function that adds its parser and a function that runs it; :func:`main` never shows a traceback.
+Here are the words it understands and what happens when something goes wrong; the commands themselves are in modules
+of their own, imported only when asked for, so that ``edgelaw --help`` is instant.
+
+What goes wrong is said in one sentence on standard error, never as a traceback: status 2 when the question or the
+file makes no sense, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130
+when stopped by Ctrl-C. ``EDGELAW_DEBUG=1`` in the environment shows the traceback too.
+
+``--json`` prints one JSON object and nothing else. Its ``schema`` names the command and a version, such as
+``edgelaw.predict/1``; the version changes when a field changes its meaning or goes, not when one is added. Numbers that
+are not finite are ``null``.
 """
 
 import argparse
-import json
+import contextlib
 import os
-import re
 import sys
+import traceback
+import warnings
+from importlib import import_module
+from importlib.metadata import metadata
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from edgelaw import __version__
+from edgelaw._cli_common import Refusal, Sentences, add_preprocessing, between, printable, reason, tell, whole
 
-from edgelaw import claims
+EXAMPLES = """\
+examples:
+  edgelaw spectrum embeddings.npy           the left edge of your data's spectrum, and a plot of it
+  edgelaw predict embeddings.npy            how many epochs, in which order, with which step
+  edgelaw predict --help                    all that predict can be asked, by example
+  edgelaw verify E12                        check one claim of the paper
 
-STYLES = {"holds": "green", "fails": "red", "imprecise": "yellow", "open": "blue"}
+The exit status is 0 when all went well, 1 when something could not be computed or confirmed, 2 when the question or the
+file makes no sense; what was wrong is said in one sentence on standard error."""
+
+SPECTRUM_EXAMPLES = """\
+examples:
+  edgelaw spectrum embeddings.npy                     centred, rows scaled to one norm: right for raw embeddings
+  edgelaw spectrum embeddings.npz --key x_train       one array of several
+  edgelaw spectrum features.csv.gz --plot cdf.png     the plot as a file, too: .png, .svg or .pdf
+  edgelaw spectrum big.npy --rows 512 --dims 512      the paper's preprocessing: a square matrix from any file
+  edgelaw spectrum 'shards/*.parquet' --dask          many files, block by block, on all cores
+  edgelaw spectrum embeddings.npy --json | jq .edge   for machines
+
+The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: its exponent β is the slope of the learning
+curve. JSON has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge, effective_rank, quantile_ratio and
+eigenvalues."""
+
+PREDICT_EXAMPLES = """\
+examples:
+  edgelaw predict embeddings.npy                                       four orders, 50 epochs, step 1
+  edgelaw predict embeddings.npz --key x_train --target 0.05 --epochs 200
+  edgelaw predict features.csv --order single_shuffle --step 1.3 --report report.html
+  edgelaw predict embeddings.npy --step best                           each order at its own best step
+  edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run the real thing beside the theory
+  edgelaw predict big.npy --seconds 20                                 a pilot where simulation would take longer
+  edgelaw predict embeddings.npy --json | jq .advice                   for machines
+
+Losses start at 1. "Test" is the squared parameter error, not a loss on held-out rows; "train" is the mean squared
+residual on the rows themselves. JSON has schema "edgelaw.predict/1" and the fields of
+edgelaw.predict.Prediction."""
+
 VERIFY_EXAMPLES = """\
 examples:
   edgelaw verify                  check all claims of the paper, on every core
@@ -29,168 +73,121 @@ The verdict of each check is computed; it is compared with the one recorded in t
 all agree, 1 when a check contradicts its record or breaks down, 2 when the question makes no sense."""
 
 
-class Refusal(Exception):
-    """A question that makes no sense; the message is one sentence."""
+def spectrum(arguments):
+    """Run ``edgelaw spectrum``."""
+    return import_module("edgelaw._cli_spectrum").run(arguments)
 
 
-class Sentences(argparse.ArgumentParser):
-    """A parser that refuses in one sentence."""
-
-    def error(self, message):
-        """Say what was wrong and where help is, and leave with status 2."""
-        raise Refusal(f"{message[:1].upper()}{message[1:].rstrip('.')}; {self.prog} --help shows examples.")
-
-
-# verify ----------------------------------------------------------------------------------------------------
-
-
-def _selected(arguments, ledger):
-    """The claims asked for: by id, by group, or all; with --failing only those that are not recorded to hold."""
-    names = [name.upper() for name in arguments.claims]
-    for name in names:
-        if name not in claims.IDS:
-            raise Refusal(f"There is no claim {name}: ids run from A1 to H24, without F19 to F21.")
-        if name not in ledger:
-            raise Refusal(f"Claim {name} has no entry in the ledger yet.")
-    for group in arguments.group:
-        if group.upper() not in claims.GROUPS:
-            raise Refusal(f"There is no group {group}: groups are the letters A to H.")
-        names += [name for name in ledger if name[0] == group.upper()]
-    wanted = set(names)
-    chosen = [c for c in ledger.values() if not (arguments.claims or arguments.group) or c.id in wanted]
-    return [claim for claim in chosen if not (arguments.failing and claim.holds)]
-
-
-def _record(outcome):
-    """One outcome, for machines."""
-    found = outcome.evidence
-    return {
-        "id": outcome.claim.id,
-        "verdict": found.verdict if found else None if outcome.error else outcome.claim.verdict,
-        "recorded": outcome.claim.verdict,
-        "confirmed": outcome.confirmed,
-        "checked": found is not None,
-        "measured": found.measured if found else "",
-        "claimed": found.claimed if found else "",
-        "tolerance": found.tolerance if found else "",
-        "error": outcome.error,
-        "seconds": round(outcome.seconds, 2),
-    }
-
-
-def _verdict(outcome):
-    """A verdict in its colour; a contradiction and a breakdown loudly."""
-    claim, found = outcome.claim, outcome.evidence
-    if outcome.error:
-        return "[bold red]breaks down[/]"
-    if not outcome.confirmed:
-        return f"[bold red]{found.verdict}, recorded: {claim.verdict}[/]"
-    return f"[{STYLES[claim.verdict]}]{claim.verdict}[/]"
-
-
-def _table(outcomes, failing):
-    """Claim, verdict, measured, claimed; and what is true instead, where that was asked for."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("claim", "verdict", "measured", "claimed", *(["what is true"] if failing else [])):
-        table.add_column(name, overflow="fold")
-    for outcome in outcomes:
-        claim, found = outcome.claim, outcome.evidence
-        if found:
-            cells = [found.measured, found.claimed]
-        else:
-            cells = [outcome.error or f"read: {claim.reason}", claim.quote]
-        cells += [claim.correction] if failing else []
-        table.add_row(claim.id, _verdict(outcome), *map(escape, cells))
-    return table
-
-
-def _summary(outcomes, absent):
-    """The last lines: how many of each verdict, and what went wrong."""
-    shown = ", ".join(
-        f"{count} {verdict}"
-        for verdict, count in claims.counts(outcome.claim for outcome in outcomes).items()
-        if count
-    )
-    lines = [f"{len(outcomes)} claims: {shown}." if outcomes else "No claim fits the question."]
-    wrong = [outcome for outcome in outcomes if not outcome.confirmed]
-    if wrong:
-        names = ", ".join(outcome.claim.id for outcome in wrong)
-        lines.append(f"[bold red]Not confirmed: {names}.[/]")
-    elif outcomes:
-        read = sum(outcome.evidence is None for outcome in outcomes)
-        lines.append(
-            "Every check agrees with the ledger" + (f"; {read} settled by reading." if read else ".")
-        )
-    if absent:
-        lines.append(f"[bold red]No entry in the ledger yet: {', '.join(absent)}.[/]")
-    return "\n".join(lines)
+def predict(arguments):
+    """Run ``edgelaw predict``."""
+    return import_module("edgelaw._cli_predict").run(arguments)
 
 
 def verify(arguments):
-    """Run the checks, show what came out, and return the exit status."""
-    ledger = claims.load()
-    chosen = _selected(arguments, ledger)
-    everything = not (arguments.claims or arguments.group)
-    absent = claims.missing(ledger) if everything else []
-    errors = Console(stderr=True)
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        bar = progress.add_task("checking", total=len(chosen))
-
-        def advance(outcome):
-            progress.update(bar, advance=1, description=f"checked {outcome.claim.id:<4}")
-
-        outcomes = claims.run(chosen, arguments.jobs, advance)
-    if arguments.json:
-        machine = {"claims": [_record(outcome) for outcome in outcomes], "missing": absent}
-        print(json.dumps(machine, indent=1, ensure_ascii=False))
-    else:
-        console = Console(highlight=False)
-        if not console.is_terminal and "COLUMNS" not in os.environ:
-            console = Console(highlight=False, width=160)
-        if outcomes:
-            console.print(_table(outcomes, arguments.failing))
-            console.print()
-        console.print(_summary(outcomes, absent))
-    return int(bool(absent) or not all(outcome.confirmed for outcome in outcomes))
+    """Run ``edgelaw verify``."""
+    return import_module("edgelaw._cli_verify").run(arguments)
 
 
-def _jobs(text):
-    """A positive number of processes."""
-    if not re.fullmatch(r"[0-9]+", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"it must be a positive integer, not {text!r}")
-    return int(text)
+def _command(commands, name, run, short, description, examples):
+    """A command's parser, still without arguments."""
+    parser = commands.add_parser(
+        name,
+        help=short,
+        description=description,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_json(parser):
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table, and nothing else")
+
+
+def _add_spectrum(commands):
+    parser = _command(
+        commands,
+        "spectrum",
+        spectrum,
+        "the spectrum of your data and its left edge",
+        "The spectrum of a data matrix and its left edge, which sets the slope of SGD's learning curve.",
+        SPECTRUM_EXAMPLES,
+    )
+    add_preprocessing(parser)
+    parser.add_argument("--plot", metavar="PATH", help="write the CDF plot to a .png, .svg or .pdf file")
+    _add_json(parser)
+
+
+def _add_predict(commands):
+    parser = _command(
+        commands,
+        "predict",
+        predict,
+        "how many epochs, in which order, with which step",
+        "Predict the learning curves of SGD on a data matrix in each order of the samples, and recommend one.",
+        PREDICT_EXAMPLES,
+    )
+    add_preprocessing(parser)
+    parser.add_argument(
+        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="the budget of epochs (50)"
+    )
+    parser.add_argument(
+        "--target", type=between(0, 1), metavar="T", help="how many epochs until the loss is down to T?"
+    )
+    parser.add_argument(
+        "--order",
+        action="append",
+        metavar="NAME",
+        help="iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (all four)",
+    )
+    parser.add_argument(
+        "--step", type=between(0, 2, ["best"]), default=1.0, metavar="S", help="in (0, 2), or best (1)"
+    )
+    parser.add_argument(
+        "--simulate",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="run SGD itself beside the theory, or never; without either, where theory does not reach",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=between(0),
+        default=60.0,
+        metavar="S",
+        help="above this cost a simulation is replaced by a pilot on fewer rows and columns (60)",
+    )
+    parser.add_argument("--report", metavar="PATH", help="write a report of one .html file, plots included")
+    _add_json(parser)
 
 
 def _add_verify(commands):
-    """The parser of ``edgelaw verify``."""
-    parser = commands.add_parser(
+    parser = _command(
+        commands,
         "verify",
-        help="check the paper's claims",
-        description="Check the paper's claims, each by computing evidence that could contradict its verdict.",
-        epilog=VERIFY_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        verify,
+        "check the paper's claims",
+        "Check the paper's claims, each by computing evidence that could contradict its verdict.",
+        VERIFY_EXAMPLES,
     )
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15; all claims if none")
     parser.add_argument(
         "--group", action="append", default=[], metavar="LETTER", help="a whole group, A to H"
     )
     parser.add_argument("--failing", action="store_true", help="only what does not hold, with corrections")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    _add_json(parser)
     parser.add_argument(
         "-j",
         "--jobs",
-        type=_jobs,
+        type=whole(1),
         default=os.cpu_count() or 1,
         metavar="N",
         help="processes (default: all cores)",
     )
-    parser.set_defaults(run=verify)
 
 
-# all -------------------------------------------------------------------------------------------------------
-
-COMMANDS = (_add_verify,)
+COMMANDS = (_add_spectrum, _add_predict, _add_verify)
 
 
 def parser():
@@ -198,8 +195,12 @@ def parser():
     top = Sentences(
         prog="edgelaw",
         description="Learning curves of SGD at the left edge of the data's spectrum.",
-        epilog="examples:\n  edgelaw verify E12        check one claim of the paper\n  edgelaw verify --help     more",
+        epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument(
+        "--version", action="version", version=f"edgelaw {__version__}", help="say which version this is"
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Sentences)
     for add in COMMANDS:
@@ -207,20 +208,68 @@ def parser():
     return top
 
 
+def _raised_here(error):
+    """Whether the library itself raised an error (its refusals are ValueErrors of one sentence), not one below it."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    return bool(frames) and frames[-1][0].f_globals.get("__name__", "").split(".")[0] in (
+        "edgelaw",
+        "__main__",
+    )
+
+
+def _unexpected(error):
+    """The last resort: what happened, where, and whom to tell."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in {os.path.basename(frames[-1].filename)}, line {frames[-1].lineno}" if frames else ""
+    what = printable(f"{type(error).__name__}: {error}".rstrip(" :."))
+    what = what if len(what) <= 200 else what[:199] + "…"
+    links = metadata("edgelaw").get_all("Project-URL") or []
+    home = next((link.split(", ")[1] for link in links if link.startswith("Repository, ")), "its repository")
+    return (
+        f"This should not have happened ({what}{where}); EDGELAW_DEBUG=1 in the environment shows the details, "
+        f"and an issue at {home} with them would help."
+    )
+
+
+def _failed(error):
+    """Say in one sentence what went wrong, and return the exit status."""
+    if os.environ.get("EDGELAW_DEBUG"):
+        traceback.print_exception(error)
+    if isinstance(error, Refusal) or (isinstance(error, ValueError) and _raised_here(error)):
+        tell(f"edgelaw: {error}")
+        return 2
+    if isinstance(error, KeyboardInterrupt):
+        tell("edgelaw: stopped.")
+        return 130
+    if isinstance(error, MemoryError):
+        tell("edgelaw: There is not enough memory for this; --rows and --dims make a smaller matrix of it.")
+    elif isinstance(error, OSError):
+        place = f" ({printable(error.filename)})" if error.filename else ""
+        tell(f"edgelaw: The system said no: {reason(error)}{place}.")
+    else:
+        tell(f"edgelaw: {_unexpected(error)}")
+    return 1
+
+
 def main(words=None):
     """Run the command line and return the exit status; what goes wrong is said in one sentence."""
-    try:
-        arguments = parser().parse_args(words)
-        return arguments.run(arguments)
-    except (Refusal, claims.LedgerError) as refusal:
-        print(f"edgelaw: {refusal}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("edgelaw: stopped.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # a reader such as `head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    with (
+        warnings.catch_warnings()
+    ):  # a warning is for programmers: shown when they ask, and never half a sentence
+        if not os.environ.get("EDGELAW_DEBUG"):
+            warnings.showwarning = lambda *_, **__: None
+        try:
+            arguments = parser().parse_args(words)
+            status = arguments.run(arguments)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return status
+        except BrokenPipeError:  # a reader such as `head` has seen enough
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except (Exception, KeyboardInterrupt) as error:
+            return _failed(error)
 
 
 if __name__ == "__main__":

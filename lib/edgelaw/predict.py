@@ -143,7 +143,9 @@ def predict(
             curve = _forecast.measure(X, name, n, at, rng, 4, X.shape[1])
             how, why = "simulated", str(refusal)
         hits = {loss: _first(curve, loss, target) for loss in ("test", "train")}
-        forecasts[name] = Forecast(name, at, curve, how, why, None, None, hits, {}, {"test": None, "train": None})
+        forecasts[name] = Forecast(
+            name, at, curve, how, why, None, None, hits, {}, {"test": None, "train": None}
+        )
     try:
         edge = spectrum.fit_edge_laplace(values)
     except ValueError:

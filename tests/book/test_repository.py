@@ -76,7 +76,7 @@ def test_the_api_page_shows_every_public_module():
 
 def test_every_public_function_has_a_docstring_and_the_library_never_prints():
     for path in (ROOT / "lib" / "edgelaw").rglob("*.py"):
-        if path.name not in ("cli.py", "__main__.py"):
+        if path.name not in ("cli.py", "__main__.py") and not path.name.startswith("_cli_"):
             text = re.sub(r'"""(?s:.*?)"""', "", path.read_text())
             assert not re.search(r"^(?! *def main).*\bprint\(", text, flags=re.M) or "def main(" in text, (
                 path.name

@@ -1,0 +1,41 @@
+"""Writing a file whole or not at all."""
+
+import contextlib
+import os
+import secrets
+import shutil
+
+
+def write(path, content):
+    """Write bytes or text (UTF-8) to a path: whole or not at all, and what was there before stays until then.
+
+    The content goes to a new file in the same folder, which then takes the name by ``os.replace``.
+    """
+    content = content.encode("utf-8") if isinstance(content, str) else content
+    path = os.path.realpath(path)
+    with _beside(path) as (name, descriptor):
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, name)
+        os.replace(name, path)
+
+
+def probe(path):
+    """Raise the OSError that :func:`write` would meet in this folder, and leave nothing behind."""
+    with _beside(os.path.realpath(path)) as (_, descriptor):
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _beside(path):
+    """A new file in the same folder, with the permissions of any new file; removed unless it was renamed."""
+    name = os.path.join(os.path.dirname(path), f".edgelaw-{secrets.token_hex(8)}.tmp")
+    descriptor = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        yield name, descriptor
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)

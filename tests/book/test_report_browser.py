@@ -1,0 +1,134 @@
+"""The report in a real browser without a network: whole at every width, by day and night, with a hostile name."""
+
+import re
+
+import numpy as np
+import pages
+import pytest
+
+from edgelaw import cli, data
+
+if not pages.CHROMIUM and pages.REQUIRED:
+    raise RuntimeError(
+        "The browser tests are required here (EDGELAW_BROWSER=required), but there is no Chromium."
+    )
+pytestmark = pytest.mark.skipif(
+    not pages.CHROMIUM, reason="no Chromium was found: THE REPORT WAS NOT CHECKED"
+)
+
+NAME = "<img src=x onerror=alert(1)>.npy"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with pages.browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A report made by the command itself, simulation included, from a file with a hostile name."""
+    folder = tmp_path_factory.mktemp("report")
+    np.save(folder / NAME, data.gaussian(64, 64, rng=1))
+    path = folder / "report.html"
+    words = [
+        "predict",
+        str(folder / NAME),
+        "--epochs",
+        "20",
+        "--target",
+        "0.1",
+        "--simulate",
+        "--report",
+        str(path),
+    ]
+    assert cli.main([*words, "--json"]) == 0
+    return path
+
+
+@pytest.fixture
+def opened(chromium, written):
+    """Open the report offline; gives the page and what went wrong on it."""
+    contexts = []
+
+    def open_at(width, scheme="light"):
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+        )
+        contexts.append(context)
+        page, wrong = context.new_page(), []
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "request", lambda request: wrong.append(request.url) if "report.html" not in request.url else None
+        )
+        page.goto(written.as_uri(), wait_until="load")
+        return page, wrong
+
+    yield open_at
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", pages.WIDTHS)
+def test_the_report_is_whole(opened, width, scheme):
+    page, wrong = opened(width, scheme)
+    assert page.evaluate(pages.INSPECT) == []  # no sideways scrolling among other things
+    assert wrong == []
+    figures = page.locator("svg[role=img]")
+    assert figures.count() == 3
+    for index in range(3):
+        box = figures.nth(index).bounding_box()
+        assert box["width"] > 250
+        assert box["height"] > 150
+    outside = page.evaluate("""() => [...document.querySelectorAll('svg[role=img] text')].filter(text => {
+        const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect();
+        return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1;
+    }).map(text => text.textContent)""")
+    assert outside == []
+
+
+def test_the_name_is_shown_as_it_is_and_nothing_of_it_runs(opened):
+    page, wrong = opened(1280)
+    page.wait_for_timeout(200)
+    assert NAME in page.locator("h1").inner_text()
+    assert page.locator("img").count() == 0
+    assert wrong == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(opened, scheme):
+    page, _ = opened(1280, scheme)
+    found = page.evaluate("""() => {
+        const ground = node => { for (; node; node = node.parentElement) {
+            const c = getComputedStyle(node).backgroundColor; if (!c.endsWith(', 0)')) return c; } return 'white'; };
+        return [...document.querySelectorAll('h1, h2, p, li, td, th, dt, dd, figcaption, svg text')].map(node =>
+            [node.tagName, getComputedStyle(node)[node.closest('svg') ? 'fill' : 'color'], ground(node)]);
+    }""")
+
+    def light(colour):
+        channels = [int(value) / 255 for value in re.findall(r"\d+", colour)[:3]]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    assert len(found) > 50
+    for tag, ink, ground in found:
+        high, low = sorted([light(ink), light(ground)], reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (tag, ink, ground)
+
+
+def test_it_prints_on_a_few_pages(opened):
+    page, _ = opened(1280, "dark")
+    sheets = page.pdf(format="A4", print_background=True)
+    assert sheets.startswith(b"%PDF")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", sheets)) <= 4
+
+
+def test_the_check_can_fail(chromium, written):
+    page = chromium.new_page(viewport={"width": 390, "height": 900})
+    text = written.read_text().replace("</main>", '<div style="width:900px">wide</div></main>')
+    page.set_content(text)
+    assert any("px wide" in problem for problem in page.evaluate(pages.INSPECT))
+    page.close()
