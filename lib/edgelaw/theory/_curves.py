@@ -45,18 +45,19 @@ def edge_averages(covariance_eigenvalues, *functions):
     return [float(shares @ function(values)) for function in functions]
 
 
-def sample_averages(values, shares, reach):
+def sample_averages(values, shares, reach, rho=1.0):
     """The average over a sample at two resolutions: as accurate as few nodes allow, and ten times less."""
+    found = None
     for tolerance in (1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
         try:
-            fine = levy.from_sample(values, shares, reach, tolerance)
+            found = [levy.from_sample(values, shares, reach, t, rho) for t in (tolerance, 10 * tolerance)]
         except ArithmeticError:
-            if tolerance == 1e-5:
+            if tolerance == 1e-5 and found is None:
                 raise
             continue
-        if len(fine.nodes) <= MOST_NODES:
+        if len(found[0].nodes) <= MOST_NODES:
             break
-    return fine, levy.from_sample(values, shares, reach, 10 * tolerance)
+    return found
 
 
 def vouched(n, fine, coarse):

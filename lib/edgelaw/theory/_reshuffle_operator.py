@@ -358,22 +358,27 @@ def _grid(points, rho, rate):
     return rho * (1 + np.tanh(steep * y) / np.tanh(steep)) / 2, cumulative * slope, w * slope
 
 
-def sample(values, shares):
-    """The law of a sample's eigenvalues at m = d, of mean 1, zeros included."""
+def sample(values, shares, rho=1.0):
+    """The law of a sample of m = ρd rows: `values` are the eigenvalues of XᵀX/m, of mean 1, zeros included.
+
+    Those of S are ρ times them, and :math:`x = \\rho G(z)` with G the Cauchy transform of the m × m matrix
+    :math:`UU^\\top`.
+    """
     null = float(shares[values == 0].sum())
-    positive, parts = values[values > 0], shares[values > 0]
-    low = float(min(values[0], values[-1] - 0.1)) if values[0] > 0.05 else 0.0
+    positive, parts = rho * values[values > 0], shares[values > 0]
+    gram, weights = levy.companion(values, shares, rho)
+    low = float(min(gram[0], gram[-1] - 0.1)) if gram[0] > 0.05 and rho == 1 else 0.0
 
     def transform(z):
-        gap = 1 / (z[:, None] - values)
-        return gap @ shares, -(gap**2) @ shares
+        gap = 1 / (z[:, None] - gram)
+        return rho * gap @ weights, -rho * (gap**2) @ weights
 
     def average(contour):
         zeta, dz = contour(42)
-        G, slope = transform(zeta)
-        return 1 / G, -zeta * slope * dz
+        x, slope = transform(zeta)
+        return 1 / x, -(zeta + (1 - rho) / x) * slope * dz
 
-    return Law(low, values[-1], 1.0, null, transform, average, lambda fine: (positive, parts))
+    return Law(low, float(gram[-1]), rho, null, transform, average, lambda fine: (positive, parts))
 
 
 def population(values, shares, rho, reach):

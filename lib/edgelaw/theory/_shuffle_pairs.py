@@ -32,6 +32,8 @@ and small n; so a hyperbola is believed only where two of different sizes agree.
 import numpy as np
 import scipy.optimize
 
+_WORK = 6e7  # nodes cubed times epochs squared, off m = d: about ten seconds
+
 
 class Pairs:
     """Φ and Ψ/ρ on all pairs of given points, for one average, step and ρ; `samples` points in the integral over s."""
@@ -172,10 +174,7 @@ def coefficients(fine, coarse, n):
     """Both losses at each positive n, ascending, at two resolutions: an array (2, 2, len(n)), the fine one first."""
     found = np.empty((2, 2, len(n)))
     if fine.rho != 1:
-        for loss in (0, 1):
-            found[0, loss] = _following(fine, n, loss, 1e-6, 3.0)
-            found[1, loss] = _following(coarse, n, loss, 1e-5, 3.0)
-        return found
+        return np.stack([_following(fine, n, 1e-8, 1.7), _following(coarse, n, 1e-7, 1.6)])
     first = len(n)
     while first and n[first - 1] > 12:
         start = np.searchsorted(n, max(n[first - 1] / 2, 12), side="right")
@@ -197,14 +196,36 @@ def coefficients(fine, coarse, n):
     return found
 
 
-def _following(pairs, n, loss, amplitude, points):
-    """One loss at each n, on circles that follow its exponential decay: each twice as far as the one before."""
-    found, radius, done, last = np.empty(len(n)), 1.0, 0, 8
+def _following(pairs, n, amplitude, points):
+    """Both losses at each n, on circles that follow their exponential decay: each twice as far as the one before.
+
+    Where they decay at one rate, one circle serves both. Below ρ = 1 the test loss has a plateau and stays on |z| = 1,
+    while the training loss goes on to circles of its own once it is small.
+    """
+    found = np.empty((2, len(n)))
+    if len(pairs.nodes) ** 3 * int(n.max(initial=0)) ** 2 > _WORK:
+        raise ArithmeticError(
+            f"Single shuffle's contours for {n[-1]} epochs and {len(pairs.nodes)} nodes of the average take too long "
+            "where m and d differ: ask for fewer epochs."
+        )
+    groups, done, last = [([0, 1], 1.0)], 0, 2
     while done < len(n):
-        every = np.arange(1, last + 1)
-        values = circle(pairs, every, radius * amplitude ** (0.5 / last), int(points * last) + 16)[loss]
+        last = max(2, min(last, int(n[-1])))
         here = np.searchsorted(n, last, side="right")
-        found[done:here] = values[n[done:here] - 1]
-        radius = np.sqrt(values[-2] / values[-1]) if values[-1] > 0 else radius
-        done, last = here, 2 * last
+        every, wanted, following = np.arange(1, last + 1), n[done:here] - 1, []
+        for losses, radius in groups:
+            values = circle(pairs, every, radius * amplitude ** (0.5 / last), int(points * last) + 16)[losses]
+            if not (values[:, -2:] > 0).all():
+                raise ArithmeticError(
+                    f"After {last} epochs less is left of a loss than the arithmetic carries: ask for fewer epochs."
+                )
+            found[losses, done:here] = values[:, wanted]
+            radii = np.sqrt(values[:, -2] / values[:, -1])
+            if len(losses) == 2 and pairs.rho < 1:
+                far = values[1, -1] < 1e-3
+                following += [([0], 1.0), ([1], radii[1])] if far else [(losses, 1.0)]
+            else:
+                plateau = pairs.rho < 1 and losses == [0]
+                following.append((losses, 1.0 if plateau else radii.min()))
+        groups, done, last = following, here, 2 * last
     return found

@@ -192,8 +192,8 @@ def effective_step(step, eigenvalues=None):
 # --------------------------------------------------------------------------------------------------- any spectrum
 
 
-def curve(eigenvalues, epochs, step=1.0, weights=None):
-    r"""Learning curve on a given sample spectrum at m = d, as d → ∞ with the rows' left basis Haar.
+def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
+    r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
     With :math:`\langle\cdot\rangle` the average over the spectrum's free cumulants (:mod:`edgelaw.theory.levy`), find
     :math:`q(s, \lambda)` on :math:`0 \le s \le 1` such that :math:`q(1) = 1` and, for all λ, with
@@ -224,6 +224,8 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
         ones with a backward pass.
     step : float
         η, in (0, 2).
+    rho : float
+        m/d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this
         the curve of a continuous law, with any number of nodes.
@@ -254,8 +256,8 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
     [1.0, 0.25, 0.0625]
     """
     step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
-    values, shares = _curves.sample(eigenvalues, weights)
-    if len(values) == 1:  # orthogonal rows: nothing to solve
+    rho, (values, shares) = _checks.number(rho, "rho", 0), _curves.sample(eigenvalues, weights)
+    if len(values) == 1 and rho == 1:  # orthogonal rows: nothing to solve
         exact = np.tile((1 - step) ** (2.0 * n[1:]), (2, 1))
         return _curves.vouched(n, exact, exact)
 
@@ -263,14 +265,14 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
         for tolerance in (1e-6, 1e-5, 1e-4):
             try:
                 return [
-                    levy.from_sample(values, shares, wider * reach / np.sqrt(last), loose * tolerance)
+                    levy.from_sample(values, shares, wider * reach / np.sqrt(last), loose * tolerance, rho)
                     for reach, loose in ((0.7, 1), (1.0, 10))
                 ]
             except ArithmeticError:
                 if tolerance == 1e-4:
                     raise
 
-    return _any_spectrum(n, step, 1.0, averages, float(shares[values == 0].sum()))
+    return _any_spectrum(n, step, rho, averages, float(shares[values == 0].sum()))
 
 
 def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):

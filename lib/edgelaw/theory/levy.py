@@ -5,8 +5,8 @@ For rows of a given covariance the large-d equations of all orders contain the d
 
 - from the covariance, :math:`\langle\varphi\rangle` is the mean of φ over its eigenvalues (`from_covariance`);
 - from a sample of m = d rows, :math:`\langle\lambda^n\rangle` is the n-th *free cumulant* of the spectrum F of the
-  sample, its Lévy measure in the sense of free probability (`from_sample`). With G the Cauchy transform of F and
-  :math:`t = 1/G(\zeta)`,
+  sample, its Lévy measure in the sense of free probability (`from_sample`; for other m see there). With G the Cauchy
+  transform of F and :math:`t = 1/G(\zeta)`,
 
 .. math:: \Bigl\langle\frac{t}{t-\lambda}\Bigr\rangle = \frac{\zeta}{t}, \qquad\text{so}\qquad
    \langle\varphi\rangle = \frac{1}{2\pi i}\oint \varphi(t)\,\frac{\zeta}{t^2}\,dt .
@@ -65,8 +65,13 @@ class Average:
         return np.asarray(values) @ self.weights
 
 
-def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6):
-    r"""The average from the eigenvalues of a sample of m = d rows, whose left basis is Haar.
+def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6, rho=1.0):
+    r"""The average from the eigenvalues of a sample of m = ρd rows, whose left basis is Haar.
+
+    For ρ ≠ 1 it is the m × m matrix :math:`XX^\top/m` whose free cumulants count, since
+    :math:`\langle\lambda^n\rangle = \rho\,\kappa_n`: it is a free sum of d rank-one matrices, one a dimension. Its
+    spectrum is that of :math:`X^\top X/m` with zeros added (m > d) or removed (m < d). With
+    :math:`t = 1/G(\zeta)` for this spectrum, :math:`\langle t/(t-\lambda)\rangle = 1 + \rho\,(\zeta/t - 1)`.
 
     Parameters
     ----------
@@ -79,6 +84,8 @@ def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6):
         at an effective step c bring them to about :math:`1/(cn)`.
     tolerance : float
         Wanted for `Average.error`.
+    rho : float
+        m/d. No more than this share of the eigenvalues may be positive.
 
     Returns
     -------
@@ -98,8 +105,9 @@ def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6):
     >>> [round(float(average(average.nodes**k).real), 5) for k in (0, 1, 2)]
     [1.0, 1.0, 0.35]
     """
-    values, shares = spectrum(eigenvalues, weights)
-    reach = _checks.number(reach, "reach", 0)
+    rho = _checks.number(rho, "rho", 0)
+    values, shares = companion(*spectrum(eigenvalues, weights), rho)
+    reach = rho * _checks.number(reach, "reach", 0)
     tolerance = _checks.number(tolerance, "tolerance", 0)
     zeta = _around(values, _reached(values, shares, reach))
     t = 1 / (shares / (zeta[:, None] - values)).sum(axis=1)
@@ -113,8 +121,8 @@ def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6):
             f"The average over this spectrum was found to {error:.1e} only, not {tolerance:.1e}: ask for a larger "
             "reach (fewer epochs) or tolerance."
         )
-    masses = residues / nodes
-    nodes, masses = np.append(nodes, 0), np.append(masses, 1 - masses.sum())
+    masses = rho * residues / nodes
+    nodes, masses = np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum())
     return Average(nodes, masses, float(error))
 
 
@@ -168,6 +176,24 @@ def spectrum(eigenvalues, weights=None):
     values, places = np.unique(np.where(values < 1e-13, 0.0, values), return_inverse=True)
     shares = np.bincount(places, shares / shares.sum())
     return values / (values @ shares), shares
+
+
+def companion(values, shares, rho):
+    """The spectrum of the m × m Gram matrix, m = ρd, of mean 1, from that of the d × d one: other zeros."""
+    if rho == 1:
+        return values, shares
+    positive = values > 0
+    shares = shares[positive] / rho
+    null = 1 - shares.sum()
+    if null < -1e-9:
+        raise ValueError(
+            f"{shares.sum() * rho:.3g} of the eigenvalues are positive, more than the share rho = {rho:.3g} that "
+            "so few rows can carry."
+        )
+    values = values[positive] * rho
+    if null < 1e-9:
+        return values, shares / shares.sum()
+    return np.append(0.0, values), np.append(null, shares)
 
 
 def _reached(values, shares, reach):

@@ -141,8 +141,8 @@ def train_constant(step=1.0):
     return float(_potential(_step(step)) / (2 * np.sqrt(2 * np.pi * effective_step(step))))
 
 
-def curve(eigenvalues, epochs, step=1.0, weights=None):
-    r"""Learning curve for the spectrum of a sample of m = d rows, as d → ∞, from its eigenvalues alone.
+def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
+    r"""Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone.
 
     The rows enter through :math:`K = UU^\top` only, and where their left basis is Haar, as for Gaussian rows of any
     covariance, through its spectrum F. An epoch averaged over its permutation acts on functions of
@@ -165,6 +165,8 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float
         η, in (0, 2).
+    rho : float
+        m/d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: a quadrature of a continuous law.
 
@@ -195,10 +197,10 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
     [1.0, 0.25, 0.0625]
     """
     values, shares = _curves.sample(eigenvalues, weights)
-    n, step = _curves.recorded(epochs), _step(step)
-    law = _reshuffle_operator.sample(values, shares)
+    n, step, rho = _curves.recorded(epochs), _step(step), _aspect(rho)
+    law = _reshuffle_operator.sample(values, shares, rho)
     (test, train), error = _reshuffle_operator.losses(law, n, step)
-    return _curves.learning_curve(n, law.null + test, train, error)
+    return _curves.learning_curve(n, law.null + test, train / rho, error)
 
 
 def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):

@@ -159,14 +159,14 @@ def _epochs(n):
 # --------------------------------------------------------------------------------------------------- any spectrum
 
 
-def curve(eigenvalues, epochs, step=1.0, weights=None):
-    r"""Learning curve on a given sample spectrum at m = d, as d → ∞ with the rows' left basis Haar.
+def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
+    r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
     Both losses depend on the rows only through :math:`K = U U^\top`, whose eigenvectors are Haar for Gaussian rows
     of any covariance: the eigenvalues are enough. They enter through their free cumulants
     (:mod:`edgelaw.theory.levy`):
     :math:`\sum_n z^n E A^n \simeq (I - z e^{-c\Sigma})^{-1}` with
-    :math:`c\,(1/\eta + \langle\lambda\alpha\rangle) = 1` and :math:`\alpha = (e^{c\lambda}/z - 1)^{-1}`, and the losses
+    :math:`c\,(1/\eta + \langle\lambda\alpha\rangle) = \rho` and :math:`\alpha = (e^{c\lambda}/z - 1)^{-1}`, and the losses
     are coefficients :math:`[z^nw^n]` of a bilinear form in two such resolvents.
 
     Parameters
@@ -179,6 +179,8 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float
         η, in (0, 2).
+    rho : float
+        m/d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this
         the curve of a continuous law, with any number of nodes.
@@ -209,10 +211,11 @@ def curve(eigenvalues, epochs, step=1.0, weights=None):
     [1.0, 0.25, 0.0625]
     """
     step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
-    values, shares = _curves.sample(eigenvalues, weights)
+    rho, (values, shares) = _checks.number(rho, "rho", 0), _curves.sample(eigenvalues, weights)
     last = max(int(n[-1]), 1)
-    reach = 1 / (shares / (values + 1.5 * max(1 / step - 0.5, 0.1) / last)).sum()
-    return _any_spectrum(n, step, 1.0, *_curves.sample_averages(values, shares, reach))
+    gram, parts = levy.companion(values, shares, rho)
+    reach = 1 / (parts / (gram + 1.5 * max(1 / step - 0.5, 0.1) / last)).sum() / rho
+    return _any_spectrum(n, step, rho, *_curves.sample_averages(values, shares, reach, rho))
 
 
 def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
