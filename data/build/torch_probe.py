@@ -66,7 +66,7 @@ KEYS = [
     "orders: the names, the fifth is DataLoader's own shuffle",
     "cells: JSON, a list of [problem, loss, optimiser, batch, step]",
     "cell NUMBER: (splits, orders, epochs, 3) float32: parameter error, excess training loss, held-out accuracy",
-    "exact STEP: (six splits, orders, epochs, 2) float32: predicted from the eigenvalues, problem taught",
+    "exact STEP: (four splits, orders, epochs, 2) float32: predicted from the eigenvalues, problem taught",
     "epochs PROBLEM: the recorded epochs;  best NUMBER: (splits,) held-out accuracy of the minimum",
 ]
 PROSE = """
@@ -125,7 +125,7 @@ def cell(name, loss, optimiser, batch, step, splits=range(SPLITS), names=ORDERS,
     return np.array(found).reshape(shape).transpose(1, 2, 0, 3), np.array(accuracy)
 
 
-def exact(step, splits=range(SPLITS // 2), pool=None):
+def exact(step, splits=range(SPLITS // 3), pool=None):
     """What the eigenvalues of each split say of "taught": (splits, orders, epochs, 2), without the null direction."""
     pool = embeddings.cifar10() if pool is None else pool
     found = []
