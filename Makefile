@@ -35,6 +35,8 @@ bench: $(FILLED) ## measure speed side by side with peers and write benchmarks/R
 	@.venv/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/run.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/curves.py
+	@OMP_NUM_THREADS=1 $(PY) benchmarks/inputs.py
+	@OMP_NUM_THREADS=1 $(PY) benchmarks/cluster.py
 
 address: $(FILLED) ## change the repository's address everywhere: make address URL=https://github.com/you/fork
 	@$(PY) tools/address.py $(URL)

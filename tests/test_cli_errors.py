@@ -233,7 +233,7 @@ def test_a_row_without_a_direction_cannot_be_scaled(here, matrix):
         (["--order", "backwards"], "iid, random_reshuffle, single_shuffle, flip_flop"),
         (["--rows", "31"], "30"),
         (["--dims", "19"], "20"),
-        (["--dask", "somewhere"], "tcp://"),
+        (["--dask=somewhere"], "tcp://"),
         (["--ste", "1"], "nrecognized arguments"),
         (["--epochs"], "expected one argument"),
         (["another.npy"], "nrecognized arguments: another.npy"),
@@ -382,7 +382,7 @@ def test_a_terminal_that_knows_only_ascii_gets_ascii(tmp_path, matrix):
     assert done.stdout.isascii()
 
 
-@pytest.mark.parametrize("words", [["--help"], ["predict", "--help"], ["spectrum", "--help"], ["--version"]])
+@pytest.mark.parametrize("words", [["--help"], ["predict", "--help"], ["sweep", "--help"], ["--version"]])
 def test_help_is_instant_since_nothing_heavy_is_imported(words):
     code = (
         "import sys\nfrom edgelaw.cli import main\n"
@@ -406,7 +406,9 @@ def test_a_file_is_read_without_torch_and_dask(tmp_path, matrix):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["EXAMPLES", "SPECTRUM_EXAMPLES", "PREDICT_EXAMPLES", "VERIFY_EXAMPLES"])
+@pytest.mark.parametrize(
+    "name", ["EXAMPLES", "SPECTRUM_EXAMPLES", "PREDICT_EXAMPLES", "SWEEP_EXAMPLES", "VERIFY_EXAMPLES"]
+)
 def test_every_example_of_the_help_is_understood(name):
     import shlex
 
@@ -416,4 +418,4 @@ def test_every_example_of_the_help_is_understood(name):
         command = line.split("  ")[1].split(" | ")[0] if "  " in line.strip() else line.strip()
         words = shlex.split(command)[1:]
         if "--help" not in words:
-            assert cli.parser().parse_args(words).run in (cli.spectrum, cli.predict, cli.verify)
+            assert cli.parser().parse_args(words).run in (cli.spectrum, cli.predict, cli.sweep, cli.verify)

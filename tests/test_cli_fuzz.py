@@ -252,7 +252,7 @@ def words_of(options):
     words = []
     for name, value in options:
         if name == "--dask":
-            value = "nowhere"  # alone it would start a cluster
+            name, value = "--dask=nowhere", None  # alone it would start a cluster
         if name in ("--report", "--plot"):
             value = None if value is None else os.path.join("out", value.replace("/", "").replace("\0", ""))
         words += [name] if value is None else [name, value]

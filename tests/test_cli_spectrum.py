@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from running import refused, run
 
-from edgelaw import _textplot, data, embeddings, spectrum
+from edgelaw import _textplot, cli, data, embeddings, spectrum
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +113,13 @@ def test_shards_are_one_matrix(file, raw):
     assert found("shards/*.npy")["eigenvalues"] == pytest.approx(whole, rel=1e-9, abs=1e-13)
 
 
-def test_a_dask_address_that_is_none_is_refused(file):
-    assert "tcp://" in refused("spectrum", "--dask", file, file)
+def test_dask_may_stand_before_the_file(file):
+    parsed = cli.parser().parse_args(cli._with_dask(["spectrum", "--dask", file]))
+    assert (parsed.dask, parsed.file) == ("local", file)
+    parsed = cli.parser().parse_args(cli._with_dask(["spectrum", "--dask", "tcp://host:1", file]))
+    assert (parsed.dask, parsed.file) == ("tcp://host:1", file)
+    assert "tcp://" in refused("spectrum", "--dask=nowhere", file)
+    assert "127.0.0.1:9" in refused("spectrum", file, "--dask", "tcp://127.0.0.1:9")
 
 
 # the plot in characters ------------------------------------------------------------------------------------

@@ -1,17 +1,13 @@
 """From a file and its options to a design, on this machine or on Dask."""
 
-import contextlib
-
 from edgelaw import inputs
 from edgelaw._cli_common import Refusal, shortened
 
 
-@contextlib.contextmanager
-def opened(arguments, progress):
-    """The design that the arguments describe; with ``--dask`` its eigenvalues were found there, block by block."""
-    where = _address(arguments.dask)
+def prepared(arguments):
+    """The design that the arguments describe."""
     source = inputs.open_matrix(arguments.file, arguments.key)
-    design = inputs.design(
+    return inputs.design(
         source,
         rows=arguments.rows,
         dims=arguments.dims,
@@ -19,20 +15,25 @@ def opened(arguments, progress):
         normalize=arguments.normalize,
         rng=arguments.seed,
     )
+
+
+def decomposed(arguments, progress):
+    """The same; with ``--dask`` its eigenvalues were found there, block by block."""
+    where = address(arguments.dask)
+    design = prepared(arguments)
     if where is not None:
         from edgelaw import cluster
 
         with cluster.connect(where) as client:
             values = cluster.gram_eigenvalues(design, client, progress=progress)
         design.gram_eigenvalues = lambda progress=None: values  # what follows needs no second pass
-    yield design
+    return design
 
 
-def _address(where):
+def address(where):
     """Where Dask is: None for nowhere, "local", or an address."""
     if where in (None, "local") or "://" in where:
         return where
     raise Refusal(
-        f"--dask must stand alone or be followed by an address such as tcp://host:8786, not {shortened(where)}; "
-        "put the file before it."
+        f"--dask must stand alone or be followed by an address such as tcp://host:8786, not {shortened(where)}."
     )

@@ -6,9 +6,9 @@ from rich.text import Text
 
 from edgelaw import __version__, _format
 from edgelaw._cli_common import Bar, Refusal, console, destination, machine, printable, shortened
-from edgelaw._cli_design import opened
+from edgelaw._cli_design import decomposed
 from edgelaw._cli_show import heading, paragraph, spectral
-from edgelaw._format import digits, percent, plain
+from edgelaw._format import digits, plain
 from edgelaw.orders import ORDERS
 from edgelaw.predict import predict
 
@@ -17,10 +17,11 @@ SCHEMA = "edgelaw.predict/1"
 
 def run(arguments):
     """Read, predict, show; return the exit status."""
-    orders = _orders(arguments.order)
+    orders = chosen_orders(arguments.order)
     path = arguments.report and destination(arguments.report, (".html", ".htm"), arguments.file)
     simulate = "auto" if arguments.simulate is None else arguments.simulate
-    with Bar() as bar, opened(arguments, bar) as design:
+    with Bar() as bar:
+        design = decomposed(arguments, bar)
         prediction = predict(
             design,
             epochs=arguments.epochs,
@@ -46,7 +47,7 @@ def run(arguments):
     return 0
 
 
-def _orders(names):
+def chosen_orders(names):
     """The orders asked for, each once; all of them if none was named."""
     chosen = []
     for name in names or ORDERS:
@@ -65,17 +66,15 @@ def show(shown, prediction, name):
     heading(shown, name, prediction.shape, prediction.steps)
     spectral(shown, prediction)
     shown.print(table(prediction))
-    whys = dict.fromkeys(forecast.why for forecast in prediction.forecasts.values() if forecast.why)
-    for text in [*whys, prediction.diagnostic.text if prediction.diagnostic else ""]:
-        if text:
-            shown.print()
-            paragraph(shown, text, "dim")
+    told = [f"{', '.join(orders)}: {why}" for orders, why in _format.reasons(prediction)]
+    for text in [*told, prediction.diagnostic.text]:
+        shown.print()
+        paragraph(shown, text, "dim")
     for caution in prediction.warnings:
         shown.print()
         paragraph(shown, caution.text, "yellow", "!")
-    if prediction.advice:
-        shown.print()
-        paragraph(shown, prediction.advice.reason, "bold green")
+    shown.print()
+    paragraph(shown, prediction.advice.reason, "bold green")
 
 
 def table(prediction):
@@ -97,7 +96,7 @@ def table(prediction):
     if best:
         found.add_column("best step", justify="right")
     if compared:
-        found.add_column("simulated apart", justify="right")
+        found.add_column("simulated − theory", justify="right")
     for order, forecast in forecasts.items():
         for kind, label in (("test", "test"), ("train", "training")):
             first = kind == "test"
@@ -106,11 +105,10 @@ def table(prediction):
                 cells.append(digits(forecast.step, 3) if first else "")
             cells += [digits(_format.at(forecast.curve, n, kind)) for n in moments]
             if targeted:
-                needed = forecast.epochs_to_target[kind]
-                cells.append(f"> {prediction.epochs:,}" if needed is None else f"{needed:,}")
+                cells.append(_format.needed(forecast, kind, prediction.epochs))
             if best:
                 cells.append(digits((forecast.best_step or {}).get(kind)))
             if compared:
-                cells.append(percent((forecast.discrepancy or {}).get(kind)))
+                cells.append(_format.apart((forecast.discrepancy or {}).get(kind)))
             found.add_row(*map(escape, cells), style="" if first else "dim")
     return found

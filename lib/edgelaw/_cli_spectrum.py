@@ -9,8 +9,9 @@ import numpy as np
 from rich.text import Text
 
 from edgelaw import __version__, _atomic, _textplot, spectrum
+from edgelaw._advice import edge
 from edgelaw._cli_common import Bar, ascii_only, console, destination, machine, printable
-from edgelaw._cli_design import opened
+from edgelaw._cli_design import decomposed
 from edgelaw._cli_show import heading, spectral
 from edgelaw._format import digits, uncertain
 
@@ -36,9 +37,10 @@ class Found:
 def run(arguments):
     """Read, decompose, show; return the exit status."""
     path = arguments.plot and destination(arguments.plot, PLOTS, arguments.file, "--plot")
-    with Bar() as bar, opened(arguments, bar) as design:
+    with Bar() as bar:
+        design = decomposed(arguments, bar)
         values = design.gram_eigenvalues(progress=bar)
-    fit, error = edge(values, design.shape)
+    fit, error = edge(values)
     found = Found(
         design.shape,
         design.steps,
@@ -100,11 +102,3 @@ def drawn(found, kind):
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
         figure.savefig(content, format=kind, metadata=metadata)
     return content.getvalue()
-
-
-def edge(values, shape):
-    """The fitted edge and the standard error of its exponent, or None twice where there is none."""
-    try:
-        return spectrum.fit_edge_laplace(values), None
-    except ValueError:
-        return None, None

@@ -24,6 +24,11 @@ def _number(cell):
         return None
 
 
+def _bare(cell):
+    """A cell without blanks and quotes around it."""
+    return cell.strip().strip('"')
+
+
 class Text:
     """A .csv or .tsv file; a first line of column names is skipped."""
 
@@ -57,7 +62,7 @@ class Text:
         if "\0" in text:
             raise InputError(f"{self.path} is not text: line {number} contains a zero byte.")
         self._separator = "\t" if tabs else next((s for s in ",;\t" if s in text), ",")
-        cells = [cell.strip().strip('"') for cell in text.split(self._separator)]
+        cells = [_bare(cell) for cell in text.split(self._separator)]
         self._width = len(cells)
         named = not any(_number(cell) is not None for cell in cells)
         counted = len(cells) > 1 and cells == [str(k) for k in range(len(cells))]  # as pandas names columns
@@ -137,7 +142,7 @@ class Text:
         table = csv.read_csv(
             pyarrow.py_buffer(chunk),
             read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(chunk) + 1),
-            parse_options=csv.ParseOptions(delimiter=self._separator, quote_char=False),
+            parse_options=csv.ParseOptions(delimiter=self._separator),
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pyarrow.float64()),
                 null_values=[],
@@ -153,7 +158,7 @@ class Text:
 
     def _by_numpy(self, chunk):
         lines = io.StringIO(chunk.decode("utf-8"), newline="\n")
-        return np.loadtxt(lines, delimiter=self._separator, ndmin=2, comments=None)
+        return np.loadtxt(lines, delimiter=self._separator, ndmin=2, comments=None, quotechar='"')
 
     def _complain(self, number, chunk):
         """Say which line has another number of cells or which cell is not a number, if any."""
@@ -163,8 +168,9 @@ class Text:
                 continue
             cells = text.split(self._separator)
             for column, cell in enumerate(cells[: self._width], 1):
-                if _number(cell.strip()) is None:
-                    shown = cell.strip() if len(cell) < 40 else cell.strip()[:37] + "..."
+                cell = _bare(cell)
+                if _number(cell) is None:
+                    shown = cell if len(cell) < 40 else cell[:37] + "..."
                     said = f"the text {shown!r}" if shown else "an empty cell"
                     raise InputError(
                         f"{self.path} must hold numbers only, but there is {said} in line {number + k}, "

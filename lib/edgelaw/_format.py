@@ -2,13 +2,6 @@
 
 import math
 
-NAMES = {
-    "iid": "IID",
-    "random_reshuffle": "random reshuffle",
-    "single_shuffle": "single shuffle",
-    "flip_flop": "flip-flop",
-}
-
 
 def digits(value, count=3):
     """A number to a few significant digits; a dash for what is not known.
@@ -26,13 +19,34 @@ def digits(value, count=3):
     return f"{value:.{max(places, 0)}f}"
 
 
-def percent(value):
-    """A share in per cent, with one digit below ten and a sign only when negative."""
-    return (
-        "–"
-        if value is None or not math.isfinite(value)
-        else f"{100 * value:.{1 if abs(value) < 0.1 else 0}f} %"
-    )
+def apart(entry):
+    """How far a simulation is from the theory where it is farthest, in per cent with its standard error.
+
+    >>> apart({"worst": 0.0213, "epoch": 7, "error": 0.004}), apart({"worst": -0.3, "error": None}), apart(None)
+    ('+2.1 ± 0.4 %', '-30.0 %', '–')
+    """
+    if not entry or entry.get("worst") is None:
+        return "–"
+    error = entry.get("error")
+    spread = f" ± {100 * error:.1f}" if error is not None and math.isfinite(error) else ""
+    return f"{100 * entry['worst']:+.1f}{spread} %"
+
+
+def needed(forecast, kind, budget):
+    """Epochs to the target: a number, more than the budget, or never."""
+    epochs = forecast.epochs_to_target.get(kind)
+    if epochs is not None:
+        return f"{epochs:,}"
+    return "never" if str(forecast.beyond.get(kind, "")).startswith("never") else f"> {budget:,}"
+
+
+def reasons(prediction):
+    """Why curves are not exact, each reason once, with the orders it is about."""
+    found = {}
+    for order, forecast in prediction.forecasts.items():
+        if forecast.why:
+            found.setdefault(forecast.why, []).append(order)
+    return [(orders, why) for why, orders in found.items()]
 
 
 def plain(value):
@@ -53,7 +67,7 @@ def uncertain(value, error):
     if error is None or not math.isfinite(error) or error <= 0:
         return digits(value)
     size = math.floor(math.log10(error))
-    places = max(0, -size + (error / 10.0**size < 2))
+    places = max(1, -size + (error / 10.0**size < 2))
     return f"{value:.{places}f} ± {error:.{places}f}"
 
 

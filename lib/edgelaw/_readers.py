@@ -31,6 +31,8 @@ def refusing(path, what):
         yield
     except InputError:
         raise
+    except FileNotFoundError:
+        raise MissingFile(f"There is no file {path}.") from None
     except MemoryError:
         raise InputError(f"{path} asks for more memory than there is, or is damaged.") from None
     except Exception as error:
@@ -407,13 +409,16 @@ class Zarr:
         return opened
 
     def read(self, start, stop, rows):
-        """Blocks of raw rows, of whole chunks where that is possible."""
+        """Blocks of raw rows; a chunk is decoded once, however many blocks it makes."""
         array = self._open()
-        rows = max(rows - rows % array.chunks[0], min(rows, array.chunks[0]), 1)
-        for a, b in spans(start, stop, rows):
+        tall = array.chunks[0]
+        at = start
+        while at < stop:
+            end = min(stop, max(at // tall + 1, (at + rows) // tall) * tall)  # where a chunk ends
             with refusing(self.path, "a zarr store"):
-                block = np.asarray(array[a:b])
-            yield block
+                chunks = np.asarray(array[at:end])
+            yield from (chunks[a:b] for a, b in spans(0, end - at, rows))
+            at = end
 
 
 class Parquet:
@@ -448,7 +453,8 @@ class Parquet:
     def _open(self):
         import pyarrow.parquet
 
-        return pyarrow.parquet.ParquetFile(self.path)
+        # small buffers: a column of a row group is otherwise read whole
+        return pyarrow.parquet.ParquetFile(self.path, buffer_size=2**16, pre_buffer=False)
 
     @staticmethod
     def _inner(kind):

@@ -1,4 +1,4 @@
-"""The command line: ``edgelaw spectrum`` and ``predict`` for your own data, ``verify`` for the paper's claims.
+"""The command line: ``spectrum``, ``predict`` and ``sweep`` for your own data, ``verify`` for the paper's claims.
 
 Here are the words it understands and what happens when something goes wrong; the commands themselves are in modules
 of their own, imported only when asked for, so that ``edgelaw --help`` is instant.
@@ -61,6 +61,16 @@ Losses start at 1. "Test" is the squared parameter error, not a loss on held-out
 residual on the rows themselves. JSON has schema "edgelaw.predict/1" and the fields of
 edgelaw.predict.Prediction."""
 
+SWEEP_EXAMPLES = """\
+examples:
+  edgelaw sweep embeddings.npy                                  four orders at step 1, three seeds each
+  edgelaw sweep embeddings.npy --step 0.5 --step 1 --step 1.5   three steps
+  edgelaw sweep embeddings.npy --order iid --seeds 10 --json    for machines, every curve
+  edgelaw sweep embeddings.npy --seeds 100 --dask               on all cores, or --dask tcp://host:8786
+
+Nothing is predicted here: every number is a run of SGD. The same seed gives the same digits wherever it runs. JSON has
+schema "edgelaw.sweep/1" with runs, each with order, step, seed, epochs, test and train."""
+
 VERIFY_EXAMPLES = """\
 examples:
   edgelaw verify                  check all claims of the paper, on every core
@@ -81,6 +91,11 @@ def spectrum(arguments):
 def predict(arguments):
     """Run ``edgelaw predict``."""
     return import_module("edgelaw._cli_predict").run(arguments)
+
+
+def sweep(arguments):
+    """Run ``edgelaw sweep``."""
+    return import_module("edgelaw._cli_sweep").run(arguments)
 
 
 def verify(arguments):
@@ -136,12 +151,7 @@ def _add_predict(commands):
     parser.add_argument(
         "--target", type=between(0, 1), metavar="T", help="how many epochs until the loss is down to T?"
     )
-    parser.add_argument(
-        "--order",
-        action="append",
-        metavar="NAME",
-        help="iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (all four)",
-    )
+    _add_order(parser)
     parser.add_argument(
         "--step", type=between(0, 2, ["best"]), default=1.0, metavar="S", help="in (0, 2), or best (1)"
     )
@@ -159,6 +169,42 @@ def _add_predict(commands):
         help="above this cost a simulation is replaced by a pilot on fewer rows and columns (60)",
     )
     parser.add_argument("--report", metavar="PATH", help="write a report of one .html file, plots included")
+    _add_json(parser)
+
+
+def _add_order(parser):
+    parser.add_argument(
+        "--order",
+        action="append",
+        metavar="NAME",
+        help="iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (all four)",
+    )
+
+
+def _add_sweep(commands):
+    parser = _command(
+        commands,
+        "sweep",
+        sweep,
+        "run SGD for many orders, steps and seeds",
+        "Run SGD on a data matrix for every combination of orders, steps and seeds.",
+        SWEEP_EXAMPLES,
+    )
+    add_preprocessing(parser)
+    _add_order(parser)
+    parser.add_argument(
+        "--step",
+        type=between(0, 2),
+        action="append",
+        metavar="S",
+        help="in (0, 2); repeat it for several (1)",
+    )
+    parser.add_argument(
+        "--seeds", type=whole(1, 100_000), default=3, metavar="N", help="so many, from --seed on (3)"
+    )
+    parser.add_argument(
+        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="epochs of a run (50)"
+    )
     _add_json(parser)
 
 
@@ -187,7 +233,7 @@ def _add_verify(commands):
     )
 
 
-COMMANDS = (_add_spectrum, _add_predict, _add_verify)
+COMMANDS = (_add_spectrum, _add_predict, _add_sweep, _add_verify)
 
 
 def parser():
@@ -206,6 +252,15 @@ def parser():
     for add in COMMANDS:
         add(commands)
     return top
+
+
+def _with_dask(words):
+    """``--dask`` alone, even before the file: argparse would take the file for an address."""
+    following = [*words[1:], ""]
+    return [
+        "--dask=local" if word == "--dask" and "://" not in after else word
+        for word, after in zip(words, following, strict=True)
+    ]
 
 
 def _raised_here(error):
@@ -259,7 +314,7 @@ def main(words=None):
         if not os.environ.get("EDGELAW_DEBUG"):
             warnings.showwarning = lambda *_, **__: None
         try:
-            arguments = parser().parse_args(words)
+            arguments = parser().parse_args(_with_dask(sys.argv[1:] if words is None else words))
             status = arguments.run(arguments)
             if sys.stdout is not None:
                 sys.stdout.flush()

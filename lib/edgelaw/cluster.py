@@ -141,8 +141,8 @@ def _survey_part(made, start, stop):
 
 
 def _gram_part(made, survey, start, stop):
-    """The Gram sums of one range of rows."""
-    return made.accumulate(start, stop, survey)[0]
+    """The Gram sums of one range of rows, and a survey of it if there was none."""
+    return made.accumulate(start, stop, survey)
 
 
 def gram_eigenvalues(design_or_source, client, progress=None):
@@ -152,7 +152,7 @@ def gram_eigenvalues(design_or_source, client, progress=None):
     ----------
     design_or_source : inputs.Design or inputs.Source
         Every worker must be able to read the files by the same absolute path. A source is prepared by the defaults of
-        :func:`edgelaw.inputs.design`.
+        :func:`edgelaw.inputs.design`. A design of at most 4096 rows and columns is decomposed here.
     client : distributed.Client or None
         Of :func:`connect`. None runs the same tasks here, one after the other.
     progress : callable, optional
@@ -166,7 +166,7 @@ def gram_eigenvalues(design_or_source, client, progress=None):
 
     Examples
     --------
-    >>> made = inputs.design(np.random.default_rng(0).normal(size=(200, 30)))
+    >>> made = inputs.design(np.random.default_rng(0).normal(size=(5000, 20)))
     >>> there, here = gram_eigenvalues(made, client=None), made.gram_eigenvalues()
     >>> bool(abs(there - here).max() < 1e-10 * here[-1])
     True
@@ -174,36 +174,34 @@ def gram_eigenvalues(design_or_source, client, progress=None):
     made = design_or_source
     if isinstance(made, inputs.Source):
         made = inputs.design(made)
-    if made.shape[0] < made.shape[1]:  # the matrix is smaller than its Gram matrix: nothing to distribute
+    if made.small:  # nothing to distribute
         return made.gram_eigenvalues(progress)
     workers = 1 if client is None else max(len(client.nthreads()), 1)
     ranges = made.parts(TASKS_A_WORKER * workers)
-    total = 2 * made.shape[0]
+    passes = 2 if made.center else 1
+    survey = gram = mean = None
     done = 0
-    with _shared(made, client) as design:
-        survey = None
-        for _, part in _results(client, _survey_part, ranges, [design]):
-            done += part.count
-            if survey is None:
-                survey = part
-            else:
-                survey.merge(part)
-            if progress:
-                progress(done, total, "reading the mean")
-        made.keep(survey)
-        gram = None
-        for _, part in _results(client, _gram_part, ranges, [design, survey.without_prints()]):
-            done += part.count
-            if gram is None:
-                gram = part
-            else:
-                with inputs.refused(made.name):
-                    gram.merge(part)
-            if progress:
-                progress(done, total, "summing the Gram matrix")
-    if gram.count != made.shape[0]:
-        raise InputError(f"{made.name} changed while it was read: {gram.count} of {made.shape[0]} rows came.")
-    return made.spectrum_of(gram)
+
+    def tell(rows, what):
+        nonlocal done
+        done += rows
+        if progress:
+            progress(done, passes * made.shape[0], what)
+
+    with _shared(made, client) as shared:
+        if made.center:
+            for _, part in _results(client, _survey_part, ranges, [shared]):
+                survey = part if survey is None else survey.merge(part)
+                tell(part.count, "reading the mean")
+            made.keep(survey)
+            survey, mean = None, survey.without_prints()
+        for _, (part, seen) in _results(client, _gram_part, ranges, [shared, mean]):
+            tell(part.count, "summing the Gram matrix")
+            with inputs.refused(made.name):
+                gram = part if gram is None else gram.merge(part)
+            if seen is not None:
+                survey = seen if survey is None else survey.merge(seen)
+    return made.finish(gram, survey)
 
 
 @contextlib.contextmanager

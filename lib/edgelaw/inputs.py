@@ -5,6 +5,7 @@ than it must: the eigenvalues of a file far larger than the memory take one d ×
 cannot be used is refused as one :class:`InputError`, a sentence that says what is wrong and where.
 """
 
+import copy
 import glob
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -95,7 +96,7 @@ def _reader(path, key):
             pass
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
-    return kind(os.path.abspath(path) if place.exists() else path, key)
+    return kind(os.fspath(path), key)
 
 
 class _nothing:
@@ -179,6 +180,13 @@ class Source:
 
     def __repr__(self):
         return f"Source({self.name!r}, shape={self.shape}, dtype={self.dtype})"
+
+    def __getstate__(self):
+        readers = [copy.copy(reader) for reader in self._readers]
+        for reader in readers:  # another process may stand in another folder
+            if hasattr(reader, "path"):
+                reader.path = os.path.abspath(reader.path)
+        return {**self.__dict__, "_readers": readers}
 
     def blocks(self, rows=4096, start=0, stop=None):
         """All rows, or those from `start` to `stop`, as arrays of at most `rows` rows.
@@ -381,6 +389,7 @@ class Survey:
         self.count, self.total = self.count + other.count, self.total + other.total
         if self.prints is not None:
             self.prints += other.prints
+        return self
 
     def without_prints(self):
         """What is needed to centre rows, and no more."""
@@ -443,6 +452,7 @@ class Gram:
         self.sums += other.sums
         self.count += other.count
         self.norms.merge(other.norms)
+        return self
 
 
 class Design:
@@ -465,13 +475,14 @@ class Design:
         self.source, self._plan = source, plan
         self.name, self.shape, self.steps = source.name, plan.shape, plan.steps
         self.null, self.seed = plan.null, plan.seed
-        self._survey = self._drawn = self._gathered = None
+        self._survey = self._drawn = self._gathered = self._values = None
 
     def __repr__(self):
         return f"Design({self.name!r}, shape={self.shape})"
 
     def __getstate__(self):
-        return {**self.__dict__, "_drawn": None, "_gathered": None, "_survey": None}  # made again there
+        made_again = dict.fromkeys(("_drawn", "_gathered", "_survey", "_values"))
+        return {**self.__dict__, **made_again}
 
     @property
     def bytes(self):
@@ -635,25 +646,48 @@ class Design:
         progress : callable, optional
             Called as ``progress(done, total, what)``.
         """
+        if self._values is None:
+            if self.small:
+                from edgelaw import spectrum
+
+                self._values = spectrum.gram_eigenvalues(self.matrix())
+            else:
+                if self.twice:
+                    self._surveyed(progress)
+                gram, survey = self.accumulate(progress=progress)
+                self.finish(gram, survey)
+        return self._values.copy()
+
+    @property
+    def small(self):
+        """Whether the matrix itself is decomposed: it is small, or smaller than its Gram matrix."""
         from edgelaw import spectrum
 
         m, d = self.shape
-        if m < d or spectrum.resolves_singular_values(m, d):
-            return spectrum.gram_eigenvalues(self.matrix())
-        if self._plan.center and self._plan.normalize:
-            self._surveyed(progress)
-        gram, survey = self.accumulate(progress=progress)
-        if survey is not None:
-            self.keep(survey)
-        return self.spectrum_of(gram)
+        return m < d or spectrum.resolves_singular_values(m, d)
 
-    def spectrum_of(self, gram):
-        """Eigenvalues from the complete sum of the rows' outer products."""
+    @property
+    def center(self):
+        """Whether the mean row is subtracted."""
+        return self._plan.center
+
+    @property
+    def twice(self):
+        """Whether rows have to be read twice: what each is divided by depends on the mean of all."""
+        return self._plan.center and self._plan.normalize
+
+    def finish(self, gram, survey=None):
+        """Eigenvalues from the complete sum of the rows' outer products; they are remembered."""
         from edgelaw import spectrum
 
+        if survey is not None:
+            self.keep(survey)
+        if gram.count != self.shape[0]:
+            raise InputError(f"{self.name} changed while it was read: it has lost or won rows.")
         if self._plan.center and not self._plan.normalize:
             gram.total -= np.outer(gram.sums, gram.sums / gram.count)
-        return spectrum.of_gram(gram.total, self.shape)
+        self._values = spectrum.of_gram(gram.total, self.shape)
+        return self._values.copy()
 
     def accumulate(self, start=0, stop=None, survey=None, progress=None):
         """The Gram sums of the rows in [start, stop) of the file, and a survey of them if none was there yet.

@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from edgelaw import _atomic, _figures, _format, plots
-from edgelaw._format import digits, percent, plain, uncertain
+from edgelaw._format import digits, plain, uncertain
 
 _HOW = {
     "exact": ("exact", "exact theory on the measured eigenvalues"),
@@ -102,9 +102,7 @@ def _step_words(prediction):
 
 def _advice(prediction):
     advice = prediction.advice
-    if advice is None:
-        return ""
-    title = "No winner" if advice.tie else "Recommendation"
+    title = "No clear winner" if advice.tie else "Recommendation"
     return (
         f'<section class="advice" aria-labelledby="advice"><h2 id="advice">{title}</h2>'
         f"<p>{_sentence(advice.reason)}</p></section>"
@@ -238,11 +236,6 @@ def _curves(prediction):
     return f'<section aria-label="Learning curves" class="plots two">{"".join(figures)}</section>'
 
 
-def _epochs_to(forecast, kind, budget):
-    needed = forecast.epochs_to_target.get(kind) if forecast.epochs_to_target else None
-    return f"{needed:,}" if needed is not None else f"&gt; {budget:,}"
-
-
 def _orders(prediction):
     """The table of orders."""
     forecasts = prediction.forecasts.values()
@@ -257,7 +250,7 @@ def _orders(prediction):
         head += f'<th scope="col" class="n">epochs to<br>test {shown}</th>'
         head += f'<th scope="col" class="n">epochs to<br>training {shown}</th>'
     pair = '<th scope="col" class="n">{0}<br>test</th><th scope="col" class="n">{0}<br>training</th>'
-    head += pair.format("best step,") * best + pair.format("simulated apart,") * compared
+    head += pair.format("best step,") * best + pair.format("simulated − theory,") * compared
     rows = []
     for order, forecast in prediction.forecasts.items():
         cells = [f'<td title="{_sentence(_HOW[forecast.how][1])}">{_HOW[forecast.how][0]}</td>']
@@ -265,19 +258,24 @@ def _orders(prediction):
         numbers += [digits(_format.at(forecast.curve, n, "test")) for n in moments]
         numbers.append(digits(_format.at(forecast.curve, moments[-1], "train")))
         if prediction.target is not None:
-            numbers += [_epochs_to(forecast, kind, prediction.epochs) for kind in ("test", "train")]
+            numbers += [
+                escape(_format.needed(forecast, kind, prediction.epochs)) for kind in ("test", "train")
+            ]
         if best:
             steps = forecast.best_step or {}
             numbers += [digits(steps.get(kind), 2) for kind in ("test", "train")]
         if compared:
             apart = forecast.discrepancy or {}
-            numbers += [percent(apart.get(kind)) for kind in ("test", "train")]
+            numbers += [_format.apart(apart.get(kind)) for kind in ("test", "train")]
         cells += [f'<td class="n">{value}</td>' for value in numbers]
         key = f'<span class="swatch {order}" aria-hidden="true"></span>'
         label = _sentence(plots.ORDER_STYLES[order]["label"])
         rows.append(f'<tr><th scope="row">{key}{label}</th>{"".join(cells)}</tr>')
-    whys = dict.fromkeys(f.why for f in prediction.forecasts.values() if f.why)
-    notes = "".join(f'<p class="note">{_sentence(why)}</p>' for why in whys)
+    notes = "".join(
+        f'<p class="note"><b>{", ".join(_sentence(plots.ORDER_STYLES[order]["label"]) for order in orders)}:</b> '
+        f"{_sentence(why)}</p>"
+        for orders, why in _format.reasons(prediction)
+    )
     return (
         '<section aria-labelledby="orders"><h2 id="orders">The orders, in numbers</h2>'
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="orders"><table><thead><tr>{head}</tr></thead>'
@@ -287,8 +285,6 @@ def _orders(prediction):
 
 def _diagnostic(prediction):
     found = prediction.diagnostic
-    if found is None:
-        return ""
     return (
         '<section aria-labelledby="fits"><h2 id="fits">Are the data of the kind the theory assumes?</h2>'
         f"<p>{_sentence(found.text)}</p></section>"
