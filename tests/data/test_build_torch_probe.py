@@ -67,6 +67,12 @@ def test_plain_sgd_follows_the_prediction_from_eigenvalues(sweep, cells):
         number = cells.index(("taught", "squares", "sgd", 1, step))
         ratio = sweep[f"cell {number}"][:4, :4, :, :2] / sweep[f"exact {step}"]
         mean, error = ratio.mean(axis=0), ratio.std(axis=0, ddof=1) / 2
-        assert error.mean() < 0.03
-        assert (np.abs(mean - 1) < 5.8 * error + 0.04).all()  # t with 3 degrees; d = 256 is finite
+        # ten starts a split: their luck is in the first comparison and cancels between orders in the second
+        assert error.mean(axis=(0, 1))[0] < 0.025
+        assert error.mean(axis=(0, 1))[1] < 0.075
         assert np.abs(mean[..., 0] - 1).max() < 0.08
+        assert np.abs(mean[..., 1] - 1).max() < 0.15
+        orders = ratio / ratio[:, [1]]
+        mean, error = orders.mean(axis=0), orders.std(axis=0, ddof=1) / 2
+        assert error.mean(axis=(0, 1))[0] < 0.01
+        assert (np.abs(mean[..., 0] - 1) < 4 * error[..., 0] + 0.02).all()
