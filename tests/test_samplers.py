@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from edgelaw.kaczmarz import iterates
 from edgelaw.orders import ORDERS, stream
-from edgelaw.samplers import OrderSampler
+from edgelaw.samplers import IID, FlipFlop, OrderSampler, RandomReshuffle, SingleShuffle, learning_rate
 
 # On a machine of one core torch advises against two workers; two is what is tested.
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker processes")
@@ -178,3 +178,83 @@ def test_a_place_outside_the_epoch_is_refused(change, message):
     sampler = OrderSampler("iid", 5)
     with pytest.raises(ValueError, match=message):
         sampler.load_state_dict(sampler.state_dict() | change)
+
+
+NAMED = {
+    "iid": IID,
+    "random_reshuffle": RandomReshuffle,
+    "single_shuffle": SingleShuffle,
+    "flip_flop": FlipFlop,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_sampler_named_after_its_order_is_that_order(order):
+    dataset = TensorDataset(torch.zeros(11, 2))
+    sampler = NAMED[order](dataset, seed=4)
+    assert [list(sampler) for _ in range(3)] == stream(order, 11, 4).epochs(0, 3).tolist()
+    half = NAMED[order](dataset, seed=4, num_replicas=2, rank=1)
+    assert list(half) == stream(order, 11, 4).epoch(0)[1::2].tolist()
+    assert half.state_dict()["order"] == order
+
+
+def test_named_iid_takes_probabilities():
+    assert list(IID(3, probabilities=[0, 1, 0])) == [1, 1, 1]
+
+
+def test_shuffle_true_is_a_new_permutation_every_epoch():
+    loader = DataLoader(TensorDataset(torch.arange(40)), batch_size=None, shuffle=True)
+    first, second = ([int(x) for (x,) in loader] for _ in range(2))
+    assert sorted(first) == sorted(second) == list(range(40))
+    assert first != second
+
+
+LOSS_OF = {
+    "mse": torch.nn.MSELoss(),
+    "half": lambda scores, y: torch.nn.MSELoss()(scores, y) / 2,
+    "half_sum": lambda scores, y: (scores - y).square().sum(dim=1).mean() / 2,
+}
+
+
+@pytest.mark.parametrize("loss", LOSS_OF)
+@pytest.mark.parametrize(("batch", "step", "outputs"), [(1, 1.3, 1), (1, 0.7, 3), (8, 1.9, 1), (8, 1.0, 3)])
+def test_the_learning_rate_makes_torch_the_simulator(loss, batch, step, outputs):
+    rng = np.random.default_rng(1)
+    m, d = 36, 16  # the last batch of eight is short
+    X = rng.standard_normal((m, d))
+    X *= np.sqrt(d) / np.linalg.norm(X, axis=1, keepdims=True)
+    Y = rng.standard_normal((m, outputs))
+    model = torch.nn.Linear(d, outputs, bias=False, dtype=torch.float64)
+    torch.nn.init.zeros_(model.weight)
+    optimiser = torch.optim.SGD(model.parameters(), lr=learning_rate(step, d, loss, outputs))
+    sampler = RandomReshuffle(m, seed=2)
+    loader = DataLoader(TensorDataset(torch.tensor(X), torch.tensor(Y)), batch_size=batch, sampler=sampler)
+    for _ in range(3):
+        for x, y in loader:
+            optimiser.zero_grad()
+            LOSS_OF[loss](model(x), y).backward()
+            optimiser.step()
+    for k in range(outputs):
+        walk = iterates(
+            X,
+            "random_reshuffle",
+            3,
+            np.zeros(d),
+            step,
+            batch=batch,
+            y=Y[:, k],
+            rng=2,
+            batch_mode="average",
+            record=[3],
+        )
+        *_, (_, w) = walk
+        assert np.abs(w).max() > 0.1
+        assert np.abs(model.weight[k].detach().numpy() - w).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "arguments", [(0, 5), (1.0, 0), (1.0, 5, "huber"), (1.0, 5, "mse", 0), (float("nan"), 5)]
+)
+def test_a_learning_rate_of_nonsense_is_refused(arguments):
+    with pytest.raises(ValueError, match="must be"):
+        learning_rate(*arguments)

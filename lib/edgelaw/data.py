@@ -37,6 +37,7 @@ SWEEPS = (
     "pilots",
     "predict_accuracy",
     "real_embeddings",
+    "torch_probe",
     "universal_gap",
     "what_breaks",
 )  # each with card and script

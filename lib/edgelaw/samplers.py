@@ -1,13 +1,20 @@
 """The four sample orders as `torch.utils.data.Sampler`s, for a `DataLoader`.
 
+    DataLoader(dataset, batch_size=32, sampler=SingleShuffle(dataset, seed=0))
+
+takes the place of ``DataLoader(dataset, batch_size=32, shuffle=True)``, which is random reshuffle with torch's own
+random numbers. `learning_rate` says which ``lr`` is the step η of this book.
+
 The indices are those of `edgelaw.orders.stream`, epoch for epoch, so a model trained through a `DataLoader`
-sees the very rows that the simulator and the theory speak of. Beside `edgelaw.transformer`, no other
-module of the library imports torch.
+sees the very rows that the simulator and the theory speak of. Beside `edgelaw.transformer` and `edgelaw.probe`,
+no other module of the library imports torch.
 """
 
 from torch.utils.data import Sampler
 
 from edgelaw import _checks, orders
+
+LOSSES = ("mse", "half", "half_sum")
 
 
 class OrderSampler(Sampler):
@@ -104,3 +111,97 @@ class OrderSampler(Sampler):
         if _checks.whole(position, "position", 0) > len(self):
             raise ValueError(f"position must be at most the {len(self)} indices of an epoch, not {position}.")
         return position
+
+
+class IID(OrderSampler):
+    """Every index drawn anew from all rows, uniformly or with given probabilities; see `OrderSampler`.
+
+    Examples
+    --------
+    >>> len(list(IID(5, seed=0)))
+    5
+    """
+
+    def __init__(self, rows, seed=0, probabilities=None, num_replicas=1, rank=0):
+        super().__init__("iid", rows, seed, probabilities, num_replicas, rank)
+
+
+class RandomReshuffle(OrderSampler):
+    """A new permutation every epoch, as ``shuffle=True`` does, from a seed of its own; see `OrderSampler`.
+
+    Examples
+    --------
+    >>> sampler = RandomReshuffle(5, seed=0)
+    >>> sorted(sampler) == sorted(sampler) == [0, 1, 2, 3, 4]
+    True
+    """
+
+    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+        super().__init__("random_reshuffle", rows, seed, None, num_replicas, rank)
+
+
+class SingleShuffle(OrderSampler):
+    """One permutation, used in every epoch; see `OrderSampler`.
+
+    Examples
+    --------
+    >>> sampler = SingleShuffle(5, seed=0)
+    >>> list(sampler) == list(sampler)
+    True
+    """
+
+    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+        super().__init__("single_shuffle", rows, seed, None, num_replicas, rank)
+
+
+class FlipFlop(OrderSampler):
+    """One permutation, forwards and backwards in turn; see `OrderSampler`.
+
+    Examples
+    --------
+    >>> sampler = FlipFlop(5, seed=0)
+    >>> list(sampler) == list(sampler)[::-1]
+    True
+    """
+
+    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+        super().__init__("flip_flop", rows, seed, None, num_replicas, rank)
+
+
+def learning_rate(step, dims, loss="mse", outputs=1):
+    r"""The ``lr`` of `torch.optim.SGD` that makes the update of this book with step η.
+
+    For rows of norm :math:`\sqrt d` and half the squared error of one row the gradient is :math:`(x\cdot w - y)\,x`, so
+    that the normalised update :math:`\eta\,(x\cdot w - y)\,x/\lVert x\rVert^2` is ``lr`` :math:`= \eta/d`. A loss that
+    is c times as large needs an ``lr`` 1/c times as large: ``MSELoss()`` leaves out the half and averages over the K
+    outputs of the model as well, c = 2/K. A batch of b rows, averaged, takes the mean of its rows' single updates
+    (``batch_mode="average"`` of `edgelaw.kaczmarz`), at the same ``lr``; to move as far in an epoch as single rows do
+    at step η, the step has to be b times as large, which is stable as long as the largest eigenvalue of the
+    batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved*, and equal to rounding in float64.
+
+    Parameters
+    ----------
+    step : float
+        η, positive; below 2 for single rows.
+    dims : int
+        d, where the rows have norm :math:`\sqrt d`; for other rows, their common squared norm.
+    loss : {"mse", "half", "half_sum"}
+        ``nn.MSELoss()``; half of it; or half the squared error summed over the outputs and averaged over the batch.
+    outputs : int
+        K, the outputs of the model.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> learning_rate(1.0, dims=512), learning_rate(1.0, dims=512, loss="half")
+    (0.0009765625, 0.001953125)
+    >>> learning_rate(1.0, dims=512, outputs=10)
+    0.009765625
+    """
+    step, dims = _checks.number(step, "step", 0), _checks.number(dims, "dims", 0)
+    outputs = _checks.whole(outputs, "outputs", 1)
+    scale = {"mse": 2 / outputs, "half": 1 / outputs, "half_sum": 1}[_checks.choice(loss, "loss", LOSSES)]
+    return step / (scale * dims)

@@ -1,0 +1,234 @@
+r"""What noisy targets change: floors that a constant step does not pass, and early stopping as a filter.
+
+Write :math:`u_i = x_i/\lVert x_i\rVert` for the unit rows, :math:`A = \frac1m\sum_i u_iu_i^\top`, and :math:`w_*` for
+the least-squares solution of the unit rows, with residuals :math:`r_i = y_i/\lVert x_i\rVert - u_i\cdot w_*`,
+:math:`\sum_i r_iu_i = 0` and :math:`\sigma^2 = \frac1m\sum_i r_i^2`. The error :math:`e = w - w_*` moves by
+:math:`e \mapsto (I - \eta u_iu_i^\top)e + \eta r_iu_i`. If the targets are not consistent, :math:`\sigma > 0`, then
+no order brings e to zero at a constant step: it ends at a **floor**, drawn from a stationary law under IID, and walking
+through one cycle for ever under an order that repeats itself.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from edgelaw import _checks, kaczmarz
+
+
+class Floor(NamedTuple):
+    """Where the losses end, as sums over one problem (not divided by a start).
+
+    Attributes
+    ----------
+    test : float
+        Mean of ‖w − w*‖² at the ends of epochs.
+    train : float
+        Mean of (1/m) Σ (x_i·(w − w*))² over rows of norm √d: the excess over the least training loss.
+    noise : float
+        The least training loss itself, (1/m) Σ (x_i·w* − y_i)² over rows (and targets) scaled to norm √d.
+    """
+
+    test: float
+    train: float
+    noise: float
+
+
+def iid_floor(X, y, step=1.0, tolerance=1e-10):
+    r"""The stationary losses of IID sampling with the normalised update: exact for one data set.
+
+    The stationary :math:`M = \mathbb E\,ee^\top` solves
+
+    .. math:: AM + MA - \frac\eta m\sum_i (u_i^\top Mu_i)\,u_iu_i^\top = \frac\eta m\sum_i r_i^2\,u_iu_i^\top,
+
+    since the draw is independent of e, and e has mean zero. Its trace is the **training floor**,
+    :math:`\operatorname{tr}AM = \frac{\eta}{2-\eta}\sigma^2` whatever the rows and the residuals. If the squared
+    residuals are all alike, :math:`M = \frac{\eta}{2-\eta}\sigma^2 I` on the span of the rows and the **test floor** is
+    :math:`\frac{\eta}{2-\eta}\sigma^2\operatorname{rank}(X)`; in general M is found by conjugate gradients. *Proved.*
+
+    Parameters
+    ----------
+    X, y : array (m, d), array (m,)
+    step : float
+        η, in (0, 2).
+    tolerance : float
+        Relative residual at which the iteration stops.
+
+    Returns
+    -------
+    Floor
+
+    Examples
+    --------
+    One dimension, targets 1 and −1: w* = 0 and w jumps from any w to (1 − η) w ± η.
+
+    >>> iid_floor(np.ones((2, 1)), np.array([1.0, -1.0]), step=0.5)
+    Floor(test=0.3333333333333333, train=0.3333333333333333, noise=1.0)
+    """
+    U, r = _unit(X, y)
+    eta, (m, d) = _checks.number(step, "step", 0, 2), U.shape
+    A, noise = U.T @ U / m, float(np.mean(r**2))
+    if noise == 0:
+        return Floor(0.0, 0.0, 0.0)
+
+    def operator(flat):
+        M = flat.reshape(d, d)
+        quadratic = np.einsum("ij,ij->i", U @ M, U)
+        change = A @ M
+        return (change + change.T - eta * (U.T * (quadratic / m)) @ U).ravel()
+
+    right = (eta * (U.T * (r**2 / m)) @ U).ravel()
+    # Where A has no null space the operator is positive definite; in general right and start lie in its range.
+    start = (eta / (2 - eta) * noise * _projector(U)).ravel()
+    solved, failed = cg(
+        LinearOperator((d * d, d * d), operator),
+        right,
+        x0=start,
+        rtol=_checks.number(tolerance, "tolerance", 0),
+    )
+    if failed:
+        raise ValueError(f"the stationary equation was not solved to {tolerance:g}: take a larger tolerance.")
+    return Floor(float(np.trace(solved.reshape(d, d))), d * eta / (2 - eta) * noise, d * noise)
+
+
+def cycle_floor(X, y, order="single_shuffle", step=1.0, rng=0):
+    r"""Where an order that repeats itself ends: the fixed point of its epoch, for one permutation.
+
+    Rows U in visiting order, residuals r alike: one epoch is :math:`e \mapsto Ae + b` with
+    :math:`A = I - U^\top M^{-1}U`, :math:`b = U^\top M^{-1}r`, M = I/η + the strictly lower triangle of
+    :math:`UU^\top`, so that :math:`e_\infty = (I-A)^{+}b`. Flip-flop has a backward epoch in between; its floor is the
+    mean of the two ends. Nothing is random but the permutation. *Proved.*
+
+    Parameters
+    ----------
+    X, y : array (m, d), array (m,)
+    order : {"single_shuffle", "flip_flop"}
+    step : float
+    rng : int or numpy.random.Generator
+        The permutation is that of ``edgelaw.orders.stream(order, m, rng)``.
+
+    Returns
+    -------
+    Floor
+
+    Examples
+    --------
+    One dimension, targets 1 and −1 in turn: a cycle of two points, and an epoch ends at the one near its last target.
+
+    >>> round(cycle_floor(np.ones((2, 1)), np.array([1.0, -1.0]), step=0.5).test, 12)
+    0.111111111111
+    """
+    _checks.choice(order, "order", ("single_shuffle", "flip_flop"))
+    U, r = _unit(X, y)
+    eta, d = _checks.number(step, "step", 0, 2), U.shape[1]
+    noise = float(np.mean(r**2))
+    epochs = 1 if order == "single_shuffle" else 2
+    # The affine map of a cycle: its linear part acts on the identity, its constant part is the image of zero.
+    start = np.concatenate([np.zeros((d, 1)), np.eye(d)], axis=1)
+    walk = dict(kaczmarz.iterates(U, order, epochs, start, eta, y=r, rng=rng))
+    ends = []
+    b, A = walk[epochs][:, 0], walk[epochs][:, 1:] - walk[epochs][:, :1]
+    e = np.linalg.lstsq(np.eye(d) - A, b, rcond=1e-12)[0]
+    for n in range(1, epochs):
+        ends.append(walk[n][:, 0] + (walk[n][:, 1:] - walk[n][:, :1]) @ e)
+    ends.append(e)
+    test = np.mean([e @ e for e in ends])
+    train = np.mean([((U @ e) ** 2).mean() for e in ends])
+    return Floor(float(test), float(d * train), d * noise)
+
+
+def _unit(X, y):
+    """Unit rows, and the residuals of their least-squares solution."""
+    X, y = _checks.matrix(X, minimum=1).astype(np.float64), _checks.real_array(y, "y", 1)
+    if len(y) != len(X):
+        raise ValueError(f"y must have one entry for each of the {len(X)} rows of X, not {len(y)}.")
+    norms = np.linalg.norm(X, axis=1)
+    if not norms.all():
+        raise ValueError(f"X must have no zero row, but row {norms.argmin()} is zero; leave it out.")
+    U, t = X / norms[:, None], y / norms
+    r = t - U @ np.linalg.lstsq(U, t, rcond=None)[0]
+    if np.linalg.norm(r) <= max(U.shape) * np.finfo(float).eps * (np.linalg.norm(t) + 1e-300):
+        r = np.zeros_like(r)
+    return U, r
+
+
+def _projector(U):
+    """The projection onto the span of the rows."""
+    _, values, V = np.linalg.svd(U, full_matrices=False)
+    V = V[values > max(U.shape) * np.finfo(float).eps * values[0]]
+    return V.T @ V
+
+
+def filter_factors(eigenvalues, n, step=1.0, rho=1.0, dims=None):
+    r"""How much of the solution IID's mean iterate has after n epochs from zero, along each eigenvector.
+
+    :math:`\mathbb E\,w_n = \sum_j f_n(\lambda_j)\,(v_j\cdot w_*)\,v_j` with
+    :math:`f_n(\lambda) = 1 - (1-\eta\lambda/d)^{mn} \to 1 - e^{-\eta\rho n\lambda}`, for rows of norm
+    :math:`\sqrt d`, consistent or noisy targets alike: an update is affine and its draw independent of w. *Proved.*
+
+    Parameters
+    ----------
+    eigenvalues : array_like
+        Of :math:`X^\top X/m`, mean 1.
+    n : int or array of int
+        Epochs.
+    step : float
+    rho : float
+        m/d.
+    dims : int, optional
+        d, for the exact factor; without it the limit d → ∞.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of n followed by that of the eigenvalues.
+
+    Examples
+    --------
+    >>> filter_factors([0.0, 1.0], 1).round(4).tolist()
+    [0.0, 0.6321]
+    >>> filter_factors([0.0, 1.0], 1, dims=2).tolist()
+    [0.0, 0.75]
+    """
+    values, n = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64), _checks.counts(n, "n")
+    step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+    if (values < 0).any():
+        raise ValueError("eigenvalues must not be negative.")
+    if dims is not None:
+        d = _checks.whole(dims, "dims", 1)
+        if values.max(initial=0) > d * (1 + 1e-9):
+            raise ValueError(f"eigenvalues of rows of norm √d are at most d = {d}, not {values.max():g}.")
+        inside = np.maximum(1 - step * values / d, -1)
+        return 1 - inside ** (round(rho * d) * n[..., None])
+    return -np.expm1(np.multiply.outer(n, -step * rho * values))
+
+
+def ridge_factors(eigenvalues, ridge):
+    r"""The filter of ridge regression, :math:`\lambda/(\lambda + \kappa)`, to set beside :func:`filter_factors`.
+
+    :func:`matching_ridge` says which κ belongs to n epochs.
+
+    Examples
+    --------
+    >>> ridge_factors([0.0, 1.0, 3.0], ridge=1.0).tolist()
+    [0.0, 0.5, 0.75]
+    """
+    values = _checks.real_array(eigenvalues, "eigenvalues", 1)
+    if (values < 0).any():
+        raise ValueError("eigenvalues must not be negative.")
+    return values / (values + _checks.number(ridge, "ridge", 0))
+
+
+def matching_ridge(n, step=1.0, rho=1.0):
+    r"""The ridge with the same slope at λ → 0 as n epochs: :math:`\kappa = 1/(\eta\rho n)`.
+
+    Then :math:`\frac{\lambda}{\lambda+\kappa} \le 1 - e^{-\lambda/\kappa} \le 1.30\,\frac{\lambda}{\lambda+\kappa}`:
+    n epochs keep everything that the ridge keeps, and at most 30 % more of any direction (at λ = 1.79 κ). *Proved.*
+
+    Examples
+    --------
+    >>> matching_ridge(10, step=0.5)
+    0.2
+    """
+    n = _checks.whole(n, "n", 1)
+    return 1 / (_checks.number(step, "step", 0, 2) * _checks.number(rho, "rho", 0) * n)
