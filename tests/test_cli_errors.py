@@ -290,7 +290,8 @@ def test_a_disk_that_fills_up_leaves_no_half_report(here, matrix, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    status, out, err = run("predict", "x.npy", "--epochs", "2", "--no-simulate", "--report", "r.html")
+    words = ["--epochs", "2", "--order", "iid", "--no-simulate", "--no-search"]
+    status, out, err = run("predict", "x.npy", "--report", "r.html", *words)
     assert (status, out) == (1, "")
     assert "no space left" in err.lower()
     assert len(err.splitlines()) == 1

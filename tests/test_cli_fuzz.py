@@ -228,7 +228,16 @@ VALUES = st.one_of(
     st.floats().map(str),
     st.text(max_size=8),
 )
-FLAGS = ("center", "no-center", "normalize", "no-normalize", "simulate", "no-simulate", "nonsense")
+FLAGS = (
+    "center",
+    "no-center",
+    "normalize",
+    "no-normalize",
+    "simulate",
+    "no-simulate",
+    "no-search",
+    "nonsense",
+)
 TAKING = (
     "epochs",
     "target",
@@ -268,7 +277,8 @@ def test_spectrum_takes_any_options(folder, options):
 
 @pytest.fixture(scope="module")
 def prediction():
-    return _cli_predict.predict(data.gaussian(24, 24, rng=0), epochs=3, simulate=False)
+    X = data.gaussian(24, 24, rng=0)
+    return _cli_predict.predict(X, epochs=3, orders=["iid"], simulate=False, search=False)
 
 
 @hypothesis.given(options=OPTIONS)
@@ -276,7 +286,7 @@ def prediction():
 def test_predict_takes_any_options_and_passes_on_good_ones_only(folder, prediction, options):
     np.save(folder / "good.npy", MATRIX)
 
-    def checked(design, *, epochs, step, orders, target, simulate, rng, seconds, progress):
+    def checked(design, *, epochs, step, orders, target, simulate, rng, seconds, progress, search):
         assert min(design.shape) >= 2
         assert 1 <= epochs <= 100_000
         assert step == "best" or 0 < step < 2
@@ -285,6 +295,7 @@ def test_predict_takes_any_options_and_passes_on_good_ones_only(folder, predicti
         assert simulate in ("auto", True, False)
         assert rng >= 0
         assert seconds > 0
+        assert search in (True, False)
         return prediction
 
     with pytest.MonkeyPatch.context() as patch:
@@ -313,5 +324,6 @@ def test_predict_ends_well_on_odd_matrices(folder, shape, kind, step, center, se
         "repeated": X[rng.integers(0, 2, shape[0])],
     }[kind]
     np.save(folder / "odd.npy", X)
-    words = ["--epochs", "3", "--step", step, "--seconds", "5", "--center" if center else "--no-center"]
+    words = ["--epochs", "3", "--step", step, "--no-search", "--center" if center else "--no-center"]
+    words += ["--order", "iid", "--order", "single_shuffle"]
     assert orderly("predict", folder / "odd.npy", "--json", *words) in (0, 2)

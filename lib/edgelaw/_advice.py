@@ -17,11 +17,14 @@ WORDS = {
 def edge(eigenvalues):
     r"""The left edge by `fit_edge_laplace` and the standard error of its exponent; None, None where there is no fit.
 
-    With t = 3/λ_q as in the fit, the exponent is a ratio of sums over eigenvalues. Were these independent, its
-    standard error would be :math:`\sqrt{\sum_i w_i^2 (t\lambda_i-\beta)^2}/\sum_i w_i`, w = exp(−tλ); eigenvalues of a
-    Gaussian design repel each other and fluctuate less. So it is right for independent eigenvalues and an upper
-    bound for repelling ones; the spread between the two fits of `edgelaw.spectrum`, which see a bend of the edge
-    differently, is added to it in square.
+    The exponent is a ratio of sums over eigenvalues with weights w = exp(-tλ), and its error
+    :math:`\sum_i w_i(t\lambda_i - \beta)/\sum_i w_i`. For **independent** eigenvalues this has the standard deviation
+    :math:`\sqrt{\sum_i w_i^2 (t\lambda_i-\beta)^2}/\sum_i w_i`. For eigenvalues that **repel** each other as those
+    of a Gaussian design do it is :math:`\sqrt{(\frac14+\beta^2)/2\pi}\,/\sum_i w_i`, far smaller: the covariance
+    of :math:`\sum e^{-\tau\lambda}` and :math:`\sum e^{-\sigma\lambda}` in the Bessel process is
+    :math:`\frac1{2\pi}\operatorname{sech}\frac12\log\frac\tau\sigma`. **Derived**; which of the two applies is
+    read off the ratios of neighbouring gaps (`repel`). Half the difference to `fit_edge`, which sees a bend of the edge
+    differently, is a lower bound.
     """
     try:
         fit = spectrum.fit_edge_laplace(eigenvalues)
@@ -30,12 +33,25 @@ def edge(eigenvalues):
     values = eigenvalues[eigenvalues > 0]
     t = 3 / fit.window[1]
     weights = np.exp(-t * values)
-    error = np.sqrt((weights**2 @ (t * values - fit.beta) ** 2)) / weights.sum()
+    if repel(values):
+        error = np.sqrt((0.25 + fit.beta**2) / (2 * np.pi)) / weights.sum()
+    else:
+        error = np.sqrt(weights**2 @ (t * values - fit.beta) ** 2) / weights.sum()
     try:
         other = spectrum.fit_edge(eigenvalues, skip=min(5, fit.count // 4), zeros="drop").beta - fit.beta
     except ValueError:
         other = 0.0
-    return fit, float(np.hypot(error, other / 2))
+    return fit, float(max(error, abs(other) / 2))
+
+
+def repel(values):
+    """Whether eigenvalues keep apart: the mean ratio of neighbouring gaps is 0.536 if they do, 0.386 if independent."""
+    gaps = np.diff(np.sort(values))
+    gaps = gaps[gaps > 0]
+    if len(gaps) < 10:
+        return False
+    ratios = np.minimum(gaps[1:], gaps[:-1]) / np.maximum(gaps[1:], gaps[:-1])
+    return bool(ratios.mean() - ratios.std() / np.sqrt(len(ratios)) > 0.46)
 
 
 def reached(curve, target):
@@ -60,7 +76,10 @@ def cautions(shape, eigenvalues, fit, fit_error, diagnostic, epochs, step, dupli
         found.append(("not_haar", diagnostic.text))
     if m < 40:
         found.append(
-            ("few_rows", f"{m} rows: eigenvalues of so few are not a spectrum, and curves vary from order to order.")
+            (
+                "few_rows",
+                f"{m} rows: eigenvalues of so few are not a spectrum, and curves vary from order to order.",
+            )
         )
     if duplicates:
         found.append(
@@ -76,7 +95,7 @@ def cautions(shape, eigenvalues, fit, fit_error, diagnostic, epochs, step, dupli
             (
                 "plateau",
                 f"{m} rows in {d} dimensions leave {null} directions that no row has: the test loss (error of the "
-                f"parameters) ends at {null / d:.3g} for every order and step{never}; the training loss goes on to zero.",
+                f"parameters) ends at {null / d:.3g} for every order and step{never}; the training loss ends at zero.",
             )
         )
     elif null:
@@ -98,7 +117,12 @@ def cautions(shape, eigenvalues, fit, fit_error, diagnostic, epochs, step, dupli
             )
         )
     if fit is None:
-        found.append(("no_window", "There are too few different eigenvalues to fit a left edge: no power law is claimed."))
+        found.append(
+            (
+                "no_window",
+                "There are too few different eigenvalues to fit a left edge: no power law is claimed.",
+            )
+        )
         return found
     if fit_error > max(0.15, 0.3 * fit.beta):
         found.append(
@@ -130,33 +154,33 @@ def window(fit, d, m, step):
 def advise(losses, errors, steps, epochs, loss="test"):
     """Order, step, reason, margin and ties from the losses at the last epoch and their relative standard errors."""
     order = min(losses, key=losses.get)
-    best = losses[order]
-    others = {name: value / best - 1 if best > 0 else 0.0 for name, value in losses.items() if name != order}
-    noise = {name: 2 * np.hypot(errors[name], errors[order]) for name in others}
-    tie = tuple(name for name, gap in others.items() if gap <= max(TIE, noise[name]))
-    behind = {name: gap for name, gap in others.items() if name not in tie}
-    at = f"after {epochs} epochs the {loss} loss"
-    if not others:
+    best, at = losses[order], f"after {epochs} epochs the {loss} loss"
+    if len(losses) == 1:
         return order, steps[order], f"Only {WORDS[order]} was asked for; {at} is {best:.3g}.", 0.0, ()
-    near = min(others.values())
-    margin = min(behind.values(), default=max(others.values()))
-    if tie:
-        same = ", ".join(WORDS[name] for name in tie)
-        reason = f"{WORDS[order].capitalize()} and {same} cannot be told apart ({at} within {100 * max(others[t] for t in tie):.1f} %"
-        reason += " or within the noise)" if max(others[t] for t in tie) > TIE else ")"
-        if behind:
-            second = min(behind, key=behind.get)
-            reason += f"; take the most convenient: {WORDS[second]} is {100 * behind[second]:.0f} % behind."
-        else:
-            reason += ": the order does not matter here."
-        return order, steps[order], reason, float(near), tie
-    second = min(behind, key=behind.get)
-    worst = max(behind, key=behind.get)
+    gaps = {name: value / best - 1 if best > 0 else 0.0 for name, value in losses.items() if name != order}
+    noise = {name: 2 * float(np.hypot(errors[name], errors[order])) for name in gaps}
+    tie = tuple(name for name, gap in gaps.items() if gap <= max(TIE, noise[name]))
+    behind = {name: gap for name, gap in gaps.items() if name not in tie}
+    if not tie:
+        second, worst = min(behind, key=behind.get), max(behind, key=behind.get)
+        reason = (
+            f"{WORDS[order].capitalize()} at step {steps[order]:.3g}: {at} is {best:.3g}, and that of {WORDS[second]} "
+            f"is {_more(behind[second])}"
+        )
+        reason += f", of {WORDS[worst]} {_more(behind[worst])}." if worst != second else "."
+        return order, steps[order], reason, float(behind[second]), tie
+    widest = max(gaps[name] for name in tie)
     reason = (
-        f"{WORDS[order].capitalize()} at step {steps[order]:.3g}: {at} is {best:.3g}, and {WORDS[second]} is "
-        f"{100 * margin:.0f} % behind"
+        f"{' and '.join([WORDS[order].capitalize(), ', '.join(WORDS[name] for name in tie)])} cannot be told apart: "
+        f"{at} is {best:.3g}, and the others are within {100 * widest:.1f} %"
     )
-    if worst != second:
-        reason += f", {WORDS[worst]} {100 * behind[worst]:.0f} %"
-    return order, steps[order], reason + ".", float(margin), tie
+    reason += ", which is within the noise" if widest > TIE else ""
+    if behind:
+        second = min(behind, key=behind.get)
+        reason += f"; {WORDS[second]}'s is {_more(behind[second])}"
+    return order, steps[order], reason + ".", float(min(gaps.values())), tie
 
+
+def _more(gap):
+    """A relative difference in words."""
+    return f"{100 * gap:.0f} % higher" if gap < 1 else f"{1 + gap:.3g} times as high"

@@ -32,6 +32,7 @@ def run(arguments):
             rng=arguments.seed,
             seconds=arguments.seconds,
             progress=bar,
+            search=arguments.search or arguments.step == "best",
         )
     if path:
         from edgelaw import report

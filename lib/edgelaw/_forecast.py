@@ -45,6 +45,8 @@ def exact(order, eigenvalues, epochs, step, rho):
         return THEORY[order].curve(eigenvalues, epochs, step, rho), None
     except ArithmeticError as refusal:
         last = int(epochs[-1]) // 2
+        if last < 2 or iid.curve(eigenvalues, [last], step, rho).train[-1] > 1e-5:
+            raise  # much is left: half as many epochs would not help
         while last >= 2:
             try:
                 found = THEORY[order].curve(eigenvalues, np.arange(last + 1), step, rho)
@@ -134,7 +136,7 @@ def subset(design, rows, dims, rng):
 
 
 def pilot_size(shape, epochs, orders_wanted, seconds, rate):
-    """Rows and dimensions of a pilot at the same aspect ratio that fits, at `rate` seconds a (row, dim, probe, epoch)."""
+    """Rows and dimensions of a pilot of the same aspect that fits, at `rate` seconds a row, dim, probe and epoch."""
     m, d = shape
     rho, dims = m / d, min(d, 1024)
     while dims > SMALLEST_PILOT:

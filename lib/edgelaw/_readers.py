@@ -8,6 +8,7 @@ cannot be read is refused as one :class:`InputError`. Packages that only some fo
 import contextlib
 import importlib
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -151,7 +152,7 @@ class Npy:
         only(path, key)
         self.path = path
         with refusing(path, "a numpy file"), open(path, "rb") as handle:
-            self.shape, self._fortran, self.dtype = header(handle, path)
+            self.shape, self.fortran, self.dtype = header(handle, path)
             self._offset = handle.tell()
             real_matrix(path, self.shape, self.dtype)
             wanted = self.shape[0] * self.shape[1] * self.dtype.itemsize
@@ -163,21 +164,28 @@ class Npy:
 
     def read(self, start, stop, rows):
         """Blocks of raw rows."""
-        row = self.shape[1] * self.dtype.itemsize
-        for a, b in spans(start, stop, rows):
-            with refusing(self.path, "a numpy file"):
-                if self._fortran:
-                    block = np.memmap(self.path, self.dtype, "r", self._offset, self.shape, "F")[a:b]
-                else:
-                    shape = (b - a, self.shape[1])
-                    block = np.memmap(self.path, self.dtype, "r", self._offset + a * row, shape)
-            yield np.asarray(block)
+        return mapped(self, self._offset, start, stop, rows)
+
+
+def mapped(reader, offset, start, stop, rows):
+    """Blocks of raw rows of an array that lies plainly in a file, each a memory map of its own."""
+    row = reader.shape[1] * reader.dtype.itemsize
+    for a, b in spans(start, stop, rows):
+        with refusing(reader.path, "a numpy file"):
+            if reader.fortran:
+                block = np.memmap(reader.path, reader.dtype, "r", offset, reader.shape, "F")[a:b]
+            else:
+                shape = (b - a, reader.shape[1])
+                block = np.memmap(reader.path, reader.dtype, "r", offset + a * row, shape)
+        yield np.asarray(block)
 
 
 class Npz:
-    """One array of a .npz file, read as a stream out of its zip and never held whole; the checksum is compared."""
+    """One array of a .npz file, never held whole: a stream out of its zip, or a map of it if it is not compressed.
 
-    seeks = False
+    The zip's checksum is compared by the first reading from beginning to end, before its last block is given out
+    (not for an uncompressed array in Fortran order, whose bytes are not met in their order).
+    """
 
     def __init__(self, path, key=None):
         self.path = path
@@ -190,13 +198,21 @@ class Npz:
 
             self._member = pick(list(self.keys), path, key, matrices) + ".npy"
             with archive.open(self._member) as member:
-                self.shape, self._fortran, self.dtype = header(member, path)
+                self.shape, self.fortran, self.dtype = header(member, path)
                 real_matrix(path, self.shape, self.dtype)
                 wanted = member.tell() + self.shape[0] * self.shape[1] * self.dtype.itemsize
-            there = archive.getinfo(self._member).file_size
-            if there < wanted:
-                raise InputError(f"{path} is truncated: {wanted} bytes were announced, {there} are there.")
-            if self._fortran and wanted > _WHOLE:
+                head = member.tell()
+            info = archive.getinfo(self._member)
+            if info.file_size != wanted:
+                said = "truncated" if info.file_size < wanted else "damaged"
+                raise InputError(
+                    f"{path} is {said}: {wanted} bytes were announced, {info.file_size} are there."
+                )
+            self.seeks = info.compress_type == zipfile.ZIP_STORED
+            self._checksum, self._verified, self._head = info.CRC, False, head
+            if self.seeks:
+                self._begin = self._data(info)
+            elif self.fortran and wanted > _WHOLE:
                 raise InputError(
                     f"{path} holds its array in Fortran order, column after column, which cannot be read row by "
                     "row out of a zip; save numpy.ascontiguousarray of it, or a .npy file."
@@ -214,6 +230,38 @@ class Npz:
             raise InputError(f"{self.path} {said}, so it is damaged or of another format.")
         return zipfile.ZipFile(self.path)
 
+    def _data(self, info):
+        """Where in the file an uncompressed member begins, after its own header."""
+        with open(self.path, "rb") as handle:
+            handle.seek(info.header_offset + 26)
+            name, extra = np.frombuffer(handle.read(4), "<u2").tolist()
+            begin = info.header_offset + 30 + name + extra
+            if handle.seek(0, 2) < begin + info.file_size:
+                raise InputError(f"{self.path} is truncated: its array ends too early.")
+        return begin
+
+    def _plain(self, start, stop, rows):
+        """Blocks of an uncompressed member."""
+        complete = (start, stop) == (0, self.shape[0]) and not self._verified and not self.fortran
+        with refusing(self.path, "a numpy .npz file"), open(self.path, "rb") as handle:
+            handle.seek(self._begin)
+            crc = zlib.crc32(handle.read(self._head))
+        at = start
+        for block in mapped(self, self._begin + self._head, start, stop, rows):
+            at += len(block)
+            if complete:
+                crc = zlib.crc32(block, crc)
+                if at == stop:
+                    self._compare(crc)
+            yield block
+
+    def _compare(self, crc):
+        if crc != self._checksum:
+            raise InputError(
+                f"{self.path} is damaged: its array does not have the checksum that its zip tells."
+            )
+        self._verified = True
+
     def _is_matrix(self, archive, key):
         with archive.open(key + ".npy") as member:
             try:
@@ -223,7 +271,10 @@ class Npz:
         return len(shape) == 2 and dtype.kind in "fiu"
 
     def read(self, start, stop, rows):
-        """Blocks of raw rows; those before `start` are read and dropped."""
+        """Blocks of raw rows; of a compressed array those before `start` are read and dropped."""
+        return self._plain(start, stop, rows) if self.seeks else self._stream(start, stop, rows)
+
+    def _stream(self, start, stop, rows):
         columns, row = self.shape[1], self.shape[1] * self.dtype.itemsize
         with (
             refusing(self.path, "a numpy .npz file"),
@@ -231,7 +282,7 @@ class Npz:
             archive.open(self._member) as member,
         ):
             header(member, self.path)
-            if self._fortran:
+            if self.fortran:
                 data = self._exactly(member, self.shape[0] * row)
                 self._end(member)
                 array = np.frombuffer(data, self.dtype).reshape(self.shape, order="F")

@@ -55,6 +55,7 @@ examples:
   edgelaw predict embeddings.npy --step best                           each order at its own best step
   edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run the real thing beside the theory
   edgelaw predict big.npy --seconds 20                                 a pilot where simulation would take longer
+  edgelaw predict embeddings.npy --no-search                           sooner, without each order's best step
   edgelaw predict embeddings.npy --json | jq .advice                   for machines
 
 Losses start at 1. "Test" is the squared parameter error, not a loss on held-out rows; "train" is the mean squared
@@ -154,6 +155,12 @@ def _add_predict(commands):
     _add_order(parser)
     parser.add_argument(
         "--step", type=between(0, 2, ["best"]), default=1.0, metavar="S", help="in (0, 2), or best (1)"
+    )
+    parser.add_argument(
+        "--search",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="look for the best step of each order (done unless --no-search, which is several times faster)",
     )
     parser.add_argument(
         "--simulate",
@@ -256,7 +263,7 @@ def parser():
 
 def _with_dask(words):
     """``--dask`` alone, even before the file: argparse would take the file for an address."""
-    following = [*words[1:], ""]
+    following = [*words, ""][1:]
     return [
         "--dask=local" if word == "--dask" and "://" not in after else word
         for word, after in zip(words, following, strict=True)

@@ -33,6 +33,8 @@ SWEEPS = (
     "any_spectrum",
     "embedding_traces",
     "order_map",
+    "pilots",
+    "predict_accuracy",
     "real_embeddings",
     "torch_probe",
     "universal_gap",

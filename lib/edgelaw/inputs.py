@@ -438,12 +438,24 @@ class Gram:
     def __init__(self, dims, mean):
         self.total, self.sums, self.count = np.zeros((dims, dims)), np.zeros(dims), 0
         self.norms = _preprocess.Norms(mean)
+        self._scratch = None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_scratch": None}
 
     def add(self, block):
         """Take some prepared rows: panels of the lower triangle, so that the scratch is small too."""
         d = len(self.total)
+        if self._scratch is None:
+            self._scratch = np.empty(d * min(PANEL, d))
         for k in range(0, d, PANEL):
-            self.total[k:, k : k + PANEL] += block[:, k:].T @ block[:, k : k + PANEL]
+            panel = block[:, k : k + PANEL]
+            end, width = k + panel.shape[1], panel.shape[1]
+            # numpy calls BLAS' symmetric product for a matrix and its own transpose: half the work
+            square = self._scratch[: width * width].reshape(width, width)
+            self.total[k:end, k:end] += np.matmul(panel.T, panel, out=square)
+            below = self._scratch[: (d - end) * width].reshape(d - end, width)
+            self.total[end:, k:end] += np.matmul(block[:, end:].T, panel, out=below)
         self.count += len(block)
 
     def merge(self, other):
@@ -557,7 +569,7 @@ class Design:
 
     def _size(self, itemsize=8):
         """Rows of a block that is worth a matrix product and no burden."""
-        return max(64, min(8192, BLOCK // (itemsize * max(self.source.shape[1], self.shape[1]))))
+        return max(16, min(8192, BLOCK // (itemsize * max(self.source.shape[1], self.shape[1]))))
 
     # prepared rows
 

@@ -237,40 +237,35 @@ def _curves(prediction):
 
 
 def _orders(prediction):
-    """The table of orders."""
-    forecasts = prediction.forecasts.values()
-    moments = _format.milestones(next(iter(forecasts)).curve.epochs)
-    best = any(step for forecast in forecasts for step in (forecast.best_step or {}).values())
-    compared = any(forecast.discrepancy for forecast in forecasts)
-    head = '<th scope="col">order</th><th scope="col">known by</th><th scope="col" class="n">step</th>'
-    head += "".join(f'<th scope="col" class="n">test<br>epoch {n:,}</th>' for n in moments)
-    head += f'<th scope="col" class="n">training<br>epoch {moments[-1]:,}</th>'
-    if prediction.target is not None:
-        shown = plain(prediction.target)
-        head += f'<th scope="col" class="n">epochs to<br>test {shown}</th>'
-        head += f'<th scope="col" class="n">epochs to<br>training {shown}</th>'
-    pair = '<th scope="col" class="n">{0}<br>test</th><th scope="col" class="n">{0}<br>training</th>'
-    head += pair.format("best step,") * best + pair.format("simulated − theory,") * compared
+    """The table of orders, a line for each loss."""
+    forecasts = prediction.forecasts
+    moments = _format.milestones(next(iter(forecasts.values())).curve.epochs)
+    best = any(step for forecast in forecasts.values() for step in (forecast.best_step or {}).values())
+    compared = any(forecast.discrepancy for forecast in forecasts.values())
+    names = [f"epoch<br>{n:,}" for n in moments]
+    names += [] if prediction.target is None else [f"epochs<br>to {plain(prediction.target)}"]
+    names += ["best<br>step"] * best + ["simulated<br>− theory"] * compared
+    head = '<th scope="col">order</th><th scope="col">known<br>by</th><th scope="col" class="n">step</th>'
+    head += '<th scope="col">loss</th>' + "".join(f'<th scope="col" class="n">{name}</th>' for name in names)
     rows = []
-    for order, forecast in prediction.forecasts.items():
-        cells = [f'<td title="{_sentence(_HOW[forecast.how][1])}">{_HOW[forecast.how][0]}</td>']
-        numbers = [plain(forecast.step)]
-        numbers += [digits(_format.at(forecast.curve, n, "test")) for n in moments]
-        numbers.append(digits(_format.at(forecast.curve, moments[-1], "train")))
-        if prediction.target is not None:
-            numbers += [
-                escape(_format.needed(forecast, kind, prediction.epochs)) for kind in ("test", "train")
-            ]
-        if best:
-            steps = forecast.best_step or {}
-            numbers += [digits(steps.get(kind), 2) for kind in ("test", "train")]
-        if compared:
-            apart = forecast.discrepancy or {}
-            numbers += [_format.apart(apart.get(kind)) for kind in ("test", "train")]
-        cells += [f'<td class="n">{value}</td>' for value in numbers]
+    for order, forecast in forecasts.items():
         key = f'<span class="swatch {order}" aria-hidden="true"></span>'
-        label = _sentence(plots.ORDER_STYLES[order]["label"])
-        rows.append(f'<tr><th scope="row">{key}{label}</th>{"".join(cells)}</tr>')
+        short, long = _HOW[forecast.how]
+        first = (
+            f'<th scope="rowgroup" rowspan="2">{key}{_sentence(plots.ORDER_STYLES[order]["label"])}</th>'
+            f'<td rowspan="2" title="{long}">{short}</td><td rowspan="2" class="n">{digits(forecast.step)}</td>'
+        )
+        for kind, label in (("test", "test"), ("train", "training")):
+            numbers = [digits(_format.at(forecast.curve, n, kind)) for n in moments]
+            if prediction.target is not None:
+                numbers.append(escape(_format.needed(forecast, kind, prediction.epochs)))
+            if best:
+                numbers.append(digits((forecast.best_step or {}).get(kind)))
+            if compared:
+                numbers.append(_format.apart((forecast.discrepancy or {}).get(kind)))
+            cells = "".join(f'<td class="n">{value}</td>' for value in numbers)
+            rows.append(f'<tr class="{kind}">{first}<td>{label}</td>{cells}</tr>')
+            first = ""
     notes = "".join(
         f'<p class="note"><b>{", ".join(_sentence(plots.ORDER_STYLES[order]["label"]) for order in orders)}:</b> '
         f"{_sentence(why)}</p>"
@@ -401,11 +396,13 @@ svg .level path{stroke:var(--ink);stroke-width:1;stroke-dasharray:2 3}svg .level
 .legend li{display:flex;align-items:center;gap:.45rem}.legend svg{flex:none}
 .scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px;background:var(--card)}
 table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}
-th,td{padding:.45rem .8rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:bottom}
-tbody tr:last-child>*{border-bottom:0}
+th,td{padding:.45rem .7rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:bottom}
+tbody tr:last-child>*,tbody tr.test:nth-last-child(2)>*{border-bottom:0}
 sup{line-height:0}
 thead th{white-space:nowrap;color:var(--soft);font-weight:600;font-size:.82rem}
 tbody th{font-weight:600;white-space:nowrap}
+tr.test>*:not([rowspan]){border-bottom:0;padding-bottom:.15rem}tr.train>*{padding-top:.15rem}
+td[rowspan],th[rowspan]{vertical-align:top}thead th[rowspan]{vertical-align:bottom}
 .n{text-align:right}td.n{white-space:nowrap}
 .swatch{display:inline-block;width:.7rem;height:.7rem;border-radius:2px;background:var(--c);margin-right:.5rem}
 .note{color:var(--soft);font-size:.9rem;margin:.6rem 0 0}
@@ -414,6 +411,7 @@ footer{color:var(--soft);font-size:.85rem;border-top:1px solid var(--line);paddi
 @media (max-width:760px){main{padding:1.5rem .9rem 2rem}h1{font-size:1.45rem}.tiles{grid-template-columns:1fr 1fr}
 .plots.two{grid-template-columns:minmax(0,1fr)}.plots.one figure{display:block}figure{padding:.8rem .8rem}
 svg text{font-size:15px}svg .axis{font-size:15.5px}.tiles dd{font-size:1.2rem}.tiles div{padding:.6rem .75rem}}
+@page{margin:14mm}
 @media print{body{background:#fff;font-size:10.5pt}main{max-width:none;padding:0}
 figure,.advice,.cautions,tr,.tiles div{break-inside:avoid}.scroll{overflow:visible}
 .advice,.cautions{-webkit-print-color-adjust:exact;print-color-adjust:exact}

@@ -32,8 +32,6 @@ and small n; so a hyperbola is believed only where two of different sizes agree.
 import numpy as np
 import scipy.optimize
 
-_WORK = 6e7  # nodes cubed times epochs squared, off m = d: about ten seconds
-
 
 class Pairs:
     """Φ and Ψ/ρ on all pairs of given points, for one average, step and ρ; `samples` points in the integral over s."""
@@ -174,7 +172,7 @@ def coefficients(fine, coarse, n):
     """Both losses at each positive n, ascending, at two resolutions: an array (2, 2, len(n)), the fine one first."""
     found = np.empty((2, 2, len(n)))
     if fine.rho != 1:
-        return np.stack([_following(fine, n, 1e-8, 1.7), _following(coarse, n, 1e-7, 1.6)])
+        return np.stack([_following(fine, n, 1e-8, 2.2), _following(coarse, n, 1e-7, 1.8)])
     first = len(n)
     while first and n[first - 1] > 12:
         start = np.searchsorted(n, max(n[first - 1] / 2, 12), side="right")
@@ -203,11 +201,6 @@ def _following(pairs, n, amplitude, points):
     while the training loss goes on to circles of its own once it is small.
     """
     found = np.empty((2, len(n)))
-    if len(pairs.nodes) ** 3 * int(n.max(initial=0)) ** 2 > _WORK:
-        raise ArithmeticError(
-            f"Single shuffle's contours for {n[-1]} epochs and {len(pairs.nodes)} nodes of the average take too long "
-            "where m and d differ: ask for fewer epochs."
-        )
     groups, done, last = [([0, 1], 1.0)], 0, 2
     while done < len(n):
         last = max(2, min(last, int(n[-1])))

@@ -261,8 +261,10 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
         exact = np.tile((1 - step) ** (2.0 * n[1:]), (2, 1))
         return _curves.vouched(n, exact, exact)
 
+    tight = () if rho == 1 else (1e-9, 1e-8, 1e-7)  # losses that fall exponentially need more
+
     def averages(last, wider):
-        for tolerance in (1e-6, 1e-5, 1e-4):
+        for tolerance in (*tight, 1e-6, 1e-5, 1e-4):
             try:
                 return [
                     levy.from_sample(values, shares, wider * reach / np.sqrt(last), loose * tolerance, rho)

@@ -60,6 +60,8 @@ __all__ = [
 ]
 
 
+_WORK = 6e7  # nodes cubed times epochs squared, for a sample with m ≠ d: ten to twenty seconds
+
 # ------------------------------------------------------------------------------------------------ the exact curves
 
 
@@ -166,8 +168,8 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     of any covariance: the eigenvalues are enough. They enter through their free cumulants
     (:mod:`edgelaw.theory.levy`):
     :math:`\sum_n z^n E A^n \simeq (I - z e^{-c\Sigma})^{-1}` with
-    :math:`c\,(1/\eta + \langle\lambda\alpha\rangle) = \rho` and :math:`\alpha = (e^{c\lambda}/z - 1)^{-1}`, and the losses
-    are coefficients :math:`[z^nw^n]` of a bilinear form in two such resolvents.
+    :math:`c\,(1/\eta + \langle\lambda\alpha\rangle) = \rho` and :math:`\alpha = (e^{c\lambda}/z - 1)^{-1}`, and the
+    losses are coefficients :math:`[z^nw^n]` of a bilinear form in two such resolvents.
 
     Parameters
     ----------
@@ -195,7 +197,8 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     ------
     ArithmeticError
         If that difference exceeds 1e-3, as on a spectrum with a gap at zero after many epochs, where nothing is left
-        to compute; or if the step is close to 2 and more than 128 epochs are asked for.
+        to compute; or if the step is close to 2 and more than 128 epochs are asked for; or if m and d differ and the
+        computation would take too long (about 30 epochs on a broad spectrum).
 
     Notes
     -----
@@ -215,7 +218,14 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     last = max(int(n[-1]), 1)
     gram, parts = levy.companion(values, shares, rho)
     reach = 1 / (parts / (gram + 1.5 * max(1 / step - 0.5, 0.1) / last)).sum() / rho
-    return _any_spectrum(n, step, rho, *_curves.sample_averages(values, shares, reach, rho))
+    averages = _curves.sample_averages(values, shares, reach, rho)
+    nodes = len(averages[0].nodes)
+    if rho != 1 and nodes**3 * last**2 > _WORK:
+        raise ArithmeticError(
+            f"Single shuffle's contours for {last} epochs and {nodes} nodes of the average take too long where m and d "
+            "differ: ask for fewer epochs."
+        )
+    return _any_spectrum(n, step, rho, *averages)
 
 
 def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
