@@ -15,12 +15,12 @@ document.addEventListener("DOMContentLoaded", () => {
     view.last = view.epochs[view.epochs.length - 1];
   }
 
-  // The loss at a stop of the step's slider and a whole epoch n: logarithms mixed over the steps of the table (at one
-  // of its own: that one), then an epoch's own value or a cubic through four of them in log n.
+  // The loss at a step of the table and a whole epoch n: an epoch's own value, or a cubic in log n through the logarithms
+  // of four of them.
   function loss(view, place, step, order, kind, n) {
-    const { epochs, codes, nodes, mixture } = view, count = epochs.length;
-    const log = k => mixture[step].reduce((sum, [node, weight]) =>
-      sum - weight * codes[(((place * nodes + node) * ORDERS.length + order) * 2 + kind) * count + k] / data.scale, 0);
+    const { epochs, codes, steps } = view, count = epochs.length;
+    const row = (((place * steps.length + step) * ORDERS.length + order) * 2 + kind) * count;
+    const log = k => -codes[row + k] / data.scale;
     let right = 0;
     while (epochs[right] < n) right += 1;
     if (epochs[right] === n) return Math.exp(log(right));

@@ -2,10 +2,10 @@
 
     python data/build/explorer.py data/explorer.npz
 
-For isotropic rows the sliders of the page stop at the tables' own steps and aspects, and only epochs between those
-listed are interpolated; on a spectrum the step is too, from twelve Chebyshev nodes. `held_out` measures the error at
-places off the tables. About ten minutes on one core. Finished curves are kept in a folder beside the output, so that
-it can be interrupted and started again; `--seconds 250` stops by itself after so many of processor time.
+The sliders of the page stop at the tables' own steps and aspects, and only epochs between those listed are
+interpolated. `held_out` measures the error at epochs off the tables. About twelve minutes on one core. Finished curves
+are kept in a folder beside the output, so that it can be interrupted and started again; `--seconds 250` stops by
+itself after so many of processor time.
 """
 
 import argparse
@@ -24,23 +24,15 @@ from edgelaw import data, spectrum
 from edgelaw.orders import ORDERS
 from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
 
-
-def chebyshev(count, low, high):
-    """Chebyshev nodes of the first kind, ascending."""
-    return (low + high) / 2 - (high - low) / 2 * np.cos((np.arange(count) + 0.5) * np.pi / count)
-
-
 SEED = 0
 THEORY = dict(zip(ORDERS, (iid, random_reshuffle, single_shuffle, flip_flop), strict=True))
 RHO = (0.25, 0.5, 2 / 3, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0)
 BETA = (0.25, 0.5, 1.0)
 SPECTRA = (*(f"beta {beta:g}" for beta in BETA), "cifar10", "wikipedia")
-LOW, HIGH, NODES = 0.1, 1.8, 12  # the range of steps on a spectrum, and the nodes in it
 STEPS = {
     "isotropic": np.append(np.arange(1, 31) / 20, [1.6, 1.7, 1.8, 1.9]),
-    "spectra": 1 - np.cos(chebyshev(NODES, np.arccos(1 - LOW), np.arccos(1 - HIGH))),
+    "spectra": np.arange(1, 19) / 10,
 }
-STOPS = {"isotropic": STEPS["isotropic"], "spectra": np.arange(2, 37) / 20}  # of the page's slider
 FEW = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 19, 22, 26, 30, 35, 41)
 EPOCHS = {"isotropic": (*FEW, 48, 57, 66, 78, 91, 106, 125, 146, 171, 200), "spectra": (*FEW, 50)}
 SCALE = 2000  # a loss is stored as round(-SCALE log loss), at most 65535
@@ -50,10 +42,9 @@ HELD_OUT = 20  # curves of each kind with every epoch
 TITLE = "Exact curves of all four orders, tabulated for the explorer page"
 KEYS = [
     "rho, spectra, scale, floor; epochs VIEW, steps VIEW: the axes of the tables, VIEW isotropic or spectra",
-    "stops VIEW, mixture VIEW: the steps of the page's slider, and how each is made from the table's",
     "table VIEW: -scale log loss in 16 bits (rho or spectra, steps, orders, test or training, epochs)",
-    "constants VIEW: of the power law c n^(-p) at the stops; isotropic (stops, orders, 2) at rho = 1, spectra "
-    "(spectra, stops, orders, 2), NaN where none is known",
+    "constants VIEW: of the power law c n^(-p) at the steps; isotropic (steps, orders, 2) at rho = 1, spectra "
+    "(spectra, steps, orders, 2), NaN where none is known",
     "powers VIEW: p for test and training loss (2,) or (spectra, 2)",
     "error VIEW: the largest relative error of what the page shows, over held-out curves with every epoch",
     "held out VIEW: number of the rho or spectrum, and step, of those curves",
@@ -123,20 +114,7 @@ def held_out(view):
     """Random places at which curves with every epoch are compared with the tables."""
     rng = np.random.default_rng([SEED, len(STEPS[view])])
     first = rng.integers(len(RHO if view == "isotropic" else SPECTRA), size=HELD_OUT)
-    return [(int(k), float(step)) for k, step in zip(first, rng.choice(STOPS[view], HELD_OUT), strict=True)]
-
-
-def mixture(view):
-    """How a step of the slider is made from those of the table: weights (stops, steps) for logarithms of losses.
-
-    One of the table's own, or, in the angle of step = 1 - cos, the polynomial through all of them.
-    """
-    if view == "isotropic":
-        return np.eye(len(STOPS[view]))
-    nodes, angle = (np.arccos(1 - steps) for steps in (STEPS[view], STOPS[view]))
-    signs = (-1.0) ** np.arange(NODES) * np.sin((np.arange(NODES) + 0.5) * np.pi / NODES)
-    parts = signs / (angle[:, None] - nodes)
-    return parts / parts.sum(axis=1, keepdims=True)
+    return [(int(k), float(step)) for k, step in zip(first, rng.choice(STEPS[view], HELD_OUT), strict=True)]
 
 
 def encoded(losses):
@@ -164,8 +142,7 @@ def interpolated(codes, epochs, n):
 
 def read(view, table, k, step, n):
     """Losses (orders, 2, n) of a case k at a stop of the slider, from the table."""
-    stop = int(np.abs(STOPS[view] - step).argmin())
-    return interpolated(np.tensordot(mixture(view)[stop], table[k].astype(float), 1), EPOCHS[view], n)
+    return interpolated(table[k, int(np.abs(STEPS[view] - step).argmin())], EPOCHS[view], n)
 
 
 def largest_error(view, table, places, full):
@@ -192,16 +169,16 @@ def power_laws():
     """The constants and powers of both views, as the card describes them."""
     plain = [
         [[t.test_constant(step), t.train_constant(step)] for t in THEORY.values()]
-        for step in STOPS["isotropic"]
+        for step in STEPS["isotropic"]
     ]
-    constants = np.full((len(SPECTRA), len(STOPS["spectra"]), len(ORDERS), 2), np.nan)
+    constants = np.full((len(SPECTRA), len(STEPS["spectra"]), len(ORDERS), 2), np.nan)
     powers = np.empty((len(SPECTRA), 2))
     for k, name in enumerate(SPECTRA):
         beta, Q = edge(name, sample(name)[0])
         # Effective steps take equally weighted eigenvalues; the midpoints of 1024 quantiles stand for a law.
         values = data.power_law_eigenvalues(1024, beta) if name.startswith("beta") else sample(name)[0]
         powers[k] = beta, beta + 1
-        for j, step in enumerate(STOPS["spectra"]):
+        for j, step in enumerate(STEPS["spectra"]):
             for i, t in enumerate(THEORY.values()):
                 effective = t.effective_step(step, values)
                 constants[k, j, i, 0] = Q * gamma(beta + 1) * (2 * effective) ** -beta
@@ -262,12 +239,7 @@ def main():
             spent(folder)
             raise SystemExit("Time is up: start it again to continue.")
         table = encoded(losses.reshape(len(STEPS[view]), -1, *losses.shape[1:]).swapaxes(0, 1))
-        arrays |= {
-            f"steps {view}": STEPS[view],
-            f"stops {view}": STOPS[view],
-            f"mixture {view}": mixture(view),
-        }
-        arrays |= {f"epochs {view}": EPOCHS[view], f"table {view}": table}
+        arrays |= {f"steps {view}": STEPS[view], f"epochs {view}": EPOCHS[view], f"table {view}": table}
         arrays |= {f"error {view}": largest_error(view, table, apart, full), f"held out {view}": apart}
     arrays |= power_laws()
     arrays |= {f"eigenvalues {name}": sample(name)[0] for name in SPECTRA[-2:]}

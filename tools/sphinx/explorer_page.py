@@ -103,7 +103,7 @@ aria-describedby="explorer-laws-why">Power laws (dotted)</label><small id="explo
 <details><summary>All drawn numbers as a table</summary><div class="scroll" tabindex="0" role="region"
 aria-label="All drawn numbers"><table><thead><tr id="explorer-heads"><th scope="col">epochs n</th></tr></thead>
 <tbody id="explorer-all"></tbody></table></div></details>
-<div class="foot"><p>Drawn from tables of exact curves. Between their epochs and, on a spectrum, their steps, they are
+<div class="foot"><p>Drawn from tables of exact curves. Between their epochs they are
 interpolated: the largest error, over {held_out} curves at every epoch, is <b id="explorer-error">{error}&nbsp;%</b>.
 Losses below {floor} are not drawn.</p>
 <span><button type="button" id="explorer-copy">Copy the link to this view</button>
@@ -146,9 +146,7 @@ def exported(tables):
     views = {}
     for view, name in VIEWS.items():
         views[view] = {
-            "steps": [float(x) for x in tables[f"stops {name}"]],
-            "nodes": len(tables[f"steps {name}"]),
-            "mixture": [[[k, float(w)] for k, w in enumerate(row) if w] for row in tables[f"mixture {name}"]],
+            "steps": [float(x) for x in tables[f"steps {name}"]],
             "epochs": [int(n) for n in tables[f"epochs {name}"]],
             "table": base64.b64encode(tables[f"table {name}"].astype("<u2").tobytes()).decode(),
             "constants": _plain(tables[f"constants {name}"]),

@@ -529,14 +529,12 @@ def a24(*, soft=0.5, cusp=1 / 3):
 
         first = float(mpmath.log(mass(1e-6) / mass(1e-8)) / mpmath.log(100))
 
-        def density(x):  # Im u / pi with u^3 - x u^2 + x = 0
-            return (
-                max(mpmath.im(r) for r in mpmath.polyroots([1, -x, 0, x], maxsteps=200, extraprec=200))
-                / mpmath.pi
-            )
+        def density(y):  # at x = y^3: Im u / pi with u^3 - x u^2 + x = 0, u = y v
+            v = mpmath.findroot(lambda v: v**3 - y * v**2 + 1, mpmath.expjpi(mpmath.mpf(1) / 3))
+            return y * mpmath.im(v) / mpmath.pi
 
         def inside(x):  # in x = y^3, which takes the root out
-            return mpmath.quad(lambda y: 3 * y * y * density(y**3), [0, mpmath.cbrt(x)], maxdegree=3)
+            return mpmath.quad(lambda y: 3 * y * y * density(y), [0, mpmath.cbrt(x)], maxdegree=3)
 
         second = float(mpmath.log(inside(1e-5) / inside(1e-7)) / mpmath.log(100))
     law = MarchenkoPastur(2.0)
