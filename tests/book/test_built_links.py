@@ -47,7 +47,7 @@ def broken(path):
     found = []
     for link in page(path).links:
         parts = urlsplit(link)
-        if parts.scheme or parts.netloc:
+        if parts.scheme or parts.netloc or parts.fragment.startswith("view="):  # a state of the explorer
             continue
         there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
         if not there.exists():

@@ -400,7 +400,7 @@ def test_everything_can_be_done_from_the_keyboard(chromium, book):
                 page.keyboard.press("Space")
         for name in ("loss", "step", "n", "epochs", "data", "laws", "SUMMARY", "BUTTON"):
             assert name in reached
-        assert page.evaluate("location.hash") == "#view=spectrum&step=1.05&n=1&loss=test&data=cifar10&laws=0"
+        assert page.evaluate("location.hash") == "#view=spectrum&step=1.1&n=1&loss=test&data=cifar10&laws=0"
 
 
 @seen_by_a_browser
