@@ -29,7 +29,9 @@ def row_by_row(X, epochs, W, step, batch=1, y=None, batch_mode="projection", nor
             chosen = epoch[k : k + batch]
             rows, residuals = X[chosen], X[chosen] @ W - y[chosen, None]
             if batch > 1 and batch_mode == "projection":
-                W -= step * np.linalg.pinv(rows, rcond=1e-12) @ residuals  # 1e-15 would take rounding for rank
+                W -= (
+                    step * np.linalg.pinv(rows, rcond=1e-12) @ residuals
+                )  # 1e-15 would take rounding for rank
             else:
                 size = (rows**2).sum(axis=1, keepdims=True) if normalised else 1.0
                 W -= step / len(rows) * rows.T @ (residuals / size)
