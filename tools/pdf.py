@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 PAPER = {"format": "A4", "margin": {"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"}}
-# What the screen needs and paper does not; solutions are unfolded by `OPEN`.
+# What the screen needs and paper does not. Solutions are unfolded by `OPEN`, the evidence of the claims is not.
 PRINT = """
 @page { size: A4; }
 .bd-sidebar-primary, .bd-sidebar-secondary, .bd-header, .bd-header-article, .header-article, .prev-next-footer,
@@ -44,9 +44,8 @@ table { font-size: .8rem !important; }
 OPEN = """
 () => {
   document.documentElement.dataset.theme = 'light';
-  document.querySelectorAll('details').forEach(node => { node.open = true; });
+  document.querySelectorAll('details').forEach(node => { node.open = !node.closest('table.claims'); });
   document.querySelectorAll('.toggle-hidden').forEach(node => node.classList.remove('toggle-hidden'));
-  document.querySelectorAll('img[loading=lazy]').forEach(image => { image.loading = 'eager'; });
   // a formula wider than the paper is set smaller, not cut
   const width = document.querySelector('article').clientWidth;
   for (const box of document.querySelectorAll('mjx-container[display=true]')) {
@@ -70,7 +69,11 @@ def files():
 def _ready(page):
     """Wait until formulas are set and pictures are there."""
     page.evaluate("() => window.MathJax && MathJax.startup ? MathJax.startup.promise.then(() => true) : true")
-    page.evaluate("() => Promise.all([...document.images].map(image => image.decode().catch(() => null)))")
+    page.evaluate(
+        "() => Promise.all([...document.images].map(image => {"
+        " image.loading = 'eager';"  # a lazy one far below would never come
+        " return image.decode().catch(() => null); }))"
+    )
 
 
 def print_page(browser, path, target):
