@@ -42,7 +42,8 @@ HELD_OUT = 20  # curves of each kind with every epoch
 TITLE = "Exact curves of all four orders, tabulated for the explorer page"
 KEYS = [
     "rho, spectra, scale, floor; epochs VIEW, steps VIEW: the axes of the tables, VIEW isotropic or spectra",
-    "table VIEW: -scale log loss in 16 bits (rho or spectra, steps, orders, test or training, epochs)",
+    "table VIEW: -scale log loss in 16 bits (rho or spectra, steps, orders, test or training, epochs), as differences "
+    "modulo 2^16 along epochs, then along steps",
     "constants VIEW: of the power law c n^(-p) at the steps; isotropic (steps, orders, 2) at rho = 1, spectra "
     "(spectra, steps, orders, 2), NaN where none is known",
     "powers VIEW: p for test and training loss (2,) or (spectra, 2)",
@@ -121,6 +122,26 @@ def encoded(losses):
     """Losses as 16-bit numbers."""
     with np.errstate(divide="ignore"):
         return np.minimum(np.round(-SCALE * np.log(losses)), 65535).astype(np.uint16)
+
+
+def packed(table):
+    """Differences of a table's 16-bit numbers along epochs, then along steps: what is smooth takes little room."""
+    for axis in (4, 1):
+        table = np.diff(table, axis=axis, prepend=np.uint16(0))
+    return table
+
+
+def unpacked(differences):
+    """The table of such differences; sums in 16 bits wrap around as the differences did."""
+    for axis in (1, 4):
+        differences = np.cumsum(differences, axis=axis, dtype=np.uint16)
+    return differences
+
+
+def tables(arrays=None):
+    """What ships, or what a file holds, with its tables unpacked."""
+    arrays = data.sweep("explorer") if arrays is None else dict(arrays)
+    return arrays | {f"table {view}": unpacked(arrays[f"table {view}"]) for view in COMPUTE}
 
 
 def interpolated(codes, epochs, n):
@@ -239,7 +260,11 @@ def main():
             spent(folder)
             raise SystemExit("Time is up: start it again to continue.")
         table = encoded(losses.reshape(len(STEPS[view]), -1, *losses.shape[1:]).swapaxes(0, 1))
-        arrays |= {f"steps {view}": STEPS[view], f"epochs {view}": EPOCHS[view], f"table {view}": table}
+        arrays |= {
+            f"steps {view}": STEPS[view],
+            f"epochs {view}": EPOCHS[view],
+            f"table {view}": packed(table),
+        }
         arrays |= {f"error {view}": largest_error(view, table, apart, full), f"held out {view}": apart}
     arrays |= power_laws()
     arrays |= {f"eigenvalues {name}": sample(name)[0] for name in SPECTRA[-2:]}

@@ -14,7 +14,6 @@ import numpy as np
 import pages
 import pytest
 
-from edgelaw import data
 from edgelaw.orders import ORDERS
 from edgelaw.plots import ORDER_STYLES
 
@@ -31,7 +30,7 @@ PAGE = "# Explorer\n\n```{explorer}\n```\n\n## Where to start\n\n```{explorer-pr
 
 @pytest.fixture(scope="module")
 def tables():
-    return data.sweep("explorer")
+    return explorer.tables()
 
 
 # ------------------------------------------------------------------------------------------------ the tables

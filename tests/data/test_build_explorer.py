@@ -28,7 +28,7 @@ def test_a_run_that_is_stopped_is_continued_and_its_error_is_that_of_curves_off_
     assert not small.exists()
     run(monkeypatch, small)
     with np.load(small) as found:
-        tables = dict(found)
+        tables = explorer.tables(found)
     assert not small.with_suffix(".parts").exists()
     facts, _ = card.split(small.with_suffix(".md").read_text(encoding="utf-8"))
     assert facts["bytes"] == small.stat().st_size
@@ -59,6 +59,12 @@ def test_a_table_with_a_wrong_entry_has_a_large_error(small):
     assert explorer.largest_error("spectra", table, places, full) < 0.005
     table[0, 6, 2, 1, 9] += 40  # two per cent
     assert explorer.largest_error("spectra", table, places, full) > 0.005
+
+
+def test_a_table_is_packed_without_loss():
+    table = np.random.default_rng(0).integers(0, 65536, (2, 5, 4, 2, 7)).astype(np.uint16)
+    np.testing.assert_array_equal(explorer.unpacked(explorer.packed(table)), table)
+    assert explorer.packed(table).dtype == np.uint16
 
 
 def test_losses_are_stored_to_a_quarter_of_a_thousandth_and_cut_off_far_below_the_floor():

@@ -17,12 +17,11 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from edgelaw import data
 from edgelaw.orders import ORDERS
 from edgelaw.plots import ORDER_STYLES
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "data" / "build"))
-from explorer import read
+import explorer
 
 PAGE = "explorer"
 VIEWS = {"gaussian": "isotropic", "spectrum": "spectra"}  # the page's name of a view, the table's
@@ -177,7 +176,7 @@ def losses(tables, state):
         place = int(np.flatnonzero(np.isclose(tables["rho"], state["rho"]))[0])
     else:
         place = tables["spectra"].tolist().index(state["data"])
-    found = read(name, tables[f"table {name}"], place, state["step"], np.array([state["n"]]))
+    found = explorer.read(name, tables[f"table {name}"], place, state["step"], np.array([state["n"]]))
     return dict(zip(ORDERS, found[:, ("test", "train").index(state["loss"]), 0], strict=True))
 
 
@@ -204,7 +203,7 @@ class Explorer(SphinxDirective):
 
     def run(self):
         """The raw page; the script fills it."""
-        tables = data.sweep("explorer")
+        tables = explorer.tables()
         _depend(self.env)
         text = HTML.format(
             held_out=sum(len(tables[f"held out {name}"]) for name in VIEWS.values()) * 2 * len(ORDERS),
@@ -219,7 +218,7 @@ class Presets(SphinxDirective):
 
     def run(self):
         """A list of links."""
-        tables = data.sweep("explorer")
+        tables = explorer.tables()
         _depend(self.env)
         items = "".join(
             f'<li><a class="reference internal" href="{address(state).replace("&", "&amp;")}">{title}</a>. '
@@ -240,7 +239,7 @@ def _write(app):
         return
     folder = Path(app.outdir) / "_static"
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(exported(data.sweep("explorer")), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(exported(explorer.tables()), ensure_ascii=False, separators=(",", ":"))
     (folder / "explorer-data.js").write_text(f"window.EDGELAW_EXPLORER = {text};\n", encoding="utf-8")
 
 
