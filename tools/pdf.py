@@ -36,7 +36,9 @@ html { font-size: 13px; }
 body { background: white; }
 pre { white-space: pre-wrap !important; overflow-wrap: anywhere; font-size: .82rem; }
 figure, .cell_output img, .proof, .exercise, tr { break-inside: avoid; }
-.cell, .cell_input, .cell_output, div.highlight, pre { break-inside: auto !important; }
+/* a box that could scroll is never divided between sheets */
+.cell, .cell_input, .cell_output, .cell_output *, div.highlight, pre {
+  break-inside: auto !important; overflow: visible !important; max-height: none !important; }
 h1, h2, h3 { break-after: avoid; break-inside: avoid; }
 table { font-size: .8rem !important; }
 .bd-article div.math, .bd-article mjx-container[display="true"] { overflow: visible !important; }
