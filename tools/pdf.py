@@ -37,7 +37,8 @@ body { background: white; }
 pre { white-space: pre-wrap !important; overflow-wrap: anywhere; font-size: .82rem; }
 figure, .cell_output img, .proof, .exercise, tr { break-inside: avoid; }
 /* a box that could scroll, or whose parts stand beside each other, is never divided between sheets */
-[class*="highlight-"], div.highlight, .cell_output .output { display: block !important; }
+[class*="highlight-"], div.highlight, .cell_input, .cell_output .output {
+  display: block !important; break-inside: auto !important; }
 .cell, .cell_input, .cell_output, .cell_output *, div.highlight, pre {
   break-inside: auto !important; overflow: visible !important; max-height: none !important; }
 h1, h2, h3 { break-after: avoid; break-inside: avoid; }
