@@ -19,6 +19,7 @@ REQUIRED = os.environ.get("EDGELAW_BROWSER") == "required"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FLAGS += ["--disable-sync", "--no-first-run"]
 WIDTHS = (1280, 390)
+PATIENCE = 120_000  # milliseconds: a page with a thousand formulas on a busy machine
 
 if not CHROMIUM and REQUIRED:
     raise RuntimeError(
@@ -87,6 +88,14 @@ def browser():
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        plain = chromium.new_page
+
+        def patient(**options):
+            page = plain(**options)
+            page.set_default_timeout(PATIENCE)
+            return page
+
+        chromium.new_page = patient
         yield chromium
         chromium.close()
 
@@ -114,13 +123,13 @@ def problems(chromium, address, path, width, hosts=()):
         if page.locator(".math").count():  # INSPECT sees what is still not rendered when patience ends
             with contextlib.suppress(Exception):
                 ready = "window.MathJax && MathJax.startup && MathJax.startup.promise"
-                page.wait_for_function(ready, timeout=10_000)
+                page.wait_for_function(ready, timeout=PATIENCE)
                 page.evaluate("MathJax.startup.promise.then(() => true)")
         page.evaluate(
             "document.querySelectorAll('img[loading=lazy]').forEach(image => image.loading = 'eager')"
         )
         with contextlib.suppress(Exception):  # of dozens of images INSPECT names those that never come
-            page.wait_for_function("[...document.images].every(image => image.complete)", timeout=10_000)
+            page.wait_for_function("[...document.images].every(image => image.complete)", timeout=PATIENCE)
         page.wait_for_timeout(150)
         found += page.evaluate(INSPECT)
     finally:
