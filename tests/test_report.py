@@ -178,6 +178,7 @@ def test_nothing_to_draw_is_said():
 
 
 @hypothesis.given(st.floats(-30, 30), st.floats(0, 30))
+@hypothesis.example(1.00001, 0.0)  # between 10 and 11
 def test_any_axis_has_a_few_labels_inside_it(low, length):
     high = low + max(length, 0.04)
     labelled, minor = _figures._ticks(low, high)

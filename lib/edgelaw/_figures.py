@@ -134,7 +134,8 @@ def _span(values):
 def _ticks(low, high, most=7):
     """Labelled and unlabelled places of an axis from 10^low to 10^high."""
     fewest = 3 if high - low < 3 else 2
-    for mantissas in ([1], [1, 3], [1, 2, 5], range(1, 10), np.arange(10, 100) / 10):
+    tenths, hundredths = np.arange(10, 100) / 10, np.arange(100, 1000) / 100
+    for mantissas in ([1], [1, 3], [1, 2, 5], range(1, 10), tenths, hundredths):
         places = [
             (m, e)
             for e in range(math.floor(low), math.ceil(high) + 1)
