@@ -151,13 +151,7 @@ def test_a_preset_whose_winner_is_another_one_is_refused(tables):
 
 # ----------------------------------------------------------------------------------------------- the browser
 
-if not pages.CHROMIUM and pages.REQUIRED:
-    raise RuntimeError(
-        "The browser tests are required here (EDGELAW_BROWSER=required), but there is no Chromium."
-    )
-seen_by_a_browser = pytest.mark.skipif(
-    not pages.CHROMIUM, reason="no Chromium was found: THE EXPLORER WAS NOT SEEN"
-)
+seen_by_a_browser = pages.NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,7 @@ import pytest
 
 from edgelaw import cli, data
 
-if not pages.CHROMIUM and pages.REQUIRED:
-    raise RuntimeError(
-        "The browser tests are required here (EDGELAW_BROWSER=required), but there is no Chromium."
-    )
-pytestmark = pytest.mark.skipif(
-    not pages.CHROMIUM, reason="no Chromium was found: THE REPORT WAS NOT CHECKED"
-)
+pytestmark = pages.NEEDS_CHROMIUM
 
 NAME = "<img src=x onerror=alert(1)>.npy"
 
