@@ -73,7 +73,8 @@ def _spent():
 
 def with_workers(path, workers):
     """Processor seconds of all workers, wall seconds, the growth of a worker's memory in MB, and the tasks."""
-    from edgelaw import cluster, inputs
+    from edgelaw import inputs
+    from edgelaw.cli import cluster
 
     assert cluster.TASKS_A_WORKER == TASKS
     with cluster.connect("local", workers=workers) as client:

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTEST = [sys.executable, "-m", "pytest", "-q"]
 UNIT = [
     "tests",
-    "lib/edgelaw",
+    "lib",
     "--doctest-modules",
     "--ignore=tests/book",
     "--ignore-glob=*/conftest.py",  # loaded as ever, but not searched for doctests: all have one name

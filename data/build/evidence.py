@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from edgelaw import claims
+import edgelaw_ledger as claims
 
 OUTPUT = Path(__file__).resolve().parents[1] / "evidence.json"
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import card
 import numpy as np
 
-from edgelaw import _forecast, data, orders
+from edgelaw import data, orders
+from edgelaw.forecast import engine
 from edgelaw.spectrum import gram_eigenvalues
 
 SEED, DRAWS, STEP = 12, 2, 1.0
@@ -42,10 +43,10 @@ def curves(X, rng, runs):
     values = np.maximum(gram_eigenvalues(X), 0)
     measured, exact = np.full((2, len(orders.ORDERS), 2, len(n) - 1), np.nan)
     for j, order in enumerate(orders.ORDERS):
-        found = _forecast.measure(X, order, n, STEP, rng, runs, d)
+        found = engine.measure(X, order, n, STEP, rng, runs, d)
         measured[j] = found.test[1:], found.train[1:]
         try:
-            found, _ = _forecast.exact(order, values, n, STEP, m / d)
+            found, _ = engine.exact(order, values, n, STEP, m / d)
         except ArithmeticError as refusal:
             print(X.shape, order, refusal)
             continue
@@ -56,7 +57,7 @@ def curves(X, rng, runs):
 def part(X, rows, dims, mode, rng):
     """A pilot."""
     if mode == "directions":
-        return _forecast.subset(_forecast.Array(X), rows, dims, rng)
+        return engine.subset(engine.Array(X), rows, dims, rng)
     places, columns = (
         rng.choice(size, count, replace=False) for size, count in zip(X.shape, (rows, dims), strict=True)
     )

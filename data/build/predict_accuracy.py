@@ -14,7 +14,8 @@ from pathlib import Path
 import card
 import numpy as np
 
-from edgelaw import _forecast, data, orders
+from edgelaw import data, orders
+from edgelaw.forecast import engine
 from edgelaw.spectrum import gram_eigenvalues
 
 SEED, EPOCHS = 11, 50
@@ -60,11 +61,11 @@ def main():
         values = np.maximum(gram_eigenvalues(X), 0)
         for j, order in enumerate(orders.ORDERS):
             rng = np.random.default_rng([SEED, i, j])
-            found = _forecast.measure(X, order, n, step, rng, SHUFFLES[name] if m == d else 3, d)
+            found = engine.measure(X, order, n, step, rng, SHUFFLES[name] if m == d else 3, d)
             measured[i, j] = found.test[1:], found.train[1:]
             error[i, j] = found.test_se[1:], found.train_se[1:]
             try:
-                exact, _ = _forecast.exact(order, values, n, step, m / d)
+                exact, _ = engine.exact(order, values, n, step, m / d)
             except ArithmeticError as refusal:
                 print(order, refusal)
                 continue

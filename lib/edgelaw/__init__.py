@@ -1,10 +1,14 @@
 """Learning curves of SGD at the left edge of the data's spectrum.
 
-One idea a module: ``data`` makes or loads a design, ``spectrum`` measures its eigenvalues, ``orders`` and
+One idea per room: ``data`` makes or loads a design, ``spectrum`` measures its eigenvalues, ``orders`` and
 ``kaczmarz`` run SGD on it, ``theory`` says what must come out, ``predict`` puts them together for a reader's
 own matrix. Nothing prints, nothing keeps global state, and every random number comes from an ``rng``.
 """
 
+import os
 from importlib.metadata import version
 
 __version__ = version("edgelaw")
+
+# Earlier public names of modules that have moved to a room; they keep working (``import edgelaw.embeddings``).
+__path__.append(os.path.join(os.path.dirname(__file__), "_aliases"))

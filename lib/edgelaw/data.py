@@ -2,18 +2,20 @@ r"""Designs to run SGD on: synthetic ones with a known spectrum, and real embedd
 
 A design is an m × d matrix whose rows are examples. Synthetic designs are scaled so that the mean eigenvalue of
 :math:`X^\top X / m` is 1 (for Gaussian rows, in expectation): a typical row then has norm :math:`\sqrt d`.
-Real embeddings, their loaders and the paper's preprocessing live in :mod:`edgelaw.embeddings` and are offered here too.
+The arrays that ship and the paper's preprocessing are offered here too.
 """
-
-import hashlib
-import io
 
 import numpy as np
 
-from edgelaw import _checks, embeddings
-from edgelaw.embeddings import cifar10, load, load_embeddings, preprocess, shipped, wikipedia
+from edgelaw import shipped as _shipped
+from edgelaw._common import arguments
+from edgelaw._common.preprocessing import Preprocessed, preprocess
+from edgelaw.shipped import SWEEPS, Embeddings, cifar10, load, shipped, sweep, wikipedia
 
 __all__ = [
+    "SWEEPS",
+    "Embeddings",
+    "Preprocessed",
     "cifar10",
     "gaussian",
     "haar",
@@ -29,19 +31,6 @@ __all__ = [
     "with_spectrum",
 ]
 
-SWEEPS = (
-    "any_spectrum",
-    "embedding_traces",
-    "explorer",
-    "order_map",
-    "pilots",
-    "predict_accuracy",
-    "real_embeddings",
-    "torch_probe",
-    "universal_gap",
-    "what_breaks",
-)  # each with card and script
-
 
 def gaussian(rows, dims, rng):
     """An m × d design of independent standard normal entries: the paper's isotropic Gaussian rows.
@@ -51,8 +40,8 @@ def gaussian(rows, dims, rng):
     >>> gaussian(3, 2, rng=0).shape
     (3, 2)
     """
-    rows, dims = _checks.whole(rows, "rows", 2), _checks.whole(dims, "dims", 2)
-    return _checks.generator(rng).standard_normal((rows, dims))
+    rows, dims = arguments.whole(rows, "rows", 2), arguments.whole(dims, "dims", 2)
+    return arguments.generator(rng).standard_normal((rows, dims))
 
 
 def haar(rows, columns, rng):
@@ -66,10 +55,10 @@ def haar(rows, columns, rng):
     >>> bool(np.allclose(Q.T @ Q, np.eye(3)))
     True
     """
-    rows, columns = _checks.whole(rows, "rows", 1), _checks.whole(columns, "columns", 1)
+    rows, columns = arguments.whole(rows, "rows", 1), arguments.whole(columns, "columns", 1)
     if columns > rows:
         raise ValueError(f"columns must not exceed rows, but {columns} > {rows}.")
-    Q, R = np.linalg.qr(_checks.generator(rng).standard_normal((rows, columns)))
+    Q, R = np.linalg.qr(arguments.generator(rng).standard_normal((rows, columns)))
     return Q * np.sign(np.diag(R))
 
 
@@ -84,7 +73,7 @@ def power_law_eigenvalues(count, beta):
     >>> power_law_eigenvalues(2, beta=1.0)
     array([0.5, 1.5])
     """
-    count, beta = _checks.whole(count, "count", 2), _checks.number(beta, "beta", 0)
+    count, beta = arguments.whole(count, "count", 2), arguments.number(beta, "beta", 0)
     logs = np.log((np.arange(1, count + 1) - 0.5) / count) / beta
     values = np.exp(logs - logs[-1])
     return values / values.mean()
@@ -107,8 +96,8 @@ def with_spectrum(eigenvalues, rows, rng):
     >>> bool(np.allclose(np.linalg.eigvalsh(X.T @ X / 4), [0.5, 1.5]))
     True
     """
-    values = _checks.real_array(eigenvalues, "eigenvalues", 1)
-    rows, rng = _checks.whole(rows, "rows", 2), _checks.generator(rng)
+    values = arguments.real_array(eigenvalues, "eigenvalues", 1)
+    rows, rng = arguments.whole(rows, "rows", 2), arguments.generator(rng)
     if len(values) < 2 or (values < 0).any():
         raise ValueError("eigenvalues must hold at least 2 values, none of them negative.")
     values, d = np.sort(values)[::-1], len(values)
@@ -132,7 +121,7 @@ def power_law(rows, dims, beta, rng):
     >>> X.shape, round(float((X**2).sum() / 6), 12)
     ((6, 4), 4.0)
     """
-    rows, dims = _checks.whole(rows, "rows", 2), _checks.whole(dims, "dims", 2)
+    rows, dims = arguments.whole(rows, "rows", 2), arguments.whole(dims, "dims", 2)
     rank = min(rows, dims)
     values = np.concatenate([np.zeros(dims - rank), power_law_eigenvalues(rank, beta) * dims / rank])
     return with_spectrum(values, rows, rng)
@@ -147,7 +136,7 @@ def normalize_rows(X):
     array([[0.849, 1.131],
            [0.   , 1.414]])
     """
-    X = _checks.matrix(X)
+    X = arguments.matrix(X)
     peak = np.abs(X).max(axis=1)
     if (peak == 0).any():
         raise ValueError(
@@ -157,27 +146,12 @@ def normalize_rows(X):
     return X * (np.sqrt(X.shape[1]) / np.linalg.norm(X, axis=1))[:, None]
 
 
-def sweep(name):
-    """Results of a heavy sweep that ships with the package, as a dictionary of arrays, checked against its card.
+def load_embeddings(path, key=None):
+    """Read a matrix of a reader's file, whole into memory: :func:`edgelaw.inputs.load_embeddings`, which see."""
+    from edgelaw.inputs import load_embeddings  # the parsers of files are loaded when there is a file
 
-    Parameters
-    ----------
-    name : str
-        One of `SWEEPS`: "any_spectrum", "embedding_traces", "explorer" and so on.
-        Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
-
-    Examples
-    --------
-    >>> sweep("universal_gap")["steps"].tolist()
-    [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]
-    """
-    path = embeddings._folder() / f"{_checks.choice(name, 'name', SWEEPS)}.npz"
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != embeddings._card(path.with_suffix(".md"))["sha256"]:
-        raise ValueError(f"{path} does not have the SHA-256 of its card: it is damaged or was changed.")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return dict(arrays)
+    return load_embeddings(path, key)
 
 
 if __name__ == "__main__":  # python -m edgelaw.data: what ships, with sizes and cards
-    embeddings.main()
+    _shipped.main()

@@ -17,7 +17,7 @@ import itertools
 
 import numpy as np
 
-from edgelaw import _checks
+from edgelaw._common import arguments
 
 ORDERS = ("iid", "random_reshuffle", "single_shuffle", "flip_flop")
 
@@ -66,9 +66,9 @@ class Stream:
     """
 
     def __init__(self, order, rows, rng, probabilities=None):
-        self.order = _checks.choice(order, "order", ORDERS)
-        self.rows = _checks.whole(rows, "rows", 1)
-        words = _checks.generator(rng).integers(2**32, size=4, dtype=np.uint32)
+        self.order = arguments.choice(order, "order", ORDERS)
+        self.rows = arguments.whole(rows, "rows", 1)
+        words = arguments.generator(rng).integers(2**32, size=4, dtype=np.uint32)
         self._seed = np.random.SeedSequence(words.tolist())
         self._cumulative = _cumulative(probabilities, self.order, self.rows)
         self.permutation = None
@@ -86,7 +86,7 @@ class Stream:
 
     def epochs(self, start, count):
         """The indices of `count` epochs from number `start` on (the first is 0), an array (count, rows)."""
-        start, count = _checks.whole(start, "start", 0), _checks.whole(count, "count", 0)
+        start, count = arguments.whole(start, "start", 0), arguments.whole(count, "count", 0)
         if self.permutation is not None:
             indices = np.tile(self.permutation, (count, 1))
             if self.order == "flip_flop":
@@ -115,7 +115,7 @@ def _cumulative(probabilities, order, rows):
         return None
     if order != "iid":
         raise ValueError(f"probabilities apply to the order 'iid' only, not to {order!r}.")
-    p = _checks.real_array(probabilities, "probabilities", 1).astype(np.float64)
+    p = arguments.real_array(probabilities, "probabilities", 1).astype(np.float64)
     if p.shape != (rows,):
         raise ValueError(f"probabilities must have one entry for each of the {rows} rows, not {p.size}.")
     if p.min() < 0 or abs(p.sum() - 1) > 1e-6:

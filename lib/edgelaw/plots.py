@@ -7,7 +7,7 @@ dashes, so that a figure survives greyscale printing. Only chapters and the comm
 import matplotlib as mpl
 import numpy as np
 
-from edgelaw import _checks
+from edgelaw._common import arguments
 
 ORDER_STYLES = {
     "iid": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": "IID"},
@@ -66,7 +66,7 @@ def order_style(order, **changes):
 
 def spectrum_cdf(ax, eigenvalues, **style):
     """Draw the empirical CDF of the positive eigenvalues on logarithmic axes, as dots at (λ_i, i/d)."""
-    values = np.sort(_checks.real_array(eigenvalues, "eigenvalues", 1))
+    values = np.sort(arguments.real_array(eigenvalues, "eigenvalues", 1))
     positive = values[values > 0]
     if len(positive) == 0:
         raise ValueError("eigenvalues must hold at least one positive value to be drawn on logarithmic axes.")

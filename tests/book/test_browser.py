@@ -64,7 +64,7 @@ def test_the_launch_menu_leads_to_binder_and_colab(chromium, address):
 
 @pytest.mark.parametrize("width", pages.WIDTHS)
 def test_claims_can_be_searched_and_filtered_and_a_citation_leads_to_its_row(chromium, address, width):
-    from edgelaw import claims
+    import edgelaw_ledger as claims
 
     ledger = claims.load()
     tally = claims.counts(ledger.values())

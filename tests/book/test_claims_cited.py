@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
 
 import claims_pages  # noqa: E402
 
-from edgelaw import claims  # noqa: E402
+import edgelaw_ledger as claims  # noqa: E402
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 PAGES = [

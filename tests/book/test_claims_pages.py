@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from edgelaw import claims
+import edgelaw_ledger as claims
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = """

@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
 import claims_pages  # noqa: E402
 import gallery_pages  # noqa: E402
 
-from edgelaw import claims  # noqa: E402
+import edgelaw_ledger as claims  # noqa: E402
 
 # What the paper has, in its order, by the labels of its source; three tables have none and are named by their section.
 PAPER = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import data, embeddings, kaczmarz
-from edgelaw.theory import _flip_flop_boundary as boundary
 from edgelaw.theory import flip_flop, levy, single_shuffle
+from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
 
 EPOCHS = np.array([1, 2, 3, 5, 8, 14, 25, 45, 70, 100])
 

@@ -455,6 +455,6 @@ def test_solvers_that_fail_say_so(monkeypatch):
     monkeypatch.setattr("scipy.linalg.lapack.dlasd4", lambda i, d, z, rho: (d, 1.0, d, 1))
     with pytest.raises(ArithmeticError, match="dlasd4"):
         iid.curve([1.0, 2.0], 1)
-    monkeypatch.setattr(iid._silverstein.Sample, "_newton", lambda self, x, v: v)
+    monkeypatch.setattr(iid.silverstein.Sample, "_newton", lambda self, x, v: v)
     with pytest.raises(ArithmeticError, match="Silverstein"):
         iid.population_curve([1.0, 2.0], 1)

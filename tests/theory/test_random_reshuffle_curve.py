@@ -5,9 +5,9 @@ import pytest
 
 from edgelaw import data, spectrum
 from edgelaw.kaczmarz import simulate
-from edgelaw.theory import _reshuffle_operator as operator
 from edgelaw.theory import iid
 from edgelaw.theory import random_reshuffle as rr
+from edgelaw.theory._any_spectrum import reshuffle_operator as operator
 
 
 def marchenko_pastur():

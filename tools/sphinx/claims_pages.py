@@ -16,7 +16,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from edgelaw import claims
+import edgelaw_ledger as claims
 from sphinx import addnodes
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.optimize
 import scipy.special
 
-from edgelaw import _checks
+from edgelaw._common import arguments
 
 # e as the sum of two doubles.
 _E = (2.718281828459045, 1.4456468917292502e-16)
@@ -251,7 +251,7 @@ def _root(function, low, high):
 
 
 def _finite(value, name):
-    return _checks.number(value, name, -np.inf)
+    return arguments.number(value, name, -np.inf)
 
 
 def _branch(branch, allowed):

@@ -27,9 +27,10 @@ How it is known: *derived*, by the transport equations of the paper's appendix a
 
 import numpy as np
 
-from edgelaw import _checks
-from edgelaw.theory import _curves, levy
-from edgelaw.theory import _flip_flop_boundary as boundary
+from edgelaw._common import arguments
+from edgelaw.theory import levy
+from edgelaw.theory._any_spectrum import common
+from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
 
 __all__ = [
     "curve",
@@ -120,7 +121,7 @@ def test_constant(step=1.0):
     >>> round(test_constant(), 6)
     0.398942
     """
-    tau = _tau(_checks.number(step, "step", 0, 2))
+    tau = _tau(arguments.step(step))
     return float(np.sqrt((1 / tau - 0.5) / np.pi))
 
 
@@ -137,7 +138,7 @@ def train_constant(step=1.0):
     >>> round(train_constant(), 6)
     0.265962
     """
-    eta = _checks.number(step, "step", 0, 2)
+    eta = arguments.step(step)
     tau = _tau(eta)
     slope = ((1 - eta) ** 2 * (1 + eta**2 / 2) + eta**2 / 2 + eta**4 / 6) / tau
     return float(slope / np.sqrt(2 * np.pi * tau * (2 - tau)))
@@ -179,10 +180,10 @@ def effective_step(step, eigenvalues=None):
     >>> round(effective_step(0.5), 3), round(effective_step(1.5), 3)
     (0.6, 0.6)
     """
-    eta = _checks.number(step, "step", 0, 2)
+    eta = arguments.step(step)
     v = 0.0
     if eigenvalues is not None:
-        values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
+        values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
         if len(values) == 0 or values.min() < 0 or values.max() == 0:
             raise ValueError("eigenvalues must be non-negative numbers, not all zero.")
         v = values.var() / values.mean() ** 2 - 1
@@ -255,11 +256,11 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     >>> [round(float(x), 6) for x in curve(np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
-    rho, (values, shares) = _checks.number(rho, "rho", 0), _curves.sample(eigenvalues, weights)
+    step, n = arguments.step(step), common.recorded(epochs)
+    rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
     if len(values) == 1 and rho == 1:  # orthogonal rows: nothing to solve
         exact = np.tile((1 - step) ** (2.0 * n[1:]), (2, 1))
-        return _curves.vouched(n, exact, exact)
+        return common.vouched(n, exact, exact)
 
     tight = () if rho == 1 else (1e-9, 1e-8, 1e-7)  # losses that fall exponentially need more
 
@@ -307,8 +308,8 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     >>> bool(np.allclose(curve.train[1:], train_loss([1, 2], rho=2.0), rtol=1e-8))
     True
     """
-    step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
-    rho = _checks.number(rho, "rho", 0)
+    step, n = arguments.step(step), common.recorded(epochs)
+    rho = arguments.aspect(rho)
     values, shares = levy.spectrum(covariance_eigenvalues)
     null = max(float(shares[values == 0].sum()), 1 - rho)
 
@@ -354,8 +355,8 @@ def population_constants(covariance_eigenvalues, step=1.0):
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    b = 1 / _checks.number(step, "step", 0, 2) - 0.5
-    k2, k3, k4, inverse = _curves.edge_averages(
+    b = 1 / arguments.step(step) - 0.5
+    k2, k3, k4, inverse = common.edge_averages(
         covariance_eigenvalues, np.square, lambda x: x**3, lambda x: x**4, np.reciprocal
     )
     v = k2 - 1
@@ -384,7 +385,7 @@ def _any_spectrum(n, step, rho, averages, null):
                     raise
         fine[:, first:end], coarse[:, first:end], tip = solved
         end = first
-    return _curves.vouched(n, fine, coarse)
+    return common.vouched(n, fine, coarse)
 
 
 # ------------------------------------------------------------------------------------------ how it is computed
@@ -397,7 +398,7 @@ def _any_spectrum(n, step, rho, averages, null):
 
 def _evaluate(loss, n, step, rho):
     """`loss` at every entry of n, in the shape of n."""
-    eta, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+    eta, rho = arguments.step(step), arguments.aspect(rho)
     epochs = np.asarray(n)
     if epochs.dtype.kind not in "iu" or (epochs.size and epochs.min() < 0):
         raise ValueError(f"n must be a non-negative integer or an array of them, not {n!r}.")

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.optimize
 import scipy.special
 
-from edgelaw import _checks
+from edgelaw._common import arguments
 from edgelaw.theory._lambert import lambert_w, r_lambert, r_lambert_branch_points
 
 __all__ = [
@@ -74,7 +74,7 @@ def s_transform(z, step=1.0, rho=1.0, blocks=None):
     z = np.asarray(z)
     if blocks is None:
         return np.exp(eta * rho / (1 + eta * z))[()]
-    m = _checks.whole(blocks, "blocks", 1)
+    m = arguments.whole(blocks, "blocks", 1)
     t, q = rho / m, 1 - eta
     if eta * t >= 1:
         raise ValueError(
@@ -99,7 +99,7 @@ def s_series(moments):
     >>> s_series([0.5, 0.5, 0.5]).tolist()
     [2.0, -2.0, 4.0]
     """
-    m = _checks.real_array(moments, "moments", 1)
+    m = arguments.real_array(moments, "moments", 1)
     if len(m) == 0 or m[0] == 0:
         raise ValueError("moments must begin with a first moment that is not zero.")
     inverse = _revert(m)
@@ -114,7 +114,7 @@ def moments_from_s_series(series):
     >>> moments_from_s_series([2.0, -2.0, 4.0]).tolist()
     [0.5, 0.5, 0.5]
     """
-    s = _checks.real_array(series, "series", 1)
+    s = arguments.real_array(series, "series", 1)
     if len(s) == 0 or s[0] == 0:
         raise ValueError("series must begin with a coefficient that is not zero.")
     signs = (-1.0) ** np.arange(len(s))
@@ -247,7 +247,7 @@ def trace_moment(n, step=1.0, rho=1.0):
     1.0
     """
     eta, rho = _step_and_rho(step, rho)
-    counts = _checks.counts(n, "n")
+    counts = arguments.counts(n, "n")
     flat = counts.ravel()
     unique, place = np.unique(flat, return_inverse=True)
     values = np.ones(len(unique))
@@ -321,10 +321,10 @@ def block_trace_moment(n, blocks, rho=1.0):
     [1.0, 0.25, 0.1875, 0.15625]
     """
     _, rho = _step_and_rho(1.0, rho)
-    m = _checks.whole(blocks, "blocks", 1)
+    m = arguments.whole(blocks, "blocks", 1)
     if m < rho:
         raise ValueError(f"blocks must be at least rho = {rho:g}, or a block has no direction left, not {m}.")
-    t, counts = rho / m, _checks.counts(n, "n")
+    t, counts = rho / m, arguments.counts(n, "n")
 
     def one(n):
         if n == 0:
@@ -371,9 +371,9 @@ def second_moments(dims, blocks, size=1, step=1.0):
     >>> [round(float(x), 6) for x in second_moments(2, 1)]  # one row in the plane: a projection of trace 1/2
     [0.5, 0.5, 0.25]
     """
-    d, m = _checks.whole(dims, "dims", 2), _checks.whole(blocks, "blocks", 1)
-    b = _checks.whole(size, "size", 1)
-    eta = _checks.number(step, "step", 0, 2)
+    d, m = arguments.whole(dims, "dims", 2), arguments.whole(blocks, "blocks", 1)
+    b = arguments.whole(size, "size", 1)
+    eta = arguments.step(step)
     if b > d:
         raise ValueError(f"size must be at most dims = {d}, not {b}.")
     beta = b * (d - b) / (d * (d - 1) * (d + 2))
@@ -585,7 +585,7 @@ def eigenvalue_boundary(angles, rho=1.0):
 
 
 def _step_and_rho(step, rho):
-    return _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+    return arguments.step(step), arguments.aspect(rho)
 
 
 def _real(values, name):

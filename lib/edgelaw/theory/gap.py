@@ -21,7 +21,7 @@ gap is reversed (:func:`cluster_gain`).
 import numpy as np
 import scipy.special
 
-from edgelaw import _checks
+from edgelaw._common import arguments
 
 __all__ = [
     "batch_step",
@@ -76,7 +76,7 @@ def equivalent_step(loss, eigenvalues, n):
     0.75
     """
     values = _spectrum(eigenvalues)
-    loss, n = np.broadcast_arrays(np.asarray(loss, dtype=float), _checks.counts(n, "n"))
+    loss, n = np.broadcast_arrays(np.asarray(loss, dtype=float), arguments.counts(n, "n"))
     if (n < 1).any():
         raise ValueError("n must be at least 1: after no epoch every step has the same loss.")
     low, high = np.full(loss.shape, -60.0), np.full(loss.shape, 90.0)
@@ -107,8 +107,8 @@ def doubled_losses(epoch, doublings):
     >>> doubled_losses(np.diag([1.0, 0.5]), 2).tolist()
     [0.625, 0.53125, 0.501953125]
     """
-    A = _checks.matrix(epoch, "epoch", minimum=1)
-    doublings = _checks.whole(doublings, "doublings", 0)
+    A = arguments.matrix(epoch, "epoch", minimum=1)
+    doublings = arguments.whole(doublings, "doublings", 0)
     if A.shape[0] != A.shape[1] or doublings > 45:
         raise ValueError("epoch must be a square matrix and doublings at most 45, where rounding takes over.")
     losses = [np.einsum("ij,ij->", A, A) / len(A)]
@@ -144,7 +144,7 @@ def skew_correction(beta):
     >>> round(skew_correction(0.5), 9), round(skew_correction(1 / 7), 6)
     (2.0, 0.211397)
     """
-    beta = _checks.number(beta, "beta", 0, 1)
+    beta = arguments.number(beta, "beta", 0, 1)
     nodes, weights = np.polynomial.legendre.leggauss(1200)
     low, high = -36 / beta, 36 / (1 - beta)  # of log x: beyond, less than 1e-15 of either end
     x = np.exp(low + (high - low) / 2 * (nodes + 1))
@@ -167,7 +167,7 @@ def second_order_loss(eigenvalues, n, step=1.0):
     True
     """
     values, a = _spectrum(eigenvalues), _symmetric(step)
-    n = _checks.whole(n, "n", 1)
+    n = arguments.whole(n, "n", 1)
     x = n * values / a
     correction = values.var() / (12 * a**2) * _skew_kernel(x).mean()
     return float(laplace(values, n / a) + correction)
@@ -219,7 +219,7 @@ def cluster_rows(size, spread):
     >>> np.round(U @ U.T, 6).tolist()
     [[1.0, 0.985149, 0.985149], [0.985149, 1.0, 0.985149], [0.985149, 0.985149, 1.0]]
     """
-    size, spread = _checks.whole(size, "size", 2), _checks.number(spread, "spread", 0)
+    size, spread = arguments.whole(size, "size", 2), arguments.number(spread, "spread", 0)
     Q, _ = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))
     corners = Q[:, 1:] * np.sqrt(size / (size - 1))
     return np.column_stack([np.ones(size), spread * corners]) / np.sqrt(1 + spread**2)
@@ -245,20 +245,20 @@ def cluster_gain(size, step=1.0, beta=0.5):
     >>> round(cluster_gain(2), 6), round(cluster_gain(6), 3), round(cluster_gain(100), 3)
     (1.414214, 0.967, 0.465)
     """
-    k, a = _checks.whole(size, "size", 2), _symmetric(step)
-    beta = _checks.number(beta, "beta", 0)
+    k, a = arguments.whole(size, "size", 2), _symmetric(step)
+    beta = arguments.number(beta, "beta", 0)
     cotangent = 1 / np.tan(np.pi * np.arange(1, k) / k)
     return float(step**-beta / np.mean(((a**2 + cotangent**2 / 4) / a) ** beta))
 
 
 def _symmetric(step):
     """a = 1/η − 1/2, the symmetric part of M on the slow space."""
-    return 1 / _checks.number(step, "step", 0, 2) - 0.5
+    return 1 / arguments.step(step) - 0.5
 
 
 def _spectrum(eigenvalues):
     """Non-negative eigenvalues, scaled to mean 1."""
-    values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
+    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
     if values.size == 0 or values.min() < 0 or values.max() == 0:
         raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
     return values / values.mean()

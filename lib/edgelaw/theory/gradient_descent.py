@@ -10,9 +10,9 @@ data at m = d: the steps near 1 that suit the Kaczmarz orders are out of reach, 
 import numpy as np
 import scipy.special
 
-from edgelaw import _checks
+from edgelaw._common import arguments
 from edgelaw.curves import LearningCurve
-from edgelaw.spectrum import MarchenkoPastur
+from edgelaw.laws import MarchenkoPastur
 
 __all__ = [
     "asymptotic_test",
@@ -82,7 +82,7 @@ def train_loss(n, step, rho=1.0):
 
 def _marchenko_pastur(n, step, rho, power):
     """∫ λ^power (1 − step λ)^{2n} dF at each n."""
-    n = _checks.counts(n, "n")
+    n = arguments.counts(n, "n")
     law = MarchenkoPastur(rho)
     step = _step(step, law.support[1])
     values = [_integral(int(k), step, law, power) for k in n.ravel()]
@@ -192,7 +192,7 @@ def curve(eigenvalues, epochs, step):
     values = _spectrum(eigenvalues)
     step = _step(step, values.max())
     epochs = np.asarray(epochs)
-    recorded = _checks.counts(np.arange(epochs + 1) if epochs.ndim == 0 else epochs, "epochs")
+    recorded = arguments.counts(np.arange(epochs + 1) if epochs.ndim == 0 else epochs, "epochs")
     recorded = np.union1d(recorded, 0)
     logs = np.where(
         step * values < 0.5, np.log1p(-np.minimum(step * values, 0.5)), _log_abs(1 - step * values)
@@ -254,9 +254,9 @@ def asymptotic_train(n, edge, step):
 
 def _edge_terms(n, edge, step):
     """Integrals of (1 − ηλ)^{2n} and (λ − λ₀)(1 − ηλ)^{2n} over the law of the edge, to leading order."""
-    n = _checks.counts(n, "n").astype(float)
+    n = arguments.counts(n, "n").astype(float)
     limit = 1 / edge.lambda_0 if edge.lambda_0 else np.inf
-    step = _checks.number(step, "step (below 1/λ₀, so that the left edge is the slow one)", 0, limit)
+    step = arguments.number(step, "step (below 1/λ₀, so that the left edge is the slow one)", 0, limit)
     t = 2 * n * step / (1 - step * edge.lambda_0)
     size = edge.Q * scipy.special.gamma(edge.beta + 1) * np.exp(2 * n * np.log1p(-step * edge.lambda_0))
     with np.errstate(divide="ignore"):
@@ -264,11 +264,11 @@ def _edge_terms(n, edge, step):
 
 
 def _spectrum(eigenvalues):
-    values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(float)
+    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(float)
     if len(values) == 0 or values.min() < 0 or values.max() == 0:
         raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
     return values
 
 
 def _step(step, largest):
-    return _checks.number(step, "step (gradient descent diverges from 2/λmax on)", 0, 2 / largest)
+    return arguments.number(step, "step (gradient descent diverges from 2/λmax on)", 0, 2 / largest)

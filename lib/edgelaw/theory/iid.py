@@ -27,9 +27,9 @@ import functools
 import numpy as np
 import scipy.linalg.lapack
 
-from edgelaw import _checks
-from edgelaw.spectrum import MarchenkoPastur
-from edgelaw.theory import _curves, _silverstein
+from edgelaw._common import arguments
+from edgelaw.laws import MarchenkoPastur
+from edgelaw.theory._any_spectrum import common, silverstein
 
 __all__ = [
     "curve",
@@ -106,7 +106,7 @@ def rate_density(x, step=1.0, rho=1.0):
     >>> round(float(rate_density(1e-8) / MarchenkoPastur().pdf(1e-8)), 6)
     1.0
     """
-    step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+    step, rho = arguments.step(step), arguments.aspect(rho)
     a, b, r = 1 - step / 2, step / 2, rho**-0.5
     density = MarchenkoPastur(rho).pdf(x)
     x = np.asarray(x, dtype=float)
@@ -121,7 +121,7 @@ def test_constant(step=1.0):
     >>> round(test_constant(), 6)
     0.398942
     """
-    return float((2 * np.pi * _checks.number(step, "step", 0, 2)) ** -0.5)
+    return float((2 * np.pi * arguments.step(step)) ** -0.5)
 
 
 def train_constant(step=1.0):
@@ -132,7 +132,7 @@ def train_constant(step=1.0):
     >>> round(train_constant(), 6)
     0.199471
     """
-    step = _checks.number(step, "step", 0, 2)
+    step = arguments.step(step)
     return test_constant(step) / (2 * step * (2 - step))
 
 
@@ -152,7 +152,7 @@ def effective_step(step, eigenvalues=None):
     """
     if eigenvalues is not None:
         _spectrum(eigenvalues)
-    return _checks.number(step, "step", 0, 2)
+    return arguments.step(step)
 
 
 def edge_law(n, edge, step=1.0):
@@ -180,12 +180,12 @@ def edge_law(n, edge, step=1.0):
 
     Examples
     --------
-    >>> from edgelaw.spectrum import MarchenkoPastur
+    >>> from edgelaw.laws import MarchenkoPastur
     >>> test, train = edge_law(100, MarchenkoPastur().edge)
     >>> round(float(test), 6), round(float(train), 6)
     (0.039894, 0.000199)
     """
-    n, step = _checks.counts(n, "n"), _checks.number(step, "step", 0, 2)
+    n, step = arguments.counts(n, "n"), arguments.step(step)
     if edge.lambda_0 != 0:
         raise ValueError(f"edge must sit at zero (lambda_0 = 0), not at {edge.lambda_0:g}.")
     if (n == 0).any():
@@ -234,13 +234,13 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     >>> [round(float(x), 6) for x in curve(np.ones(4), epochs=1).test]
     [1.0, 0.367879]
     """
-    (values, shares, null), n = _spectrum(eigenvalues, weights), _curves.recorded(epochs)
-    step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+    (values, shares, null), n = _spectrum(eigenvalues, weights), common.recorded(epochs)
+    step, rho = arguments.step(step), arguments.aspect(rho)
     rates, parts = _modes(values, shares, step)
     losses = parts, parts * rates / (1 - step / 2)
     error = max(abs(losses[0].sum() / shares.sum() - 1), abs(losses[1].sum() - 1))
     test, train = _decay(n, 2 * step * rho * rates, *losses)
-    return _curves.learning_curve(n, null + test, train, error)
+    return common.learning_curve(n, null + test, train, error)
 
 
 def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
@@ -275,9 +275,9 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     >>> [round(float(x), 6) for x in curve.test]
     [1.0, 0.501944, 0.040083]
     """
-    (values, shares, null), n = _spectrum(covariance_eigenvalues), _curves.recorded(epochs)
-    step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
-    law = _silverstein.Sample(values * (1 - null), shares / (1 - null), rho / (1 - null))
+    (values, shares, null), n = _spectrum(covariance_eigenvalues), common.recorded(epochs)
+    step, rho = arguments.step(step), arguments.aspect(rho)
+    law = silverstein.Sample(values * (1 - null), shares / (1 - null), rho / (1 - null))
     a, b, rho = 1 - step / 2, step / 2, law.rho
     start = law.leftmost(lambda x, v: a - b * rho * x * (1 + x * v))
 
@@ -289,12 +289,12 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
 
     losses, error = np.zeros((2, len(n))), 0.0
     if len(n) > 1:
-        losses[:, 1:] = _silverstein.decay(transforms, 2 * step * rho, start, n[1:])
-        again = _silverstein.decay(transforms, 2 * step * rho, start, n[1:], points=20)
+        losses[:, 1:] = silverstein.decay(transforms, 2 * step * rho, start, n[1:])
+        again = silverstein.decay(transforms, 2 * step * rho, start, n[1:], points=20)
         with np.errstate(divide="ignore", invalid="ignore"):
             error = np.nanmax(np.abs(again / losses[:, 1:] - 1), initial=0.0)
     test, train = losses
-    return _curves.learning_curve(n, null + (1 - null) * (max(0.0, 1 - rho) + test), train, error)
+    return common.learning_curve(n, null + (1 - null) * (max(0.0, 1 - rho) + test), train, error)
 
 
 def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
@@ -330,12 +330,12 @@ def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
     >>> curve.test.round(6).tolist()
     [1.0, 0.25, 0.0625]
     """
-    X = _checks.matrix(X, minimum=1).astype(np.float64, copy=False)
+    X = arguments.matrix(X, minimum=1).astype(np.float64, copy=False)
     norms = np.linalg.norm(X, axis=1)
     if not norms.all():
         raise ValueError(f"X must have no zero row, but row {norms.argmin()} is zero; leave it out.")
-    U, n, step = X / norms[:, None], _curves.recorded(epochs), _checks.number(step, "step", 0, 2)
-    tolerance = _checks.number(tolerance, "tolerance", 0)
+    U, n, step = X / norms[:, None], common.recorded(epochs), arguments.step(step)
+    tolerance = arguments.number(tolerance, "tolerance", 0)
     m, d = U.shape
     A = U.T @ U / m
 
@@ -353,13 +353,13 @@ def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
         found = np.stack([powers @ weights, powers @ (weights * train)])
         if previous is not None and (np.abs(found - previous) <= tolerance * np.abs(found) + 1e-300).all():
             break
-    return _curves.learning_curve(n, *found, tolerance)
+    return common.learning_curve(n, *found, tolerance)
 
 
 def _gaussian(n, step, rho):
     """Test and training loss for Marchenko–Pastur, of the shape of n."""
-    n = _checks.counts(n, "n")
-    step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+    n = arguments.counts(n, "n")
+    step, rho = arguments.step(step), arguments.aspect(rho)
     rates, test, train = _marchenko_pastur_rule(step, rho)
     losses = _decay(n.ravel(), 2 * step * rho * rates, test, train) + np.array([[max(0.0, 1 - rho)], [0.0]])
     losses = np.where(n.ravel() == 0, 1.0, losses)
@@ -490,10 +490,10 @@ def _lanczos(operator, start):
 
 def _spectrum(eigenvalues, weights=None):
     """The different positive eigenvalues, over the mean of all, ascending; their shares; the share of zeros."""
-    values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
+    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
     if len(values) == 0 or values.min() < 0 or values.max() == 0:
         raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
-    shares = np.ones(len(values)) if weights is None else _checks.real_array(weights, "weights", 1)
+    shares = np.ones(len(values)) if weights is None else arguments.real_array(weights, "weights", 1)
     if len(shares) != len(values) or shares.min() <= 0:
         raise ValueError(f"weights must be positive, one for each of the {len(values)} eigenvalues.")
     values, places = np.unique(values / values.max(), return_inverse=True)

@@ -27,7 +27,7 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
 
-from edgelaw import _checks
+from edgelaw._common import arguments
 
 __all__ = ["Average", "from_covariance", "from_sample"]
 
@@ -105,10 +105,10 @@ def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6, rho=1.0):
     >>> [round(float(average(average.nodes**k).real), 5) for k in (0, 1, 2)]
     [1.0, 1.0, 0.35]
     """
-    rho = _checks.number(rho, "rho", 0)
+    rho = arguments.aspect(rho)
     values, shares = companion(*spectrum(eigenvalues, weights), rho)
-    reach = rho * _checks.number(reach, "reach", 0)
-    tolerance = _checks.number(tolerance, "tolerance", 0)
+    reach = rho * arguments.number(reach, "reach", 0)
+    tolerance = arguments.number(tolerance, "tolerance", 0)
     zeta = _around(values, _reached(values, shares, reach))
     t = 1 / (shares / (zeta[:, None] - values)).sum(axis=1)
     y = zeta / t
@@ -148,8 +148,8 @@ def from_covariance(eigenvalues, weights=None, reach=0.02, tolerance=1e-10):
     (True, 1.0)
     """
     values, shares = spectrum(eigenvalues, weights)
-    reach = _checks.number(reach, "reach", 0)
-    tolerance = _checks.number(tolerance, "tolerance", 0)
+    reach = arguments.number(reach, "reach", 0)
+    tolerance = arguments.number(tolerance, "tolerance", 0)
     t = _around(values, reach)
     y = (shares * t[:, None] / (t[:, None] - values)).sum(axis=1)
     size = 8
@@ -166,10 +166,10 @@ def spectrum(eigenvalues, weights=None):
 
     Negative eigenvalues are allowed down to −1e-10 of the largest, which is rounding, and become zeros.
     """
-    values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
+    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
     if len(values) == 0 or values.max() <= 0 or values.min() < -1e-10 * values.max():
         raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
-    shares = np.ones(len(values)) if weights is None else _checks.real_array(weights, "weights", 1)
+    shares = np.ones(len(values)) if weights is None else arguments.real_array(weights, "weights", 1)
     if len(shares) != len(values) or shares.min() <= 0:
         raise ValueError(f"weights must be positive, one for each of the {len(values)} eigenvalues.")
     values = np.maximum(values, 0) / values.max()

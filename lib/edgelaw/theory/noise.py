@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from edgelaw import _checks, kaczmarz
+from edgelaw import kaczmarz
+from edgelaw._common import arguments
 
 
 class Floor(NamedTuple):
@@ -66,7 +67,7 @@ def iid_floor(X, y, step=1.0, tolerance=1e-10):
     Floor(test=0.3333333333333333, train=0.3333333333333333, noise=1.0)
     """
     U, r = _unit(X, y)
-    eta, (m, d) = _checks.number(step, "step", 0, 2), U.shape
+    eta, (m, d) = arguments.step(step), U.shape
     A, noise = U.T @ U / m, float(np.mean(r**2))
     if noise == 0:
         return Floor(0.0, 0.0, 0.0)
@@ -84,7 +85,7 @@ def iid_floor(X, y, step=1.0, tolerance=1e-10):
         LinearOperator((d * d, d * d), operator),
         right,
         x0=start,
-        rtol=_checks.number(tolerance, "tolerance", 0),
+        rtol=arguments.number(tolerance, "tolerance", 0),
     )
     if failed:
         raise ValueError(f"the stationary equation was not solved to {tolerance:g}: take a larger tolerance.")
@@ -118,9 +119,9 @@ def cycle_floor(X, y, order="single_shuffle", step=1.0, rng=0):
     >>> round(cycle_floor(np.ones((2, 1)), np.array([1.0, -1.0]), step=0.5).test, 12)
     0.111111111111
     """
-    _checks.choice(order, "order", ("single_shuffle", "flip_flop"))
+    arguments.choice(order, "order", ("single_shuffle", "flip_flop"))
     U, r = _unit(X, y)
-    eta, d = _checks.number(step, "step", 0, 2), U.shape[1]
+    eta, d = arguments.step(step), U.shape[1]
     noise = float(np.mean(r**2))
     epochs = 1 if order == "single_shuffle" else 2
     # The affine map of a cycle: its linear part acts on the identity, its constant part is the image of zero.
@@ -139,7 +140,7 @@ def cycle_floor(X, y, order="single_shuffle", step=1.0, rng=0):
 
 def _unit(X, y):
     """Unit rows, and the residuals of their least-squares solution."""
-    X, y = _checks.matrix(X, minimum=1).astype(np.float64), _checks.real_array(y, "y", 1)
+    X, y = arguments.matrix(X, minimum=1).astype(np.float64), arguments.real_array(y, "y", 1)
     if len(y) != len(X):
         raise ValueError(f"y must have one entry for each of the {len(X)} rows of X, not {len(y)}.")
     norms = np.linalg.norm(X, axis=1)
@@ -190,12 +191,15 @@ def filter_factors(eigenvalues, n, step=1.0, rho=1.0, dims=None):
     >>> filter_factors([0.0, 1.0], 1, dims=2).tolist()
     [0.0, 0.75]
     """
-    values, n = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64), _checks.counts(n, "n")
-    step, rho = _checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0)
+    values, n = (
+        arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64),
+        arguments.counts(n, "n"),
+    )
+    step, rho = arguments.step(step), arguments.aspect(rho)
     if (values < 0).any():
         raise ValueError("eigenvalues must not be negative.")
     if dims is not None:
-        d = _checks.whole(dims, "dims", 1)
+        d = arguments.whole(dims, "dims", 1)
         if values.max(initial=0) > d * (1 + 1e-9):
             raise ValueError(f"eigenvalues of rows of norm √d are at most d = {d}, not {values.max():g}.")
         inside = np.maximum(1 - step * values / d, -1)
@@ -213,10 +217,10 @@ def ridge_factors(eigenvalues, ridge):
     >>> ridge_factors([0.0, 1.0, 3.0], ridge=1.0).tolist()
     [0.0, 0.5, 0.75]
     """
-    values = _checks.real_array(eigenvalues, "eigenvalues", 1)
+    values = arguments.real_array(eigenvalues, "eigenvalues", 1)
     if (values < 0).any():
         raise ValueError("eigenvalues must not be negative.")
-    return values / (values + _checks.number(ridge, "ridge", 0))
+    return values / (values + arguments.number(ridge, "ridge", 0))
 
 
 def matching_ridge(n, step=1.0, rho=1.0):
@@ -230,5 +234,5 @@ def matching_ridge(n, step=1.0, rho=1.0):
     >>> matching_ridge(10, step=0.5)
     0.2
     """
-    n = _checks.whole(n, "n", 1)
-    return 1 / (_checks.number(step, "step", 0, 2) * _checks.number(rho, "rho", 0) * n)
+    n = arguments.whole(n, "n", 1)
+    return 1 / (arguments.step(step) * arguments.aspect(rho) * n)

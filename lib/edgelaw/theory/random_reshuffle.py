@@ -45,8 +45,8 @@ import functools
 
 import numpy as np
 
-from edgelaw import _checks
-from edgelaw.theory import _curves, _reshuffle_operator
+from edgelaw._common import arguments
+from edgelaw.theory._any_spectrum import common, reshuffle_operator
 
 __all__ = [
     "curve",
@@ -196,11 +196,11 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     >>> [round(float(x), 9) for x in curve(np.ones(20), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    values, shares = _curves.sample(eigenvalues, weights)
-    n, step, rho = _curves.recorded(epochs), _step(step), _aspect(rho)
-    law = _reshuffle_operator.sample(values, shares, rho)
-    (test, train), error = _reshuffle_operator.losses(law, n, step)
-    return _curves.learning_curve(n, law.null + test, train / rho, error)
+    values, shares = common.sample(eigenvalues, weights)
+    n, step, rho = common.recorded(epochs), _step(step), _aspect(rho)
+    law = reshuffle_operator.sample(values, shares, rho)
+    (test, train), error = reshuffle_operator.losses(law, n, step)
+    return common.learning_curve(n, law.null + test, train / rho, error)
 
 
 def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
@@ -232,11 +232,11 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     >>> [round(float(x), 6) for x in population_curve(np.ones(2), epochs=[1, 10]).test]
     [1.0, 0.367879, 0.104071]
     """
-    values, shares, null = _curves.covariance(covariance_eigenvalues)
-    n, step, rho = _curves.recorded(epochs), _step(step), _aspect(rho) / (1 - null)
-    law = _reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
-    (test, train), error = _reshuffle_operator.losses(law, n, step)
-    return _curves.learning_curve(n, null + (1 - null) * (law.null + test), train / rho, error)
+    values, shares, null = common.covariance(covariance_eigenvalues)
+    n, step, rho = common.recorded(epochs), _step(step), _aspect(rho) / (1 - null)
+    law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
+    (test, train), error = reshuffle_operator.losses(law, n, step)
+    return common.learning_curve(n, null + (1 - null) * (law.null + test), train / rho, error)
 
 
 def effective_step(step, eigenvalues=None):
@@ -276,7 +276,7 @@ def effective_step(step, eigenvalues=None):
     eta = _step(step)
     if eigenvalues is None:
         return eta * (1 + eta / 2)
-    values = _checks.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
+    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
     if values.size == 0 or values.min() < 0 or values.max() == 0:
         raise ValueError("eigenvalues must hold at least one positive value and none below zero.")
     values = values / values.mean()
@@ -382,7 +382,7 @@ def two_resolvents(x, y, step=1.0, rho=1.0):
 
 def _loss(n, step, rho, which):
     """Either loss at all n."""
-    n, eta, rho = _checks.counts(n, "n"), _step(step), _aspect(rho)
+    n, eta, rho = arguments.counts(n, "n"), _step(step), _aspect(rho)
     distinct, places = np.unique(n, return_inverse=True)
     modes = _modes(eta, rho)
     if rho == 1.0:
@@ -546,11 +546,11 @@ def _edge_rate(values, eta, nodes):
 
 
 def _step(step):
-    return _checks.number(step, "step", 0, 2)
+    return arguments.step(step)
 
 
 def _aspect(rho):
-    return _checks.number(rho, "rho", 0)
+    return arguments.aspect(rho)
 
 
 def _bulk(values, rho):

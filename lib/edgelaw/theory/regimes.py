@@ -12,8 +12,8 @@ import functools
 import numpy as np
 import scipy.special
 
-from edgelaw import _checks
-from edgelaw.spectrum import MarchenkoPastur
+from edgelaw._common import arguments
+from edgelaw.laws import MarchenkoPastur
 from edgelaw.theory import gradient_descent
 
 __all__ = [
@@ -42,7 +42,7 @@ def window_end(dims, edge, step):
     >>> round(float(window_end(256, EdgeFit(0.5, 2 / np.pi), step=1.0)))
     13280
     """
-    dims, step = _checks.whole(dims, "dims", 1), _checks.number(step, "step", 0)
+    dims, step = arguments.whole(dims, "dims", 1), arguments.number(step, "step", 0)
     return (edge.Q * dims) ** (1 / edge.beta) / (2 * step)
 
 
@@ -74,7 +74,7 @@ def window_start(edge, step, beyond=0.10):
     >>> round(float(window_start(edge, step=0.5) / (2 * np.log(10))), 12)
     1.0
     """
-    step, beyond = _checks.number(step, "step", 0), _checks.number(beyond, "beyond", 0, 1)
+    step, beyond = arguments.number(step, "step", 0), arguments.number(beyond, "beyond", 0, 1)
     reach = edge.window[1] - edge.lambda_0
     if not 0 < reach < np.inf:
         raise ValueError("edge must be fitted over a window that ends beyond its lambda_0.")
@@ -96,7 +96,7 @@ def independent_spread(n, dims, edge, step):
     >>> round(float(independent_spread(100, 400, edge, step=0.25) / ((np.pi * 25) ** 0.25 / 20)), 12)
     1.0
     """
-    t, dims = _time(n, step), _checks.whole(dims, "dims", 1)
+    t, dims = _time(n, step), arguments.whole(dims, "dims", 1)
     return np.sqrt((t / 2) ** edge.beta / (edge.Q * scipy.special.gamma(edge.beta + 1) * dims))[()]
 
 
@@ -115,7 +115,7 @@ def gaussian_spread(n, dims, step):
     >>> float(gaussian_spread(100, 500, step=0.25))
     0.01
     """
-    return (np.sqrt(_time(n, step) / 2) / _checks.whole(dims, "dims", 1))[()]
+    return (np.sqrt(_time(n, step) / 2) / arguments.whole(dims, "dims", 1))[()]
 
 
 def smallest_survival(x, dims):
@@ -130,7 +130,7 @@ def smallest_survival(x, dims):
     >>> round(float(smallest_survival(0.297 / 100**2, 100)), 2)
     0.5
     """
-    z = _checks.whole(dims, "dims", 1) ** 2 * _nonnegative(x, "x")
+    z = arguments.whole(dims, "dims", 1) ** 2 * _nonnegative(x, "x")
     return np.exp(-z / 2 - np.sqrt(z))[()]
 
 
@@ -145,7 +145,7 @@ def smallest_survival_independent(x, dims, edge):
     >>> round(float(smallest_survival_independent(0.01, 10, EdgeFit(0.5, 1.0))), 6) == round(float(np.exp(-1)), 6)
     True
     """
-    return np.exp(-_checks.whole(dims, "dims", 1) * edge.cdf(_nonnegative(x, "x")))[()]
+    return np.exp(-arguments.whole(dims, "dims", 1) * edge.cdf(_nonnegative(x, "x")))[()]
 
 
 def expected_smallest(n, dims, step):
@@ -162,7 +162,7 @@ def expected_smallest(n, dims, step):
     >>> round(float(expected_smallest(far, 10, 0.5) * np.sqrt(far) / (np.sqrt(np.pi) / 2)), 4)
     1.0
     """
-    dims = _checks.whole(dims, "dims", 1)
+    dims = arguments.whole(dims, "dims", 1)
     a = 0.5 + _time(n, step) / dims**2
     # ∫ e^{−ay²−y} dy = √π erfcx(1/(2√a)) / (2√a), and ∫ y e^{−ay²−y} dy = (1 − that) / (2a)
     plain = np.sqrt(np.pi) * scipy.special.erfcx(0.5 / np.sqrt(a)) / (2 * np.sqrt(a))
@@ -203,7 +203,7 @@ def expected_loss(n, dims, step):
     >>> round(float(expected_loss(far, 1000, 0.25) / law / (np.pi / 2)), 3)
     1.0
     """
-    n, dims = _checks.counts(n, "n"), _checks.whole(dims, "dims", 2)
+    n, dims = arguments.counts(n, "n"), arguments.whole(dims, "dims", 2)
     bulk = np.asarray(gradient_descent.test_loss(n, step))
     micro = np.array([_resolved(float(2 * step * k) / (4 * dims**2)) for k in n.ravel()]).reshape(n.shape)
     right = 0.25 * np.exp(2 * n * np.log(np.abs(1 - 4 * step))) if step != 0.25 else 0.25 * (n == 0)
@@ -279,7 +279,7 @@ def gap_and_atom(n, edge, smallest, fraction, step):
     >>> round(float(test), 6), round(float(train), 6)
     (0.797885, 0.797885)
     """
-    t, gap, p = _time(n, step), _gap(edge, smallest), _checks.number(fraction, "fraction", 0, 1 + 1e-12)
+    t, gap, p = _time(n, step), _gap(edge, smallest), arguments.number(fraction, "fraction", 0, 1 + 1e-12)
     b, edge_0 = edge.beta, edge.lambda_0
     with np.errstate(divide="ignore", invalid="ignore"):
         body = edge.Q * b * t**-b * _upper_gamma(b, t * gap)
@@ -320,14 +320,14 @@ def atoms_and_edge(n, edge, smallest, dims, step):
     >>> round(float(test), 3)  # everything else has long decayed: e^{−2ηnλ}/d
     0.1
     """
-    n, dims = _checks.counts(n, "n").astype(float), _checks.whole(dims, "dims", 1)
+    n, dims = arguments.counts(n, "n").astype(float), arguments.whole(dims, "dims", 1)
     low = _nonnegative(smallest, "smallest")
     if low.ndim != 1 or len(low) > dims:
         raise ValueError(
             f"smallest must be a list of at most dims = {dims} eigenvalues, not of shape {low.shape}."
         )
     limit = 1 / max(edge.lambda_0, low.max(initial=0.0), 1e-300)
-    step = _checks.number(step, "step (below 1/λ of the eigenvalues at the edge)", 0, limit)
+    step = arguments.number(step, "step (below 1/λ of the eigenvalues at the edge)", 0, limit)
     b, t = edge.beta, 2 * n * step / (1 - step * edge.lambda_0)
     front = np.exp(2 * n * np.log1p(-step * edge.lambda_0))
     cut = (len(low) / dims / edge.Q) ** (1 / b)
@@ -369,7 +369,7 @@ def aspect_crossover(n, rho, step):
 
 
 def _time(n, step):
-    return 2 * _checks.number(step, "step", 0) * _checks.counts(n, "n").astype(float)
+    return 2 * arguments.number(step, "step", 0) * arguments.counts(n, "n").astype(float)
 
 
 def _nonnegative(values, name):

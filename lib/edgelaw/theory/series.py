@@ -14,7 +14,7 @@ forms :math:`E_n^\top \Phi E_n`.
 import numpy as np
 from scipy.special import gammaln
 
-from edgelaw import _checks
+from edgelaw._common import arguments
 
 _EXPONENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
@@ -32,7 +32,7 @@ def coefficients(function, count, radius=0.5):
     >>> [round(float(c), 12) for c in coefficients(np.exp, 4)]
     [1.0, 1.0, 0.5, 0.166666666667]
     """
-    count, radius = _checks.whole(count, "count", 1), _checks.number(radius, "radius", 0)
+    count, radius = arguments.whole(count, "count", 1), arguments.number(radius, "radius", 0)
     points = 4 * count + 64
     z = radius * np.exp(2j * np.pi * np.arange(points) / points)
     return (np.fft.fft(function(z)) / points)[:count].real / radius ** np.arange(count)

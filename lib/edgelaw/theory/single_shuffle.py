@@ -37,9 +37,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammaincc
 
-from edgelaw import _checks
-from edgelaw.theory import _curves, _shuffle_pairs, levy, series
-from edgelaw.theory import _shuffle_contour as contours
+from edgelaw._common import arguments
+from edgelaw.theory import levy, series
+from edgelaw.theory._any_spectrum import common, shuffle_pairs
+from edgelaw.theory._any_spectrum import shuffle_contour as contours
 
 __all__ = [
     "curve",
@@ -126,7 +127,7 @@ def generating_functions(v, v2, step=1.0, rho=1.0):
     >>> float(z.real), float(test.real), float(train.real)
     (0.0, 1.0, 1.0)
     """
-    model = contours.model(_checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0))
+    model = contours.model(arguments.step(step), arguments.aspect(rho))
     v, v2 = np.asarray(v, dtype=complex), np.asarray(v2, dtype=complex)
     z, w = (x / (model.eta + model.b * x) * np.exp(model.eta * model.rho * (1 - x)) for x in (v, v2))
     test, train = (model.kernel(loss, v, 1 - v, v2, 1 - v2) for loss in ("test", "train"))
@@ -135,7 +136,7 @@ def generating_functions(v, v2, step=1.0, rho=1.0):
 
 def _losses(loss, n, step, rho):
     n = _epochs(n)
-    model = contours.model(_checks.number(step, "step", 0, 2), _checks.number(rho, "rho", 0))
+    model = contours.model(arguments.step(step), arguments.aspect(rho))
     wanted, where = np.unique(n, return_inverse=True)
     values = np.ones(len(wanted))
     octave = np.where(wanted > 0, np.floor(np.log2(np.maximum(wanted, 1))), -1)
@@ -213,12 +214,12 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     >>> [round(float(x), 6) for x in curve(np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
-    rho, (values, shares) = _checks.number(rho, "rho", 0), _curves.sample(eigenvalues, weights)
+    step, n = arguments.step(step), common.recorded(epochs)
+    rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
     last = max(int(n[-1]), 1)
     gram, parts = levy.companion(values, shares, rho)
     reach = 1 / (parts / (gram + 1.5 * max(1 / step - 0.5, 0.1) / last)).sum() / rho
-    averages = _curves.sample_averages(values, shares, reach, rho)
+    averages = common.sample_averages(values, shares, reach, rho)
     nodes = len(averages[0].nodes)
     if rho != 1 and nodes**3 * last**2 > _WORK:
         raise ArithmeticError(
@@ -258,9 +259,9 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     >>> bool(np.allclose(curve.test[1:], test_loss([1, 2]), rtol=1e-8))
     True
     """
-    step, n = _checks.number(step, "step", 0, 2), _curves.recorded(epochs)
-    rho = _checks.number(rho, "rho", 0)
-    values, shares, null = _curves.covariance(covariance_eigenvalues)
+    step, n = arguments.step(step), common.recorded(epochs)
+    rho = arguments.aspect(rho)
+    values, shares, null = common.covariance(covariance_eigenvalues)
     reach = 0.1 * np.sqrt(1.0 / max(int(n[-1]), 1))
     averages = [levy.from_covariance(values, shares, reach, tolerance) for tolerance in (1e-10, 1e-8)]
     found = _any_spectrum(n, step, rho / (1 - null), *averages)
@@ -299,8 +300,8 @@ def population_constants(covariance_eigenvalues, step=1.0):
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    a = 1 / _checks.number(step, "step", 0, 2) - 0.5
-    second, inverse = _curves.edge_averages(covariance_eigenvalues, np.square, np.reciprocal)
+    a = 1 / arguments.step(step) - 0.5
+    second, inverse = common.edge_averages(covariance_eigenvalues, np.square, np.reciprocal)
     variance = second - 1
     test = np.sqrt(inverse * a / (2 * np.pi))
     train = np.sqrt(inverse / (2 * np.pi * a)) * (a**2 + 1 / 4 + variance / 6) / 4
@@ -311,11 +312,11 @@ def _any_spectrum(n, step, rho, fine, coarse):
     """The learning curve from the average at two resolutions."""
     samples = 12 + 2.5 * np.sqrt(3 * rho * np.abs(fine.nodes).max())
     resolutions = [
-        _shuffle_pairs.Pairs(fine, step, rho, int(samples)),
-        _shuffle_pairs.Pairs(coarse, step, rho, int(0.8 * samples)),
+        shuffle_pairs.Pairs(fine, step, rho, int(samples)),
+        shuffle_pairs.Pairs(coarse, step, rho, int(0.8 * samples)),
     ]
-    found = _shuffle_pairs.coefficients(*resolutions, n[1:])
-    return _curves.vouched(n, *found)
+    found = shuffle_pairs.coefficients(*resolutions, n[1:])
+    return common.vouched(n, *found)
 
 
 # -------------------------------------------------------------------------------------- constants at the edge, rho = 1
@@ -329,7 +330,7 @@ def test_constant(step=1.0):
     >>> round(float(test_constant() * 2 * np.sqrt(np.pi)), 12)
     1.0
     """
-    return np.sqrt((1 / _checks.number(step, "step", 0, 2) - 0.5) / (2 * np.pi))
+    return np.sqrt((1 / arguments.step(step) - 0.5) / (2 * np.pi))
 
 
 def train_constant(step=1.0):
@@ -346,7 +347,7 @@ def train_constant(step=1.0):
     >>> round(float(train_constant() * 8 * np.sqrt(np.pi)), 12)
     1.0
     """
-    a = 1 / _checks.number(step, "step", 0, 2) - 0.5
+    a = 1 / arguments.step(step) - 0.5
     return (a**2 + 0.25) / (4 * np.sqrt(2 * np.pi * a))
 
 
@@ -371,8 +372,8 @@ def effective_step(step, eigenvalues=None):
     2.0
     """
     if eigenvalues is not None:
-        _checks.real_array(eigenvalues, "eigenvalues", 1)
-    return 1 / (1 / _checks.number(step, "step", 0, 2) - 0.5)
+        arguments.real_array(eigenvalues, "eigenvalues", 1)
+    return 1 / (1 / arguments.step(step) - 0.5)
 
 
 # ---------------------------------------------------------------------------------- step 1: sums over Poisson weights
@@ -398,7 +399,7 @@ def queue_weights(count, rho=1.0):
     >>> [round(float(g), 9) for g in G]
     [1.0, 1.0, 1.0]
     """
-    count, rho = _checks.whole(count, "count", 1), _checks.number(rho, "rho", 0)
+    count, rho = arguments.whole(count, "count", 1), arguments.aspect(rho)
     H, G, log_c = _scaled_weights(count, rho)
     with np.errstate(over="ignore"):
         growth = np.exp(-log_c * np.arange(count))
@@ -455,7 +456,7 @@ def test_sum(n, rho=1.0):
     >>> bool(np.isclose(test_sum(1), np.exp(-1), rtol=1e-12))
     True
     """
-    n, rho = _checks.whole(n, "n", 0), _checks.number(rho, "rho", 0)
+    n, rho = arguments.whole(n, "n", 0), arguments.aspect(rho)
     if n == 0:
         return 1.0
     k = np.arange(n + 1)
@@ -479,7 +480,7 @@ def train_sum(n, rho=1.0):
     >>> bool(np.isclose(train_sum(2), 2 * np.exp(-4), rtol=1e-12))
     True
     """
-    n, rho = _checks.whole(n, "n", 0), _checks.number(rho, "rho", 0)
+    n, rho = arguments.whole(n, "n", 0), arguments.aspect(rho)
     if n == 0:
         return 1.0
     k = np.arange(n + 1)
@@ -542,8 +543,8 @@ def expansion(loss, terms):
     >>> [str(c) for _, c, _ in expansion("test", 2)], [str(c) for _, c, _ in expansion("train", 2)]
     (['1/2', '1/6'], ['1/8', '1/12'])
     """
-    _checks.choice(loss, "loss", ("test", "train"))
-    return _expansion(loss, _checks.whole(terms, "terms", 1))
+    arguments.choice(loss, "loss", ("test", "train"))
+    return _expansion(loss, arguments.whole(terms, "terms", 1))
 
 
 @functools.lru_cache(maxsize=16)

@@ -1,0 +1,17 @@
+"""The public name of :mod:`edgelaw.cli.cluster`: Gram matrices and sweeps on Dask."""
+
+from edgelaw.cli.cluster import (
+    Run,
+    connect,
+    eigenvalues,
+    gram_eigenvalues,
+    sweep,
+)
+
+__all__ = [
+    "Run",
+    "connect",
+    "eigenvalues",
+    "gram_eigenvalues",
+    "sweep",
+]

@@ -1,0 +1,5 @@
+"""The public name of :mod:`edgelaw.cli.report`: a prediction as one HTML file."""
+
+from edgelaw.cli.report import html, write
+
+__all__ = ["html", "write"]

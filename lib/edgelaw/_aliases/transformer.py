@@ -1,0 +1,31 @@
+"""The public name of :mod:`edgelaw.training.transformer`: a small language model and its head."""
+
+from edgelaw.training.transformer import (
+    HeadProblem,
+    Transformer,
+    contexts,
+    encode,
+    features,
+    head_problem,
+    pack,
+    shipped_model,
+    shipped_runs,
+    shipped_text,
+    train,
+    unpack,
+)
+
+__all__ = [
+    "HeadProblem",
+    "Transformer",
+    "contexts",
+    "encode",
+    "features",
+    "head_problem",
+    "pack",
+    "shipped_model",
+    "shipped_runs",
+    "shipped_text",
+    "train",
+    "unpack",
+]

@@ -1,0 +1,123 @@
+"""Refusing bad input where it enters, in one sentence that says what was wrong and what would be right."""
+
+import operator
+
+import numpy as np
+
+
+def generator(rng):
+    """A generator from a generator or a seed; ``None`` is refused, since nobody could repeat it."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, np.random.SeedSequence):
+        return np.random.default_rng(rng)
+    try:
+        seed = operator.index(rng)
+    except TypeError:
+        seed = -1
+    if seed < 0:
+        raise ValueError(f"rng must be a numpy.random.Generator or a non-negative integer seed, not {rng!r}.")
+    return np.random.default_rng(seed)
+
+
+def _array(values, name, ndim):
+    """An array of real numbers with ``ndim`` dimensions, whatever its values; a memmap is not read."""
+    try:
+        array = np.asanyarray(values)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name} must be a rectangular array of real numbers.") from None
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, not dtype {array.dtype}.")
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), not {array.ndim} (shape {array.shape}).")
+    return array
+
+
+def real_array(values, name, ndim):
+    """A finite float array of ``ndim`` dimensions (float32 is kept, everything else becomes float64)."""
+    array = np.asarray(_array(values, name, ndim))
+    if array.dtype != np.float32:
+        array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, but it contains NaN or infinity.")
+    return array
+
+
+def unread_matrix(X, name="X", minimum=2):
+    """A real matrix of at least ``minimum`` rows and columns, its values not yet looked at."""
+    X = _array(X, name, 2)
+    if min(X.shape) < minimum:
+        raise ValueError(
+            f"{name} must have at least {minimum} rows and {minimum} columns, not shape {X.shape}."
+        )
+    return X
+
+
+def matrix(X, name="X", minimum=2):
+    """A finite real matrix with at least ``minimum`` rows and columns."""
+    return real_array(unread_matrix(X, name, minimum), name, 2)
+
+
+def whole(value, name, minimum):
+    """An integer no smaller than ``minimum`` (True and 3.0 are not integers)."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = None
+    if count is None or isinstance(value, bool | np.bool_) or count < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}, not {value!r}.")
+    return count
+
+
+def counts(values, name):
+    """Non-negative integers, a scalar or an array of them, as int64 (3.0 is not an integer, nor is True)."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+        raise ValueError(f"{name} must be a non-negative integer or an array of them, not {values!r}.")
+    return array.astype(np.int64)
+
+
+def number(value, name, low, high=np.inf):
+    """A real number strictly between ``low`` and ``high``."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        x = np.nan
+    if not low < x < high:
+        wanted = f"greater than {low:g}" if high == np.inf else f"strictly between {low:g} and {high:g}"
+        raise ValueError(f"{name} must be a finite number {wanted}, not {value!r}.")
+    return x
+
+
+def choice(value, name, allowed):
+    """One of a few allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
+    return value
+
+
+def step(value, name="step"):
+    """A step of the row-by-row update, strictly between 0 and 2: beyond it SGD diverges on every design."""
+    return number(value, name, 0, 2)
+
+
+def aspect(value, name="rho"):
+    """An aspect ratio m/d of rows to dimensions."""
+    return number(value, name, 0)
+
+
+def eigenvalues(values, name="eigenvalues", fewest=2):
+    """Ascending eigenvalues of a Gram matrix or a covariance, at least ``fewest``, none of them negative.
+
+    An eigensolver returns zeros as numbers of either sign: what is negative by at most 1e-10 of the largest becomes
+    exactly 0.0.
+    """
+    array = np.sort(real_array(values, name, 1).astype(np.float64, copy=False))
+    if len(array) < fewest:
+        raise ValueError(f"{name} must hold at least {fewest} values, not {len(array)}.")
+    if array[0] < -1e-10 * array[-1]:
+        raise ValueError(f"{name} must be non-negative, but the smallest is {array[0]:g}.")
+    return np.maximum(array, 0.0)

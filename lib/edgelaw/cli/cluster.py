@@ -1,0 +1,312 @@
+r"""More than one process or machine: Gram matrices and sweeps as tasks on Dask.
+
+Dask is an optional extra, ``pip install 'edgelaw[dask]'``. The Gram matrix of a design is a sum over rows, so any split
+of the rows will do: each task reads its own range of rows (whole shards where a format cannot be entered in the
+middle) and returns d × d numbers, which are added up as they arrive. A worker is given its next range only after its
+last sum has been fetched, so that it never holds more than that sum and the block of rows at hand. A task that dies
+with its worker is run again by Dask, elsewhere; it has no side effects, so nothing is lost and nothing counted twice.
+"""
+
+import contextlib
+import itertools
+import socket
+from typing import NamedTuple
+
+import numpy as np
+
+from edgelaw import inputs, orders
+from edgelaw._common import arguments
+from edgelaw.inputs import InputError
+
+TASKS_A_WORKER = 4  # enough to level out differences between workers, few enough to send few matrices
+
+
+class Run(NamedTuple):
+    """One simulated learning curve of a :func:`sweep`."""
+
+    order: str
+    step: float
+    seed: int
+    curve: object
+
+
+def connect(where="local", workers=None, seconds=5.0):
+    """A Dask client, which is also a context that closes it.
+
+    Parameters
+    ----------
+    where : str
+        ``"local"`` starts worker processes on this machine, one thread each, and ends them when the client is closed;
+        an address such as ``"tcp://10.0.0.1:8786"`` is a scheduler that runs already.
+    workers : int, optional
+        How many local processes; as many as cores by default.
+    seconds : float
+        How long to wait for a scheduler to answer.
+
+    Returns
+    -------
+    distributed.Client
+
+    Raises
+    ------
+    InputError
+        When Dask is not installed, the address makes no sense or nobody answers there.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("Dask is not installed: pip install 'edgelaw[dask]'.") from None
+    if not isinstance(where, str):
+        raise InputError(f'where must be "local" or an address such as tcp://host:8786, not {where!r}.')
+    if where == "local":
+        workers = workers if workers is None else arguments.whole(workers, "workers", 1)
+        return Client(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
+            set_as_default=False,
+        )
+    try:
+        _knock(where, seconds)
+        return Client(where, timeout=seconds, set_as_default=False)
+    except (OSError, ValueError, TypeError, MemoryError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(
+            f"No Dask scheduler answers at {where}; start one with `dask scheduler` ({reason})."
+        ) from None
+
+
+def _knock(where, seconds):
+    """Refuse at once an address where nobody listens, or where the first word is not Dask's."""
+    kind, _, place = where.rpartition("://")
+    host, _, port = place.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535 or kind not in ("", "tcp", "tls"):
+        raise ValueError("an address looks like tcp://host:8786")
+    if kind == "tls":
+        return
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as knock:
+        said = knock.recv(8)  # a scheduler speaks first, and begins with the length of what follows
+    if len(said) < 8 or int.from_bytes(said, "little") > 2**20:
+        raise ValueError("what answers there is something else")
+
+
+def _results(client, task, calls, shared=()):
+    """What ``task(*shared, *call)`` returns for each of `calls`, as they complete, each with its place in the list.
+
+    Without a client one after the other, here. With one, no more are under way than there are threads, and a result
+    leaves its worker before another task is sent.
+    """
+    if client is None:
+        for place, call in enumerate(calls):
+            yield place, task(*shared, *call)
+        return
+    from distributed import KilledWorker, as_completed
+
+    waiting = iter(enumerate(calls))
+    threads = sum(client.nthreads().values())
+    if not threads:
+        client.wait_for_workers(1, timeout=30)
+        threads = sum(client.nthreads().values())
+    places, queue = {}, as_completed(loop=client.loop, raise_errors=False)
+
+    def send(count):
+        for place, call in itertools.islice(waiting, count):
+            future = client.submit(task, *shared, *call, pure=False)
+            places[future.key] = place
+            queue.add(future)
+
+    try:
+        send(threads)
+        for future in queue:
+            result = future.result()
+            place = places.pop(future.key)
+            future.release()
+            del future
+            send(1)
+            yield place, result
+    except KilledWorker:
+        raise InputError(
+            "Dask gave up on a task that ended its worker several times; the workers may have too little memory."
+        ) from None
+    finally:
+        for future in list(queue.futures):
+            with contextlib.suppress(Exception):
+                future.cancel()
+
+
+def _survey_part(made, start, stop):
+    """What one range of rows tells about the mean and about equal rows."""
+    return made.survey(start, stop)
+
+
+def _gram_part(made, survey, start, stop):
+    """The Gram sums of one range of rows, and a survey of it if there was none."""
+    return made.accumulate(start, stop, survey)
+
+
+def gram_eigenvalues(design_or_source, client, progress=None):
+    r"""Ascending eigenvalues of :math:`X^\top X / m`, the Gram matrix summed up by a cluster.
+
+    Parameters
+    ----------
+    design_or_source : inputs.Design or inputs.Source
+        Every worker must be able to read the files by the same absolute path. A source is prepared by the defaults of
+        :func:`edgelaw.inputs.design`. A design of at most 4096 rows and columns is decomposed here.
+    client : distributed.Client or None
+        Of :func:`connect`. None runs the same tasks here, one after the other.
+    progress : callable, optional
+        Called as ``progress(done, total, what)``, in rows.
+
+    Returns
+    -------
+    numpy.ndarray, shape (d,)
+        Those of :meth:`edgelaw.inputs.Design.gram_eigenvalues` on the Gram route, up to the order of summation:
+        within :math:`10^{-10} \lambda_{\max}` (tested, also when a worker dies). Zeros are exact.
+
+    Examples
+    --------
+    >>> made = inputs.design(np.random.default_rng(0).normal(size=(5000, 20)))
+    >>> there, here = gram_eigenvalues(made, client=None), made.gram_eigenvalues()
+    >>> bool(abs(there - here).max() < 1e-10 * here[-1])
+    True
+    """
+    made = design_or_source
+    if isinstance(made, inputs.Source):
+        made = inputs.design(made)
+    if made.small:  # nothing to distribute
+        return made.gram_eigenvalues(progress)
+    workers = 1 if client is None else max(len(client.nthreads()), 1)
+    ranges = made.parts(TASKS_A_WORKER * workers)
+    passes = 2 if made.center else 1
+    survey = gram = mean = None
+    done = 0
+
+    def tell(rows, what):
+        nonlocal done
+        done += rows
+        if progress:
+            progress(done, passes * made.shape[0], what)
+
+    with _shared(made, client) as shared:
+        if made.center:
+            for _, part in _results(client, _survey_part, ranges, [shared]):
+                survey = part if survey is None else survey.merge(part)
+                tell(part.count, "reading the mean")
+            made.keep(survey)
+            survey, mean = None, survey.without_prints()
+        for _, (part, seen) in _results(client, _gram_part, ranges, [shared, mean]):
+            tell(part.count, "summing the Gram matrix")
+            with inputs.refused(made.name):
+                gram = part if gram is None else gram.merge(part)
+            if seen is not None:
+                survey = seen if survey is None else survey.merge(seen)
+    return made.finish(gram, survey)
+
+
+@contextlib.contextmanager
+def _shared(made, client):
+    """A design as the tasks get it: as it is if it names files, sent ahead once if it is an array in memory."""
+    if client is None or not made.in_memory:
+        yield made
+    else:
+        future = client.scatter(made, broadcast=True, hash=False)
+        yield future
+        future.release()
+
+
+def _simulate(X, order, step, seed, epochs, probes):
+    """One learning curve."""
+    from edgelaw import kaczmarz
+
+    return kaczmarz.simulate(X, order, epochs, step, probes=probes, rng=seed, workers=1)
+
+
+def _matrix(made):
+    """A design's rows, on the worker that asks."""
+    return made.matrix()
+
+
+def sweep(design, orders, steps, seeds, epochs, client=None, progress=None, probes=16):
+    """Simulated learning curves for every combination of order, step and seed.
+
+    Parameters
+    ----------
+    design : inputs.Design or array of shape (m, d)
+        It must fit into the memory of a worker.
+    orders : iterable of str
+        Of ``edgelaw.orders.ORDERS``.
+    steps : iterable of float
+        In (0, 2).
+    seeds : iterable of int
+        Seeds of order and starts; the same seed gives the same digits wherever it runs.
+    epochs : int
+    client : distributed.Client, optional
+        Of :func:`connect`; without it the same tasks run here, one after the other.
+    progress : callable, optional
+        Called as ``progress(done, total, what)``, in curves.
+    probes : int
+        Starts averaged in every curve.
+
+    Returns
+    -------
+    list of Run
+        ``order``, ``step``, ``seed`` and ``curve`` (a ``curves.LearningCurve``), in the order of the arguments,
+        seeds fastest.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(40, 30))
+    >>> runs = sweep(X, ["iid", "single_shuffle"], [0.5, 1.0], [0], epochs=3)
+    >>> [(run.order, run.step, len(run.curve.test)) for run in runs][-1]
+    ('single_shuffle', 1.0, 4)
+    """
+    grid = _grid(orders, steps, seeds)
+    epochs, probes = arguments.whole(epochs, "epochs", 1), arguments.whole(probes, "probes", 1)
+    made = design if isinstance(design, inputs.Design) else arguments.matrix(design, minimum=1)
+    as_is = isinstance(made, np.ndarray)
+    found = [None] * len(grid)
+    if client is None:
+        X = made if as_is else made.matrix()
+    elif as_is or made.in_memory:
+        X = client.scatter(made if as_is else made.matrix(), broadcast=True, hash=False)
+    else:
+        X = client.submit(_matrix, made, pure=False)  # a task, so that it is made again if its worker dies
+    calls = [(*place, epochs, probes) for place in grid]
+    for k, curve in _results(client, _simulate, calls, [X]):
+        found[k] = Run(*grid[k], curve)
+        if progress:
+            progress(sum(run is not None for run in found), len(grid), "simulating")
+    return found
+
+
+def _grid(names, steps, seeds):
+    """All combinations, checked before any work is done."""
+    names = [arguments.choice(name, "orders", orders.ORDERS) for name in _several(names, "orders")]
+    steps = [arguments.step(step, "steps") for step in _several(steps, "steps")]
+    seeds = [arguments.whole(seed, "seeds", 0) for seed in _several(seeds, "seeds")]
+    return list(itertools.product(names, steps, seeds))
+
+
+def _several(values, name):
+    """At least one value; a single word is one."""
+    values = [values] if isinstance(values, str) or np.isscalar(values) else list(values)
+    if not values:
+        raise ValueError(f"{name} must name at least one.")
+    return values
+
+
+def eigenvalues(design, dask=None, progress=None):
+    """Eigenvalues of a design: here, or where ``dask`` says ("local", or a scheduler's address).
+
+    Examples
+    --------
+    >>> made = inputs.design(np.random.default_rng(0).normal(size=(50, 30)))
+    >>> eigenvalues(made).shape
+    (30,)
+    """
+    if dask is None:
+        return design.gram_eigenvalues(progress)
+    with connect(dask) as client:
+        return gram_eigenvalues(design, client, progress)

@@ -1,0 +1,81 @@
+"""What the learning curves of all orders on an arbitrary spectrum share: what goes in, and what may come out."""
+
+import numpy as np
+
+from edgelaw._common import arguments
+from edgelaw.curves import LearningCurve
+from edgelaw.theory import levy
+
+FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
+MOST_NODES = 40  # beyond this the average is made less accurate, down to 1e-5, before it is made larger
+LARGEST_ERROR = 1e-3
+
+
+def recorded(epochs):
+    """The epochs to return: all up to a given one, or the given ones; 0 included."""
+    numbers = arguments.counts(epochs, "epochs")
+    return np.arange(numbers + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
+
+
+def sample(eigenvalues, weights=None):
+    """The different eigenvalues of a sample over their mean, and their shares; too few are refused."""
+    values, shares = levy.spectrum(eigenvalues, weights)
+    if weights is None and np.size(eigenvalues) < FEWEST:
+        raise ValueError(
+            f"eigenvalues must be at least {FEWEST} to stand for a spectrum, not {np.size(eigenvalues)}; a "
+            "quadrature of a continuous law comes with weights."
+        )
+    return values, shares
+
+
+def covariance(eigenvalues):
+    """The positive eigenvalues of a covariance, mean 1, their shares, and the share of zeros: what no row has."""
+    values, shares = levy.spectrum(eigenvalues)
+    null = float(shares[values == 0].sum())
+    return values[values > 0] * (1 - null), shares[values > 0] / (1 - null), null
+
+
+def edge_averages(covariance_eigenvalues, *functions):
+    """Means of functions over a covariance's eigenvalues, mean 1, which must all be positive for an edge at zero."""
+    values, shares, null = covariance(covariance_eigenvalues)
+    if null:
+        raise ValueError(
+            "covariance_eigenvalues must be positive: a null direction keeps its share of the test loss."
+        )
+    return [float(shares @ function(values)) for function in functions]
+
+
+def sample_averages(values, shares, reach, rho=1.0):
+    """The average over a sample at two resolutions: as accurate as few nodes allow, and ten times less."""
+    found = None
+    for tolerance in (1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
+        try:
+            found = [levy.from_sample(values, shares, reach, t, rho) for t in (tolerance, 10 * tolerance)]
+        except ArithmeticError:
+            if tolerance == 1e-5 and found is None:
+                raise
+            continue
+        if len(found[0].nodes) <= MOST_NODES:
+            break
+    return found
+
+
+def vouched(n, fine, coarse):
+    """The learning curve of a computation at two resolutions, each (test, train) after n[1:]; or a refusal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.abs(coarse / fine - 1)
+    error = np.where(np.abs(fine) < 1e-250, 0.0, error).max(initial=0.0)
+    if not error < LARGEST_ERROR:
+        worst = n[1:][np.argmax(np.abs(coarse / fine - 1).max(axis=0))]
+        raise ArithmeticError(
+            f"Two resolutions differ by a relative {error:.0e} at epoch {worst}, so this curve is not returned: ask "
+            "for fewer epochs or a step further from 2."
+        )
+    return learning_curve(n, *np.concatenate([np.ones((2, 1)), fine], axis=1), error)
+
+
+def learning_curve(n, test, train, error):
+    """A computed curve: it starts at 1, what is below 1e-300 is 0, and there are no standard errors."""
+    test[0] = train[0] = 1.0
+    test[np.abs(test) < 1e-300] = train[np.abs(train) < 1e-300] = 0.0
+    return LearningCurve(n, test, train, *np.full((2, len(n)), np.nan), error=float(error))

@@ -1,0 +1,208 @@
+"""The four sample orders as `torch.utils.data.Sampler`s, for a `DataLoader`.
+
+    DataLoader(dataset, batch_size=32, sampler=SingleShuffle(dataset, seed=0))
+
+takes the place of ``DataLoader(dataset, batch_size=32, shuffle=True)``, which is random reshuffle with torch's own
+random numbers. `learning_rate` says which ``lr`` is the step η of this book.
+
+The indices are those of `edgelaw.orders.stream`, epoch for epoch, so a model trained through a `DataLoader`
+sees the very rows that the simulator and the theory speak of. Beside `edgelaw.transformer` and `edgelaw.probe`,
+no other module of the library imports torch.
+"""
+
+from torch.utils.data import Sampler
+
+from edgelaw import orders
+from edgelaw._common import arguments
+
+LOSSES = ("mse", "half", "half_sum")
+
+
+class OrderSampler(Sampler):
+    """A sample order for a `DataLoader`, for one process or for one of several replicas.
+
+    Iterating yields one epoch. An epoch that was iterated to its end is followed by the next one, with or
+    without `set_epoch`; an epoch that was broken off starts again.
+
+    With several replicas, replica r takes the places r, r + num_replicas, r + 2·num_replicas, ... of the
+    global order: in lock step they see together exactly the indices of the one-process order, none left out
+    and none twice, and their batches of size b make up consecutive global batches of size b·num_replicas.
+    If the rows do not divide evenly, the first replicas have one index more.
+
+    Parameters
+    ----------
+    order : str
+        One of `edgelaw.orders.ORDERS`.
+    rows : int or sized
+        The number of rows, or the dataset itself.
+    seed : int
+        The epochs are those of ``edgelaw.orders.stream(order, rows, seed, probabilities)``. All replicas
+        need the same one.
+    probabilities : array of length rows, optional
+        Row probabilities, for ``iid`` only.
+    num_replicas, rank : int
+        How many replicas share the order, and which of them this is, from 0.
+
+    Examples
+    --------
+    >>> sampler = OrderSampler("flip_flop", 3, seed=1)
+    >>> first, second = list(sampler), list(sampler)
+    >>> second == first[::-1]
+    True
+    >>> parts = [OrderSampler("flip_flop", 3, seed=1, num_replicas=2, rank=r) for r in (0, 1)]
+    >>> [list(part) for part in parts] == [first[0::2], first[1::2]]
+    True
+    """
+
+    def __init__(self, order, rows, seed=0, probabilities=None, num_replicas=1, rank=0):
+        rows = len(rows) if hasattr(rows, "__len__") else rows
+        self._seed = arguments.whole(seed, "seed", 0)
+        self._stream = orders.stream(order, rows, self._seed, probabilities)
+        self._replicas = arguments.whole(num_replicas, "num_replicas", 1)
+        self._rank = arguments.whole(rank, "rank", 0)
+        if self._rank >= self._replicas:
+            raise ValueError(f"rank must be below num_replicas={self._replicas}, not {self._rank}.")
+        self._epoch, self._position, self._resume = 0, 0, 0
+
+    def __len__(self):
+        """Indices of this replica in one epoch."""
+        return len(range(self._rank, self._stream.rows, self._replicas))
+
+    def __iter__(self):
+        self._position, self._resume = self._resume, 0
+        epoch, position = self._epoch, self._position
+        for index in self._stream.epoch(epoch)[self._rank :: self._replicas].tolist()[position:]:
+            position += 1
+            self._epoch, self._position = epoch, position
+            yield index
+        self._epoch, self._position = epoch + 1, 0
+
+    def set_epoch(self, epoch):
+        """Start epoch number `epoch`, counted from 0, at the next iteration; any epoch, in any sequence."""
+        self._epoch, self._position, self._resume = arguments.whole(epoch, "epoch", 0), 0, 0
+
+    def state_dict(self, position=None):
+        """Where the sampler is: a dictionary of plain numbers and strings.
+
+        Parameters
+        ----------
+        position : int, optional
+            Indices of the current epoch that have been *used*, for this replica; by default those handed
+            out. A `DataLoader` with workers asks for batches ahead of their use, so pass batches used ×
+            batch size there, and call `set_epoch` at the start of every epoch.
+        """
+        state = {"order": self._stream.order, "rows": self._stream.rows, "seed": self._seed}
+        state |= {"num_replicas": self._replicas, "epoch": self._epoch, "position": self._position}
+        if position is not None:
+            state["position"] = self._place(position)
+        return state
+
+    def load_state_dict(self, state):
+        """Continue where `state_dict` was taken: the next iteration yields the rest of that epoch."""
+        own = self.state_dict()
+        for key in ("order", "rows", "seed", "num_replicas"):
+            if state[key] != own[key]:
+                raise ValueError(
+                    f"the state has {key}={state[key]!r}, but this sampler has {key}={own[key]!r}."
+                )
+        self.set_epoch(state["epoch"])
+        self._position = self._resume = self._place(state["position"])
+
+    def _place(self, position):
+        if arguments.whole(position, "position", 0) > len(self):
+            raise ValueError(f"position must be at most the {len(self)} indices of an epoch, not {position}.")
+        return position
+
+
+class IID(OrderSampler):
+    """Every index drawn anew from all rows, uniformly or with given probabilities; see `OrderSampler`.
+
+    Examples
+    --------
+    >>> len(list(IID(5, seed=0)))
+    5
+    """
+
+    def __init__(self, rows, seed=0, probabilities=None, num_replicas=1, rank=0):
+        super().__init__("iid", rows, seed, probabilities, num_replicas, rank)
+
+
+class RandomReshuffle(OrderSampler):
+    """A new permutation every epoch, as ``shuffle=True`` does, from a seed of its own; see `OrderSampler`.
+
+    Examples
+    --------
+    >>> sampler = RandomReshuffle(5, seed=0)
+    >>> sorted(sampler) == sorted(sampler) == [0, 1, 2, 3, 4]
+    True
+    """
+
+    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+        super().__init__("random_reshuffle", rows, seed, None, num_replicas, rank)
+
+
+class SingleShuffle(OrderSampler):
+    """One permutation, used in every epoch; see `OrderSampler`.
+
+    Examples
+    --------
+    >>> sampler = SingleShuffle(5, seed=0)
+    >>> list(sampler) == list(sampler)
+    True
+    """
+
+    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+        super().__init__("single_shuffle", rows, seed, None, num_replicas, rank)
+
+
+class FlipFlop(OrderSampler):
+    """One permutation, forwards and backwards in turn; see `OrderSampler`.
+
+    Examples
+    --------
+    >>> sampler = FlipFlop(5, seed=0)
+    >>> list(sampler) == list(sampler)[::-1]
+    True
+    """
+
+    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+        super().__init__("flip_flop", rows, seed, None, num_replicas, rank)
+
+
+def learning_rate(step, dims, loss="mse", outputs=1):
+    r"""The ``lr`` of `torch.optim.SGD` that makes the update of this book with step η.
+
+    For rows of norm :math:`\sqrt d` and half the squared error of one row the gradient is :math:`(x\cdot w - y)\,x`, so
+    that the normalised update :math:`\eta\,(x\cdot w - y)\,x/\lVert x\rVert^2` is ``lr`` :math:`= \eta/d`. A loss that
+    is c times as large needs an ``lr`` 1/c times as large: ``MSELoss()`` leaves out the half and averages over the K
+    outputs of the model as well, c = 2/K. A batch of b rows, averaged, takes the mean of its rows' single updates
+    (``batch_mode="average"`` of `edgelaw.kaczmarz`), at the same ``lr``; to move as far in an epoch as single rows do
+    at step η, the step has to be b times as large, which is stable as long as the largest eigenvalue of the
+    batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved*, and equal to rounding in float64.
+
+    Parameters
+    ----------
+    step : float
+        η, positive; below 2 for single rows.
+    dims : int
+        d, where the rows have norm :math:`\sqrt d`; for other rows, their common squared norm.
+    loss : {"mse", "half", "half_sum"}
+        ``nn.MSELoss()``; half of it; or half the squared error summed over the outputs and averaged over the batch.
+    outputs : int
+        K, the outputs of the model.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> learning_rate(1.0, dims=512), learning_rate(1.0, dims=512, loss="half")
+    (0.0009765625, 0.001953125)
+    >>> learning_rate(1.0, dims=512, outputs=10)
+    0.009765625
+    """
+    step, dims = arguments.number(step, "step", 0), arguments.number(dims, "dims", 0)
+    outputs = arguments.whole(outputs, "outputs", 1)
+    scale = {"mse": 2 / outputs, "half": 1 / outputs, "half_sum": 1}[arguments.choice(loss, "loss", LOSSES)]
+    return step / (scale * dims)

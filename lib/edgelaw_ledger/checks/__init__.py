@@ -1,0 +1,1 @@
+"""The checks of the ledger, one module per group of claims."""

@@ -1,0 +1,194 @@
+"""What a check brings back, and three ways to reach a verdict: a number, a sample, a yes or no.
+
+A check is a function without required arguments. Its keyword-only arguments are the numbers the paper states,
+with the paper's values as defaults, so that a test can move each by 2 % and see the verdict fall; sizes and
+seeds are integers, which are left alone. It returns an :class:`Evidence`, whose verdict is computed.
+"""
+
+import math
+from dataclasses import dataclass
+
+from edgelaw._common.arguments import choice
+
+VERDICTS = ("holds", "fails", "imprecise", "open")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one check found.
+
+    Attributes
+    ----------
+    verdict : str
+        "holds", "fails", "imprecise" or "open", as computed.
+    measured, claimed : str
+        What came out and what the paper says, each a short phrase with its number.
+    tolerance : str
+        The tolerance, or the standard error and how many of them.
+
+    Examples
+    --------
+    >>> number(0.28209, 0.28209479, 1e-4).verdict
+    'holds'
+    """
+
+    verdict: str
+    measured: str
+    claimed: str
+    tolerance: str
+
+    def __post_init__(self):
+        choice(self.verdict, "verdict", VERDICTS)
+        for name in ("measured", "claimed", "tolerance"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise ValueError(f"{name} must be a phrase that says something, not {value!r}.")
+
+
+def _finite(**values):
+    """Real finite numbers, in the order given."""
+    found = []
+    for name, value in values.items():
+        x = float(value)
+        if not math.isfinite(x):
+            raise ArithmeticError(f"{name} came out as {x}, which is evidence of nothing.")
+        found.append(x)
+    return found
+
+
+def _truth(value, name):
+    """A computed yes or no; numpy's count, numbers and arrays do not."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise TypeError(f"{name} must be True or False, not {value!r}.")
+    return bool(value)
+
+
+def _phrase(value, what):
+    return f"{what} = {value:.6g}" if what else f"{value:.6g}"
+
+
+def number(measured, claimed, tolerance, *, corrected=None, otherwise="fails", what=""):
+    """Compare a computed number with the stated one.
+
+    Parameters
+    ----------
+    measured, claimed : float
+        What came out and what the paper says.
+    tolerance : float
+        Relative: the claim holds if ``abs(measured - claimed) <= tolerance * abs(claimed)``. It must be below
+        1 %, or a statement wrong by 2 % could pass.
+    corrected : float, optional
+        The value the ledger gives instead. If the claim does not hold, this one must, within the same relative
+        tolerance, or :class:`ArithmeticError` is raised.
+    otherwise : str
+        The verdict if it does not hold, "fails" or "imprecise".
+    what : str
+        A name for the number, shown before it.
+
+    Returns
+    -------
+    Evidence
+
+    Examples
+    --------
+    >>> number(1.4142, 2**0.5, 1e-4, what="ratio")
+    Evidence(verdict='holds', measured='ratio = 1.4142', claimed='ratio = 1.41421', tolerance='relative 0.0001')
+    >>> number(1.4142, 1.5, 1e-4, corrected=2**0.5).verdict
+    'fails'
+    """
+    choice(otherwise, "otherwise", ("fails", "imprecise"))
+    measured, claimed, tolerance = _finite(measured=measured, claimed=claimed, tolerance=tolerance)
+    if not 0 <= tolerance < 0.01:
+        raise ValueError(f"tolerance must be at least 0 and below 0.01, not {tolerance!r}.")
+    if claimed == 0:
+        raise ValueError("A stated zero has no relative tolerance: use decide with an absolute one.")
+    holds = abs(measured - claimed) <= tolerance * abs(claimed)
+    if not holds and corrected is not None:
+        (corrected,) = _finite(corrected=corrected)
+        if abs(measured - corrected) > tolerance * abs(corrected):
+            raise ArithmeticError(
+                f"Neither the stated {claimed:.8g} nor the correction {corrected:.8g} is what came out: {measured:.8g}."
+            )
+    return Evidence(
+        "holds" if holds else otherwise,
+        _phrase(measured, what),
+        _phrase(claimed, what),
+        f"relative {tolerance:g}",
+    )
+
+
+def sampled(mean, error, claimed, *, cap, sigmas=4, corrected=None, otherwise="fails", what=""):
+    """Compare a sample mean with the stated number.
+
+    Parameters
+    ----------
+    mean, error : float
+        The mean and its standard error.
+    claimed : float
+        What the paper says.
+    cap : float
+        The largest standard error allowed, relative to `claimed`; beyond it the sample says nothing and
+        :class:`ArithmeticError` is raised. ``sigmas * cap`` should stay below 2 %.
+    sigmas : float
+        The claim holds if the mean is within this many standard errors.
+    corrected, otherwise, what
+        As in :func:`number`; the correction must lie within `sigmas` standard errors.
+
+    Returns
+    -------
+    Evidence
+
+    Examples
+    --------
+    >>> sampled(0.2819, 0.0005, 0.28209, cap=0.004).tolerance
+    '4 standard errors of 0.0005'
+    """
+    choice(otherwise, "otherwise", ("fails", "imprecise"))
+    mean, error, claimed = _finite(mean=mean, error=error, claimed=claimed)
+    if not 0 < error <= cap * abs(claimed):
+        raise ArithmeticError(
+            f"The standard error {error:.3g} must be positive and at most {cap:g} of the stated {claimed:.6g}."
+        )
+    holds = abs(mean - claimed) <= sigmas * error
+    if not holds and corrected is not None and abs(mean - float(corrected)) > sigmas * error:
+        raise ArithmeticError(
+            f"Neither the stated {claimed:.8g} nor the correction {float(corrected):.8g} is within {sigmas:g} "
+            f"standard errors ({error:.3g}) of {mean:.8g}."
+        )
+    return Evidence(
+        "holds" if holds else otherwise,
+        _phrase(mean, what),
+        _phrase(claimed, what),
+        f"{sigmas:g} standard errors of {error:.2g}",
+    )
+
+
+def decide(as_printed, repaired=None, *, measured, claimed, tolerance):
+    """A verdict from one or two computed answers.
+
+    Parameters
+    ----------
+    as_printed : bool
+        Is the statement true as it stands?
+    repaired : bool, optional
+        Is it true once the missing condition, scaling or constant is supplied?
+    measured, claimed, tolerance : str
+        Phrases for :class:`Evidence`.
+
+    Returns
+    -------
+    Evidence
+        "holds" if true as printed, "imprecise" if only the repaired statement is true, else "fails".
+
+    Examples
+    --------
+    >>> decide(False, True, measured="slope -0.49", claimed="slope -1/2 for every n", tolerance="0.02").verdict
+    'imprecise'
+    """
+    if _truth(as_printed, "as_printed"):
+        verdict = "holds"
+    elif repaired is not None and _truth(repaired, "repaired"):
+        verdict = "imprecise"
+    else:
+        verdict = "fails"
+    return Evidence(verdict, measured, claimed, tolerance)

@@ -1,0 +1,275 @@
+"""The ledger itself, ``data/claims.toml``: one entry a claim of the paper, read and validated here.
+
+A verdict is recorded once, in that file. Whatever shows one (the book's pages, the terminal, the README's
+counts) reads it from there.
+"""
+
+import importlib
+import inspect
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, fields
+
+from edgelaw.shipped import folder
+from edgelaw_ledger.evidence import VERDICTS, Evidence
+
+KNOWN = ("proved", "derived", "fitted", "measured", "read")
+#: What each group of claims is about, and where the paper makes them.
+GROUPS = {
+    "A": "Introduction and background (abstract, Sections 1 and 2)",
+    "B": "IID sampling (Section 3, Appendix B)",
+    "C": "Free probability (Section 4, Appendix C)",
+    "D": "Single shuffle at step 1 (Section 4, Appendix D)",
+    "E": "Flip-flop at step 1 (Section 4, Appendix E)",
+    "F": "Learning rates (Appendix F)",
+    "G": "Conjecture, experiments and recommendations (Sections 5 to 8)",
+    "H": "The left edge and its regimes (Appendix A)",
+}
+_NUMBERS = {"A": 35, "B": 13, "C": 21, "D": 32, "E": 23, "F": 30, "G": 22, "H": 24}
+#: The 197 claims, in the order of the file. There are no F19, F20 and F21.
+IDS = tuple(
+    f"{group}{i}"
+    for group, last in _NUMBERS.items()
+    for i in range(1, last + 1)
+    if f"{group}{i}" not in ("F19", "F20", "F21")
+)
+
+
+class LedgerError(ValueError):
+    """The ledger breaks one of its rules; the message says which entry and which rule."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry of the ledger.
+
+    Attributes
+    ----------
+    id : str
+        A letter and a number, such as "E12".
+    where : str
+        Section, theorem or label of the paper.
+    quote : str
+        A few words of the paper's own, enough to find it.
+    statement : str
+        What is claimed, TeX between dollars.
+    verdict : str
+        "holds", "fails", "imprecise" or "open".
+    correction : str
+        What is true instead; empty only where the claim holds.
+    known : str
+        "proved", "derived", "fitted", "measured" or "read".
+    check : str
+        "module:function" of the check; empty only with a reason.
+    chapter : str
+        The chapter that discusses it.
+    reason : str
+        Why nothing can be computed, where nothing can.
+    consequence : int
+        For a claim that does not hold: 1 if a stated result, constant or recommendation changes, 2 if a proof,
+        condition or remainder has to be repaired but what it leads to stands, 3 if only the wording or a
+        scale does; 0 where it holds.
+    """
+
+    id: str
+    where: str
+    quote: str
+    statement: str
+    verdict: str
+    correction: str
+    known: str
+    check: str
+    chapter: str
+    reason: str = ""
+    consequence: int = 0
+
+    @property
+    def group(self):
+        """The letter of the claim's group."""
+        return self.id[0]
+
+    @property
+    def holds(self):
+        """Whether the recorded verdict is "holds"."""
+        return self.verdict == "holds"
+
+    def function(self):
+        """The function that checks this claim, or None where only reading can."""
+        if not self.check:
+            return None
+        module, _, name = self.check.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as problem:
+            raise LedgerError(f"{self.id}: the check {self.check} cannot be found ({problem}).") from problem
+
+    def stated(self):
+        """The numbers the paper states: the check's keyword-only arguments that are floats, with defaults."""
+        function = self.function()
+        if function is None:
+            return {}
+        parameters = inspect.signature(function).parameters.values()
+        return {p.name: p.default for p in parameters if isinstance(p.default, float)}
+
+
+@dataclass(frozen=True)
+class Addition:
+    """Something the book has and the paper has not: title, statement, how it is known, its check, where to see it."""
+
+    title: str
+    statement: str
+    known: str
+    check: str
+    chapter: str
+    see: str
+
+    verdict = "holds"  # what is not so is not added
+
+    @property
+    def id(self):
+        """The name of its check."""
+        return self.check.partition(":")[2]
+
+    function = Claim.function
+    stated = Claim.stated
+
+
+_REQUIRED = tuple(field.name for field in fields(Claim) if field.name not in ("reason", "consequence"))
+
+
+def _problems(entry):
+    """Everything wrong with one entry, in words."""
+    allowed = {field.name for field in fields(Claim)}
+    for key in sorted(set(entry) - allowed):
+        yield f"there is no key {key!r}"
+    for key in _REQUIRED:
+        if key not in entry:
+            yield f"the key {key!r} is missing"
+    for key, value in entry.items():
+        if key != "consequence" and not isinstance(value, str):
+            yield f"{key} must be text"
+            return
+        if key in ("where", "quote", "statement", "chapter") and not value.strip():
+            yield f"{key} is empty"
+        if key in ("where", "statement", "correction", "reason") and value.count("$") % 2:
+            yield f"{key} has a dollar without its partner"
+    verdict, check = entry.get("verdict"), entry.get("check", "")
+    if verdict not in VERDICTS:
+        yield f"the verdict must be one of {', '.join(VERDICTS)}, not {verdict!r}"
+    if entry.get("known") not in KNOWN:
+        yield f"known must be one of {', '.join(KNOWN)}, not {entry.get('known')!r}"
+    if verdict != "holds" and not entry.get("correction", "").strip():
+        yield "a claim that does not hold needs a correction"
+    if check and not re.fullmatch(r"edgelaw_ledger\.checks\.\w+:\w+", check):
+        yield f"the check must look like 'edgelaw_ledger.checks.flip_flop:e12', not {check!r}"
+    if not check and not entry.get("reason", "").strip():
+        yield "without a check there must be a reason"
+    if check and entry.get("known") == "read":
+        yield "what is known by reading has no check"
+    if entry.get("consequence", 0) not in (0, 1, 2, 3) or isinstance(entry.get("consequence"), bool):
+        yield "consequence must be 1, 2 or 3"
+    if verdict == "holds" and entry.get("consequence"):
+        yield "a claim that holds has no consequence"
+
+
+def load(path=None):
+    """Read and validate the ledger.
+
+    Parameters
+    ----------
+    path : path-like, optional
+        Another file than the one that ships.
+
+    Returns
+    -------
+    dict of str to Claim
+        By id, in the order of the paper. Claims without an entry are listed by :func:`missing`.
+
+    Raises
+    ------
+    LedgerError
+        If an entry breaks a rule, an id is not one of the 197, stands twice or out of order.
+
+    Examples
+    --------
+    >>> import edgelaw_ledger as claims
+    >>> claims.load()["E12"].verdict
+    'fails'
+    """
+    path = folder() / "claims.toml" if path is None else path
+    try:
+        with open(path, "rb") as file:
+            entries = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as problem:
+        raise LedgerError(f"The ledger cannot be read: {problem}.") from problem
+    if set(entries) != {"claim"} or not isinstance(entries["claim"], list):
+        raise LedgerError("The ledger must consist of [[claim]] entries and nothing else.")
+    found = {}
+    for entry in entries["claim"]:
+        name = entry.get("id")
+        if name not in IDS:
+            raise LedgerError(f"{name!r} is not the id of a claim.")
+        if name in found:
+            raise LedgerError(f"{name} stands twice.")
+        for problem in _problems(entry):
+            raise LedgerError(f"{name}: {problem}.")
+        found[name] = Claim(**entry)
+    if list(found) != [name for name in IDS if name in found]:
+        raise LedgerError("The entries must stand in the order A1, A2, ..., H24.")
+    return found
+
+
+def additions(path=None):
+    """What the book adds, from ``data/additions.toml``, in its order.
+
+    Returns
+    -------
+    list of Addition
+    """
+    path = folder() / "additions.toml" if path is None else path
+    with open(path, "rb") as file:
+        found = [Addition(**entry) for entry in tomllib.load(file)["addition"]]
+    for entry in found:
+        if entry.known not in KNOWN or not entry.check:
+            raise LedgerError(
+                f"{entry.title}: known must be one of {', '.join(KNOWN)}, and there must be a check."
+            )
+    return found
+
+
+def missing(claims):
+    """The ids of the paper's claims that have no entry yet, in order."""
+    return [name for name in IDS if name not in claims]
+
+
+def counts(claims):
+    """How many claims have each verdict, every verdict listed.
+
+    Parameters
+    ----------
+    claims : iterable of Claim or Evidence
+
+    Returns
+    -------
+    dict of str to int
+    """
+    found = Counter(claim.verdict for claim in claims)
+    return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def check(claim, **stated):
+    """Run one claim's check, optionally with other numbers than the paper states.
+
+    Returns
+    -------
+    Evidence or None
+        None where only reading can settle the claim.
+    """
+    function = claim.function()
+    if function is None:
+        return None
+    found = function(**stated)
+    if not isinstance(found, Evidence):
+        raise TypeError(f"The check of {claim.id} must return Evidence, not {type(found).__name__}.")
+    return found

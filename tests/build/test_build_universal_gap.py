@@ -1,0 +1,123 @@
+"""The shipped sweep is what its card says, and the script that made it makes the same numbers again."""
+
+import hashlib
+from pathlib import Path
+
+import card
+import numpy as np
+import pytest
+import universal_gap
+
+from edgelaw import data, shipped
+from edgelaw.theory import gap
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return card.split((ROOT / "data" / "universal_gap.md").read_text(encoding="utf-8"))[0]
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    return data.sweep("universal_gap")
+
+
+def test_checksum_size_keys_seed_command_and_run_time_are_the_cards(facts, sweep):
+    content = (ROOT / "data" / "universal_gap.npz").read_bytes()
+    assert hashlib.sha256(content).hexdigest() == facts["sha256"]
+    assert len(content) == facts["bytes"] < 400_000
+    assert sorted(sweep) == facts["keys"]
+    assert facts["seed"] == universal_gap.SEED
+    assert facts["built_by"] in facts["command"]
+    assert 0 < facts["run_time_seconds"] < 480
+
+
+def test_everything_that_ships_stays_under_15_megabytes():
+    assert sum(path.stat().st_size for path in (ROOT / "data").glob("*.npz")) < 15e6
+
+
+def test_a_damaged_or_unknown_sweep_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="name must be one of"):
+        data.sweep("another")
+    for name in ("universal_gap.npz", "universal_gap.md"):
+        (tmp_path / name).write_bytes((ROOT / "data" / name).read_bytes())
+    with (tmp_path / "universal_gap.npz").open("ab") as handle:
+        handle.write(b"!")
+    monkeypatch.setattr(shipped, "folder", lambda: tmp_path)
+    with pytest.raises(ValueError, match="SHA-256"):
+        data.sweep("universal_gap")
+
+
+def test_losses_fall_and_start_where_one_epoch_leaves_them(sweep):
+    for order in ("single_shuffle", "flip_flop", "iid", "random_reshuffle"):
+        loss = sweep[f"{order}_loss"]
+        assert (np.diff(loss, axis=-1) <= 1e-6).all()
+        assert ((loss[..., 0] > 0) & (loss[..., 0] < 1)).all()
+    # one epoch of flip-flop is one epoch of single shuffle
+    np.testing.assert_allclose(
+        sweep["flip_flop_loss"][..., 0], sweep["single_shuffle_loss"][..., 0], rtol=1e-4
+    )
+
+
+def test_the_script_makes_a_cell_again_within_the_scatter_of_its_draws(sweep):
+    i, j, n = 3, 3, 2 ** np.arange(11)  # beta = 1/2, step 1
+    assert (sweep["betas"][i], sweep["steps"][j]) == (0.5, 1.0)
+    cell = universal_gap.edge_cell(0.5, 1.0, np.random.default_rng(99), 200, 3, n, 2, 16)
+    for order in ("single_shuffle", "flip_flop"):
+        stored, spread = (sweep[f"{order}_step{x}"][i, j, 7] for x in ("", "_se"))
+        found, error = (cell[f"{order}_step{x}"][7] for x in ("", "_se"))
+        assert abs(found - stored) < 4 * np.hypot(error, spread) + 0.03 * stored  # d = 200 against 400
+
+
+def test_an_extrapolation_finds_a_known_limit_and_says_when_it_cannot():
+    n = 2 ** np.arange(30)
+    share = n**-0.4
+    steps = 2.0 * np.exp(-0.3 * share + 0.05 * share**2)
+    value, distance = universal_gap.limit(steps, share, n, 0.4, dims=500)
+    assert value == pytest.approx(2.0, rel=1e-6)
+    assert distance < 0.01
+    assert np.isnan(universal_gap.limit(steps[:4], share[:4], n[:4], 0.4, dims=500)).all()
+
+
+def test_designs_have_unit_rows_and_sorted_ones_keep_classes_together():
+    rng = np.random.default_rng(0)
+    for name in universal_gap.DESIGNS:
+        U = universal_gap.design(name, 60, rng)
+        np.testing.assert_allclose((U**2).sum(axis=1), 1)
+    clustered = universal_gap.design("clustered_sorted", 60, np.random.default_rng(1))
+    K = clustered @ clustered.T
+    assert K[np.arange(59), np.arange(1, 60)].mean() > 0.6  # neighbours are mostly of one cluster
+    shuffled = universal_gap.design("clustered", 60, np.random.default_rng(1))
+    assert (shuffled @ shuffled.T)[np.arange(59), np.arange(1, 60)].mean() < 0.4
+
+
+def test_every_arrangement_is_a_permutation_and_the_greedy_paths_are_greedy():
+    rng = np.random.default_rng(2)
+    U = universal_gap.unit_rows(rng.normal(size=(40, 40)))
+    K = np.abs(U @ U.T)
+    for name in universal_gap.ARRANGEMENTS:
+        path = universal_gap.arrangement(name, U, rng)
+        assert sorted(path.tolist()) == list(range(40))
+    near, far = (universal_gap.arrangement(name, U, rng) for name in ("near", "far"))
+    assert K[near[:-1], near[1:]].mean() > 3 * K[far[:-1], far[1:]].mean()
+    assert far[1] == np.where(np.arange(40) == 0, np.inf, K[0]).argmin()
+
+
+def test_the_adaptive_order_projects_onto_the_worst_equation():
+    # Orthogonal rows: d updates of the largest residual first solve the system.
+    losses = universal_gap.largest_residual(np.eye(5), 1, np.random.default_rng(3))
+    assert losses[1] == pytest.approx(0, abs=1e-12)
+
+
+def test_flip_flop_and_single_shuffle_losses_are_traces_of_matrix_powers():
+    U = universal_gap.unit_rows(np.random.default_rng(4).normal(size=(12, 12)))
+    once, flipped = universal_gap.fixed_order(U, 1.3, 2)
+    A = universal_gap.kaczmarz.epoch_matrix(U, 1.3)
+    for k, n in enumerate((1, 2, 4)):
+        assert once[k] == pytest.approx((np.linalg.matrix_power(A, n) ** 2).sum() / 12)
+        assert flipped[k] == pytest.approx(np.trace(np.linalg.matrix_power(A.T @ A, n)) / 12)
+    values = universal_gap.eigenvalues(U)
+    assert values.mean() == pytest.approx(1)
+    assert gap.laplace(values, 0.0) == 1

@@ -1,0 +1,421 @@
+"""What goes wrong on the command line is one sentence and a status, whatever it is."""
+
+import gzip
+import json
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from running import refused, run
+
+from edgelaw import cli, inputs
+from edgelaw.cli import terminal
+
+
+@pytest.fixture
+def matrix():
+    return np.random.default_rng(0).normal(size=(30, 24))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Shell:
+    """What a pickle could do."""
+
+    def __reduce__(self):
+        return (os.system, ("touch pwned",))
+
+
+def missing(matrix):
+    return "nowhere.npy"
+
+
+def folder(matrix):
+    os.mkdir("folder.npy")
+    return "folder.npy"
+
+
+def unknown(matrix):
+    open("embeddings.xlsx", "w").close()
+    return "embeddings.xlsx"
+
+
+def empty(matrix):
+    open("empty.npy", "w").close()
+    return "empty.npy"
+
+
+def empty_table(matrix):
+    open("empty.csv", "w").close()
+    return "empty.csv"
+
+
+def truncated(matrix):
+    np.save("short.npy", matrix)
+    with open("short.npy", "r+b") as file:
+        file.truncate(2000)
+    return "short.npy"
+
+
+def truncated_zip(matrix):
+    np.savez("short.npz", x=matrix)
+    with open("short.npz", "r+b") as file:
+        file.truncate(2000)
+    return "short.npz"
+
+
+def truncated_gzip(matrix):
+    with gzip.open("short.csv.gz", "wt") as file:
+        np.savetxt(file, matrix, delimiter=",")
+    with open("short.csv.gz", "r+b") as file:
+        file.truncate(2000)
+    return "short.csv.gz"
+
+
+def objects(matrix):
+    np.save("objects.npy", np.array([[Shell()]], dtype=object))
+    return "objects.npy"
+
+
+def pickled(matrix):
+    with open("pickled.npy", "wb") as file:
+        pickle.dump(Shell(), file)
+    return "pickled.npy"
+
+
+def pickled_member(matrix):
+    with zipfile.ZipFile("pickled.npz", "w") as file:
+        file.writestr("x.npy", pickle.dumps(Shell()))
+    return "pickled.npz"
+
+
+def pickled_torch(matrix):
+    pytest.importorskip("torch")
+    with open("pickled.pt", "wb") as file:
+        pickle.dump(Shell(), file)
+    return "pickled.pt"
+
+
+def two_arrays(matrix):
+    np.savez("two.npz", first=matrix, second=matrix)
+    return "two.npz"
+
+
+def text_in_table(matrix):
+    rows = [",".join(map(str, row)) for row in matrix]
+    rows[4] = rows[4].replace(rows[4].split(",")[2], "many", 1)
+    with open("words.csv", "w") as file:
+        file.write("\n".join(rows) + "\n")
+    return "words.csv"
+
+
+def not_numbers(matrix):
+    matrix[7, 3] = matrix[9, 1] = np.nan
+    matrix[8, 0] = np.inf
+    np.save("nan.npy", matrix)
+    return "nan.npy"
+
+
+def constant(matrix):
+    np.save("constant.npy", np.full((30, 24), 2.5))
+    return "constant.npy"
+
+
+def duplicates(matrix):
+    np.save("same.npy", np.repeat(matrix[:1], 30, axis=0))
+    return "same.npy"
+
+
+def one_row(matrix):
+    np.save("one.npy", matrix[:1])
+    return "one.npy"
+
+
+def narrow(matrix):
+    np.save("narrow.npy", matrix[:, :19])
+    return "narrow.npy"
+
+
+def imaginary(matrix):
+    np.save("complex.npy", matrix + 1j)
+    return "complex.npy"
+
+
+def a_cube(matrix):
+    np.save("cube.npy", matrix.reshape(2, 15, 24))
+    return "cube.npy"
+
+
+def strings(matrix):
+    np.save("strings.npy", matrix.astype(str))
+    return "strings.npy"
+
+
+CASES = [
+    (missing, ["There is no file nowhere.npy"]),
+    (folder, ["folder.npy"]),
+    (unknown, ["embeddings.xlsx", ".npy", ".parquet"]),
+    (empty, ["empty.npy", "empty"]),
+    (empty_table, ["empty.csv"]),
+    (truncated, ["short.npy"]),
+    (truncated_zip, ["short.npz"]),
+    (truncated_gzip, ["short.csv.gz"]),
+    (objects, ["objects.npy", "pickle"]),
+    (pickled, ["pickled.npy", "pickle"]),
+    (pickled_member, ["pickled.npz", "pickle"]),
+    (pickled_torch, ["pickled.pt"]),
+    (two_arrays, ["'first', 'second'"]),
+    (text_in_table, ["words.csv", "line 5", "column 3", "many"]),
+    (not_numbers, ["2 NaN", "row 7", "column 3"]),
+    (constant, ["constant.npy"]),
+    (duplicates, ["same.npy", "30 rows", "equal"]),
+    (one_row, ["one.npy", "one row"]),
+    (narrow, ["19 dimensions", "20"]),
+    (imaginary, ["complex.npy", "real numbers"]),
+    (a_cube, ["cube.npy", "3 dimension"]),
+    (strings, ["strings.npy", "real numbers"]),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), CASES, ids=lambda case: getattr(case, "__name__", ""))
+@pytest.mark.parametrize("command", ["spectrum", "predict"])
+def test_a_bad_file_is_refused_in_one_sentence(here, matrix, command, make, words):
+    name = make(matrix)
+    line = refused(command, name, "--json")
+    for word in words:
+        assert word in line, line
+    assert not (here / "pwned").exists()
+
+
+def test_a_wrong_key_is_answered_with_the_right_ones(here, matrix):
+    np.savez("two.npz", first=matrix, second=matrix)
+    line = refused("predict", "two.npz", "--key", "x_train")
+    assert "'x_train'" in line
+    assert "'first', 'second'" in line
+    np.save("one.npy", matrix)
+    assert "'x_train'" in refused("spectrum", "one.npy", "--key", "x_train")
+
+
+def test_a_row_without_a_direction_cannot_be_scaled(here, matrix):
+    matrix[5] = 0
+    np.save("zero.npy", matrix)
+    line = refused("spectrum", "zero.npy", "--no-center")
+    assert "zero.npy" in line
+    assert "5" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--step", "0"], "strictly between 0 and 2, or best, not '0'"),
+        (["--step", "2"], "strictly between 0 and 2"),
+        (["--step", "-0.5"], "strictly between 0 and 2"),
+        (["--step", "nan"], "strictly between 0 and 2"),
+        (["--step", "inf"], "strictly between 0 and 2"),
+        (["--step", "large"], "strictly between 0 and 2"),
+        (["--target", "1"], "strictly between 0 and 1"),
+        (["--target", "0"], "strictly between 0 and 1"),
+        (["--epochs", "0"], "positive integer"),
+        (["--epochs", "1.5"], "positive integer"),
+        (["--epochs", "9" * 5000], "positive integer"),
+        (["--epochs", "100001"], "at most 100,000"),
+        (["--rows", "1"], "at least 2"),
+        (["--dims", "-3"], "at least 2"),
+        (["--seed", "-1"], "at least 0"),
+        (["--seconds", "0"], "greater than 0"),
+        (["--order", "backwards"], "iid, random_reshuffle, single_shuffle, flip_flop"),
+        (["--rows", "31"], "30"),
+        (["--dims", "19"], "20"),
+        (["--dask=somewhere"], "tcp://"),
+        (["--ste", "1"], "nrecognized arguments"),
+        (["--epochs"], "expected one argument"),
+        (["another.npy"], "nrecognized arguments: another.npy"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_with_what_would(here, matrix, options, words):
+    np.save("x.npy", matrix)
+    assert words in refused("predict", "x.npy", *options)
+
+
+def bad_reports(here):
+    """Paths that cannot be written, with a part of the sentence that says why."""
+    (here / "folder.html").mkdir()
+    (here / "locked.html").touch(0o400)
+    yield "nowhere/report.html", "no such file or directory"
+    yield "folder.html", "it is a folder"
+    yield "report.txt", "must end in .html or .htm"
+    yield "x" * 300 + ".html", "name too long"
+    yield "x.npy/report.html", "not a directory"
+    if os.geteuid() != 0:
+        yield "locked.html", "not yours to change"
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_computed(here, matrix, monkeypatch):
+    np.save("x.npy", matrix)
+
+    def never(*_, **__):
+        raise AssertionError("the file was read")
+
+    monkeypatch.setattr(inputs, "open_matrix", never)
+    for path, words in bad_reports(here):
+        assert words in refused("predict", "x.npy", "--report", path), path
+        plot = path.replace(".html", ".png")
+        if path not in ("folder.html", "locked.html"):
+            assert words.replace(".html or .htm", ".png or .svg or .pdf") in refused(
+                "spectrum", "x.npy", "--plot", plot
+            )
+    assert "null" in refused("predict", "x.npy", "--report", "a\0b.html")
+    assert not list(here.glob(".edgelaw*"))
+
+
+def test_the_file_that_is_read_is_never_written(here, matrix):
+    np.save("x.npy", matrix)
+    os.rename("x.npy", "x.html")
+    os.link("x.html", "y.html")
+    assert "being read" in refused("predict", "x.html", "--report", "y.html")
+
+
+def test_a_disk_that_fills_up_leaves_no_half_report(here, matrix, monkeypatch):
+    np.save("x.npy", matrix)
+    (here / "r.html").write_text("before")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    words = ["--epochs", "2", "--order", "iid", "--no-simulate", "--no-search"]
+    status, out, err = run("predict", "x.npy", "--report", "r.html", *words)
+    assert (status, out) == (1, "")
+    assert "no space left" in err.lower()
+    assert len(err.splitlines()) == 1
+    assert (here / "r.html").read_text() == "before"
+    assert sorted(os.listdir()) == ["r.html", "x.npy"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (MemoryError(), 1, "not enough memory"),
+        (np._core._exceptions._ArrayMemoryError((10**6, 10**6), np.dtype(float)), 1, "not enough memory"),
+        (KeyboardInterrupt(), 130, "stopped"),
+        (OSError(5, "Input/output error", "x.npy"), 1, "input/output error (x.npy)"),
+        (
+            ZeroDivisionError("division\nby zero"),
+            1,
+            "ZeroDivisionError: division by zero in test_cli_errors.py",
+        ),
+        (RecursionError(), 1, "RecursionError"),
+        (AssertionError("x" * 1000), 1, "EDGELAW_DEBUG=1"),
+        (ValueError("not of ours"), 1, "https://"),
+    ],
+    ids=lambda case: type(case).__name__ if isinstance(case, BaseException) else None,
+)
+def test_whatever_happens_is_one_sentence(monkeypatch, error, status, words):
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr(inputs, "open_matrix", broken)
+    found, out, err = run("spectrum", "x.npy")
+    assert (found, out) == (status, "")
+    assert len(err.splitlines()) == 1
+    assert len(err) < 600
+    assert words in err
+
+
+def test_the_traceback_is_there_for_those_who_ask(monkeypatch):
+    monkeypatch.setenv("EDGELAW_DEBUG", "1")
+    status, _, err = run("spectrum", "nowhere.npy")
+    assert status == 2
+    assert "Traceback" in err
+    assert err.splitlines()[-1] == "edgelaw: There is no file nowhere.npy."
+
+
+def test_odd_names_are_said_in_one_line():
+    assert "There is no file" in refused("spectrum", "two\nlines\x1b[31m.npy")
+    assert "There is no file" in refused("spectrum", "half\udcff.npy")
+    assert refused("spectrum", "a\0b.npy")
+
+
+def test_a_value_is_told_whole_but_not_endless():
+    assert terminal.shortened("a" * 100) == repr("a" * 39 + "…")
+    assert terminal.printable("a\nb\t\x07c\udcff") == "a b c\\udcff"
+
+
+def test_json_knows_no_nan():
+    plain = terminal.strict({"a": np.float64("nan"), "b": [np.inf, np.int64(3)], "c": (True, None, "\udcff")})
+    assert plain == {"a": None, "b": [None, 3], "c": [True, None, "\\udcff"]}
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    with pytest.raises(TypeError, match="JSON"):
+        terminal.strict({"a": object()})
+
+
+def program(words, **options):
+    command = [sys.executable, "-m", "edgelaw.cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_a_closed_pipe_or_a_full_disk_is_no_traceback(tmp_path, matrix):
+    np.save(tmp_path / "x.npy", matrix)
+    quoted = f"{sys.executable} -m edgelaw.cli spectrum {tmp_path / 'x.npy'} --json"
+    closed = subprocess.run(f"{quoted} | true", shell=True, capture_output=True, text=True)
+    assert closed.stderr == ""
+    if os.path.exists("/dev/full"):
+        full = subprocess.run(f"{quoted} > /dev/full", shell=True, capture_output=True, text=True)
+        assert full.returncode == 1
+        assert len(full.stderr.splitlines()) == 1
+        assert "no space left" in full.stderr.lower()
+
+
+def test_a_terminal_that_knows_only_ascii_gets_ascii(tmp_path, matrix):
+    np.save(tmp_path / "x.npy", matrix)
+    done = program(["spectrum", str(tmp_path / "x.npy")], env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize("words", [["--help"], ["predict", "--help"], ["sweep", "--help"], ["--version"]])
+def test_help_is_instant_since_nothing_heavy_is_imported(words):
+    code = (
+        "import sys\nfrom edgelaw.cli import main\n"
+        f"try:\n    main({words!r})\nexcept SystemExit as leaving:\n    assert leaving.code == 0\n"
+        "heavy = {'numpy', 'scipy', 'matplotlib', 'numba', 'torch', 'dask', 'rich', 'mpmath'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "edgelaw" in done.stdout
+
+
+def test_a_file_is_read_without_torch_and_dask(tmp_path, matrix):
+    np.save(tmp_path / "x.npy", matrix)
+    code = (
+        f"import sys\nfrom edgelaw.cli import main\nassert main(['spectrum', {str(tmp_path / 'x.npy')!r}]) == 0\n"
+        "heavy = {'torch', 'dask', 'distributed', 'matplotlib', 'pandas', 'pyarrow'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["EXAMPLES", "SPECTRUM_EXAMPLES", "PREDICT_EXAMPLES", "SWEEP_EXAMPLES", "VERIFY_EXAMPLES"]
+)
+def test_every_example_of_the_help_is_understood(name):
+    import shlex
+
+    lines = [line for line in getattr(cli, name).splitlines() if line.startswith("  edgelaw ")]
+    assert len(lines) >= 4
+    for line in lines:
+        command = line.split("  ")[1].split(" | ")[0] if "  " in line.strip() else line.strip()
+        words = shlex.split(command)[1:]
+        if "--help" not in words:
+            assert cli.parser().parse_args(words).run in (cli.spectrum, cli.predict, cli.sweep, cli.verify)

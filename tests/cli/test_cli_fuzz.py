@@ -1,0 +1,330 @@
+"""Whatever bytes and whatever options: a status, at most one sentence, and JSON or nothing; never a traceback."""
+
+import gzip
+import importlib.util
+import io
+import json
+import os
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from running import run
+
+from edgelaw import data
+from edgelaw.cli import predict as command
+
+ENDINGS = (
+    ".npy",
+    ".npz",
+    ".csv",
+    ".tsv",
+    ".csv.gz",
+    ".tsv.gz",
+    ".parquet",
+    ".safetensors",
+    ".pt",
+    ".pth",
+    ".zarr",
+)
+MATRIX = np.random.default_rng(5).normal(size=(26, 22))
+
+
+def orderly(*words):
+    """Run it, and see that it ended as it may."""
+    status, out, err = run(*words)
+    assert status in (0, 1, 2), (status, err)
+    assert "Traceback" not in out + err
+    assert "should not have happened" not in err, err
+    if status == 0:
+        assert err == ""
+        assert json.loads(out, parse_constant=pytest.fail)["schema"].startswith("edgelaw.")
+    else:
+        assert out == ""
+        assert len(err.splitlines()) == 1
+        assert err.startswith("edgelaw: ")
+        assert len(err) < 2000
+    return status
+
+
+def numpy_file():
+    buffer = io.BytesIO()
+    np.save(buffer, MATRIX)
+    return buffer.getvalue()
+
+
+def fortran_file():
+    buffer = io.BytesIO()
+    np.save(buffer, np.asfortranarray(MATRIX.astype(np.float32)))
+    return buffer.getvalue()
+
+
+def zip_file(save=np.savez):
+    buffer = io.BytesIO()
+    save(buffer, x_train=MATRIX, y=np.arange(26))
+    return buffer.getvalue()
+
+
+def table(delimiter=","):
+    buffer = io.StringIO()
+    np.savetxt(buffer, MATRIX, fmt="%.4g", delimiter=delimiter, header="a" + delimiter * 21)
+    return buffer.getvalue().lstrip("# ").encode()
+
+
+def torch_file():
+    import torch
+
+    buffer = io.BytesIO()
+    torch.save({"x": torch.from_numpy(MATRIX)}, buffer)
+    return buffer.getvalue()
+
+
+def parquet_file():
+    import pyarrow
+    import pyarrow.parquet
+
+    buffer = io.BytesIO()
+    columns = {f"c{index}": MATRIX[:, index] for index in range(22)}
+    pyarrow.parquet.write_table(pyarrow.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def safetensors_file():
+    import safetensors.numpy
+
+    return safetensors.numpy.save({"x": MATRIX})
+
+
+MAKERS = {
+    ".npy": (numpy_file, None),
+    ".fortran.npy": (fortran_file, None),
+    ".npz": (zip_file, None),
+    ".packed.npz": (lambda: zip_file(np.savez_compressed), None),
+    ".csv": (table, None),
+    ".tsv": (lambda: table("\t"), None),
+    ".csv.gz": (lambda: gzip.compress(table()), None),
+    ".pt": (torch_file, "torch"),
+    ".parquet": (parquet_file, "pyarrow"),
+    ".safetensors": (safetensors_file, "safetensors"),
+}
+
+
+def valid(ending):
+    make, package = MAKERS[ending]
+    if package and not importlib.util.find_spec(package):
+        pytest.skip(f"{package} is not installed")
+    return make()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@pytest.mark.parametrize("ending", MAKERS)
+def test_the_files_that_will_be_damaged_are_good(folder, ending):
+    path = folder / f"good{ending}"
+    path.write_bytes(valid(ending))
+    assert orderly("spectrum", path, "--json") == 0
+
+
+@hypothesis.given(st.sampled_from(ENDINGS), st.binary(max_size=300))
+@hypothesis.settings(max_examples=150)
+def test_random_bytes_end_in_a_sentence(folder, ending, content):
+    path = folder / f"random{ending}"
+    path.write_bytes(content)
+    assert orderly("spectrum", path, "--json") == 2
+
+
+HEADS = (
+    b"\x93NUMPY\x01\x00",
+    b"\x93NUMPY\x02\x00",
+    b"PK\x03\x04",
+    b"\x1f\x8b\x08",
+    b"\x80\x04",
+    b"PAR1",
+    b"1,2\n",
+)
+
+
+@hypothesis.given(st.sampled_from(ENDINGS), st.sampled_from(HEADS), st.binary(max_size=200))
+@hypothesis.settings(max_examples=150)
+def test_random_bytes_after_a_good_beginning_end_in_a_sentence(folder, ending, head, content):
+    path = folder / f"begun{ending}"
+    path.write_bytes(head + content)
+    assert orderly("spectrum", path, "--json") == 2
+
+
+@st.composite
+def damages(draw):
+    """A function that damages bytes in a few places: changed, cut, removed, doubled."""
+    kinds = st.sampled_from(["change", "cut", "remove", "double", "insert"])
+    steps = draw(
+        st.lists(st.tuples(kinds, st.floats(0, 1), st.binary(min_size=1, max_size=6)), min_size=1, max_size=4)
+    )
+
+    def damaged(content):
+        for kind, place, some in steps:
+            # half of the damage near the beginning, where the headers are
+            at = (
+                int(place * 2 * min(200, len(content)))
+                if place < 0.5
+                else int((place - 0.5) * 2 * len(content))
+            )
+            at = min(at, max(len(content) - 1, 0))
+            if kind == "change":
+                content = content[:at] + some + content[at + len(some) :]
+            elif kind == "cut":
+                content = content[:at]
+            elif kind == "remove":
+                content = content[:at] + content[at + len(some) :]
+            elif kind == "double":
+                content = content[:at] + content[at : at + 50] + content[at:]
+            else:
+                content = content[:at] + some + content[at:]
+        return content
+
+    return damaged
+
+
+@pytest.mark.parametrize("ending", MAKERS)
+@hypothesis.given(damages())
+@hypothesis.settings(max_examples=60)
+def test_damaged_files_end_in_a_sentence_or_in_numbers(folder, ending, damage):
+    path = folder / f"damaged{ending}"
+    path.write_bytes(damage(valid(ending)))
+    orderly("spectrum", path, "--json")
+
+
+@hypothesis.given(st.text(st.sampled_from("0123456789.,-+eE \t\n\r\"'nainf#;xé\0"), max_size=200))
+@hypothesis.settings(max_examples=150)
+def test_tables_of_any_kind_end_in_a_sentence(folder, content):
+    path = folder / "text.csv"
+    path.write_text(content, newline="")
+    assert orderly("spectrum", path, "--json") == 2
+
+
+@hypothesis.given(
+    st.lists(
+        st.lists(
+            st.sampled_from(["1", "2.5", "-3e2", "", "nan", "1e999", "x", "1_0", " 4 "]),
+            min_size=20,
+            max_size=22,
+        )
+    ),
+)
+@hypothesis.settings(max_examples=60)
+def test_tables_of_nearly_numbers_end_in_a_sentence_or_in_numbers(folder, rows):
+    path = folder / "nearly.csv"
+    path.write_text("\n".join(",".join(row) for row in rows))
+    orderly("spectrum", path, "--json")
+
+
+VALUES = st.one_of(
+    st.sampled_from(
+        ["0", "1", "2", "-1", "0.5", "1.999", "nan", "inf", "best", "22", "26", "", "1e400", "0x10", "٣"]
+    ),
+    st.integers(-5, 60).map(str),
+    st.floats().map(str),
+    st.text(max_size=8),
+)
+FLAGS = (
+    "center",
+    "no-center",
+    "normalize",
+    "no-normalize",
+    "simulate",
+    "no-simulate",
+    "no-search",
+    "nonsense",
+)
+TAKING = (
+    "epochs",
+    "target",
+    "step",
+    "rows",
+    "dims",
+    "seed",
+    "seconds",
+    "order",
+    "key",
+    "dask",
+    "report",
+    "plot",
+)
+NAMES = st.sampled_from([f"--{name}" for name in FLAGS + TAKING])
+OPTIONS = st.lists(st.tuples(NAMES, st.none() | VALUES), max_size=4)
+
+
+def words_of(options):
+    """The words of some options; a file may be written in the test's own folder only."""
+    words = []
+    for name, value in options:
+        if name == "--dask":
+            name, value = "--dask=nowhere", None  # alone it would start a cluster
+        if name in ("--report", "--plot"):
+            value = None if value is None else os.path.join("out", value.replace("/", "").replace("\0", ""))
+        words += [name] if value is None else [name, value]
+    return words
+
+
+@hypothesis.given(OPTIONS)
+@hypothesis.settings(max_examples=150)
+def test_spectrum_takes_any_options(folder, options):
+    np.save(folder / "good.npy", MATRIX)
+    orderly("spectrum", folder / "good.npy", "--json", *words_of(options))
+
+
+@pytest.fixture(scope="module")
+def prediction():
+    X = data.gaussian(24, 24, rng=0)
+    return command.predict(X, epochs=3, orders=["iid"], simulate=False, search=False)
+
+
+@hypothesis.given(options=OPTIONS)
+@hypothesis.settings(max_examples=150)
+def test_predict_takes_any_options_and_passes_on_good_ones_only(folder, prediction, options):
+    np.save(folder / "good.npy", MATRIX)
+
+    def checked(design, *, epochs, step, orders, target, simulate, rng, seconds, progress, search):
+        assert min(design.shape) >= 2
+        assert 1 <= epochs <= 100_000
+        assert step == "best" or 0 < step < 2
+        assert set(orders) <= set(command.ORDERS)
+        assert target is None or 0 < target < 1
+        assert simulate in ("auto", True, False)
+        assert rng >= 0
+        assert seconds > 0
+        assert search in (True, False)
+        return prediction
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "predict", checked)
+        orderly("predict", folder / "good.npy", "--json", *words_of(options))
+
+
+SHAPES = st.tuples(st.integers(2, 30), st.integers(20, 26))
+KINDS = st.sampled_from(["normal", "integers", "sparse", "low rank", "huge", "tiny", "repeated"])
+
+
+@hypothesis.given(
+    SHAPES, KINDS, st.sampled_from(["0.3", "1", "1.9", "best"]), st.booleans(), st.integers(0, 9)
+)
+@hypothesis.settings(max_examples=12)
+def test_predict_ends_well_on_odd_matrices(folder, shape, kind, step, center, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=shape)
+    X = {
+        "normal": X,
+        "integers": np.round(3 * X).astype(np.int16),
+        "sparse": X * (rng.random(shape) < 0.1),
+        "low rank": X[:, :2] @ rng.normal(size=(2, shape[1])),
+        "huge": X * 1e90,
+        "tiny": X * 1e-90,
+        "repeated": X[rng.integers(0, 2, shape[0])],
+    }[kind]
+    np.save(folder / "odd.npy", X)
+    words = ["--epochs", "3", "--step", step, "--no-search", "--center" if center else "--no-center"]
+    words += ["--order", "iid", "--order", "single_shuffle"]
+    assert orderly("predict", folder / "odd.npy", "--json", *words) in (0, 2)

@@ -1,0 +1,149 @@
+"""``edgelaw spectrum``: the right numbers, the plot in characters and as a file, and JSON for machines."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+from running import refused, run
+
+from edgelaw import data, embeddings, spectrum
+from edgelaw.cli import parser, textplot
+
+
+@pytest.fixture(scope="module")
+def raw():
+    """Embeddings as they come: a mean, rows of different norms, anisotropic."""
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(120, 60)) * np.geomspace(1, 0.1, 60) * rng.uniform(1, 3, (120, 1)) + 5
+
+
+@pytest.fixture
+def file(raw, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("raw.npy", raw)
+    return "raw.npy"
+
+
+def found(*words):
+    status, out, err = run("spectrum", *words, "--json")
+    assert (status, err) == (0, "")
+    return json.loads(out)
+
+
+def test_the_numbers_are_those_of_the_papers_preprocessing(file, raw):
+    machine = found(file)
+    values = spectrum.gram_eigenvalues(embeddings.preprocess(raw, None, None, 0).X)
+    assert machine["schema"] == "edgelaw.spectrum/1"
+    assert machine["file"] == file
+    assert machine["shape"] == [120, 60]
+    assert machine["eigenvalues"] == pytest.approx(values, rel=1e-9, abs=1e-13)
+    assert machine["effective_rank"] == pytest.approx(spectrum.effective_rank(values))
+    assert machine["quantile_ratio"] == pytest.approx(spectrum.quantile_ratio(values))
+    assert machine["edge"]["beta"] == pytest.approx(spectrum.fit_edge_laplace(values).beta)
+    assert sum("mean" in step for step in machine["steps"]) == 1
+
+
+def test_the_options_do_the_preprocessing_they_name(file, raw):
+    machine = found(file, "--rows", "50", "--dims", "50", "--seed", "7")
+    values = spectrum.gram_eigenvalues(embeddings.preprocess(raw, 50, 50, 7).X)
+    assert machine["eigenvalues"] == pytest.approx(values, rel=1e-8, abs=1e-12)
+    assert machine["null"] == 1
+    bare = found(file, "--no-center", "--no-normalize")
+    assert bare["eigenvalues"] == pytest.approx(np.linalg.eigvalsh(raw.T @ raw / 120), rel=1e-6)
+
+
+def test_the_edge_of_a_gaussian_square_is_a_half_within_its_own_uncertainty(tmp_path):
+    np.save(tmp_path / "x.npy", data.gaussian(400, 400, rng=1))
+    machine = found(tmp_path / "x.npy", "--no-center")
+    assert 0 < machine["edge_error"] < 0.05
+    assert abs(machine["edge"]["beta"] - 0.5) < 4 * machine["edge_error"]
+
+
+def test_the_terminal_shows_what_was_done_the_edge_and_a_plot(file):
+    status, out, err = run("spectrum", file)
+    assert (status, err) == (0, "")
+    for words in ("raw.npy", "120 × 60", "1. ", "mean row", "edge β = ", "effective rank", "quantile ratio"):
+        assert words in out
+    assert len(re.findall("[⠁-⣿]", out)) > 30
+    assert all(line == line.rstrip() for line in out.splitlines())
+
+
+def test_a_wide_matrix_has_zeros_and_says_so(tmp_path):
+    np.save(tmp_path / "wide.npy", data.gaussian(40, 100, rng=1))
+    status, out, _ = run("spectrum", tmp_path / "wide.npy")
+    assert status == 0
+    assert "61 of 100 eigenvalues are zero" in out
+    machine = found(tmp_path / "wide.npy")
+    assert machine["null"] == 61
+    assert machine["quantile_ratio"] is None  # infinite
+
+
+@pytest.mark.parametrize(("kind", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_the_plot_is_written_as_a_file_and_again_the_same(file, kind, magic):
+    status, out, _ = run("spectrum", file, "--plot", f"cdf.{kind}")
+    assert status == 0
+    assert f"cdf.{kind}" in out
+    with open(f"cdf.{kind}", "rb") as drawn:
+        first = drawn.read()
+    assert first.startswith(magic)
+    run("spectrum", file, "--plot", f"cdf.{kind}")
+    with open(f"cdf.{kind}", "rb") as drawn:
+        assert drawn.read() == first
+    assert sorted(os.listdir()) == [f"cdf.{kind}", "raw.npy"]
+
+
+def test_a_spectrum_without_an_edge_is_no_failure(tmp_path):
+    np.save(tmp_path / "flat.npy", np.linalg.qr(np.random.default_rng(0).normal(size=(64, 64)))[0])
+    machine = found(tmp_path / "flat.npy", "--no-center", "--no-normalize")
+    assert machine["edge"] is None
+    status, out, _ = run(
+        "spectrum", tmp_path / "flat.npy", "--no-center", "--no-normalize", "--plot", tmp_path / "a.svg"
+    )
+    assert status == 0
+    assert "no power law" in out
+
+
+def test_shards_are_one_matrix(file, raw):
+    os.mkdir("shards")
+    np.save("shards/a.npy", raw[:70])
+    np.save("shards/b.npy", raw[70:])
+    whole = found(file)["eigenvalues"]
+    assert found("shards")["eigenvalues"] == pytest.approx(whole, rel=1e-9, abs=1e-13)
+    assert found("shards/*.npy")["eigenvalues"] == pytest.approx(whole, rel=1e-9, abs=1e-13)
+
+
+def test_dask_may_stand_before_the_file(file):
+    parsed = parser.parser().parse_args(parser._with_dask(["spectrum", "--dask", file]))
+    assert (parsed.dask, parsed.file) == ("local", file)
+    parsed = parser.parser().parse_args(parser._with_dask(["spectrum", "--dask", "tcp://host:1", file]))
+    assert (parsed.dask, parsed.file) == ("tcp://host:1", file)
+    assert "tcp://" in refused("spectrum", "--dask=nowhere", file)
+    assert "127.0.0.1:9" in refused("spectrum", file, "--dask", "tcp://127.0.0.1:9")
+
+
+# the plot in characters ------------------------------------------------------------------------------------
+
+
+def text(lines):
+    return ["".join(piece for piece, _ in line) for line in lines]
+
+
+def test_a_diagonal_is_a_diagonal():
+    points = 10.0 ** np.linspace(0, 3, 200)
+    drawn = text(textplot.loglog([(points, points)], width=8, height=8, plain=True))
+    area = [line.split("|")[-1].split("+")[-1] for line in drawn[:8]]
+    assert [line.rstrip() for line in area] == [" " * (7 - row) + "o" for row in range(8)]
+
+
+def test_a_later_layer_is_on_top_and_what_is_outside_is_not_drawn():
+    points = np.array([1.0, 10.0, 100.0])
+    other = (np.array([100.0, 1e9]), np.array([100.0, 1e9]))
+    lines = textplot.loglog([(points, points), other], width=10, height=5, plain=True)
+    assert [piece.strip() for line in lines for piece, layer in line if layer == 1] == ["+"]
+
+
+def test_one_point_is_drawn_too():
+    lines = text(textplot.loglog([([2.0], [0.5])], width=10, height=5))
+    assert sum(len(re.findall("[⠁-⣿]", line)) for line in lines) == 1

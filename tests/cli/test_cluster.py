@@ -1,0 +1,217 @@
+"""Worker processes find the same eigenvalues and curves as this process, also when one of them dies."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from edgelaw import inputs, kaczmarz
+from edgelaw.cli import cluster
+from edgelaw.inputs import InputError, design, open_matrix
+
+pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two worker processes, ended with the module."""
+    with cluster.connect("local", workers=2) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    """6000 rows of 30 columns with a large mean, in nine files of unequal length."""
+    folder = tmp_path_factory.mktemp("shards")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 30)) * np.arange(1, 31) ** -0.5 + 5
+    for k, part in enumerate(np.split(X, [100, 900, 1600, 2500, 2501 + 1, 4000, 4700, 5900])):
+        np.save(folder / f"{k}.npy", part)
+    return folder
+
+
+def assert_same(found, wanted):
+    """Equal to 1e-10 of the largest, and zeros where zeros are."""
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * wanted[-1])
+    np.testing.assert_array_equal(found == 0, wanted == 0)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_two_processes_find_the_eigenvalues_of_one(client, shards, center, normalize):
+    options = {"center": center, "normalize": normalize}
+    calls = []
+    made = design(open_matrix(shards), **options)
+    found = cluster.gram_eigenvalues(made, client, lambda *call: calls.append(call))
+    assert_same(found, design(open_matrix(shards), **options).gram_eigenvalues())
+    done, total, what = calls[-1]
+    assert done == total == 6000 * (2 if center else 1)
+    assert what == "summing the Gram matrix"
+    assert [call[0] for call in calls] == sorted(call[0] for call in calls)
+    assert made.duplicates == 0  # found by the workers, too
+    np.testing.assert_array_equal(made.gram_eigenvalues(), found)  # and remembered
+
+
+def test_chosen_rows_and_projections_are_the_same_on_workers(client, shards):
+    options = {"rows": 4500, "dims": 22, "rng": 3}
+    found = cluster.gram_eigenvalues(design(open_matrix(shards), **options), client)
+    assert_same(found, design(open_matrix(shards), **options).gram_eigenvalues())
+
+
+def test_without_a_client_the_same_tasks_run_here(shards):
+    source = open_matrix(shards)
+    assert_same(cluster.gram_eigenvalues(source, None), design(source).gram_eigenvalues())
+
+
+def test_an_array_in_memory_is_sent_to_the_workers(client, shards):
+    X = np.concatenate(list(open_matrix(shards).blocks()))
+    assert_same(cluster.gram_eigenvalues(design(X), client), design(X).gram_eigenvalues())
+
+
+def test_a_worker_killed_while_it_sums_costs_nothing(client, shards, tmp_path, monkeypatch):
+    mark = tmp_path / "killed"
+    real = cluster._gram_part
+
+    def deadly(made, survey, start, stop):  # sent to the workers by value
+        if start >= 2000 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(made, survey, start, stop)
+
+    monkeypatch.setattr(cluster, "_gram_part", deadly)
+    before = set(client.run(os.getpid).values())
+    calls = []
+    made = design(open_matrix(shards))
+    found = cluster.gram_eigenvalues(made, client, lambda *call: calls.append(call))
+    assert mark.exists()
+    assert_same(found, design(open_matrix(shards)).gram_eigenvalues())
+    assert calls[-1][:2] == (12000, 12000)
+    client.wait_for_workers(2, timeout=30)
+    assert len(before & set(client.run(os.getpid).values())) == 1  # one died and was replaced
+
+
+def test_a_worker_killed_from_outside_costs_nothing(client, shards):
+    client.wait_for_workers(2, timeout=30)
+    pids = list(client.run(os.getpid).values())
+
+    def kill(done, total, what):
+        if what == "summing the Gram matrix" and pids:
+            os.kill(pids.pop(), signal.SIGKILL)
+            pids.clear()
+
+    found = cluster.gram_eigenvalues(design(open_matrix(shards)), client, kill)
+    assert_same(found, design(open_matrix(shards)).gram_eigenvalues())
+    client.wait_for_workers(2, timeout=30)
+
+
+def test_what_a_worker_refuses_is_refused_here_in_the_same_words(client, shards, tmp_path):
+    for path in shards.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    bad = np.load(tmp_path / "5.npy")
+    bad[7, 3] = np.nan
+    np.save(tmp_path / "5.npy", bad)
+    row = open_matrix(shards)._ends[5] + 7
+    with pytest.raises(InputError, match=f"1 NaN; the first is nan in row {row}, column 3"):
+        cluster.gram_eigenvalues(design(open_matrix(tmp_path)), client)
+    bad[7] = 0
+    np.save(tmp_path / "5.npy", bad)
+    with pytest.raises(InputError, match=f"Row {row} of .* is zero"):
+        cluster.gram_eigenvalues(design(open_matrix(tmp_path), center=False), client)
+
+
+# sweeps
+
+
+def test_a_sweep_gives_the_same_digits_here_and_on_workers(client, shards):
+    made = design(open_matrix(shards), rows=40, dims=20)
+    asked = (["iid", "flip_flop"], [0.5, 1.5], [0, 4])
+    calls = []
+    there = cluster.sweep(made, *asked, epochs=3, client=client, progress=lambda *call: calls.append(call))
+    here = cluster.sweep(made, *asked, epochs=3)
+    assert calls == [(k, 8, "simulating") for k in range(1, 9)]
+    assert [run[:3] for run in here] == [(o, s, k) for o in asked[0] for s in asked[1] for k in asked[2]]
+    for one, other in zip(here, there, strict=True):
+        assert one[:3] == other[:3]
+        np.testing.assert_array_equal(one.curve.test, other.curve.test)
+        np.testing.assert_array_equal(one.curve.train, other.curve.train)
+    alone = kaczmarz.simulate(made.matrix(), "flip_flop", 3, 1.5, probes=16, rng=4)
+    np.testing.assert_array_equal(here[-1].curve.test, alone.test)
+
+
+@pytest.mark.parametrize(
+    ("orders", "steps", "seeds", "words"),
+    [
+        (["sideways"], [1], [0], "orders"),
+        (["iid"], [2], [0], "steps"),
+        (["iid"], [1], [-1], "seeds"),
+        ([], [1], [0], "at least one"),
+        (["iid"], [1], [], "at least one"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_refused_before_it_starts(orders, steps, seeds, words):
+    with pytest.raises(ValueError, match=words):
+        cluster.sweep(np.eye(3), orders, steps, seeds, epochs=2)
+
+
+# connecting
+
+
+def test_where_nobody_listens_is_told_at_once():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    start = time.monotonic()
+    with pytest.raises(
+        InputError, match=rf"No Dask scheduler answers at tcp://127\.0\.0\.1:{port}; .*refused"
+    ):
+        cluster.connect(f"tcp://127.0.0.1:{port}")
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+def test_something_else_that_answers_is_not_taken_for_a_scheduler(said):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            caller, _ = server.accept()
+            with caller:
+                caller.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(InputError, match="something else"):
+            cluster.connect(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "where", ["nowhere", "tcp://host", "ftp://host:1", "tcp://host:port", "tcp://h:99999", 3]
+)
+def test_an_address_that_is_none_is_refused(where):
+    with pytest.raises(InputError, match="tcp://host:8786"):
+        cluster.connect(where)
+
+
+def test_a_running_scheduler_is_used(client, shards):
+    address = client.scheduler.address
+    made = design(open_matrix(shards))
+    assert_same(cluster.eigenvalues(made, address), design(open_matrix(shards)).gram_eigenvalues())
+    assert_same(cluster.eigenvalues(design(open_matrix(shards))), made.gram_eigenvalues())
+
+
+def test_dask_missing_is_told_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"edgelaw\[dask\]"):
+        cluster.connect("local")
+
+
+def test_a_small_design_is_decomposed_here(shards):
+    made = design(open_matrix(shards), rows=50)
+    np.testing.assert_array_equal(
+        cluster.gram_eigenvalues(made, None), inputs.design(open_matrix(shards), rows=50).gram_eigenvalues()
+    )
