@@ -1,0 +1,32 @@
+"""Results as plain lists, numbers and words: the one place that turns them into what JSON can hold."""
+
+import dataclasses
+import math
+
+
+def plain(value):
+    """The same value in types that JSON has; None where a number is not finite, names of odd files made printable.
+
+    Takes dataclasses (by their fields), dictionaries, sequences, NumPy arrays and scalars, and what JSON has itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"loss": np.array([0.5, np.nan]), "epochs": (1, 2)})
+    {'loss': [0.5, None], 'epochs': [1, 2]}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {plain(str(key)): plain(entry) for key, entry in value.items()}
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if value is None or isinstance(value, bool | int):
+        return value
+    if hasattr(value, "tolist"):  # NumPy's scalars and arrays
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    raise TypeError(f"{type(value).__name__} is nothing that JSON knows")
