@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 FILLED := .venv/.filled
 
-.PHONY: help book pdf serve test notebooks verify evidence portability bench address pins clean
+.PHONY: help book pdf serve test notebooks verify evidence lowest portability bench map address pins clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,8 +19,8 @@ serve: book ## serve the built book on localhost (PORT=8000)
 	@echo "Serving on http://localhost:$(or $(PORT),8000), Ctrl-C to stop."
 	@$(PY) -m http.server $(or $(PORT),8000) --bind 127.0.0.1 --directory _build/html
 
-test: $(FILLED) ## run everything: ruff, unit tests, chapters, book, browser, Colab
-	@$(PY) tools/check.py
+test: $(FILLED) ## run everything: lint, imports, types, unit tests, ledger, chapters, book, browser, Colab
+	@$(PY) tools/stages.py
 
 notebooks: $(FILLED) ## re-execute chapters and write their outputs back (ONLY=01_spectral_condition for one)
 	@$(PY) tools/chapters.py execute $(ONLY)
@@ -31,6 +31,9 @@ verify: $(FILLED) ## check every claim of the paper (ONLY="D15 E12" for some)
 evidence: $(FILLED) ## run all checks of the ledger and write what they measured to data/evidence.json, which the book shows
 	@$(PY) data/build/evidence.py
 
+lowest: ## run the library's unit tests with the lowest versions that pyproject.toml admits
+	@$(PYTHON) tools/lowest.py
+
 portability: $(FILLED) ## compare the chapters' committed outputs with those of another CPU and thread count
 	@OPENBLAS_CORETYPE=Sandybridge ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2 $(PY) tools/chapters.py check --no-limits
 
@@ -40,6 +43,9 @@ bench: $(FILLED) ## measure speed side by side with peers and write benchmarks/R
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/curves.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/inputs.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/cluster.py
+
+map: $(FILLED) ## write the map of the rooms into CONTRIBUTING.md, from the tree and the declared imports
+	@$(PY) tools/house.py
 
 address: $(FILLED) ## change the repository's address everywhere: make address URL=https://github.com/you/fork
 	@$(PY) tools/address.py $(URL)

@@ -66,17 +66,16 @@ def test_the_api_page_shows_every_public_module():
     page = (ROOT / "api.md").read_text()
     shown = set(re.findall(r"automodule:: edgelaw\.([\w.]+)", page))
     library = ROOT / "lib" / "edgelaw"
-    modules = {
-        ".".join(path.relative_to(library).with_suffix("").parts)
-        for path in library.rglob("*.py")
-        if not any(part.startswith("_") for part in path.relative_to(library).parts)
-    }
-    assert modules == shown
+    modules = {path.stem for path in library.iterdir() if path.name[0] != "_" and path.suffix in (".py", "")}
+    modules |= {f"theory.{path.stem}" for path in (library / "theory").glob("[!_]*.py")}
+    modules |= {path.stem for path in (library / "_aliases").glob("[!_]*.py")} - {"embeddings"}
+    # two rooms are known by their public names, which are here too, and theory by its modules
+    assert shown == modules - {"forecast", "training", "theory"}
 
 
-def test_every_public_function_has_a_docstring_and_the_library_never_prints():
+def test_the_library_never_prints():
     for path in (ROOT / "lib" / "edgelaw").rglob("*.py"):
-        if path.name not in ("cli.py", "__main__.py") and not path.name.startswith("_cli_"):
+        if path.parent.name != "cli" and path.name != "__main__.py":
             text = re.sub(r'"""(?s:.*?)"""', "", path.read_text())
             assert not re.search(r"^(?! *def main).*\bprint\(", text, flags=re.M) or "def main(" in text, (
                 path.name
@@ -87,8 +86,9 @@ def test_the_wheel_carries_the_library_and_the_data(tmp_path):
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     inside = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
-    for path in (ROOT / "lib" / "edgelaw").rglob("*.py"):
-        assert f"edgelaw/{path.relative_to(ROOT / 'lib' / 'edgelaw').as_posix()}" in inside
+    for name in tracked():
+        if name.startswith("lib/"):
+            assert name.removeprefix("lib/") in inside
     for name in tracked():
         if name.startswith("data/") and not name.startswith("data/build/"):
             assert f"edgelaw/_data/{name.removeprefix('data/')}" in inside
@@ -111,11 +111,13 @@ def test_nothing_tracked_is_third_party_javascript_or_names_a_machine():
         ):
             if name == "tests/book/test_notebooks.py" or name == "tests/book/test_repository.py":
                 continue
-            found = re.search(r"(?<![\w.])/(work|root)/|\.\./shared", path.read_text(errors="replace"))
-            assert not found, f"{name} names {found and found[0]}"
+            match = re.search(r"(?<![\w.])/(work|root)/|\.\./shared", path.read_text(errors="replace"))
+            assert not match, f"{name} names {match and match[0]}"
 
 
-@pytest.mark.parametrize("target", ["book", "serve", "test", "notebooks", "portability", "bench", "address"])
+@pytest.mark.parametrize(
+    "target", ["book", "serve", "test", "notebooks", "portability", "lowest", "bench", "map", "address"]
+)
 def test_make_help_teaches_every_target(target):
     shown = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert re.search(rf"^make {target} +\w", shown, flags=re.M)

@@ -1,6 +1,7 @@
-"""Everything `make test` runs, one stage after the other, then a summary with the seconds of each."""
+"""Everything `make test` runs, one stage after the other, then a summary: wall and processor seconds of each stage."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,8 @@ BROWSER = [  # these look at the built book, so they come after it
 STAGES = {
     "lint": [sys.executable, "-m", "ruff", "check", "."],
     "format": [sys.executable, "-m", "ruff", "format", "--check", "."],
+    "imports": [str(Path(sys.executable).with_name("lint-imports"))],  # who may import whom: pyproject.toml
+    "types": [sys.executable, "-m", "mypy"],
     "unit tests": [*PYTEST, *UNIT],
     "house rules": [
         *PYTEST,
@@ -49,20 +52,28 @@ STAGES = {
 }
 
 
+def processor_seconds():
+    """Processor time of all child processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def main():
     """Run all stages even if one fails, and fail if any did."""
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     rows, failed = [], False
     for name, command in STAGES.items():
         print(f"\n=== {name} ===", flush=True)
-        start = time.perf_counter()
+        start, before = time.perf_counter(), processor_seconds()
         status = subprocess.run(command, cwd=ROOT, env=environment).returncode
-        rows.append((name, time.perf_counter() - start, "failed" if status else "ok"))
+        spent = time.perf_counter() - start, processor_seconds() - before
+        rows.append((name, *spent, "failed" if status else "ok"))
         failed = failed or bool(status)
     print("\n=== summary ===")
-    for name, seconds, verdict in rows:
-        print(f"{name:<14} {seconds:7.1f} s  {verdict}")
-    print(f"{'all':<14} {sum(seconds for _, seconds, _ in rows):7.1f} s  {'FAILED' if failed else 'ok'}")
+    print(f"{'stage':<14} {'wall':>8}   {'processor':>9}")
+    rows.append(("all", *(sum(row[k] for row in rows) for k in (1, 2)), "FAILED" if failed else "ok"))
+    for name, wall, processor, verdict in rows:
+        print(f"{name:<14} {wall:7.1f} s  {processor:8.1f} s  {verdict}")
     if not shutil.which(os.environ.get("CHROMIUM", "chromium")):
         print(
             "\nNOTICE: no Chromium was found, so the browser tests were skipped; install it or set CHROMIUM."

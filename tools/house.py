@@ -1,0 +1,87 @@
+"""The map of the rooms: which there are, what lives in each, who may import whom; written into CONTRIBUTING.md.
+
+python tools/house.py            rewrite the map from the tree and from the layers declared in pyproject.toml
+python tools/house.py --compare  fail if the map in CONTRIBUTING.md is not what would be written
+"""
+
+import argparse
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = ROOT / "lib" / "edgelaw"
+PAGE = ROOT / "CONTRIBUTING.md"
+START, END = "<!-- map of the rooms: written by `make map` -->", "<!-- end of the map -->"
+MOST_ENTRIES = 15
+
+
+def layers():
+    """The layers of the library as declared for import-linter, the lowest first; each a list of names."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (contract,) = [one for one in settings["contracts"] if one["type"] == "layers"]
+    return [layer.split(" | ") for layer in reversed(contract["layers"])]
+
+
+def place(name):
+    """The folder or file of a room."""
+    folder = LIBRARY / name
+    return folder if folder.is_dir() else LIBRARY / f"{name}.py"
+
+
+def first_line(path):
+    """The first sentence of a module's or a package's docstring."""
+    file = path / "__init__.py" if path.is_dir() else path
+    docstring = ast.get_docstring(ast.parse(file.read_text())) or ""
+    line = " ".join(docstring.split("\n\n")[0].split())
+    return re.sub(r":\w+:`([^`]*)`|``([^`]*)``", lambda match: f"`{match[1] or match[2]}`", line)
+
+
+def shown(path):
+    """A path as the map shows it, from the root, a folder with a slash."""
+    return f"`{path.relative_to(ROOT).as_posix()}{'/' if path.is_dir() else ''}`"
+
+
+def table():
+    """The rows of the map, the lowest layer first."""
+    lines = ["| layer | room | what lives there |", "|---:|---|---|"]
+    for level, names in enumerate(layers()):
+        for name in names:
+            lines.append(f"| {level} | {shown(place(name))} | {first_line(place(name))} |")
+    ledger = ROOT / "lib" / "edgelaw_ledger"
+    lines.append(f"| {len(layers())} | {shown(ledger)} | {first_line(ledger)} |")
+    return lines
+
+
+def page():
+    """CONTRIBUTING.md with the map as it should be."""
+    text = PAGE.read_text()
+    if text.count(START) != 1 or text.count(END) != 1:
+        sys.exit(f"CONTRIBUTING.md must hold the lines {START!r} and {END!r} once each.")
+    before, rest = text.split(START)
+    return "\n".join([before + START, "", *table(), "", END]) + rest.split(END)[1]
+
+
+def entries(folder):
+    """What a folder of the library shows, without what every package has and without forwarding names."""
+    forwarding = {"predict.py", "probe.py", "samplers.py"} if folder == LIBRARY else set()
+    usual = {"__init__.py", "__main__.py", "__pycache__", "py.typed"}
+    return sorted(path.name for path in folder.iterdir() if path.name not in usual | forwarding)
+
+
+def main():
+    """Write the map, or compare it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--compare", action="store_true", help="write nothing; fail if the map is stale")
+    wanted = page()
+    if parser.parse_args().compare:
+        sys.exit("The map in CONTRIBUTING.md is stale: run make map." if wanted != PAGE.read_text() else 0)
+    PAGE.write_text(wanted)
+
+
+if __name__ == "__main__":
+    main()
