@@ -71,16 +71,46 @@ def entries(folder):
     return sorted(path.name for path in folder.iterdir() if path.name not in usual | forwarding)
 
 
+def longest_function(path):
+    """Lines of the longest function body of a module, docstring not counted, and its name."""
+    longest = (0, "")
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            if body:
+                longest = max(longest, (body[-1].end_lineno - body[0].lineno + 1, node.name))
+    return longest
+
+
+def sizes(lib):
+    """A line per folder of a library: modules, lines, the longest function."""
+    lines = [f"{'folder':<36} {'modules':>7} {'lines':>7}  longest function"]
+    folders = sorted({path.parent for path in lib.rglob("*.py")})
+    for folder in folders:
+        modules = sorted(folder.glob("*.py"))
+        count = sum(len(path.read_text().splitlines()) for path in modules)
+        length, name = max(longest_function(path) for path in modules)
+        lines.append(
+            f"{folder.relative_to(lib).as_posix():<36} {len(modules):>7} {count:>7}  {length} ({name})"
+        )
+    return lines
+
+
 def main():
     """Write the map, or compare it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--compare", action="store_true", help="write nothing; fail if the map is stale")
-    wanted = page()
-    if parser.parse_args().compare:
-        sys.exit("The map in CONTRIBUTING.md is stale: run make map." if wanted != PAGE.read_text() else 0)
-    PAGE.write_text(wanted)
+    parser.add_argument("--sizes", action="store_true", help="print modules, lines and longest functions")
+    parser.add_argument("--lib", type=Path, default=ROOT / "lib", help="whose sizes (this checkout's lib)")
+    arguments = parser.parse_args()
+    if arguments.sizes:
+        print("\n".join(sizes(arguments.lib)))
+    elif arguments.compare:
+        sys.exit("The map in CONTRIBUTING.md is stale: run make map." if page() != PAGE.read_text() else 0)
+    else:
+        PAGE.write_text(page())
 
 
 if __name__ == "__main__":

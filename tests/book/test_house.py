@@ -1,4 +1,4 @@
-"""The house: its map, how full a room may be, who may import whom, names that can be searched for, types on the public surface."""
+"""The house: its map, how full a room may be, who may import whom, searchable names, types on the public surface."""
 
 import ast
 import importlib
@@ -131,22 +131,15 @@ def test_a_planted_wrong_import_turns_its_contract_red(tree, file, line, contrac
 
 
 def private_imports(source, module):
-    """The private names of other rooms that a module imports."""
+    """The private names of other rooms that a module imports; the room `_common` is everybody's."""
     names = []
     for node in ast.walk(ast.parse(source)):
-        if (
-            isinstance(node, ast.ImportFrom)
-            and node.module
-            and node.module.split(".")[0].startswith("edgelaw")
-        ):
-            inner = node.module.split(".")[2:]
-            for alias in node.names:
-                if any(part.startswith("_") for part in [*inner, alias.name]) and room(node.module) != room(
-                    module
-                ):
-                    if node.module != "edgelaw" or alias.name not in ("_common", "__version__"):
-                        names.append(f"{node.module}.{alias.name}")
-    return names
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("edgelaw"):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names if alias.name.startswith("edgelaw")]
+    public = re.compile(r"edgelaw(_ledger)?(\._common)?(\.[a-z][^.]*)*(\.[A-Za-z]\w*|\.__version__)?")
+    return [name for name in names if room(name) != room(module) and not public.fullmatch(name)]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
@@ -159,6 +152,9 @@ def test_a_private_import_would_be_noticed():
         "edgelaw.spectrum._window"
     ]
     assert private_imports("from edgelaw.theory._lambert import x", "edgelaw.theory.free") == []
+    assert private_imports("from edgelaw.theory._lambert import x", "edgelaw.laws") != []
+    assert private_imports("from edgelaw import _hidden", "edgelaw.laws") != []
+    assert private_imports("from edgelaw._common import arguments", "edgelaw.laws") == []
 
 
 # names and sizes -------------------------------------------------------------------------------------------
