@@ -11,6 +11,7 @@ import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
+from edgelaw._common.gram import smaller_gram
 from edgelaw.laws import EdgeFit, MarchenkoPastur, square_edge
 
 __all__ = [
@@ -66,7 +67,7 @@ def gram_eigenvalues(X, method="auto", block=4096):
         values = scipy.linalg.svdvals(arguments.matrix(X).astype(np.float64, copy=False))[::-1]
         values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
         return np.concatenate([np.zeros(d - len(values)), values**2 / m])
-    return of_gram(_gram(X, block), (m, d))
+    return of_gram(smaller_gram(X, block), (m, d))
 
 
 def resolves_singular_values(rows, columns):
@@ -98,17 +99,6 @@ def of_gram(gram, shape):
     values = scipy.linalg.eigvalsh(gram.T, lower=False, overwrite_a=True, check_finite=False) / m
     values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
     return np.concatenate([np.zeros(d - len(values)), values])
-
-
-def _gram(X, block):
-    """The smaller of XᵀX and XXᵀ, summed in float64 over blocks of rows (XᵀX) or of columns (XXᵀ)."""
-    if X.shape[0] < X.shape[1]:
-        X = X.T
-    total = np.zeros((X.shape[1],) * 2)
-    for start in range(0, len(X), block):
-        piece = arguments.real_array(X[start : start + block], "X", 2).astype(np.float64, copy=False)
-        total += piece.T @ piece
-    return total
 
 
 def fit_edge(eigenvalues, quantile=0.10, skip=5, zeros="count"):

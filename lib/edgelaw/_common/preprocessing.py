@@ -1,19 +1,25 @@
 """The paper's preprocessing, step by step, for a matrix in memory and for a file read in blocks alike.
 
-Which rows, which projection, what is said about it and how many eigenvalues are zero by construction: all of it is
-decided here, before any number is read. The formulas of centring and scaling are here too.
+:func:`plan` decides which rows, which projection, how it is described and how many eigenvalues are zero by
+construction, before any number is read. :func:`project` and :func:`standardize` do it to a block of rows;
+:func:`preprocess` applies them to an array as one block, :class:`edgelaw.inputs.Design` to a file block by block.
 """
 
+from __future__ import annotations
+
 import copy
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike, Rng
 
 # What rounding leaves of a row that is the mean, relative to the size of rows
-NOTHING = 1e-12
+NEGLIGIBLE = 1e-12
 LARGEST = 1e100  # squares of larger entries would overflow
+CACHED = 2**16  # entries of a part of a block that stays in the processor's cache through all steps
 
 
 class Preprocessed(NamedTuple):
@@ -29,13 +35,13 @@ class Preprocessed(NamedTuple):
         How many eigenvalues of ``X.T @ X / m`` are zero by construction, whatever the data: d - m + 1 after
         centring when m <= d (so exactly 1 when m = d), d - m without centring when m < d, else 0.
     steps : tuple of str
-        What was done, one sentence a step, in order.
+        What was done, one sentence per step, in order.
     """
 
-    X: np.ndarray
+    X: Array
     rows: np.ndarray
     null: int
-    steps: tuple
+    steps: tuple[str, ...]
 
 
 class Plan(NamedTuple):
@@ -48,20 +54,20 @@ class Plan(NamedTuple):
     generator : the generator as it was before the projection was drawn; None without a projection.
     center, normalize : whether to subtract the mean row, whether to scale rows to norm √d.
     null : how many eigenvalues of XᵀX/m are zero by construction.
-    steps : what is done, one sentence a step.
+    steps : what is done, one sentence per step.
     seed : the seed, or None where a generator was given.
     """
 
-    shape: tuple
+    shape: tuple[int, int]
     chosen: np.ndarray | None
     generator: np.random.Generator | None
     center: bool
     normalize: bool
     null: int
-    steps: tuple
+    steps: tuple[str, ...]
     seed: int | None
 
-    def projection(self, columns):
+    def projection(self, columns: int) -> Array | None:
         """The Gaussian matrix (columns, d) of entry variance 1/d, the same whenever it is asked for; or None."""
         if self.generator is None:
             return None
@@ -69,35 +75,43 @@ class Plan(NamedTuple):
         return copy.deepcopy(self.generator).standard_normal((columns, d)) / np.sqrt(d)
 
 
-def plan(available, columns, rows, dims, rng, center=True, normalize=True):
-    """Choose the rows, fix the projection and say what will be done to an (available, columns) matrix."""
+def plan(
+    available: int,
+    columns: int,
+    rows: int | None,
+    dims: int | None,
+    rng: Rng,
+    center: bool = True,
+    normalize: bool = True,
+) -> Plan:
+    """Choose the rows, fix the projection and describe what will be done to an (available, columns) matrix."""
     given = isinstance(rng, np.random.Generator)
-    seed = None if given or isinstance(rng, np.random.SeedSequence) else rng
-    rng = arguments.generator(rng)
-    said = "" if seed is None else f"seed {seed}"
-    chosen, before, m, d = None, None, available, columns
+    seed = None if isinstance(rng, np.random.Generator | np.random.SeedSequence) else rng
+    generator = arguments.generator(rng)
+    m, d = available, columns
+    chosen: np.ndarray | None = None
+    before: np.random.Generator | None = None
     if rows is None:
         steps = [f"Kept all {available} rows in their order."]
     else:
         m = arguments.whole(rows, "rows", 2)
         if m > available:
             raise ValueError(f"rows must be at most the {available} that X has, not {m}.")
-        chosen = rng.choice(available, m, replace=False)
-        steps = [
-            f"Chose {m} of {available} rows at random without replacement{f' ({said})' if said else ''}."
-        ]
+        chosen = generator.choice(available, m, replace=False)
+        note = "" if seed is None else f" (seed {seed})"
+        steps = [f"Chose {m} of {available} rows at random without replacement{note}."]
     if dims is None:
         steps.append(f"Kept all {columns} columns, without a projection.")
     else:
         d = arguments.whole(dims, "dims", 2)
         if d > columns:
             raise ValueError(f"dims must be at most the {columns} columns that X has, not {d}.")
-        before = copy.deepcopy(rng)
+        before = copy.deepcopy(generator)
         if given:
-            rng.standard_normal((columns, d))  # the caller's generator moves on
-        after = f" ({said}, after the rows)" if said else ""
+            generator.standard_normal((columns, d))  # the caller's generator moves on
+        note = "" if seed is None else f" (seed {seed}, after the rows)"
         steps.append(
-            f"Projected {columns} columns to {d} with a Gaussian matrix of entry variance 1/{d}{after}."
+            f"Projected {columns} columns to {d} with a Gaussian matrix of entry variance 1/{d}{note}."
         )
     null = max(d - (m - 1 if center else m), 0)
     if center:
@@ -107,43 +121,77 @@ def plan(available, columns, rows, dims, rng, center=True, normalize=True):
     return Plan((m, d), chosen, before, bool(center), bool(normalize), null, tuple(steps), seed)
 
 
-def scale_rows(X, norms):
-    """Scale rows of the given norms to norm √d, in place."""
-    X *= (np.sqrt(X.shape[1]) / norms)[:, None]
-
-
 class Norms:
     """Refuses a row that cannot be scaled: one whose norm is rounding beside the size of all rows."""
 
-    def __init__(self, mean):
+    def __init__(self, mean: Array | None) -> None:
         self._mean = 0.0 if mean is None else float(np.linalg.norm(mean))
         self._reason = "is zero" if mean is None else "equals the mean row"
         self.smallest, self.row, self.largest = np.inf, -1, 0.0
 
-    def add(self, norms, rows):
+    def add(self, norms: Array, rows: Sequence[int] | np.ndarray) -> None:
         """Take the norms of some rows and the numbers of these rows."""
         where = int(norms.argmin())
         if norms[where] < self.smallest:
             self.smallest, self.row = float(norms[where]), int(rows[where])
         self.largest = max(self.largest, float(norms.max()))
-        self.check()
+        self._refuse_negligible()
 
-    def merge(self, other):
-        """Take what another part of the rows had."""
+    def merge(self, other: Norms) -> None:
+        """Take the extremes of another part of the rows."""
         if other.smallest < self.smallest:
             self.smallest, self.row = other.smallest, other.row
         self.largest = max(self.largest, other.largest)
-        self.check()
+        self._refuse_negligible()
 
-    def check(self):
-        """Refuse the shortest row so far, if it is nothing beside the others and the mean."""
-        if self.smallest <= NOTHING * (self._mean + self.largest):
+    def _refuse_negligible(self) -> None:
+        """Refuse the shortest row so far, if it is negligible beside the others and the mean."""
+        if self.smallest <= NEGLIGIBLE * (self._mean + self.largest):
             raise ValueError(
                 f"Row {self.row} of X {self._reason}, so it cannot be scaled to norm sqrt(d); leave it out."
             )
 
 
-def preprocess(X, rows, dims, rng, center=True, normalize=True):
+def project(block: np.ndarray, projection: Array | None, out: Array | None = None) -> np.ndarray:
+    """Multiply rows by the projection, in float64; without a projection they are returned as they are."""
+    if projection is None:
+        return block
+    return np.matmul(block.astype(np.float64, copy=False), projection, out=out)
+
+
+def standardize(
+    block: np.ndarray,
+    mean: Array | None,
+    norms: Norms | None,
+    numbers: Sequence[int] | np.ndarray,
+    out: Array,
+) -> None:
+    """Subtract the mean from rows (None: no centring) and scale them to norm √d (`norms` None: no scaling).
+
+    `numbers` are the rows' numbers, for the sentence that refuses one; `out` receives the result in float64 and may be
+    `block` itself.
+    """
+    tall = max(1, CACHED // out.shape[1])
+    for first in range(0, len(out), tall):
+        part, rows = out[first : first + tall], block[first : first + tall]
+        if mean is not None:
+            np.subtract(rows, mean, out=part)
+        elif out is not block:
+            part[...] = rows
+        if norms is not None:
+            lengths = np.linalg.norm(part, axis=1)
+            norms.add(lengths, numbers[first : first + tall])
+            part *= (np.sqrt(part.shape[1]) / lengths)[:, None]
+
+
+def preprocess(
+    X: ArrayLike,
+    rows: int | None,
+    dims: int | None,
+    rng: Rng,
+    center: bool = True,
+    normalize: bool = True,
+) -> Preprocessed:
     r"""Subsample, project, centre and normalise embeddings, in the order of the paper's Section 6.
 
     1. Choose `rows` of the rows at random, without replacement.
@@ -165,7 +213,7 @@ def preprocess(X, rows, dims, rng, center=True, normalize=True):
     Parameters
     ----------
     X : array of shape (available rows, available columns)
-        Embeddings, one a row; any real dtype. Computations are in float64.
+        Embeddings, one per row; any real dtype. Computations are in float64.
     rows : int or None
         m, at least 2 and at most what is available; None keeps all rows in their order.
     dims : int or None
@@ -198,26 +246,20 @@ def preprocess(X, rows, dims, rng, center=True, normalize=True):
     >>> np.allclose(np.linalg.norm(made.X, axis=1), 4)
     True
     """
-    X = _finite(X)
-    made = plan(*X.shape, rows, dims, rng, center, normalize)
-    chosen = np.arange(len(X)) if made.chosen is None else made.chosen
-    projection = made.projection(X.shape[1])
-    X = X[chosen].astype(np.float64)
-    if projection is not None:
-        X = X @ projection
-    mean = X.mean(axis=0) if center else None
-    if center:
-        X -= mean
-    if normalize:
-        norms = np.linalg.norm(X, axis=1)
-        Norms(mean).add(norms, chosen)
-        scale_rows(X, norms)
-    return Preprocessed(X, chosen, made.null, made.steps)
+    features = _finite(X)
+    available, columns = features.shape
+    made = plan(available, columns, rows, dims, rng, center, normalize)
+    chosen = np.arange(available) if made.chosen is None else made.chosen
+    selected = features[chosen].astype(np.float64, copy=False)  # by numbers, so a copy already
+    projected = project(selected, made.projection(columns))
+    mean = projected.mean(axis=0) if center else None
+    standardize(projected, mean, Norms(mean) if normalize else None, chosen, out=projected)
+    return Preprocessed(projected, chosen, made.null, made.steps)
 
 
-def _finite(X):
+def _finite(values: ArrayLike) -> np.ndarray:
     """A real, finite matrix in its own dtype: a large float16 array is not copied before it is subsampled."""
-    X = arguments.unread_matrix(X)
+    X = arguments.unread_matrix(values)
     if not all(np.isfinite(X[i : i + 4096]).all() for i in range(0, len(X), 4096)):
         raise ValueError("X must be finite, but it contains NaN or infinity.")
     if X.dtype.kind == "f" and X.dtype.itemsize > 4 and max(X.max(), -X.min()) > LARGEST:

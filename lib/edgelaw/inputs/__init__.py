@@ -1,5 +1,14 @@
-"""A reader's own files as designs: opened without reading, prepared when rows are asked for, in blocks."""
+"""A reader's own files as designs: opened without reading, prepared when rows are asked for, in blocks.
 
-from edgelaw.inputs.designs import Design, InputError, Source, design, load_embeddings, open_matrix
+:func:`open_matrix` opens a file (or many, as one), :func:`design` says what is done to its rows. What cannot be used is
+refused as one :class:`InputError`, a sentence that says what is wrong and where.
+"""
 
-__all__ = ["Design", "InputError", "Source", "design", "load_embeddings", "open_matrix"]
+from edgelaw.inputs.designs import Design, design
+from edgelaw.inputs.errors import InputError, named_errors
+from edgelaw.inputs.opening import load_embeddings, open_matrix
+from edgelaw.inputs.source import Source
+
+refused = named_errors  # the earlier name
+
+__all__ = ["Design", "InputError", "Source", "design", "load_embeddings", "named_errors", "open_matrix"]

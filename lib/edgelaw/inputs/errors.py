@@ -1,0 +1,44 @@
+"""Refusing a reader's file: one kind of error, one sentence, whatever a foreign parser raised."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+
+class InputError(ValueError):
+    """What is wrong with a reader's file or with what was asked of it, in one sentence."""
+
+
+class MissingFile(InputError, FileNotFoundError):
+    """There is no such file."""
+
+
+@contextlib.contextmanager
+def as_input_error(path: str, what: str) -> Iterator[None]:
+    """Whatever goes wrong inside becomes one sentence; foreign parsers raise many kinds of errors."""
+    try:
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise MissingFile(f"There is no file {path}.") from None
+    except MemoryError:
+        raise InputError(f"{path} asks for more memory than there is, or is damaged.") from None
+    except Exception as error:
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        if len(reason) > 200:
+            reason = reason[:200] + "..."
+        raise InputError(f"{path} is damaged or not {what}: {reason}.") from None
+
+
+@contextlib.contextmanager
+def named_errors(name: str) -> Iterator[None]:
+    """What a shared formula refuses about "X" becomes an InputError about the input of this name."""
+    try:
+        yield
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(re.sub(r"\bX\b", lambda _: name, str(error), count=1)) from None
