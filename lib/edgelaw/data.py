@@ -1,15 +1,21 @@
-r"""Designs to run SGD on: synthetic ones with a known spectrum, and real embeddings.
+r"""Designs to run SGD on: synthetic ones with a known spectrum; the shipped ones and the preprocessing by name.
 
 A design is an m × d matrix whose rows are examples. Synthetic designs are scaled so that the mean eigenvalue of
 :math:`X^\top X / m` is 1 (for Gaussian rows, in expectation): a typical row then has norm :math:`\sqrt d`.
-The arrays that ship and the paper's preprocessing are offered here too.
+The arrays that ship (:mod:`edgelaw.shipped`) and the paper's preprocessing are offered here too. No parser of files is
+loaded before :func:`load_embeddings` is called.
 """
+
+from __future__ import annotations
+
+import os
 
 import numpy as np
 
 from edgelaw import shipped as _shipped
 from edgelaw._common import arguments
 from edgelaw._common.preprocessing import Preprocessed, preprocess
+from edgelaw._common.types import Array, ArrayLike, Rng
 from edgelaw.shipped import SWEEPS, Embeddings, cifar10, load, shipped, sweep, wikipedia
 
 __all__ = [
@@ -32,7 +38,7 @@ __all__ = [
 ]
 
 
-def gaussian(rows, dims, rng):
+def gaussian(rows: int, dims: int, rng: Rng) -> Array:
     """An m × d design of independent standard normal entries: the paper's isotropic Gaussian rows.
 
     Examples
@@ -44,7 +50,7 @@ def gaussian(rows, dims, rng):
     return arguments.generator(rng).standard_normal((rows, dims))
 
 
-def haar(rows, columns, rng):
+def haar(rows: int, columns: int, rng: Rng) -> Array:
     """A rows × columns matrix with orthonormal columns, uniform (Haar) on the Stiefel manifold.
 
     QR of a Gaussian matrix is Haar only once the signs of R's diagonal are moved into Q.
@@ -62,7 +68,7 @@ def haar(rows, columns, rng):
     return Q * np.sign(np.diag(R))
 
 
-def power_law_eigenvalues(count, beta):
+def power_law_eigenvalues(count: int, beta: float) -> Array:
     r"""Eigenvalues whose CDF is :math:`(\lambda/\lambda_{\max})^\beta`, at its midpoint quantiles, with mean 1.
 
     :math:`\lambda_i \propto ((i - 1/2)/d)^{1/\beta}`; as d grows, :math:`\lambda_{\max} \to (1+\beta)/\beta` and
@@ -79,7 +85,7 @@ def power_law_eigenvalues(count, beta):
     return values / values.mean()
 
 
-def with_spectrum(eigenvalues, rows, rng):
+def with_spectrum(eigenvalues: ArrayLike, rows: int, rng: Rng) -> Array:
     r"""A design :math:`\sqrt m\, U \mathrm{diag}(\sqrt\lambda) V^\top` with Haar U and V and exactly these eigenvalues.
 
     Parameters
@@ -96,21 +102,18 @@ def with_spectrum(eigenvalues, rows, rng):
     >>> bool(np.allclose(np.linalg.eigvalsh(X.T @ X / 4), [0.5, 1.5]))
     True
     """
-    values = arguments.real_array(eigenvalues, "eigenvalues", 1)
-    rows, rng = arguments.whole(rows, "rows", 2), arguments.generator(rng)
-    if len(values) < 2 or (values < 0).any():
-        raise ValueError("eigenvalues must hold at least 2 values, none of them negative.")
-    values, d = np.sort(values)[::-1], len(values)
+    values = arguments.eigenvalues(eigenvalues)[::-1]
+    rows, generator, d = arguments.whole(rows, "rows", 2), arguments.generator(rng), len(values)
     rank = min(rows, d)
     if (values[rank:] > 0).any():
         raise ValueError(
             f"{rows} rows carry at most {rows} positive eigenvalues, not {int((values > 0).sum())}."
         )
-    U, V = haar(rows, rank, rng), haar(d, rank, rng)
+    U, V = haar(rows, rank, generator), haar(d, rank, generator)
     return np.sqrt(rows) * (U * np.sqrt(values[:rank])) @ V.T
 
 
-def power_law(rows, dims, beta, rng):
+def power_law(rows: int, dims: int, beta: float, rng: Rng) -> Array:
     r"""A design with Haar bases whose min(m, d) positive eigenvalues follow :math:`F(\lambda) = Q \lambda^\beta`.
 
     The mean over all d eigenvalues is 1, so rows have norm about :math:`\sqrt d`.
@@ -127,7 +130,7 @@ def power_law(rows, dims, beta, rng):
     return with_spectrum(values, rows, rng)
 
 
-def normalize_rows(X):
+def normalize_rows(X: ArrayLike) -> np.ndarray:
     r"""Scale every row to norm :math:`\sqrt d`, so that the mean eigenvalue of :math:`X^\top X/m` is exactly 1.
 
     Examples
@@ -136,21 +139,23 @@ def normalize_rows(X):
     array([[0.849, 1.131],
            [0.   , 1.414]])
     """
-    X = arguments.matrix(X)
-    peak = np.abs(X).max(axis=1)
+    rows = arguments.matrix(X)
+    peak = np.abs(rows).max(axis=1)
     if (peak == 0).any():
         raise ValueError(
             f"Row {int(np.argmin(peak))} of X is zero and has no direction; remove it before normalising."
         )
-    X = X / peak[:, None]  # first to a scale at which squares neither overflow nor vanish
-    return X * (np.sqrt(X.shape[1]) / np.linalg.norm(X, axis=1))[:, None]
+    rows = rows / peak[:, None]  # first to a scale at which squares neither overflow nor vanish
+    return rows * (np.sqrt(rows.shape[1]) / np.linalg.norm(rows, axis=1))[:, None]
 
 
-def load_embeddings(path, key=None):
-    """Read a matrix of a reader's file, whole into memory: :func:`edgelaw.inputs.load_embeddings`, which see."""
-    from edgelaw.inputs import load_embeddings  # the parsers of files are loaded when there is a file
+def load_embeddings(path: str | os.PathLike[str], key: str | None = None) -> np.ndarray:
+    """Read a matrix of a reader's file whole into memory; see :func:`edgelaw.inputs.load_embeddings`."""
+    from edgelaw import (
+        inputs,
+    )  # the one import of a later room, so that files are parsed only when there is a file
 
-    return load_embeddings(path, key)
+    return inputs.load_embeddings(path, key)
 
 
 if __name__ == "__main__":  # python -m edgelaw.data: what ships, with sizes and cards

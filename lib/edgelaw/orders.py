@@ -13,16 +13,20 @@ epoch can be asked for on its own, in any sequence, and many at once: a stream i
 seed.
 """
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike, Integers, Rng
 
 ORDERS = ("iid", "random_reshuffle", "single_shuffle", "flip_flop")
 
 
-def stream(order, rows, rng, probabilities=None):
+def stream(order: str, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> Stream:
     """The index stream of a sample order.
 
     Parameters
@@ -65,26 +69,26 @@ class Stream:
         The one permutation of an order that repeats itself; None for an order that draws every epoch anew.
     """
 
-    def __init__(self, order, rows, rng, probabilities=None):
+    def __init__(self, order: str, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> None:
         self.order = arguments.choice(order, "order", ORDERS)
         self.rows = arguments.whole(rows, "rows", 1)
         words = arguments.generator(rng).integers(2**32, size=4, dtype=np.uint32)
         self._seed = np.random.SeedSequence(words.tolist())
         self._cumulative = _cumulative(probabilities, self.order, self.rows)
-        self.permutation = None
+        self.permutation: Integers | None = None
         if order in ("single_shuffle", "flip_flop"):
             self.permutation = self._uniforms(0, 1)[0].argsort()
             self.permutation.flags.writeable = False
 
-    def backwards(self, epoch):
+    def backwards(self, epoch: int) -> bool:
         """Whether epoch number `epoch` (the first is 0) goes through `permutation` from its end."""
         return self.order == "flip_flop" and epoch % 2 == 1
 
-    def epoch(self, number):
+    def epoch(self, number: int) -> Integers:
         """The row indices of epoch `number`, counted from 0, in visiting order."""
         return self.epochs(number, 1)[0]
 
-    def epochs(self, start, count):
+    def epochs(self, start: int, count: int) -> Integers:
         """The indices of `count` epochs from number `start` on (the first is 0), an array (count, rows)."""
         start, count = arguments.whole(start, "start", 0), arguments.whole(count, "count", 0)
         if self.permutation is not None:
@@ -99,17 +103,17 @@ class Stream:
             return (uniforms * self.rows).astype(np.intp)
         return self._cumulative.searchsorted(uniforms, side="right")
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Integers]:
         return map(self.epoch, itertools.count())
 
-    def _uniforms(self, start, count):
+    def _uniforms(self, start: int, count: int) -> Array:
         """The random doubles of `count` epochs from number `start` on."""
         bits = np.random.PCG64(self._seed)
         bits.advance(start * self.rows)
         return np.random.Generator(bits).random((count, self.rows))
 
 
-def _cumulative(probabilities, order, rows):
+def _cumulative(probabilities: ArrayLike | None, order: str, rows: int) -> Array | None:
     """The cumulative distribution of given row probabilities, ending in exactly 1; None if none are given."""
     if probabilities is None:
         return None

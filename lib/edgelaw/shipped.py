@@ -2,8 +2,11 @@
 
 Two arrays of embeddings ship: CIFAR-10 images through a ResNet-50 (:func:`cifar10`) and Wikipedia extracts through a
 sentence encoder (:func:`wikipedia`). Each has a card with its source, licence, checksums and what differs from the
-paper; :func:`shipped` lists them. :func:`sweep` gives the results of computations too long to repeat in a chapter.
+paper; :func:`shipped` lists them. :func:`sweep` gives the results of computations too long to repeat in a chapter, and
+:func:`read` the bytes of any shipped file.
 """
+
+from __future__ import annotations
 
 import hashlib
 import io
@@ -11,7 +14,7 @@ import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +44,7 @@ class Embeddings:
     name : str
         "cifar10" or "wikipedia".
     features : ndarray of shape (rows, columns), float32
-        One embedding a row; stored as float16.
+        One embedding per row; stored as float16.
     labels : ndarray of integers
         Each row's class (CIFAR-10) or topic (Wikipedia), as an index into `classes`.
     classes : tuple of str
@@ -55,9 +58,9 @@ class Embeddings:
     name: str
     features: np.ndarray = field(repr=False)
     labels: np.ndarray = field(repr=False)
-    classes: tuple
-    titles: tuple | None = field(repr=False)
-    card: dict = field(repr=False)
+    classes: tuple[str, ...]
+    titles: tuple[str, ...] | None = field(repr=False)
+    card: dict[str, Any] = field(repr=False)
 
 
 class Shipped(NamedTuple):
@@ -66,10 +69,10 @@ class Shipped(NamedTuple):
     name: str
     path: Path
     card_path: Path
-    card: dict
+    card: dict[str, Any]
 
 
-def folder():
+def folder() -> Path:
     """Where the data is: in a checkout the repository's ``data``, in an installed package its ``_data``."""
     checkout = Path(__file__).resolve().parents[2]
     if (checkout / "pyproject.toml").is_file() and (checkout / "data").is_dir():
@@ -77,7 +80,7 @@ def folder():
     return Path(str(resources.files("edgelaw") / "_data"))
 
 
-def card(path):
+def card(path: Path) -> dict[str, Any]:
     """The facts in a card's front part, which is TOML between two lines of ``+++``."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8").split("+++\n", 2)[1])
@@ -85,7 +88,39 @@ def card(path):
         raise FileNotFoundError(f"The data card {path} is missing; reinstall edgelaw.") from None
 
 
-def shipped():
+def read(name: str) -> bytes:
+    """The content of a shipped file, after comparing its checksum with its card's.
+
+    Parameters
+    ----------
+    name : str
+        The file's name, such as "moby_dick.txt"; its card has the same name and ends in ".md".
+
+    Raises
+    ------
+    FileNotFoundError
+        When the file or its card is missing.
+    ValueError
+        When the file is not the one that its card describes.
+
+    Examples
+    --------
+    >>> from edgelaw import shipped
+    >>> shipped.read("moby_dick.txt")[:10]
+    b'CHAPTER 1.'
+    """
+    path = folder() / name
+    facts = card(path.with_suffix(".md"))
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"The shipped file {path} is missing; reinstall edgelaw.") from None
+    if hashlib.sha256(content).hexdigest() != facts["sha256"]:
+        raise ValueError(f"{path} does not have the SHA-256 of its card: it is damaged or was changed.")
+    return content
+
+
+def shipped() -> tuple[Shipped, ...]:
     """What ships with the package.
 
     Returns
@@ -107,7 +142,7 @@ def shipped():
     return tuple(entries)
 
 
-def load(name):
+def load(name: str) -> Embeddings:
     """Load a shipped array, after comparing its checksum with its card's.
 
     Parameters
@@ -125,15 +160,8 @@ def load(name):
     >>> wikipedia.features.shape == (wikipedia.card["rows"], 768)
     True
     """
-    if name not in _FILES:
-        raise ValueError(f"name must be one of {', '.join(map(repr, _FILES))}, not {name!r}.")
-    entry = next(entry for entry in shipped() if entry.name == name)
-    try:
-        content = entry.path.read_bytes()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"The shipped file {entry.path} is missing; reinstall edgelaw.") from None
-    if hashlib.sha256(content).hexdigest() != entry.card["sha256"]:
-        raise ValueError(f"{entry.path} does not have the SHA-256 of its card: it is damaged or was changed.")
+    stem = _FILES[arguments.choice(name, "name", _FILES)]
+    content = read(f"{stem}.npz")
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         titles = tuple(arrays["titles"].tolist()) if "titles" in arrays else None
         return Embeddings(
@@ -142,12 +170,12 @@ def load(name):
             labels=arrays["labels"],
             classes=tuple(arrays["classes"].tolist()),
             titles=titles,
-            card=entry.card,
+            card=card(folder() / f"{stem}.md"),
         )
 
 
-def cifar10():
-    """CIFAR-10 images through an ImageNet ResNet-50: 2048 average-pooled features a row, with class labels.
+def cifar10() -> Embeddings:
+    """CIFAR-10 images through an ImageNet ResNet-50: 2048 average-pooled features per row, with class labels.
 
     The card, ``cifar10().card``, tells what differs from the paper's features (Keras's weights, a sample).
 
@@ -160,8 +188,8 @@ def cifar10():
     return load("cifar10")
 
 
-def wikipedia():
-    """Extracts of English Wikipedia through a sentence encoder: 768 numbers a row, with titles and topics.
+def wikipedia() -> Embeddings:
+    """Extracts of English Wikipedia through a sentence encoder: 768 numbers per row, with titles and topics.
 
     Text by Wikipedia contributors, CC BY-SA 4.0. The card, ``wikipedia().card``, tells what differs from
     the paper's embeddings (another encoder, half the dimension, another selection of articles).
@@ -175,27 +203,29 @@ def wikipedia():
     return load("wikipedia")
 
 
-def main():
+def main() -> None:
     """Print what ships, with sizes and cards."""
     entries = shipped()
     total = sum(entry.path.stat().st_size for entry in entries)
     print(f"{len(entries)} arrays ship with edgelaw, {total / 1e6:.1f} MB together.")
     for entry in entries:
-        card = entry.card
+        facts = entry.card
         size = f"{entry.path.stat().st_size / 1e6:.1f} MB"
-        print(f"\n{entry.name}: {card['title']}")
-        print(f"  file         {entry.path.name}, {card['rows']} x {card['columns']} {card['dtype']}, {size}")
+        print(f"\n{entry.name}: {facts['title']}")
+        print(
+            f"  file         {entry.path.name}, {facts['rows']} x {facts['columns']} {facts['dtype']}, {size}"
+        )
         print(f"  load it      edgelaw.data.load({entry.name!r})")
-        print(f"  source       {card['source']}")
-        print(f"  licence      {card['licence']}")
-        print(f"  attribution  {card['attribution']}")
-        for i, difference in enumerate(card["differs_from_paper"]):
+        print(f"  source       {facts['source']}")
+        print(f"  licence      {facts['licence']}")
+        print(f"  attribution  {facts['attribution']}")
+        for i, difference in enumerate(facts["differs_from_paper"]):
             print(f"  {'' if i else 'differs':<12} {difference}")
-        print(f"  sha256       {card['sha256']}")
+        print(f"  sha256       {facts['sha256']}")
         print(f"  card         {entry.card_path}")
 
 
-def sweep(name):
+def sweep(name: str) -> dict[str, np.ndarray]:
     """Results of a heavy sweep that ships with the package, as a dictionary of arrays, checked against its card.
 
     Parameters
@@ -209,9 +239,6 @@ def sweep(name):
     >>> sweep("universal_gap")["steps"].tolist()
     [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]
     """
-    path = folder() / f"{arguments.choice(name, 'name', SWEEPS)}.npz"
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != card(path.with_suffix(".md"))["sha256"]:
-        raise ValueError(f"{path} does not have the SHA-256 of its card: it is damaged or was changed.")
+    content = read(f"{arguments.choice(name, 'name', SWEEPS)}.npz")
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return dict(arrays)

@@ -1,7 +1,15 @@
 """An earlier name of what is now in :mod:`edgelaw.data`, :mod:`edgelaw.shipped` and :mod:`edgelaw.inputs`."""
 
-from edgelaw.data import Embeddings, Preprocessed, cifar10, load, preprocess, shipped, wikipedia
-from edgelaw.inputs import load_embeddings
+from edgelaw.data import (
+    Embeddings,
+    Preprocessed,
+    cifar10,
+    load,
+    load_embeddings,
+    preprocess,
+    shipped,
+    wikipedia,
+)
 from edgelaw.shipped import Shipped, main
 
 __all__ = [
