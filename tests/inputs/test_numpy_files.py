@@ -1,0 +1,81 @@
+"""The files of numpy: what they hold, what is refused, and the zip of a .npz that lies."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from input_files import Trap, X, everything, refusal
+
+from edgelaw.inputs import numpy_files, open_matrix
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"), [("f2", "f4"), ("f4", "f4"), ("f8", "f8"), (">f4", "f8"), ("i4", "f8"), ("u1", "f8")]
+)
+def test_numbers_are_kept_or_widened_never_narrowed(tmp_path, stored, read):
+    np.save(tmp_path / "x.npy", np.arange(12).reshape(4, 3).astype(stored))
+    assert everything(tmp_path / "x.npy").dtype == np.dtype(read)
+    np.testing.assert_array_equal(everything(tmp_path / "x.npy"), np.arange(12).reshape(4, 3))
+
+
+BAD = {
+    "not shape (3,)": np.ones(3),
+    "not shape (2, 2, 2)": np.ones((2, 2, 2)),
+    "one column only": np.ones((3, 1)),
+    "one row only": np.ones((1, 3)),
+    "holds no numbers": np.ones((0, 3)),
+    "not complex": np.ones((3, 3), complex),
+    "not dtype bool": np.ones((3, 3), bool),
+    "not dtype <U1": np.array([["x", "y"]] * 2),
+    "real numbers": np.zeros((3, 3), [("a", "f4")]),
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_arrays_that_are_no_real_matrix_are_refused(tmp_path, words):
+    np.save(tmp_path / "x.npy", BAD[words])
+    np.savez(tmp_path / "x.npz", BAD[words])
+    assert words in refusal(open_matrix, tmp_path / "x.npy")
+    assert words in refusal(open_matrix, tmp_path / "x.npz")
+
+
+def test_a_file_without_arrays_and_one_without_a_matrix_are_refused(tmp_path):
+    np.savez(tmp_path / "none.npz")
+    assert "its arrays are: none" in refusal(open_matrix, tmp_path / "none.npz")
+    np.savez(tmp_path / "vectors.npz", a=np.ones(3), b=np.ones(3))
+    assert "needs a key that says which array" in refusal(open_matrix, tmp_path / "vectors.npz")
+
+
+def test_pickled_objects_are_never_loaded(tmp_path):
+    objects = np.array([[Trap(), 1], [2, 3]], dtype=object)
+    np.save(tmp_path / "x.npy", objects, allow_pickle=True)
+    np.savez(tmp_path / "x.npz", embeddings=objects)
+    for name in ("x.npy", "x.npz"):
+        assert "never loaded" in refusal(everything, tmp_path / name)
+    assert not Trap.sprung
+
+
+def test_a_flipped_bit_inside_a_zip_is_noticed(tmp_path):
+    np.savez(tmp_path / "x.npz", X)
+    data = bytearray((tmp_path / "x.npz").read_bytes())
+    data[5000] ^= 1
+    (tmp_path / "x.npz").write_bytes(data)
+    assert "damaged" in refusal(everything, tmp_path / "x.npz")
+
+
+def test_a_zip_with_a_member_that_lies_about_its_size_is_refused(tmp_path):
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f4", "fortran_order": False, "shape": (10**9, 10**6)}
+    )
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("x.npy", head.getvalue() + b"0" * 100)
+    (tmp_path / "x.npy").write_bytes(head.getvalue() + b"0" * 100)
+    assert "truncated" in refusal(open_matrix, tmp_path / "x.npz")
+    assert "truncated" in refusal(open_matrix, tmp_path / "x.npy")
+
+
+def test_a_large_fortran_array_in_a_zip_is_refused_with_a_way_out(files, monkeypatch):
+    monkeypatch.setattr(numpy_files, "_WHOLE", 1000)
+    assert "numpy.ascontiguousarray" in refusal(open_matrix, files / "fortran.npz")

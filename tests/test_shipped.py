@@ -1,0 +1,62 @@
+"""What ships is found in a checkout and in an installed package, and compared with its card."""
+
+import numpy as np
+import pytest
+
+from edgelaw import shipped
+
+
+def copy_of_the_data(tmp_path, monkeypatch):
+    """A package folder elsewhere, as pip installs it, with its own copy of the data; the copy's folder."""
+    folder = tmp_path / "site" / "edgelaw" / "_data"
+    folder.mkdir(parents=True)
+    for entry in shipped.shipped():
+        (folder / entry.path.name).write_bytes(entry.path.read_bytes())
+        (folder / entry.card_path.name).write_bytes(entry.card_path.read_bytes())
+    monkeypatch.setattr(shipped, "__file__", str(tmp_path / "site" / "edgelaw" / "_shipped.py"))
+    monkeypatch.setattr(shipped.resources, "files", lambda package: folder.parent)
+    return folder
+
+
+def test_an_installed_package_reads_its_own_copy(tmp_path, monkeypatch):
+    here = shipped.load("wikipedia").features
+    folder = copy_of_the_data(tmp_path, monkeypatch)
+    assert {entry.path.parent for entry in shipped.shipped()} == {folder}
+    np.testing.assert_array_equal(shipped.load("wikipedia").features, here)
+
+
+def test_a_damaged_shipped_file_is_refused(tmp_path, monkeypatch):
+    folder = copy_of_the_data(tmp_path, monkeypatch)
+    path = folder / "wikipedia_mpnet.npz"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="SHA-256") as excinfo:
+        shipped.load("wikipedia")
+    assert "\n" not in str(excinfo.value)
+
+
+def test_a_missing_shipped_file_or_card_is_told_in_one_sentence(tmp_path, monkeypatch):
+    folder = copy_of_the_data(tmp_path, monkeypatch)
+    (folder / "wikipedia_mpnet.npz").unlink()
+    with pytest.raises(FileNotFoundError, match="reinstall") as excinfo:
+        shipped.load("wikipedia")
+    assert "\n" not in str(excinfo.value)
+    (folder / "wikipedia_mpnet.md").unlink()
+    with pytest.raises(FileNotFoundError, match="card") as excinfo:
+        shipped.load("wikipedia")
+    assert "\n" not in str(excinfo.value)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="'cifar10', 'wikipedia', not 'imagenet'"):
+        shipped.load("imagenet")
+
+
+def test_the_listing_names_every_array_with_its_size_licence_and_card(capsys):
+    shipped.main()
+    printed = capsys.readouterr().out
+    for entry in shipped.shipped():
+        assert f"{entry.path.stat().st_size / 1e6:.1f} MB" in printed
+        facts = [entry.path.name, str(entry.card_path), entry.card["licence"], entry.card["sha256"]]
+        for fact in facts + entry.card["differs_from_paper"]:
+            assert fact in printed
+    assert "CC BY-SA 4.0" in printed
