@@ -60,3 +60,29 @@ def test_the_listing_names_every_array_with_its_size_licence_and_card(capsys):
         for fact in facts + entry.card["differs_from_paper"]:
             assert fact in printed
     assert "CC BY-SA 4.0" in printed
+
+
+def test_any_shipped_file_is_read_by_its_name_and_compared_with_its_card(tmp_path, monkeypatch):
+    text = shipped.read("moby_dick.txt")
+    assert text.startswith(b"CHAPTER 1. Loomings.")
+    for name in ("moby_dick.txt", "moby_dick.md"):
+        (tmp_path / name).write_bytes((shipped.folder() / name).read_bytes())
+    monkeypatch.setattr(shipped, "folder", lambda: tmp_path)
+    assert shipped.read("moby_dick.txt") == text
+    (tmp_path / "moby_dick.txt").write_bytes(text + b".")
+    with pytest.raises(ValueError, match="damaged or was changed"):
+        shipped.read("moby_dick.txt")
+
+
+def test_a_sweep_is_a_dictionary_of_arrays_and_an_unknown_one_is_refused():
+    assert shipped.sweep("universal_gap")["steps"].shape == (7,)
+    with pytest.raises(ValueError, match=r"'universal_gap'.*not 'moby_dick'"):
+        shipped.sweep("moby_dick")
+
+
+@pytest.mark.parametrize(("load", "columns"), [(shipped.cifar10, 2048), (shipped.wikipedia, 768)])
+def test_the_two_arrays_have_a_label_per_row(load, columns):
+    array = load()
+    assert array.features.shape == (len(array.labels), columns)
+    assert set(array.labels.tolist()) == set(range(len(array.classes)))
+    assert (array.titles is None) == (array.name == "cifar10")

@@ -64,8 +64,8 @@ def test_an_array_becomes_a_design_without_a_second_copy():
     np.testing.assert_allclose(made.matrix(), expected, rtol=1e-14)
     np.testing.assert_array_equal(made.take([3, 1]), made.matrix()[[3, 1]])
     np.testing.assert_array_equal(made.gram_eigenvalues(), spectrum.gram_eigenvalues(made.matrix()))
-    block = next(made.source.blocks(10))
-    assert np.shares_memory(block, rows)
+    assert np.shares_memory(next(made.source.blocks(10)), rows)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).matrix(), made.matrix())
 
 
 def test_a_design_is_a_design_already_and_takes_no_options():
@@ -118,6 +118,8 @@ def test_the_streamed_spectrum_is_that_of_the_matrix(long, name, rows, dims, cen
 
 def test_parts_of_the_rows_add_up_to_the_whole(long):
     made = design(open_matrix(long[1] / "x.npy"))
+    assert made.center
+    assert made.parts(2) == [(0, 2500), (2500, 5000)]
     survey = made.survey(0, 2000).merge(made.survey(2000, 5000))
     made.keep(survey)
     mean = survey.without_prints()

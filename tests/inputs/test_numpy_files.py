@@ -79,3 +79,48 @@ def test_a_zip_with_a_member_that_lies_about_its_size_is_refused(tmp_path):
 def test_a_large_fortran_array_in_a_zip_is_refused_with_a_way_out(files, monkeypatch):
     monkeypatch.setattr(numpy_files, "_WHOLE", 1000)
     assert "numpy.ascontiguousarray" in refusal(open_matrix, files / "fortran.npz")
+
+
+def npy(shape, version=1, data=b"\0" * 96):
+    """The bytes of a .npy file that may lie."""
+    head = io.BytesIO()
+    write = np.lib.format.write_array_header_1_0 if version == 1 else np.lib.format.write_array_header_2_0
+    write(head, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return head.getvalue() + data
+
+
+def test_the_two_versions_of_numpys_header_are_read_and_others_refused(tmp_path):
+    (tmp_path / "two.npy").write_bytes(npy((4, 3), version=2))
+    np.testing.assert_array_equal(everything(tmp_path / "two.npy"), np.zeros((4, 3)))
+    (tmp_path / "nine.npy").write_bytes(npy((4, 3)).replace(b"NUMPY\x01", b"NUMPY\x09"))
+    assert "another version than 1 or 2" in refusal(open_matrix, tmp_path / "nine.npy")
+    (tmp_path / "negative.npy").write_bytes(npy((-4, -3)))
+    assert "its array has shape (-4, -3)" in refusal(open_matrix, tmp_path / "negative.npy")
+
+
+def test_members_that_are_no_arrays_are_not_taken_for_the_matrix(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("notes.npy", b"not an array")
+        archive.writestr("matrix.npy", npy((4, 3)))
+    assert everything(tmp_path / "x.npz").shape == (4, 3)
+    assert "does not begin like a numpy file" in refusal(open_matrix, tmp_path / "x.npz", key="notes")
+
+
+@pytest.mark.parametrize(("rows", "words"), [(3, "longer than announced"), (5, "ends too early")])
+def test_a_compressed_array_that_changed_its_length_is_refused(tmp_path, rows, words):
+    np.savez_compressed(tmp_path / "x.npz", np.ones((4, 3)))
+    source = open_matrix(tmp_path / "x.npz")
+    source._readers[0].shape = (rows, 3)
+    source = type(source)(source._readers, source.name)
+    assert words in refusal(list, source.blocks())
+
+
+def test_too_little_memory_is_said_in_one_sentence(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", X)
+    source = open_matrix(tmp_path / "x.npy")
+
+    def exhausted(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(numpy_files.np, "memmap", exhausted)
+    assert "more memory than there is" in refusal(list, source.blocks())

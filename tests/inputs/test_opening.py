@@ -64,6 +64,7 @@ def test_what_is_missing_empty_or_of_another_format_is_refused(tmp_path):
             open_matrix(tmp_path / name)
     assert "must be a .npy, .npz" in refusal(open_matrix, tmp_path / "x.pkl")
     assert "There is no file" in refusal(open_matrix, "a\0b.npy")
+    refusal(open_matrix, "a\0*.npy")
     for ending in opening.FORMATS:
         if ending != ".zarr":
             (tmp_path / f"empty{ending}").touch()

@@ -29,3 +29,14 @@ def test_numbers_of_rows_that_are_not_there_are_refused(files, indices):
 def test_a_source_says_what_it_is(files):
     source = open_matrix(files / "x.npy")
     assert repr(source) == f"Source({str(files / 'x.npy')!r}, shape=(300, 24), dtype=float32)"
+
+
+def test_ranges_of_small_shards_are_joined(files):
+    assert open_matrix(files / "shards").parts(2) == [(0, 150), (150, 300)]
+    assert open_matrix(files / "shards").parts(4) == [(0, 75), (75, 150), (150, 225), (225, 300)]
+
+
+def test_integers_beside_nan_are_finite(tmp_path):
+    np.save(tmp_path / "a.npy", np.full((3, 2), np.nan))
+    np.save(tmp_path / "b.npy", np.ones((3, 2), int))
+    assert "6 NaN; the first is nan in row 0, column 0" in refusal(everything, tmp_path)

@@ -23,3 +23,13 @@ def test_a_table_without_rows_or_columns_is_refused(tmp_path):
     assert "holds no numbers" in refusal(open_matrix, tmp_path / "x.parquet")
     pq.write_table(pa.table({}), tmp_path / "x.parquet")
     assert "holds no numbers" in refusal(open_matrix, tmp_path / "x.parquet")
+
+
+def test_row_groups_are_the_parts_and_a_missing_one_is_noticed(tmp_path):
+    pq.write_table(pa.table({"a": range(9), "b": range(9)}), tmp_path / "x.parquet", row_group_size=4)
+    source = open_matrix(tmp_path / "x.parquet")
+    assert source.parts(9) == [(0, 4), (4, 8), (8, 9)]
+    source._readers[0]._ends[-1] = 12
+    source._readers[0].shape = (12, 2)
+    source = type(source)(source._readers, source.name)
+    assert "it ends after row 9 of 12" in refusal(list, source.blocks())

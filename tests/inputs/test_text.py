@@ -76,6 +76,16 @@ def test_blocks_of_any_size_and_any_range_are_the_same_rows(tmp_path, parser):
         np.testing.assert_array_equal(np.concatenate(blocks), rows[start:stop])
 
 
+def test_lines_that_agree_with_each_other_but_not_with_the_names_are_refused(tmp_path, parser):
+    (tmp_path / "x.csv").write_text("a,b\n1,2,3\n4,5,6\n")
+    assert "line 2 has 3 cells and the first has 2" in refusal(everything, tmp_path / "x.csv")
+
+
+def test_what_the_rules_allow_and_no_parser_reads_is_refused_as_the_parser_says_it(tmp_path, parser):
+    (tmp_path / "x.csv").write_text('1,2\n3,4"\n')
+    assert "not a table of numbers: could not convert" in refusal(everything, tmp_path / "x.csv")
+
+
 def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "_LINE", 100)
     (tmp_path / "x.csv").write_text("1,2\n" + "3," * 60)

@@ -67,10 +67,9 @@ def open_matrix(path: str | os.PathLike[str], key: str | None = None) -> Source:
         readers = [_reader(file, key) for file in files]
     except InputError:
         raise
-    except OSError as error:  # a folder that may not be read
-        raise InputError(f"{path!r} cannot be opened: {error.strerror or error}.") from None
-    except ValueError as error:  # a name with a zero byte
-        raise InputError(f"{path!r} cannot be opened: {error}.") from None
+    except (OSError, ValueError) as error:  # a folder that may not be read, a name with a zero byte
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise InputError(f"{path!r} cannot be opened: {reason or error}.") from None
     for file, reader in zip(files, readers, strict=True):
         if reader.shape[1] != readers[0].shape[1]:
             raise InputError(

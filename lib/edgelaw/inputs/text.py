@@ -56,7 +56,9 @@ class Text(Reader):
     def _start(self) -> None:
         """Find the first line with anything in it: its separator, its width, whether it is a line of names."""
         with self._open() as handle:
-            for number in itertools.count(1):
+            number = 0
+            while True:
+                number += 1
                 begin = handle.tell()
                 line = handle.readline(_LINE)
                 if not line:
@@ -89,11 +91,10 @@ class Text(Reader):
         """Pairs of (number, line) below the column names; empty lines are left out."""
         with self._open() as handle:
             handle.seek(self._offset)
-            for number in itertools.count(self._skipped + 1):
-                line = handle.readline(_LINE)
+            number = self._skipped
+            while line := handle.readline(_LINE):
+                number += 1
                 text = line.rstrip(b"\r\n")
-                if not line:
-                    return
                 if len(text) == _LINE:
                     raise InputError(f"{self.path} is not a table: line {number} does not end.")
                 if b"\r" in text:  # which some parsers take for the end of a line
