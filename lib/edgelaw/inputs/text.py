@@ -18,7 +18,7 @@ import numpy as np
 from edgelaw.inputs.errors import InputError, as_input_error
 from edgelaw.inputs.reader import Reader, real_matrix, refuse_key, spans
 
-_CHUNK = 2**24  # bytes of text that pyarrow parses at once
+_CHUNK = 2**23  # bytes of text that pyarrow parses at once
 _LINE = 2**27  # a longer line is not a line
 
 
