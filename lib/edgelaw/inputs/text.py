@@ -137,13 +137,15 @@ class Text(Reader):
         ):
             stream.read(self._offset)
             row = 0
-            for batch in csv.open_csv(stream, **options):
-                a, b = max(start - row, 0), min(stop - row, len(batch))
-                if a < b:
-                    yield np.stack([column.to_numpy() for column in batch.slice(a, b - a).columns], axis=1)
-                row += len(batch)
-                if row >= stop:
-                    return
+            with csv.open_csv(stream, **options) as batches:
+                for batch in batches:
+                    a, b = max(start - row, 0), min(stop - row, len(batch))
+                    if a < b:
+                        part = batch.slice(a, b - a)
+                        yield np.stack([column.to_numpy() for column in part.columns], axis=1)
+                    row += len(batch)
+                    if row >= stop:
+                        return
 
     def _by_numpy(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         """Blocks of rows by numpy's parser."""
