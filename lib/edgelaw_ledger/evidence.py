@@ -47,13 +47,13 @@ class Evidence:
 
 def _finite(**values):
     """Real finite numbers, in the order given."""
-    found = []
+    numbers = []
     for name, value in values.items():
         x = float(value)
         if not math.isfinite(x):
             raise ArithmeticError(f"{name} came out as {x}, which is evidence of nothing.")
-        found.append(x)
-    return found
+        numbers.append(x)
+    return numbers
 
 
 def _truth(value, name):

@@ -205,19 +205,19 @@ def load(path=None):
         raise LedgerError(f"The ledger cannot be read: {problem}.") from problem
     if set(entries) != {"claim"} or not isinstance(entries["claim"], list):
         raise LedgerError("The ledger must consist of [[claim]] entries and nothing else.")
-    found = {}
+    claims = {}
     for entry in entries["claim"]:
         name = entry.get("id")
         if name not in IDS:
             raise LedgerError(f"{name!r} is not the id of a claim.")
-        if name in found:
+        if name in claims:
             raise LedgerError(f"{name} stands twice.")
         for problem in _problems(entry):
             raise LedgerError(f"{name}: {problem}.")
-        found[name] = Claim(**entry)
-    if list(found) != [name for name in IDS if name in found]:
+        claims[name] = Claim(**entry)
+    if list(claims) != [name for name in IDS if name in claims]:
         raise LedgerError("The entries must stand in the order A1, A2, ..., H24.")
-    return found
+    return claims
 
 
 def additions(path=None):
@@ -229,13 +229,13 @@ def additions(path=None):
     """
     path = folder() / "additions.toml" if path is None else path
     with open(path, "rb") as file:
-        found = [Addition(**entry) for entry in tomllib.load(file)["addition"]]
-    for entry in found:
+        entries = [Addition(**entry) for entry in tomllib.load(file)["addition"]]
+    for entry in entries:
         if entry.known not in KNOWN or not entry.check:
             raise LedgerError(
                 f"{entry.title}: known must be one of {', '.join(KNOWN)}, and there must be a check."
             )
-    return found
+    return entries
 
 
 def missing(claims):
@@ -254,8 +254,8 @@ def counts(claims):
     -------
     dict of str to int
     """
-    found = Counter(claim.verdict for claim in claims)
-    return {verdict: found[verdict] for verdict in VERDICTS}
+    tally = Counter(claim.verdict for claim in claims)
+    return {verdict: tally[verdict] for verdict in VERDICTS}
 
 
 def check(claim, **stated):
@@ -269,7 +269,7 @@ def check(claim, **stated):
     function = claim.function()
     if function is None:
         return None
-    found = function(**stated)
-    if not isinstance(found, Evidence):
-        raise TypeError(f"The check of {claim.id} must return Evidence, not {type(found).__name__}.")
-    return found
+    evidence = function(**stated)
+    if not isinstance(evidence, Evidence):
+        raise TypeError(f"The check of {claim.id} must return Evidence, not {type(evidence).__name__}.")
+    return evidence

@@ -25,23 +25,23 @@ def _selected(arguments, ledger):
         if group.upper() not in claims.GROUPS:
             raise Refusal(f"There is no group {group}: groups are the letters A to H.")
         names += [name for name in ledger if name[0] == group.upper()]
-    wanted = set(names)
-    chosen = [c for c in ledger.values() if not (arguments.claims or arguments.group) or c.id in wanted]
+    names = set(names)
+    chosen = [c for c in ledger.values() if not (arguments.claims or arguments.group) or c.id in names]
     return [claim for claim in chosen if not (arguments.failing and claim.holds)]
 
 
 def _record(outcome):
     """One outcome, for machines."""
-    found = outcome.evidence
+    evidence = outcome.evidence
     return {
         "id": outcome.claim.id,
-        "verdict": found.verdict if found else None if outcome.error else outcome.claim.verdict,
+        "verdict": evidence.verdict if evidence else None if outcome.error else outcome.claim.verdict,
         "recorded": outcome.claim.verdict,
         "confirmed": outcome.confirmed,
-        "checked": found is not None,
-        "measured": found.measured if found else "",
-        "claimed": found.claimed if found else "",
-        "tolerance": found.tolerance if found else "",
+        "checked": evidence is not None,
+        "measured": evidence.measured if evidence else "",
+        "claimed": evidence.claimed if evidence else "",
+        "tolerance": evidence.tolerance if evidence else "",
         "error": outcome.error,
         "seconds": round(outcome.seconds, 2),
     }
@@ -49,11 +49,11 @@ def _record(outcome):
 
 def _verdict(outcome):
     """A verdict in its colour; a contradiction and a breakdown loudly."""
-    claim, found = outcome.claim, outcome.evidence
+    claim, evidence = outcome.claim, outcome.evidence
     if outcome.error:
         return "[bold red]breaks down[/]"
     if not outcome.confirmed:
-        return f"[bold red]{found.verdict}, recorded: {claim.verdict}[/]"
+        return f"[bold red]{evidence.verdict}, recorded: {claim.verdict}[/]"
     return f"[{STYLES[claim.verdict]}]{claim.verdict}[/]"
 
 
@@ -63,9 +63,9 @@ def _table(outcomes, failing):
     for name in ("claim", "verdict", "measured", "claimed", *(["what is true"] if failing else [])):
         table.add_column(name, overflow="fold")
     for outcome in outcomes:
-        claim, found = outcome.claim, outcome.evidence
-        if found:
-            cells = [found.measured, found.claimed]
+        claim, evidence = outcome.claim, outcome.evidence
+        if evidence:
+            cells = [evidence.measured, evidence.claimed]
         else:
             cells = [outcome.error or f"read: {claim.reason}", claim.quote]
         cells += [claim.correction] if failing else []

@@ -9,16 +9,9 @@ import numpy as np
 from scipy import stats
 
 from edgelaw import data, kaczmarz, spectrum
-from edgelaw.theory import flip_flop, gradient_descent, iid, random_reshuffle, single_shuffle
+from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, random_reshuffle, single_shuffle
 from edgelaw_ledger.evidence import decide, number
-
-
-def _limit(loss, power, n, orders=4):
-    """The limit of n^power * loss(n), by Richardson's extrapolation in n^(-1/2) from n, 4n, 16n, ..."""
-    values = np.array([loss(n * 4**k) * float(n * 4**k) ** power for k in range(orders)])
-    for k in range(1, orders):
-        values = (2**k * values[1:] - values[:-1]) / (2**k - 1)
-    return float(values[0])
+from edgelaw_ledger.routes import limit_in_root
 
 
 def exact_sums():
@@ -46,11 +39,14 @@ def all_expansions(*, third=1 / (32 * math.sqrt(math.pi)), fourth=13 / (540 * ma
         lead = 1 / (2 * math.sqrt(math.pi * n)) + 1 / (6 * math.pi * n)
         return float(single_shuffle.test_sum(n)) - lead - known * n**-1.5
 
-    found = [_limit(lambda n: rest(n, 0.0), 1.5, 100), _limit(lambda n: rest(n, third), 2.0, 100, 3)]
-    wrong = max(abs(found[0] / third - 1), abs(found[1] / fourth - 1))
+    coefficients = [
+        limit_in_root(lambda n: rest(n, 0.0) * n**1.5, 100),
+        limit_in_root(lambda n: rest(n, third) * n**2.0, 100, 3),
+    ]
+    wrong = max(abs(coefficients[0] / third - 1), abs(coefficients[1] / fourth - 1))
     return decide(
         wrong < 2e-3,
-        measured=f"{found[0]:.6f} and {found[1]:.6f}",
+        measured=f"{coefficients[0]:.6f} and {coefficients[1]:.6f}",
         claimed=f"{third:.6f} and {fourth:.6f}",
         tolerance="relative 0.002",
     )
@@ -61,8 +57,8 @@ def single_shuffle_training():
     worst = 0.0
     for eta in (0.4, 1.0, 1.5):
         stated = (2 - 2 * eta + eta**2) / (8 * math.sqrt(math.pi) * eta**1.5 * math.sqrt(2 - eta))
-        found = _limit(lambda n, eta=eta: float(single_shuffle.train_loss(n, eta)), 1.5, 100)
-        worst = max(worst, abs(found / stated - 1))
+        limit = limit_in_root(lambda n, eta=eta: single_shuffle.train_loss(n, eta) * n**1.5, 100)
+        worst = max(worst, abs(limit / stated - 1))
     return decide(
         worst < 1e-3,
         measured=f"relative difference at most {worst:.1e}",
@@ -91,22 +87,27 @@ def flip_flop_counts():
 
 def random_reshuffle_constant(*, at_step_one=1 / math.sqrt(3 * math.pi)):
     """The constant extrapolated from exact losses at n up to 256000, against the formula at step 1."""
-    found = _limit(lambda n: float(random_reshuffle.test_loss(n)), 0.5, 4000)
-    return number(found, at_step_one, 1e-5, what="sqrt(n) test loss")
+    limit = limit_in_root(lambda n: random_reshuffle.test_loss(n) * n**0.5, 4000)
+    return number(limit, at_step_one, 1e-5, what="sqrt(n) test loss")
 
 
 def effective_steps():
     """The constants of four orders at three steps, extrapolated from exact losses, against gradient descent's."""
+    # Gradient descent's own constant, at a step it allows, carried to the effective one.
+    slow = limit_in_root(lambda n: gradient_descent.test_loss(n, 0.4) * n**0.5, 200)
     worst = 0.0
     for eta in (0.3, 0.7, 1.2):
         tau = eta * (2 - eta)
-        steps = {iid: eta, random_reshuffle: eta * (1 + eta / 2)}
-        steps |= {single_shuffle: eta / (1 - eta / 2), flip_flop: tau / (2 - tau)}
+        steps = {
+            "iid": eta,
+            "random_reshuffle": eta * (1 + eta / 2),
+            "single_shuffle": eta / (1 - eta / 2),
+            "flip_flop": tau / (2 - tau),
+        }
         for order, step in steps.items():
-            found = _limit(lambda n, order=order, eta=eta: float(order.test_loss(n, eta)), 0.5, 200)
-            # Gradient descent's own constant, at a step it allows, carried to the effective one.
-            slow = _limit(lambda n: float(gradient_descent.test_loss(n, 0.4)), 0.5, 200)
-            worst = max(worst, abs(found / slow * math.sqrt(step / 0.4) - 1))
+            loss = BY_ORDER[order].test_loss
+            limit = limit_in_root(lambda n, loss=loss, eta=eta: loss(n, eta) * n**0.5, 200)
+            worst = max(worst, abs(limit / slow * math.sqrt(step / 0.4) - 1))
     return decide(
         worst < 1e-4,
         measured=f"relative difference of the constants at most {worst:.1e}",
@@ -174,19 +175,16 @@ def curves_on_any_spectrum(*, size=240, seed=9):
     X = data.normalize_rows(rng.standard_normal((size, size)) * np.arange(1, size + 1) ** -0.25)
     epochs = np.array([1, 3, 10])
     values = spectrum.gram_eigenvalues(X)
-    losses = {}
-    exact = iid.expected_curve(X, epochs, 1.0, tolerance=1e-6)
-    losses[iid] = exact.test[1:]
-    runs = {random_reshuffle: "random_reshuffle", single_shuffle: "single_shuffle", flip_flop: "flip_flop"}
-    for theory, order in runs.items():
-        found = []
+    losses = {"iid": iid.expected_curve(X, epochs, 1.0, tolerance=1e-6).test[1:]}
+    for order in ("random_reshuffle", "single_shuffle", "flip_flop"):
+        runs = []
         for child in rng.spawn(4):
             walk = kaczmarz.iterates(X, order, int(epochs[-1]), np.eye(size), rng=child, record=epochs)
-            found.append([float((W**2).sum()) / size for n, W in walk if n])
-        losses[theory] = np.mean(found, axis=0)
+            runs.append([float((W**2).sum()) / size for n, W in walk if n])
+        losses[order] = np.mean(runs, axis=0)
     off = max(
-        float(np.abs(loss / theory.curve(values, epochs).test[1:] - 1).max())
-        for theory, loss in losses.items()
+        float(np.abs(loss / BY_ORDER[order].curve(values, epochs).test[1:] - 1).max())
+        for order, loss in losses.items()
     )
     return decide(
         off < 0.01,
@@ -212,8 +210,8 @@ def edge_constants(*, sixth=1 / 6):
             (once.train, 1.5, math.sqrt(inverse / (2 * math.pi * a)) * block / 4),
             (back.test, 0.5, math.sqrt(inverse * block / (2 * math.pi * a))),
         ):
-            table = dict(zip(n.tolist(), values[1:], strict=True))
-            worst = max(worst, abs(_limit(table.__getitem__, power, 250) / constant - 1))
+            scaled = dict(zip(n.tolist(), values[1:] * n.astype(float) ** power, strict=True))
+            worst = max(worst, abs(limit_in_root(scaled.__getitem__, 250) / constant - 1))
     return decide(
         worst < 1e-4,
         measured=f"limits of nine exact curves are the constants to a relative {worst:.0e}",

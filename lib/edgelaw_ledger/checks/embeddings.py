@@ -11,19 +11,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from edgelaw import data, kaczmarz, spectrum
-from edgelaw.shipped import folder
+from edgelaw import data, kaczmarz, shipped, spectrum
 from edgelaw.spectrum import effective_rank, fit_edge, gram_eigenvalues, quantile_ratio
 from edgelaw.theory import gradient_descent, iid, regimes
 from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.routes import require
 
 SIZE = 512
-
-
-def _confirmed(true, what):
-    """The correction must come out right, or the evidence is worth nothing."""
-    if not true:
-        raise ArithmeticError(f"The correction was not confirmed: {what}.")
 
 
 def _mean(values):
@@ -36,7 +30,7 @@ def _mean(values):
 def _features(source):
     """Shipped embeddings, noise, or independent Gaussian columns with variances that fall as a power of j."""
     if source in ("cifar10", "wikipedia"):
-        return data.load(source).features
+        return shipped.load(source).features
     noise = np.random.default_rng(21).standard_normal((1100, 1024), dtype=np.float32)
     decay = {"noise": 0.0, "1/j": 0.5, "1/j²": 1.0}[source]
     return noise * np.arange(1, 1025, dtype=np.float32) ** -decay
@@ -67,9 +61,9 @@ def g7(*, beta=0.50):
     mean, spread, error = _mean(_exponents("gaussian", seeds=24))
     ranks, law = np.arange(1, SIZE + 1), spectrum.MarchenkoPastur()
     smooth, shifted = (fit_edge(law.quantile((ranks - c) / SIZE)).beta for c in (0.5, 0.75))  # no randomness
-    _confirmed(error < 0.004 and abs(mean - 0.48) < 4 * error, "0.48 on average")
-    _confirmed(abs(smooth - 0.488) < 5e-4, "the bias of the ranks")
-    _confirmed(abs(shifted - 0.482) < 5e-4, "the bias with a quarter of an eigenvalue at zero")
+    require(error < 0.004 and abs(mean - 0.48) < 4 * error, "0.48 on average")
+    require(abs(smooth - 0.488) < 5e-4, "the bias of the ranks")
+    require(abs(shifted - 0.482) < 5e-4, "the bias with a quarter of an eigenvalue at zero")
     return decide(
         bool(abs(mean - beta) < 4 * error),
         bool(abs(mean - beta) < 2 * spread),
@@ -82,11 +76,11 @@ def g7(*, beta=0.50):
 
 def g8(*, rank=257.0):
     """Effective rank of 40 row-normalised Gaussian designs, by traces, beside $d^2/(2d-1)$ worked out by hand."""
-    found = [_rank_by_trace(data.normalize_rows(data.gaussian(SIZE, SIZE, rng=s))) for s in range(40)]
-    mean, spread, error = _mean(found)
+    ranks = [_rank_by_trace(data.normalize_rows(data.gaussian(SIZE, SIZE, rng=s))) for s in range(40)]
+    mean, spread, error = _mean(ranks)
     by_hand = SIZE**2 / (2 * SIZE - 1)
-    _confirmed(error < 0.1 and abs(mean - by_hand) < 4 * error, f"{by_hand:.2f} by hand")
-    drawn = np.mean(np.abs(np.array(found) - rank) <= 0.5)  # how often a draw rounds to the printed integer
+    require(error < 0.1 and abs(mean - by_hand) < 4 * error, f"{by_hand:.2f} by hand")
+    drawn = np.mean(np.abs(np.array(ranks) - rank) <= 0.5)  # how often a draw rounds to the printed integer
     return decide(
         bool(drawn > 0.05),
         measured=f"{mean:.2f} ± {spread:.2f} a draw, {by_hand:.2f} by hand; "
@@ -101,7 +95,7 @@ def g9(*, ratio=450.0):
     mean, spread, error = _mean([quantile_ratio(values) for values in _spectra("gaussian", seeds=24)])
     law = spectrum.MarchenkoPastur()
     limit = law.quantile(0.95) / law.quantile(0.05)
-    _confirmed(abs(mean - 484) < 4 * error and error < 8 and abs(limit - 500) < 0.5, "484 and its limit 500")
+    require(abs(mean - 484) < 4 * error and error < 8 and abs(limit - 500) < 0.5, "484 and its limit 500")
     return decide(
         bool(abs(mean - ratio) < 4 * error),
         bool(abs(mean - ratio) < 2 * spread),
@@ -115,7 +109,7 @@ def g9(*, ratio=450.0):
 def g10(*, rank=512.0, size=1024):
     """Effective rank of Gaussian designs of 1024 rows, by traces, and $d^2/(2d+1)$ by hand, against half of d."""
     mean, _, error = _mean([_rank_by_trace(data.gaussian(size, size, rng=seed)) for seed in range(4)])
-    _confirmed(error < 0.5 and abs(mean - size**2 / (2 * size + 1)) < 4 * error + 0.1, "the mean by hand")
+    require(error < 0.5 and abs(mean - size**2 / (2 * size + 1)) < 4 * error + 0.1, "the mean by hand")
     return number(mean, rank, 0.005, what="effective rank")
 
 
@@ -135,15 +129,15 @@ def g11(*, text=0.45, table=0.46):
 
 def g12(*, beta=0.45):
     """Exponent and effective rank of images, noise and features of rank four, all through one preprocessing."""
-    found = {source: _mean(_exponents(source)) for source in ("cifar10", "noise", "1/j²")}
-    ranks = {source: np.mean([effective_rank(v) for v in _spectra(source)]) for source in found}
-    same = max(abs(mean - beta) for mean, _, _ in found.values()) < 0.04
-    _confirmed(same, "one exponent for all three")
+    exponents = {source: _mean(_exponents(source)) for source in ("cifar10", "noise", "1/j²")}
+    ranks = {source: np.mean([effective_rank(v) for v in _spectra(source)]) for source in exponents}
+    same = max(abs(mean - beta) for mean, _, _ in exponents.values()) < 0.04
+    require(same, "one exponent for all three")
     isotropic = all(rank > 0.4 * SIZE for rank in ranks.values())
-    _confirmed(ranks["noise"] > 200 > 60 > ranks["cifar10"] and ranks["1/j²"] < 8, "ranks far apart")
+    require(ranks["noise"] > 200 > 60 > ranks["cifar10"] and ranks["1/j²"] < 8, "ranks far apart")
     return decide(
         bool(isotropic),
-        measured="; ".join(f"{s}: β {found[s][0]:.2f}, effective rank {ranks[s]:.0f}" for s in found),
+        measured="; ".join(f"{s}: β {exponents[s][0]:.2f}, effective rank {ranks[s]:.0f}" for s in exponents),
         claimed=f"β ≈ {beta} indicates approximate isotropy",
         tolerance="the same exponent within 0.04, ranks apart by a factor of 50",
     )
@@ -157,7 +151,7 @@ def g13():
     trace = (square.X**2).sum() / SIZE
     floor = iid.curve(_spectra("cifar10")[0], [10**9], 1.0).test[-1]
     shift = np.mean(_exponents("noise", zeros="drop")) - np.mean(_exponents("noise"))
-    _confirmed(
+    require(
         abs(floor * SIZE - 1) < 1e-3 and 0.015 < shift < 0.035, "floor 1/d, exponent lower by about 0.025"
     )
     return decide(
@@ -179,10 +173,10 @@ def g15(*, orders=4.0):
         data.gaussian(SIZE, SIZE, rng=0), "iid", 100, probes=8, runs=4, rng=0, record=n
     )
     for exact, curve in zip(losses, (simulated.test, simulated.train), strict=True):
-        _confirmed(np.abs(np.log(curve[1:] / exact)).max() < 0.35, "matrices cover the same decades")
+        require(np.abs(np.log(curve[1:] / exact)).max() < 0.35, "matrices cover the same decades")
     decades = [2.0, *(math.log10(loss[0] / loss[1]) for loss in losses)]
     early = losses[0][0] / iid.test_constant()
-    _confirmed(early > 1.2, "the law is off by a quarter after one epoch")
+    require(early > 1.2, "the law is off by a quarter after one epoch")
     return decide(
         bool(max(decades) >= orders - 0.5),
         measured="{:.0f} decades of epochs, {:.1f} of test and {:.1f} of training loss; ".format(*decades)
@@ -240,17 +234,17 @@ def _fitted_law(values):
     fit = fit_edge(values)
     start = math.ceil(1 / (2 * fit.window[1]))  # the first epoch that works on fitted eigenvalues
     n = np.array([10, 30, 100, start, 2 * start])
-    found = []
+    errors = []
     for part in (n[:3], n[3:]):
         curve = iid.curve(values, part, 1.0)
         ratio = np.array(iid.edge_law(curve.epochs[1:], fit)) / [curve.test[1:], curve.train[1:]]
-        found.append(np.abs(ratio - 1).max())
-    return found
+        errors.append(np.abs(ratio - 1).max())
+    return errors
 
 
 def _head():
     """The Transformer head on the shipped spectrum: start of the window, worst ratio of the law, range of the slope."""
-    with np.load(folder() / "transformer_runs.npz", allow_pickle=False) as runs:
+    with np.load(shipped.folder() / "transformer_runs.npz", allow_pickle=False) as runs:
         values = runs["frozen_spectra"][0, 0].astype(float)
     step, fit = 1 / values[-1], spectrum.fit_shifted_edge(values, 0.25)
     start = regimes.window_start(fit, step)
@@ -292,8 +286,8 @@ def g21(*, beta=0.5):
     square = {source: np.mean(_exponents(source, zeros="drop")) for source in sources}
     tall = {source: np.mean(_exponents(source, 2 * SIZE, 2, "drop")) for source in sources}
     ranks = {source: np.mean([effective_rank(v) for v in _spectra(source)]) for source in sources}
-    _confirmed(max(abs(b - beta) for b in square.values()) < 0.04, "β = 1/2 for all at m = d")
-    _confirmed(min(tall.values()) > 1.2, "another exponent at m = 2d")
+    require(max(abs(b - beta) for b in square.values()) < 0.04, "β = 1/2 for all at m = d")
+    require(min(tall.values()) > 1.2, "another exponent at m = 2d")
     near_isotropic = all(ranks[source] > 0.8 * ranks["noise"] for source in ("cifar10", "wikipedia"))
     return decide(
         bool(near_isotropic and abs(tall["cifar10"] - beta) < 0.1),

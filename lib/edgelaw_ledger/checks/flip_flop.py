@@ -8,58 +8,62 @@ Laplace transform of its two equations on the Marchenko–Pastur law, inverted n
 import math
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
 from math import pi, sqrt
 
 import mpmath
 import numpy as np
 
 from edgelaw.theory import flip_flop, free, iid, single_shuffle
-from edgelaw_ledger.checks.free_probability import (
+from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.routes import (
     close,
-    confirm,
     critical_moment,
+    decay_exponent,
     epoch,
+    exact_test,
+    exact_train,
     extrapolated,
     lambert,
+    limit_in_n,
+    limit_in_root,
+    one_row,
     poisson_moment,
+    require,
+    stieltjes,
+    stirling_evidence,
     taylor,
     unit_rows,
     within,
 )
-from edgelaw_ledger.checks.single_shuffle import (
-    exact_test,
-    exact_train,
-    limit_in_root,
-    one_row,
-    order,
-    stieltjes,
-    stirling,
-)
-from edgelaw_ledger.evidence import decide, number
 
 # ------------------------------------------------------------------------------------------ independent routes
 
 
-def generating(z, rho):
+def _generating(z, rho):
     """The paper's closed form of Σ a_n zⁿ, by mpmath."""
     W, rho = lambert(z, rho), mpmath.mpf(rho)
     return (W**2 + rho * z * (rho**2 + (1 + rho) * W)) / (z * (rho + W) ** 2)
 
 
-def beta_closed(rho, lam):
+@cache
+def _coefficients(rho):
+    """The first ten Taylor coefficients a_n of that closed form."""
+    return taylor(lambda z: _generating(z, rho), 10)
+
+
+def _beta_closed(rho, lam):
     """The paper's β = 1 + λα, by mpmath."""
     return 1 + lam * stieltjes(rho, lam)
 
 
-def gamma_closed(rho, lam):
+def _gamma_closed(rho, lam):
     """The paper's γ, by mpmath."""
     C = lam * stieltjes(rho, lam)
     return ((1 + C) ** 2 + (1 + C) * rho) * mpmath.exp(-rho / C) - (1 + C) ** 2
 
 
 @cache
-def poisson_train(n, rho=1):
+def _poisson_train(n, rho=1):
     """The paper's Poisson representation of a_n, summed by mpmath at fifty digits."""
     with mpmath.workdps(50):
         rho = mpmath.mpf(rho)
@@ -73,15 +77,8 @@ def poisson_train(n, rho=1):
         return first / n + second / (n + 1)
 
 
-def limit_in_n(function, n):
-    """Limit of a function of n with an expansion in 1/n, from n, 2n, 4n and 8n."""
-    table = [function(n * 2**k) for k in range(4)]
-    for power in (2, 4, 8):
-        table = [(power * b - a) / (power - 1) for a, b in pairwise(table)]
-    return float(table[0])
-
-
-def iid_losses(n, step=1.0):
+@cache
+def _iid_losses(n, step=1.0):
     """Test and training loss of IID sampling at m = d from s′ = −2ηλs + η²λL on Marchenko–Pastur, by Laplace."""
     with mpmath.workdps(20):
         eta = mpmath.mpf(step)
@@ -97,7 +94,7 @@ def iid_losses(n, step=1.0):
         return float(test), float(train)
 
 
-def iid_expectation(U, step, epochs):
+def _iid_expectation(U, step, epochs):
     """tr E[S]/d after so many epochs of IID sampling on given unit rows, by the exact linear recursion."""
     m, d = U.shape
     H, M = U.T @ U / m, np.eye(d)
@@ -107,13 +104,13 @@ def iid_expectation(U, step, epochs):
     return np.trace(M) / d
 
 
-def moments_of_squares(U, powers, step=1.0):
-    """tr(AᵀA)ⁿ/d for several n."""
+def _moments_of_squares(U, step=1.0):
+    """tr(AᵀA)ⁿ/d for n = 1, 2, 3, 4 and 8."""
     squares = np.linalg.svd(epoch(U, step), compute_uv=False) ** 2
-    return [np.sum(squares**n) / U.shape[1] for n in powers]
+    return [np.sum(squares**n) / U.shape[1] for n in (1, 2, 3, 4, 8)]
 
 
-def weighted_moment(U, n):
+def _weighted_moment(U, n):
     """tr S(AᵀA)ⁿ/d."""
     A = epoch(U)
     return np.sum((U @ np.linalg.matrix_power(A.T @ A, n)) * U) / U.shape[1]
@@ -137,8 +134,8 @@ def e1():
         residual = abs(float(rates[0] + rates[1] / stieltjes(*point) + 1 / point[1]))
     results = []
     for k, rho in enumerate((0.8, 1.5)):
-        found = extrapolated(_resolvent_trace, 60, 60, 301 + k, rho)
-        results.append((*found, float(stieltjes(mpmath.mpf(rho), mpmath.mpf("1.5")))))
+        sample = extrapolated(_resolvent_trace, 60, 60, 301 + k, rho)
+        results.append((*sample, float(stieltjes(mpmath.mpf(rho), mpmath.mpf("1.5")))))
     return decide(
         exact < 1e-10 and residual < 1e-20 and all(within(*r) for r in results),
         measured=f"identities {exact:.0e}, residual {residual:.0e}; tr (B - 1.5)^-1/d on matrices: "
@@ -157,9 +154,9 @@ def e2():
     """Moments of random matrices at two aspects, and exact values of both from separate formulas."""
     results = []
     for k, rho in enumerate((0.6, 1.0)):
-        mean, error = extrapolated(lambda U: moments_of_squares(U, (1, 2, 3)), 60, 150, 302 + k, rho)
-        wanted = [float(poisson_moment(n, rho)) for n in (1, 2, 3)]
-        results.append((mean, error, wanted))
+        mean, error = (x[:3] for x in extrapolated(_moments_of_squares, 60, 150, 302 + k, rho))
+        expected = [float(poisson_moment(n, rho)) for n in (1, 2, 3)]
+        results.append((mean, error, expected))
     worst = max(
         abs(flip_flop.test_loss(n, rho=rho) / float(poisson_moment(n, rho)) - 1)
         for n in (1, 3, 40)
@@ -179,13 +176,13 @@ def e3(*, leading=(2 * pi) ** -0.5):
     """What exact losses at n up to 1e6 leave beyond the leading term, and random matrices at n = 2 and 4."""
     rests = [n * (flip_flop.test_loss(n) - leading / sqrt(n)) for n in (100, 10000, 1000000)]
     exact = max(abs(flip_flop.test_loss(n) / float(critical_moment(n)) - 1) for n in (2, 100, 10000))
-    mean, error = extrapolated(lambda U: moments_of_squares(U, (2, 4)), 60, 150, 303)
-    wanted = [float(critical_moment(n)) for n in (2, 4)]
+    mean, error = (x[[1, 3]] for x in extrapolated(_moments_of_squares, 60, 150, 303))
+    expected = [float(critical_moment(n)) for n in (2, 4)]
     return decide(
-        exact < 1e-11 and max(map(abs, rests)) < 0.1 and within(mean, error, wanted),
+        exact < 1e-11 and max(map(abs, rests)) < 0.1 and within(mean, error, expected),
         measured=f"n (loss - leading): {rests[0]:.4f}, {rests[1]:.5f}, {rests[2]:.6f} at n = 1e2, 1e4, "
         f"1e6; matrices, "
-        f"n = 2, 4: {mean[0]:.4f}, {mean[1]:.4f} (exact {wanted[0]:.4f}, {wanted[1]:.4f})",
+        f"n = 2, 4: {mean[0]:.4f}, {mean[1]:.4f} (exact {expected[0]:.4f}, {expected[1]:.4f})",
         claimed=f"{leading:.6f} n^-1/2, rest bounded by a multiple of 1/n",
         tolerance=f"rest below 0.1/n; 4 standard errors of {error.max():.1g}",
     )
@@ -193,7 +190,7 @@ def e3(*, leading=(2 * pi) ** -0.5):
 
 def e4(*, leading=(2 * pi) ** -0.5, second=1 / 12, third=1 / 288):
     """Exact moments by mpmath at n = 200 and 2000: what the three printed terms leave, times n cubed."""
-    return stirling(leading, second, third, flip_flop.test_loss)
+    return stirling_evidence(leading, second, third, flip_flop.test_loss)
 
 
 # ----------------------------------------------------------------------------------------------- training loss
@@ -212,25 +209,25 @@ def e5():
     with mpmath.workdps(40):
         worst = 0
         for rho, lam in ((mpmath.mpf("0.8"), mpmath.mpf("1.5")), (mpmath.mpf(1), mpmath.mpf(-2))):
-            a, b, c = (f(rho, lam) for f in (stieltjes, beta_closed, gamma_closed))
+            a, b, c = (f(rho, lam) for f in (stieltjes, _beta_closed, _gamma_closed))
             rates = [
                 [mpmath.diff(f, (rho, lam), k) for k in ((1, 0), (0, 1))]
-                for f in (stieltjes, beta_closed, gamma_closed)
+                for f in (stieltjes, _beta_closed, _gamma_closed)
             ]
             worst = max(
                 worst, abs(rates[0][0] + 1 / lam + rates[0][1] / a), abs(rates[1][0] + rates[1][1] / a)
             )
             worst = max(worst, abs(rates[2][0] - a + (c + lam * rates[2][1]) / (lam * a) + b**2 / (lam * a)))
-        start = abs(float(gamma_closed(mpmath.mpf(10) ** -15, mpmath.mpf("1.5"))))
-        wanted = [
-            float(f(mpmath.mpf("0.8"), mpmath.mpf("1.5"))) for f in (stieltjes, beta_closed, gamma_closed)
+        start = abs(float(_gamma_closed(mpmath.mpf(10) ** -15, mpmath.mpf("1.5"))))
+        expected = [
+            float(f(mpmath.mpf("0.8"), mpmath.mpf("1.5"))) for f in (stieltjes, _beta_closed, _gamma_closed)
         ]
     mean, error = extrapolated(_three_traces, 60, 100, 305, 0.8)
     return decide(
-        worst < 1e-20 and start < 1e-12 and within(mean, error, wanted),
+        worst < 1e-20 and start < 1e-12 and within(mean, error, expected),
         measured=f"residuals {float(worst):.0e}, gamma at rho = 0 {start:.0e}; matrices at rho = 0.8, "
         f"lambda = 1.5: " + ", ".join(f"{x:.4f}" for x in mean),
-        claimed="solutions " + ", ".join(f"{x:.4f}" for x in wanted),
+        claimed="solutions " + ", ".join(f"{x:.4f}" for x in expected),
         tolerance=f"1e-20; 4 standard errors of {error.max():.1g}",
     )
 
@@ -240,7 +237,7 @@ def e6():
     with mpmath.workdps(30):  # transport of β along the characteristics of α
         start, rho = mpmath.mpf(3), mpmath.mpf("0.7")
         lam = start * mpmath.exp(rho * (1 - start) / start)
-        conserved = abs(float(beta_closed(rho, lam) * (1 - start) - 1))
+        conserved = abs(float(_beta_closed(rho, lam) * (1 - start) - 1))
 
     def statistic(U):
         a, b, _ = _three_traces(U)
@@ -248,13 +245,13 @@ def e6():
         return [b, b - 1 - 1.5 * a, np.sum(A * (A.T @ A)) / len(U)]
 
     mean, error = extrapolated(statistic, 60, 150, 306)
-    wanted = [float(beta_closed(mpmath.mpf(1), mpmath.mpf("1.5"))), flip_flop.test_loss(2)]
-    good = within(mean[[0, 2]], error[[0, 2]], wanted) and abs(mean[1]) <= 4 * error[1]
+    expected = [float(_beta_closed(mpmath.mpf(1), mpmath.mpf("1.5"))), flip_flop.test_loss(2)]
+    good = within(mean[[0, 2]], error[[0, 2]], expected) and abs(mean[1]) <= 4 * error[1]
     return decide(
         conserved < 1e-20 and bool(good),
         measured=f"beta = {mean[0]:.4f}, beta - 1 - lambda alpha = {mean[1]:+.4f} at lambda = 1.5; tr A "
         f"A'A/d = {mean[2]:.4f}",
-        claimed=f"{wanted[0]:.4f}, 0, b_2 = {wanted[1]:.4f}",
+        claimed=f"{expected[0]:.4f}, 0, b_2 = {expected[1]:.4f}",
         tolerance=f"1e-20 along a characteristic; 4 standard errors of {error.max():.1g}",
     )
 
@@ -272,16 +269,16 @@ def e7():
             )
             stated = ((1 + C) ** 2 + (1 + C) * rho) * mpmath.exp(-rho / C) - (1 + C) ** 2
             worst = max(worst, abs(float(right * mpmath.exp(-rho / C) / stated - 1)))
-            worst = max(worst, abs(float(gamma_closed(rho, lam) / stated - 1)))
-        wanted = float(gamma_closed(mpmath.mpf(1), mpmath.mpf("1.5")))
+            worst = max(worst, abs(float(_gamma_closed(rho, lam) / stated - 1)))
+        expected = float(_gamma_closed(mpmath.mpf(1), mpmath.mpf("1.5")))
     z = 1 / 1.5
     library = -z * (1 + sum(flip_flop.train_loss(n) * z**n for n in range(1, 90)))
     mean, error = extrapolated(lambda U: _three_traces(U)[2], 60, 100, 307)
     return decide(
-        worst < 1e-20 and close(library, wanted, 1e-9) and within(mean, error, wanted),
+        worst < 1e-20 and close(library, expected, 1e-9) and within(mean, error, expected),
         measured=f"against the integral {worst:.0e}; at rho = 1, lambda = 1.5: library {library:.6f}, "
         f"matrices {mean:.4f}",
-        claimed=f"gamma = {wanted:.6f}",
+        claimed=f"gamma = {expected:.6f}",
         tolerance=f"1e-20, 1e-9; 4 standard errors of {error:.1g}",
     )
 
@@ -290,16 +287,17 @@ def e8():
     """Nine Taylor coefficients at three aspects against the library, and resolvents of random matrices."""
     worst = 0.0
     for rho in (0.5, 1.0, 2.0):
-        found = taylor(lambda z, r=rho: generating(z, r), 9)
+        coefficients = _coefficients(rho)
         worst = max(
-            [worst] + [abs(rho * flip_flop.train_loss(n, rho=rho) / float(found[n]) - 1) for n in range(9)]
+            [worst]
+            + [abs(rho * flip_flop.train_loss(n, rho=rho) / float(coefficients[n]) - 1) for n in range(9)]
         )
         with mpmath.workdps(30):
-            gap = generating(mpmath.mpf("0.4"), rho) + gamma_closed(
+            gap = _generating(mpmath.mpf("0.4"), rho) + _gamma_closed(
                 mpmath.mpf(rho), 1 / mpmath.mpf("0.4")
             ) / mpmath.mpf("0.4")
             worst = max(worst, abs(float(gap)))
-    wanted = float(generating(mpmath.mpf("0.7"), 2.0).real)
+    expected = float(_generating(mpmath.mpf("0.7"), 2.0).real)
     mean, error = extrapolated(
         lambda U: (
             np.sum((U @ np.linalg.inv(np.eye(U.shape[1]) - 0.7 * (A := epoch(U)).T @ A)) * U) / U.shape[1]
@@ -310,10 +308,10 @@ def e8():
         2.0,
     )
     return decide(
-        worst < 1e-11 and within(mean, error, wanted),
+        worst < 1e-11 and within(mean, error, expected),
         measured=f"nine coefficients at three rho and -gamma(1/z)/z within {worst:.0e}; matrices, rho = 2, "
         f"z = 0.7: {mean:.4f}",
-        claimed=f"{wanted:.4f} there",
+        claimed=f"{expected:.4f} there",
         tolerance=f"1e-11; 4 standard errors of {error:.1g}",
     )
 
@@ -325,33 +323,38 @@ def e9(*, inside=2.0, linear=2 / 3):
         w = mpmath.lambertw(-mpmath.exp(-1) + u).real + 1
         first = float(w**2 / u)
         second = float((mpmath.sqrt(2 * mpmath.e * u) - w) / u)
-    confirm(abs(second / (linear * math.e) - 1) < 1e-6 or linear != 2 / 3, "the linear coefficient is 2e/3")
-    confirm(
+    require(abs(second / (linear * math.e) - 1) < 1e-6 or linear != 2 / 3, "the linear coefficient is 2e/3")
+    require(
         abs((free.lambert_w(-1 / math.e + 1e-10) + 1) ** 2 / 1e-10 / first - 1) < 1e-3,
         "the library's W near -1/e",
     )
     return number(first, inside, 1e-6, corrected=2 * math.e, what="(W + 1)^2/u")
 
 
+@cache
+def _total_training_loss():
+    """The sum of all training losses at step 1: two thousand of them and the tail of the power law."""
+    n = np.arange(1, 2001)
+    return 1 + flip_flop.train_loss(n).sum() + flip_flop.train_constant() * float(mpmath.zeta(1.5, 2001))
+
+
 def e10(*, value=3 / 2, slope=2 * 2**0.5 / 3):
     """The closed form by mpmath at 1e-20 from the edge, and the sum of all training losses."""
     with mpmath.workdps(60):
         gaps = [mpmath.mpf(10) ** -k for k in (16, 20)]
-        values = [generating(1 - gap, 1).real for gap in gaps]
+        values = [_generating(1 - gap, 1).real for gap in gaps]
         rests = [
             float((g - mpmath.mpf(value) + mpmath.mpf(slope) * mpmath.sqrt(x)) / x)
             for g, x in zip(values, gaps, strict=True)
         ]
-        found = float(values[1]), float((values[1] * -1 + mpmath.mpf(3) / 2) / mpmath.sqrt(gaps[1]))
-    # the value at 1 is the sum of all training losses: 1000 of them and the tail of the power law
-    n = np.arange(1, 2001)
-    total = 1 + flip_flop.train_loss(n).sum() + flip_flop.train_constant() * float(mpmath.zeta(1.5, 2001))
+        edge = float(values[1]), float((values[1] * -1 + mpmath.mpf(3) / 2) / mpmath.sqrt(gaps[1]))
+    total = _total_training_loss()  # the value at 1
     return decide(
-        abs(found[0] / value - 1) < 1e-6
-        and abs(found[1] / slope - 1) < 1e-6
+        abs(edge[0] / value - 1) < 1e-6
+        and abs(edge[1] / slope - 1) < 1e-6
         and max(map(abs, rests)) < 10
         and abs(total / value - 1) < 1e-4,
-        measured=f"value {found[0]:.8f}, sum of the library's losses {total:.5f}; slope {found[1]:.8f}",
+        measured=f"value {edge[0]:.8f}, sum of the library's losses {total:.5f}; slope {edge[1]:.8f}",
         claimed=f"{value:.8f}; {slope:.8f}",
         tolerance="relative 1e-6, the sum 1e-4; rest over 1 - z bounded",
     )
@@ -359,15 +362,17 @@ def e10(*, value=3 / 2, slope=2 * 2**0.5 / 3):
 
 def e11(*, leading=2**0.5 / (3 * pi**0.5)):
     """Poisson sums by mpmath extrapolated in n, the library up to n = 1e5, and a coefficient on random matrices."""
-    found = limit_in_n(lambda n: poisson_train(n) * mpmath.mpf(n) ** 1.5, 125)
+    limit = _limits_at_step_one()["flip-flop"][1]
     library = [n * (flip_flop.train_loss(n) * n**1.5 / leading - 1) for n in (1000, 100000)]
     mean, error = _sampled_coefficient(2, 311)
-    wanted = float(poisson_train(2))
+    expected = float(_poisson_train(2))
     return decide(
-        close(found, leading, 1e-7) and max(map(abs, library)) < 2 and within(mean, error, wanted, cap=0.008),
-        measured=f"n^3/2 a_n -> {found:.8f}; n times the relative rest {library[0]:.3f}, {library[1]:.3f} "
+        close(limit, leading, 1e-7)
+        and max(map(abs, library)) < 2
+        and within(mean, error, expected, cap=0.008),
+        measured=f"n^3/2 a_n -> {limit:.8f}; n times the relative rest {library[0]:.3f}, {library[1]:.3f} "
         f"at n = 1e3, 1e5; "
-        f"a_2 on matrices {mean:.4f} (exact {wanted:.4f})",
+        f"a_2 on matrices {mean:.4f} (exact {expected:.4f})",
         claimed=f"{leading:.8f}, relative rest O(1/n)",
         tolerance=f"relative 1e-7; rest below 2/n; 4 standard errors of {error:.1g}",
     )
@@ -379,16 +384,16 @@ def e12(*, second=203 / 120):
     # t = √(2(1−z)) = ω + pω² + qω³ + …; the coefficients of (1−z)^(1/2) and (1−z)^(3/2) give the two terms.
     p, q = Fraction(1, 3), Fraction(1, 8) - Fraction(1, 18)
     third = -Fraction(2, 3) * (2 * p**2 - q) - Fraction(5, 12) * p - Fraction(1, 20)
-    confirm(
+    require(
         Fraction(3, 8) + Fraction(9, 2) * third == Fraction(-14, 15), "-14/15 from the singular expansion"
     )
     leading = mpmath.sqrt(2) / (3 * mpmath.sqrt(mpmath.pi))
-    found = limit_in_n(lambda n: n * (poisson_train(n) * mpmath.mpf(n) ** 1.5 / leading - 1), 125)
+    limit = limit_in_n(lambda n: n * (_poisson_train(n) * mpmath.mpf(n) ** 1.5 / leading - 1), 125)
     library = limit_in_n(
         lambda n: n * (flip_flop.train_loss(n) * n**1.5 / flip_flop.train_constant() - 1), 500
     )
-    confirm(abs(library / found - 1) < 1e-4, "the Poisson sum and the library agree")
-    return number(found, second, 1e-5, corrected=-14 / 15, what="n times the relative rest")
+    require(abs(library / limit - 1) < 1e-4, "the Poisson sum and the library agree")
+    return number(limit, second, 1e-5, corrected=-14 / 15, what="n times the relative rest")
 
 
 def e13(*, power=3.0):
@@ -396,12 +401,12 @@ def e13(*, power=3.0):
 
     def rest(second):
         c = mpmath.sqrt(2) / (3 * mpmath.sqrt(mpmath.pi))
-        return lambda n: float(poisson_train(n) - c * mpmath.mpf(n) ** -1.5 * (1 + mpmath.mpf(second) / n))
+        return lambda n: float(_poisson_train(n) - c * mpmath.mpf(n) ** -1.5 * (1 + mpmath.mpf(second) / n))
 
-    printed = order(rest(mpmath.mpf(203) / 120), 125)
-    corrected = order(rest(mpmath.mpf(-14) / 15), 125)
-    confirm(abs(corrected + 3.5) < 0.05, "with -14/(15n) the remainder is O(n^-7/2)")
-    confirm(abs(flip_flop.train_loss(2000) / float(poisson_train(2000)) - 1) < 1e-11, "the library's loss")
+    printed = decay_exponent(rest(mpmath.mpf(203) / 120), 125)
+    corrected = decay_exponent(rest(mpmath.mpf(-14) / 15), 125)
+    require(abs(corrected + 3.5) < 0.05, "with -14/(15n) the remainder is O(n^-7/2)")
+    require(abs(flip_flop.train_loss(2000) / float(_poisson_train(2000)) - 1) < 1e-11, "the library's loss")
     return decide(
         printed <= -power + 0.05,
         measured=f"the printed terms leave n^{printed:.2f}; with -14/(15n) they leave n^{corrected:.2f}",
@@ -416,13 +421,13 @@ def e13(*, power=3.0):
 @cache
 def _sampled_coefficient(n, seed):
     """tr S(AᵀA)ⁿ/d at ρ = 1 on matrices, extrapolated, with its standard error."""
-    return extrapolated(lambda U: weighted_moment(U, n), 60, 150, seed)
+    return extrapolated(lambda U: _weighted_moment(U, n), 60, 150, seed)
 
 
 def _coefficient(n, stated, seed):
     """Evidence for a formula of ρ as the n-th coefficient, with matrices at ρ = 1."""
     rhos = (0.5, 1.0, 2.3)
-    series = [float(taylor(lambda z, r=rho: generating(z, r), n + 1)[n]) for rho in rhos]
+    series = [float(_coefficients(rho)[n]) for rho in rhos]
     library = [rho * flip_flop.train_loss(n, rho=rho) for rho in rhos]
     values = [stated(rho) for rho in rhos]
     mean, error = _sampled_coefficient(n, seed)
@@ -440,14 +445,14 @@ def _coefficient(n, stated, seed):
 
 def e14():
     """The generating function at 0, and the trace of a matrix of unit rows."""
-    found = [float(generating(mpmath.mpf(10) ** -12, rho).real) for rho in (0.5, 1.0, 2.3)]
+    values = [float(_generating(mpmath.mpf(10) ** -12, rho).real) for rho in (0.5, 1.0, 2.3)]
     U = unit_rows(46, 20, np.random.default_rng(314))
-    trace = weighted_moment(U, 0)
+    trace = _weighted_moment(U, 0)
     return decide(
-        close(found, [0.5, 1.0, 2.3], 1e-9)
+        close(values, [0.5, 1.0, 2.3], 1e-9)
         and close([trace, 2.3 * flip_flop.train_loss(0, rho=2.3)], 2.3, 1e-12),
         measured="a_0 = "
-        + ", ".join(f"{x:.9f}" for x in found)
+        + ", ".join(f"{x:.9f}" for x in values)
         + f"; tr S/d of 46 unit rows in 20 dimensions {trace:.6f}",
         claimed="0.5, 1, 2.3",
         tolerance="relative 1e-9; trace 1e-12",
@@ -480,10 +485,10 @@ def e18():
     """Taylor coefficients of the generating function, the library, and two million pairs of Poisson draws."""
     worst = 0.0
     for rho in (0.5, 1.0, 2.3):
-        found = taylor(lambda z, r=rho: generating(z, r), 10)
+        coefficients = _coefficients(rho)
         for n in range(1, 10):
-            stated = poisson_train(n, rho)
-            worst = max(worst, abs(float(found[n] / stated - 1)))
+            stated = _poisson_train(n, rho)
+            worst = max(worst, abs(float(coefficients[n] / stated - 1)))
             worst = max(worst, abs(rho * flip_flop.train_loss(n, rho=rho) / float(stated) - 1))
     rng = np.random.default_rng(318)
     n, rho = 2, 1.0
@@ -491,11 +496,11 @@ def e18():
     draws = (n - J) * (rho - n + J) * (n - 1 >= J) / n + (n + 1 - K) * (n - K) * (n - 1 >= K) / (n + 1)
     error = draws.std() / sqrt(len(draws))
     return decide(
-        worst < 1e-11 and within(draws.mean(), error, float(poisson_train(2)), cap=0.008),
+        worst < 1e-11 and within(draws.mean(), error, float(_poisson_train(2)), cap=0.008),
         measured=f"against the generating function and the library {worst:.0e}, n = 1..9, three rho; a_2 "
         f"from 2e6 pairs of "
         f"Poisson draws {draws.mean():.4f}",
-        claimed=f"a_2 = {float(poisson_train(2)):.4f} at rho = 1",
+        claimed=f"a_2 = {float(_poisson_train(2)):.4f} at rho = 1",
         tolerance=f"1e-11; 4 standard errors of {error:.1g}",
     )
 
@@ -504,7 +509,7 @@ def e19():
     """Distribution functions summed by mpmath against Taylor coefficients of the generating function, n = 1 to 9."""
     worst = 0.0
     for rho in (0.5, 1.0, 2.3):
-        found = taylor(lambda z, r=rho: generating(z, r), 10)
+        coefficients = _coefficients(rho)
         with mpmath.workdps(40):
             for n in range(1, 10):
                 r = mpmath.mpf(rho)
@@ -520,7 +525,7 @@ def e19():
                 )
                 second = n * (n + 1) * Q(n - 1, mu) - 2 * n * mu * Q(n - 2, mu) + mu**2 * Q(n - 3, mu)
                 stated = first / n + second / (n + 1)
-                worst = max(worst, abs(float(found[n] / stated - 1)))
+                worst = max(worst, abs(float(coefficients[n] / stated - 1)))
                 worst = max(worst, abs(rho * flip_flop.train_loss(n, rho=rho) / float(stated) - 1))
     return decide(
         worst < 1e-11,
@@ -534,12 +539,17 @@ def e19():
 # -------------------------------------------------------------------------------------------------- comparisons
 
 
+@cache
+def _ratio_of_training_losses():
+    """The limit of flip-flop's training loss over single shuffle's, from the library."""
+    return limit_in_root(lambda n: flip_flop.train_loss(n) / single_shuffle.train_loss(n), 1000)
+
+
 def e20(*, factor=8 * 2**0.5 / 3, rounded=3.77):
     """The limit of the ratio from two exact sums, and from the library."""
-    sums = limit_in_n(lambda n: poisson_train(n) * mpmath.mpf(n) ** 1.5, 125) / limit_in_root(
-        lambda n: exact_train(n) * n**1.5, 400
-    )
-    library = limit_in_root(lambda n: flip_flop.train_loss(n) / single_shuffle.train_loss(n), 1000)
+    limits = _limits_at_step_one()
+    sums = limits["flip-flop"][1] / limits["single shuffle"][1]
+    library = _ratio_of_training_losses()
     return decide(
         close([sums, library], factor, 1e-4) and abs(sums - rounded) < 0.005,
         measured=f"limit of the ratio {sums:.6f} from two exact sums, {library:.6f} from the library",
@@ -548,26 +558,32 @@ def e20(*, factor=8 * 2**0.5 / 3, rounded=3.77):
     )
 
 
-def e21(*, same=1.0):
-    """Exact losses of both orders at n up to 200 and at 1e5, IID's also by Laplace transforms, at steps 1 and 1/2."""
-    n = np.arange(1, 201)
-    routes = [
-        max(abs(a / b - 1) for a, b in zip(iid_losses(k), (iid.test_loss(k), iid.train_loss(k)), strict=True))
+def _against_iid(n):
+    """Flip-flop over IID at step 1, test and training, with the facts that the correction states."""
+    gaps = [
+        abs(a / b - 1)
         for k in (4, 1000)
+        for a, b in zip(_iid_losses(k), (iid.test_loss(k), iid.train_loss(k)), strict=True)
     ]
-    confirm(max(routes) < 1e-6, "IID losses by Laplace transform and by the library")
+    require(max(gaps) < 1e-6, "IID losses by Laplace transform and by the library")
     test = flip_flop.test_loss(n) / iid.test_loss(n)
     train = flip_flop.train_loss(n) / iid.train_loss(n)
-    confirm(
+    require(
         bool((test < 1).all()) and np.array_equal(train < 1, n <= 8),
         "ahead in test, and in training up to n = 8",
     )
     border = [flip_flop.train_constant(s) / iid.train_constant(s) for s in (0.898, 0.9)]
-    confirm(border[0] < 1 < border[1], "equal training constants at step 0.899")
-    late = iid_losses(10**5)
+    require(border[0] < 1 < border[1], "equal training constants at step 0.899")
+    return test, train
+
+
+def e21(*, same=1.0):
+    """Exact losses of both orders at n up to 200 and at 1e5, IID's also by Laplace transforms, at steps 1 and 1/2."""
+    test, train = _against_iid(np.arange(1, 201))
+    late = _iid_losses(10**5)
     ratios = [flip_flop.test_loss(10**5) / late[0], flip_flop.train_loss(10**5) / late[1]]
     leading = abs(ratios[0] / same - 1) < 1e-3 and abs(ratios[1] * 3 / 4 - 1) < 1e-3
-    half = iid_losses(10**4, 0.5)
+    half = _iid_losses(10**4, 0.5)
     below = [flip_flop.test_loss(10**4, 0.5) / half[0], flip_flop.train_loss(10**4, 0.5) / half[1]]
     no_benefit = bool((test >= 1).all() and (train >= 1).all() and min(below) >= 1)
     return decide(
@@ -584,18 +600,18 @@ def e21(*, same=1.0):
 def e22():
     """Exact test losses of both orders at n = 20000 and five steps, and both on random matrices at step 1/2."""
     steps, n = (0.3, 0.5, 0.8, 1.0, 1.3), 20000
-    measured = [flip_flop.test_loss(n, s) / iid_losses(n, s)[0] for s in steps]
+    measured = [flip_flop.test_loss(n, s) / _iid_losses(n, s)[0] for s in steps]
     # the paper's own two constants
     printed = [sqrt(2 * s * (1 / (s * (2 - s)) - 0.5)) for s in steps]
-    confirm(close(measured, printed, 2e-3), "the paper's constants for the two orders")
-    confirm(measured[3] > 0.999 and measured[4] > 1.05, "no better at step 1 to leading order, worse above")
+    require(close(measured, printed, 2e-3), "the paper's constants for the two orders")
+    require(measured[3] > 0.999 and measured[4] > 1.05, "no better at step 1 to leading order, worse above")
 
     def statistic(U):
-        return moments_of_squares(U, (8,), 0.5)[0], iid_expectation(U, 0.5, 8)
+        return _moments_of_squares(U, 0.5)[4], _iid_expectation(U, 0.5, 8)
 
     mean, error = extrapolated(statistic, 24, 30, 322)
     exact = [flip_flop.test_loss(8, 0.5), iid.test_loss(8, 0.5)]
-    confirm(within(mean, error, exact, cap=0.03), "both losses at step 1/2 after 8 epochs on matrices")
+    require(within(mean, error, exact, cap=0.03), "both losses at step 1/2 after 8 epochs on matrices")
     shown = ", ".join(f"{r:.3f} at step {s}" for r, s in zip(measured, steps, strict=True))
     return decide(
         min(measured) >= 0.99,
@@ -604,6 +620,23 @@ def e22():
         claimed="no smaller than 1",
         tolerance=f"1 %; matrices 4 standard errors of {max(error):.1g}",
     )
+
+
+@cache
+def _limits_at_step_one():
+    """The constants of test and training loss per order, from exact sums and Laplace transforms."""
+    late = 10**5
+    return {
+        "single shuffle": (
+            limit_in_root(lambda n: exact_test(n) * sqrt(n), 400),
+            limit_in_root(lambda n: exact_train(n) * n**1.5, 400),
+        ),
+        "iid": tuple(x * late**p for x, p in zip(_iid_losses(late), (0.5, 1.5), strict=True)),
+        "flip-flop": (
+            limit_in_n(lambda n: critical_moment(n) * mpmath.sqrt(n), 200),
+            limit_in_n(lambda n: _poisson_train(n) * mpmath.mpf(n) ** 1.5, 125),
+        ),
+    }
 
 
 def e23(
@@ -618,18 +651,7 @@ def e23(
     rounded=1.41,
 ):
     """Limits extrapolated from exact sums for each order, and the library's constants."""
-    late = 10**5
-    found = {
-        "single shuffle": (
-            limit_in_root(lambda n: exact_test(n) * sqrt(n), 400),
-            limit_in_root(lambda n: exact_train(n) * n**1.5, 400),
-        ),
-        "iid": tuple(x * late**p for x, p in zip(iid_losses(late), (0.5, 1.5), strict=True)),
-        "flip-flop": (
-            limit_in_n(lambda n: critical_moment(n) * mpmath.sqrt(n), 200),
-            limit_in_n(lambda n: poisson_train(n) * mpmath.mpf(n) ** 1.5, 125),
-        ),
-    }
+    limits = _limits_at_step_one()
     stated = {
         "single shuffle": (shuffle_test, shuffle_train),
         "iid": (iid_test, iid_train),
@@ -640,12 +662,13 @@ def e23(
         for name, module in (("single shuffle", single_shuffle), ("iid", iid), ("flip-flop", flip_flop))
     }
     good = all(
-        close(found[name], stated[name], 1e-3) and close(library[name], stated[name], 1e-9) for name in stated
+        close(limits[name], stated[name], 1e-3) and close(library[name], stated[name], 1e-9)
+        for name in stated
     )
-    ratios = [found[name][0] / found["single shuffle"][0] for name in ("iid", "flip-flop")]
+    ratios = [limits[name][0] / limits["single shuffle"][0] for name in ("iid", "flip-flop")]
     return decide(
         good and close(ratios, ratio, 1e-3) and abs(ratios[1] - rounded) < 0.005,
-        measured="; ".join(f"{name} {a:.5f}, {b:.5f}" for name, (a, b) in found.items()) + f"; ratio "
+        measured="; ".join(f"{name} {a:.5f}, {b:.5f}" for name, (a, b) in limits.items()) + f"; ratio "
         f"{ratios[1]:.4f}",
         claimed="; ".join(f"{name} {a:.5f}, {b:.5f}" for name, (a, b) in stated.items()) + f"; ratio "
         f"{ratio:.4f}",

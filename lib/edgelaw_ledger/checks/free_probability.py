@@ -14,103 +14,24 @@ import numpy as np
 
 from edgelaw.theory import free, single_shuffle
 from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.routes import (
+    close,
+    critical_moment,
+    epoch,
+    extrapolated,
+    lambert,
+    moment_at_step,
+    poisson_moment,
+    require,
+    taylor,
+    unit_rows,
+    within,
+)
 
 # ------------------------------------------------------------------------------------------ independent routes
 
 
-def unit_rows(m, d, rng):
-    """Uniform unit vectors, one a row."""
-    X = rng.standard_normal((m, d))
-    return X / np.linalg.norm(X, axis=1)[:, None]
-
-
-def epoch(U, step=1.0):
-    """The epoch matrix (I − η u_m u_mᵀ) ⋯ (I − η u_1 u_1ᵀ), one row at a time."""
-    A = np.eye(U.shape[1])
-    for u in U:
-        A -= np.outer(step * u, u @ A)
-    return A
-
-
-def extrapolated(statistic, d, draws, seed, rho=1.0):
-    """Mean and standard error of 2f(2d) − f(d), f the statistic of ρd unit rows in dimension d."""
-    rng = np.random.default_rng(seed)
-    means, squares = [], []
-    for size in (d, 2 * d):
-        found = np.array([statistic(unit_rows(round(rho * size), size, rng)) for _ in range(draws)])
-        means.append(found.mean(axis=0))
-        squares.append(found.var(axis=0, ddof=1) / draws)
-    return 2 * means[1] - means[0], np.sqrt(4 * squares[1] + squares[0])
-
-
-def confirm(truth, what):
-    """Raise unless what the ledger gives as the correction is true."""
-    if not truth:
-        raise ArithmeticError(f"Not confirmed: {what}.")
-
-
-def close(found, wanted, tolerance):
-    """Whether every number is within the relative tolerance of its partner."""
-    found, wanted = np.broadcast_arrays(np.asarray(found, dtype=complex), np.asarray(wanted, dtype=complex))
-    return bool((np.abs(found - wanted) <= tolerance * np.abs(wanted)).all())
-
-
-def within(mean, error, wanted, cap=0.005, sigmas=4):
-    """Whether sample means are within so many standard errors; the errors must be small enough to say something."""
-    mean, error, wanted = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (mean, error, wanted))
-    if not ((error > 0) & (error <= cap * np.abs(wanted).max())).all():
-        raise ArithmeticError(f"Standard errors {error} exceed {cap:g} of {wanted}, or are zero.")
-    return bool((np.abs(mean - wanted) <= sigmas * error).all())
-
-
-def taylor(function, count, radius=0.5, points=160):
-    """Taylor coefficients at 0 by the trapezoidal rule on a circle, with mpmath at forty digits."""
-    with mpmath.workdps(40):
-        roots = [mpmath.expjpi(mpmath.mpf(2 * j) / points) for j in range(points)]
-        # real on the real axis: the lower half of the circle is the conjugate of the upper
-        half = [function(radius * root) for root in roots[: points // 2 + 1]]
-        values = half + [mpmath.conj(value) for value in half[1 : points // 2]][::-1]
-        return [
-            (sum(value * roots[-j * k % points] for j, value in enumerate(values)) / points).real / radius**k
-            for k in range(count)
-        ]
-
-
-def lambert(z, rho, branch=0):
-    """Lambert's W at −ρ exp(−ρ) z, by mpmath at its working precision."""
-    rho = mpmath.mpf(rho)
-    return mpmath.lambertw(-rho * mpmath.exp(-rho) * z, branch)
-
-
-def poisson_moment(n, rho):
-    """E(1 − N/n)₊ with N Poisson(ρn), summed by mpmath."""
-    x = mpmath.mpf(rho) * n
-    term, total = mpmath.exp(-x), mpmath.mpf(0)
-    for k in range(n):
-        total += term * (n - k)
-        term *= x / (k + 1)
-    return total / n
-
-
-def critical_moment(n):
-    """nⁿ e⁻ⁿ / n!, by mpmath."""
-    n = mpmath.mpf(n)
-    return mpmath.exp(n * mpmath.log(n) - n - mpmath.loggamma(n + 1))
-
-
-def moment_at_step(n, step, rho=1.0):
-    """The trace moment at any step by Lagrange's formula and a three-term recurrence, with mpmath."""
-    with mpmath.workdps(60):
-        eta, rho = mpmath.mpf(step), mpmath.mpf(rho)
-        q, c = 1 - eta, n * eta**2 * rho
-        before, f, total = mpmath.mpf(0), mpmath.exp(-n * eta * rho), mpmath.mpf(0)
-        for k in range(n):
-            total += (n - k) * f
-            before, f = f, ((2 * q * k + c) * f - q * q * (k - 1) * before) / (k + 1)
-        return total / n
-
-
-def edge_parameter(phi, rho=1.0):
+def _edge_parameter(phi, rho=1.0):
     """Quantile and CDF of the squared singular values at an angle φ, step 1: x and 1 − φ/π − (1−ρ)·arg/π."""
     s = phi / (rho * np.sin(phi))
     x = np.exp(-np.log(s) - rho * (1 - s * np.cos(phi)))
@@ -124,15 +45,18 @@ def _series_product(a, b):
 # --------------------------------------------------------------------------------------------------- the checks
 
 
+def _resolvent_at_a_half(U):
+    """tr (1 − A/2)⁻¹/d."""
+    return np.trace(np.linalg.inv(np.eye(len(U)) - 0.5 * epoch(U))) / len(U)
+
+
 def c1(*, argument=1 / e):
     """The formula at z = 1/2 by mpmath against the summed moments, the library, and resolvents of random matrices."""
     z = 0.5
     with mpmath.workdps(40):
         stated = float(1 / (1 + mpmath.lambertw(-argument * z)))
         summed = float(1 + sum(critical_moment(n) * mpmath.mpf(z) ** n for n in range(1, 130)))
-    mean, error = extrapolated(
-        lambda U: np.trace(np.linalg.inv(np.eye(len(U)) - z * epoch(U))) / len(U), 60, 40, 101
-    )
+    mean, error = extrapolated(_resolvent_at_a_half, 60, 40, 101)
     exact = free.generating_function(z)
     return decide(
         close([exact, summed], stated, 1e-12) and within(mean, error, stated),
@@ -191,9 +115,9 @@ def c4(*, power=2.0):
     for d in dims:
         bases = [[np.linalg.qr(rng.standard_normal((d, d // 2)))[0] for _ in range(2)] for _ in range(300)]
         sampled.append(np.var([np.sum((a.T @ b) ** 2) / d for a, b in bases], ddof=1))
-    wanted = np.array([free.second_moments(d, 2, d // 2)[2] - 1 / 16 for d in dims])
-    confirm(
-        (np.abs(sampled / wanted - 1) < 4 * sqrt(2 / 299)).all(),
+    expected = np.array([free.second_moments(d, 2, d // 2)[2] - 1 / 16 for d in dims])
+    require(
+        (np.abs(sampled / expected - 1) < 4 * sqrt(2 / 299)).all(),
         "the variance of the trace of two projections",
     )
     slope = math.log(exact[1] / exact[0]) / math.log(4)
@@ -240,12 +164,14 @@ def c6():
             gaps = [m * ((1 + rho / (m * (z + 1) - rho)) ** m / stated - 1) for m in (10**6, 10**7)]
         rest = max(rest, abs(float(gaps[1] / gaps[0] - 1)))
         with mpmath.workdps(30):
-            wanted = np.array(
+            expected = np.array(
                 [float(c) for c in mpmath.taylor(lambda x, r=rho: mpmath.exp(r / (1 + x)), 0, 5)]
             )
-            found = free.s_series([float(poisson_moment(n, rho)) for n in range(1, 7)])
+            series = free.s_series([float(poisson_moment(n, rho)) for n in range(1, 7)])
         worst = max(
-            worst, np.abs(found / wanted - 1).max(), abs(free.s_transform(0.3, rho=rho) / float(stated) - 1)
+            worst,
+            np.abs(series / expected - 1).max(),
+            abs(free.s_transform(0.3, rho=rho) / float(stated) - 1),
         )
     return decide(
         rest < 1e-4 and worst < 1e-9,
@@ -260,9 +186,11 @@ def c7():
     """Taylor coefficients of the formula by mpmath against Poisson sums, and resolvents of random matrices."""
     good, worst, means = True, 0.0, []
     for k, rho in enumerate((0.5, 2.0)):
-        found = taylor(lambda z, r=rho: r / (r + lambert(z, r)), 10)
+        coefficients = taylor(lambda z, r=rho: r / (r + lambert(z, r)), 10)
         with mpmath.workdps(40):
-            worst = max([worst] + [abs(float(found[n] / poisson_moment(n, rho) - 1)) for n in range(1, 10)])
+            worst = max(
+                [worst] + [abs(float(coefficients[n] / poisson_moment(n, rho) - 1)) for n in range(1, 10)]
+            )
         z = 0.6
         stated = float(rho / (rho + lambert(z, rho)))
         mean, error = extrapolated(
@@ -357,16 +285,16 @@ def c10():
     for step in (1.0, 0.5):  # at step 1/2 the factors are not projections: the control
         means, squares = [], []
         for d in (40, 80):
-            found = np.array([_three_projections(step)(d, rng) for _ in range(draws)])
-            found = np.hstack([found, found[:, 2:] - found[:, :2]])
-            means.append(found.mean(axis=0))
-            squares.append(found.var(axis=0, ddof=1) / draws)
+            moments = np.array([_three_projections(step)(d, rng) for _ in range(draws)])
+            moments = np.hstack([moments, moments[:, 2:] - moments[:, :2]])
+            means.append(moments.mean(axis=0))
+            squares.append(moments.var(axis=0, ddof=1) / draws)
         gaps[step] = 2 * means[1] - means[0], np.sqrt(4 * squares[1] + squares[0])
     s = [free.s_series(np.full(3, trace)) for trace in (0.8, 0.6, 0.5)]
     theory = free.moments_from_s_series(np.convolve(np.convolve(s[0], s[1])[:3], s[2])[:3])[1:]
     mean, error = gaps[1.0]
     control = abs(gaps[0.5][0][4]) / gaps[0.5][1][4]
-    confirm(control > 10, "three block updates at step 1/2 have different moments")
+    require(control > 10, "three block updates at step 1/2 have different moments")
     same = within(mean[:4], error[:4], np.tile(theory, 2), cap=0.01) and bool(
         (np.abs(mean[4:]) <= 4 * error[4:]).all()
     )
@@ -391,7 +319,7 @@ def c11():
 
     mean, error = extrapolated(statistic, 50, 60, 111)
     nodes, weights = np.polynomial.legendre.leggauss(80)
-    x = edge_parameter((nodes + 1) * pi / 2)[0]
+    x = _edge_parameter((nodes + 1) * pi / 2)[0]
     quadrature = [float(weights @ x**n) / 2 for n in (2, 3)]
     exact = [float(critical_moment(n)) for n in (2, 3)]
     law = free.SquaredSingularValues()
@@ -449,12 +377,14 @@ def c13():
                 )
                 gaps.append(m * (((1 + z) / z * w) ** m / stated - 1))
             rest = max(rest, abs(float(gaps[1] / gaps[0] - 1)))
-            wanted = np.array(
+            expected = np.array(
                 [float(c) for c in mpmath.taylor(lambda x, a=eta: mpmath.exp(a * rho / (a * x + 1)), 0, 4)]
             )
-        found = free.s_series([float(moment_at_step(n, step, rho)) for n in range(1, 6)])
+        series = free.s_series([float(moment_at_step(n, step, rho)) for n in range(1, 6)])
         worst = max(
-            worst, np.abs(found / wanted - 1).max(), abs(free.s_transform(0.2, step, rho) / float(stated) - 1)
+            worst,
+            np.abs(series / expected - 1).max(),
+            abs(free.s_transform(0.2, step, rho) / float(stated) - 1),
         )
     return decide(
         rest < 1e-4 and worst < 1e-9,
@@ -498,34 +428,34 @@ def c14():
 
 def c15(*, factor=1.0):
     """The equation of the r-Lambert function solved for z next to the singularity, 60 digits, three steps."""
-    found = []
+    factors = []
     for step in (0.5, 1.0, 1.5):
         with mpmath.workdps(60):
             eta, delta = mpmath.mpf(step), mpmath.mpf(10) ** -9
             u = -eta + delta
             z = -u * mpmath.exp(u + eta) / (eta**2 - (1 - eta) * u)  # the equation of W_r, solved for z
-            found.append(float((1 - z) / delta**2 * eta / (2 - eta)))
+            factors.append(float((1 - z) / delta**2 * eta / (2 - eta)))
         z, shrunk = 1 - 1e-8, (1 - 1e-8) * math.exp(-step)
         w = free.r_lambert(-(step**2) * shrunk, -(1 - step) * shrunk)
-        confirm(
+        require(
             abs((1 - z) / (step + w) ** 2 * step / (2 - step) / 0.5 - 1) < 2e-3,
             "the library's r-Lambert function",
         )
-    confirm(max(found) - min(found) < 1e-6, "one factor for all steps")
-    return number(found[1], factor, 1e-4, corrected=0.5, what="squared limit over (2 - eta)/eta")
+    require(max(factors) - min(factors) < 1e-6, "one factor for all steps")
+    return number(factors[1], factor, 1e-4, corrected=0.5, what="squared limit over (2 - eta)/eta")
 
 
 def c16(*, factor=1.0):
     """Exact moments at n up to a thousand extrapolated, and the library's at ten million, three steps."""
-    found = []
+    factors = []
     for step in (0.5, 1.0, 1.5):
         scale = [pi * step / (2 - step) * n for n in (500, 1000)]
         by_sum = [float(moment_at_step(n, step)) ** 2 * c for n, c in zip((500, 1000), scale, strict=True)]
         late = free.trace_moment(10**7, step) ** 2 * pi * 1e7 * step / (2 - step)
-        confirm(abs((2 * by_sum[1] - by_sum[0]) / late - 1) < 1e-5, "the library's moment at n = 1e7")
-        found.append(late)
-    confirm(max(found) - min(found) < 1e-6, "one factor for all steps")
-    return number(found[1], factor, 1e-4, corrected=0.5, what="n pi m_n^2 eta/(2 - eta)")
+        require(abs((2 * by_sum[1] - by_sum[0]) / late - 1) < 1e-5, "the library's moment at n = 1e7")
+        factors.append(late)
+    require(max(factors) - min(factors) < 1e-6, "one factor for all steps")
+    return number(factors[1], factor, 1e-4, corrected=0.5, what="n pi m_n^2 eta/(2 - eta)")
 
 
 def c17(*, constant=pi**-0.5):
@@ -533,8 +463,8 @@ def c17(*, constant=pi**-0.5):
     n = 10**6
     moment = float(critical_moment(n) * mpmath.sqrt(n))
     loss = float(single_shuffle.test_loss(n) * sqrt(n))
-    confirm(abs(moment * sqrt(2 * pi) - 1) < 1e-3, "the trace moment is 1/sqrt(2 pi n)")
-    confirm(abs(loss * 2 * sqrt(pi) - 1) < 1e-3, "the theorem's loss is 1/(2 sqrt(pi n))")
+    require(abs(moment * sqrt(2 * pi) - 1) < 1e-3, "the trace moment is 1/sqrt(2 pi n)")
+    require(abs(loss * 2 * sqrt(pi) - 1) < 1e-3, "the theorem's loss is 1/(2 sqrt(pi n))")
     return decide(
         abs(moment / constant - 1) < 5e-3 and abs(loss / constant - 1) < 5e-3,
         measured=f"sqrt(n) m_n = {moment:.5f} = 1/sqrt(2 pi); the theorem's sqrt(n) |A^n|^2/d = {loss:.5f} "
@@ -551,7 +481,7 @@ def c18():
         return complex(-rho / (z * (rho + lambert(1 / mpmath.mpc(z), rho))))
 
     nodes, weights = np.polynomial.legendre.leggauss(200)
-    x = edge_parameter((nodes + 1) * pi / 2)[0]
+    x = _edge_parameter((nodes + 1) * pi / 2)[0]
     worst = max(
         abs(complex(weights @ (0.5 / (x - z))) / stated(z, 1.0) - 1)
         for z in (0.3 + 0.2j, -0.5 + 0j, 1.2 + 0j)
@@ -568,12 +498,12 @@ def c18():
         return [value.real, value.imag]
 
     mean, error = extrapolated(statistic, 50, 100, 118, rho=0.5)
-    wanted = stated(0.4 + 0.3j, 0.5)
+    expected = stated(0.4 + 0.3j, 0.5)
     return decide(
-        worst < 1e-7 and within(mean, error, [wanted.real, wanted.imag]),
+        worst < 1e-7 and within(mean, error, [expected.real, expected.imag]),
         measured=f"largest relative difference {worst:.0e} at 7 points; matrices, rho = 1/2, z = 0.4 + 0.3i: "
         f"{mean[0]:.4f} + {mean[1]:.4f}i",
-        claimed=f"there {wanted.real:.4f} + {wanted.imag:.4f}i",
+        claimed=f"there {expected.real:.4f} + {expected.imag:.4f}i",
         tolerance=f"relative 1e-7; 4 standard errors of {error.max():.1g}",
     )
 
@@ -592,14 +522,14 @@ def c19():
         law = free.SquaredSingularValues(rho=rho)
         h = 1e-5
         slope = (law.cdf(x + h) - law.cdf(x - h)) / (2 * h)
-        confirm(abs(law.pdf(x) / slope - 1) < 1e-6, "the density is the slope of the CDF")
-        confirm(abs(w0 - w1.conjugate()) < 1e-12, "the two branches are conjugate on the support")
+        require(abs(law.pdf(x) / slope - 1) < 1e-6, "the density is the slope of the CDF")
+        require(abs(w0 - w1.conjugate()) < 1e-12, "the two branches are conjugate on the support")
         real |= abs(w0.imag) < 1e-6
         ratios.append(printed.real / slope)
-    confirm(max(abs(r + 1) for r in ratios) < 1e-5, "the printed formula is minus the density")
+    require(max(abs(r + 1) for r in ratios) < 1e-5, "the printed formula is minus the density")
     squares = np.linalg.svd(epoch(unit_rows(100, 200, np.random.default_rng(119))), compute_uv=False) ** 2
     atom = float(np.mean(squares > 1 - 1e-9))
-    confirm(abs(atom - 0.5) < 1e-12, "half of the law sits at 1 when m = d/2")
+    require(abs(atom - 0.5) < 1e-12, "half of the law sits at 1 when m = d/2")
     return decide(
         real and max(abs(r - 1) for r in ratios) < 0.01,
         measured=f"printed / density = {min(ratios):.6f} to {max(ratios):.6f}; W complex on the support; "
@@ -624,8 +554,8 @@ def c20():
         repaired += [abs(-printed(x).imag / pi - law.cdf(x)) for x in (0.02, 0.2, 0.5)]
     squares = np.linalg.svd(epoch(unit_rows(300, 300, np.random.default_rng(120))), compute_uv=False) ** 2
     empirical = abs(np.mean(squares <= 0.5) - free.SquaredSingularValues().cdf(0.5))
-    confirm(max(repaired) < 1e-9, "F = -Im(printed)/pi without a constant")
-    confirm(empirical < 0.01, "the CDF of 300 squared singular values at 0.5 (one is 0.0033)")
+    require(max(repaired) < 1e-9, "F = -Im(printed)/pi without a constant")
+    require(empirical < 0.01, "the CDF of 300 squared singular values at 0.5 (one is 0.0033)")
     return decide(
         max(differences) < 1e-3,
         measured=f"F(0.5) - F(0.2) missed by {min(differences):.2f} to {max(differences):.2f}, whatever C; "
@@ -645,11 +575,11 @@ def c21(*, left=2.0):
         tops.append(float(squares[-1]) / (rho * math.exp(1 - rho)))
         lows.append(float(squares[0]))
         law = free.SquaredSingularValues(rho=rho)
-        confirm(
+        require(
             abs(law.cdf(math.exp(-2 * rho)) - below[-1]) < 0.01 or left != 2.0, "the share below exp(-2 rho)"
         )
-        confirm(close(law.support, (0.0, rho * math.exp(1 - rho)), 1e-12), "the library's support")
-    confirm(max(abs(t - 1) for t in tops) < 0.03 and max(lows) < 1e-6, "support from 0 to rho exp(1 - rho)")
+        require(close(law.support, (0.0, rho * math.exp(1 - rho)), 1e-12), "the library's support")
+    require(max(abs(t - 1) for t in tops) < 0.03 and max(lows) < 1e-6, "support from 0 to rho exp(1 - rho)")
     return decide(
         max(below) < 0.005 and abs(tops[0] * 0.5 * math.exp(0.5) - 1) < 0.03,
         measured=f"{below[0]:.2f} (rho = 1/2) and {below[1]:.2f} (rho = 1) of the law lie below exp(-2 "

@@ -1,5 +1,6 @@
-"""Group F: Appendix F, learning rates, one check a claim."""
+"""Group F: Appendix F, learning rates, one check per claim."""
 
+import functools
 import itertools
 import math
 
@@ -8,11 +9,12 @@ import numpy as np
 import scipy.special
 
 from edgelaw import kaczmarz
-from edgelaw.theory import flip_flop, free, iid, random_reshuffle, single_shuffle
+from edgelaw.theory import BY_ORDER, flip_flop, free, single_shuffle
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import decide, number
 
 require, close = routes.require, routes.close
+STEPS = (0.4, 1.0, 1.7)
 CASES = ((0.4, 1.0), (1.0, 0.6), (1.6, 1.0), (1.3, 2.0))  # step, rho
 
 
@@ -35,22 +37,9 @@ def f1(*, bound=1.0, upper=2.0, seed=1):
     )
 
 
-def _moment_limit(constant, what, loss, second):
-    require(second, f"the second route to {what}")
-    steps = (0.4, 1.0, 1.7)
-    ratios = [routes.constant(loss, 0.5, s) / constant(s) for s in steps]
-    n = np.array([2000, 32000])
-    rest = max(np.abs((np.sqrt(n) * loss(n, s) / constant(s) - 1) * np.sqrt(n)).max() for s in steps)
-    return decide(
-        bool(max(abs(r - 1) for r in ratios) < 1e-3 and rest < 5),
-        measured=f"limit over formula {min(ratios):.6f} to {max(ratios):.6f}; remainder times sqrt(n) at most "
-        f"{rest:.2g}",
-        claimed=f"{what}, relative error O(n^-1/2)",
-        tolerance="relative 1e-3 at three steps",
-    )
-
-
+@functools.cache
 def _moments_agree(count=(1, 3, 7)):
+    """Whether the library's trace moments are those of Lagrange's formula."""
     return all(
         close(routes.lagrange_moment(n, s, r), free.trace_moment(n, s, r), 1e-10)
         for s, r in CASES
@@ -60,12 +49,17 @@ def _moments_agree(count=(1, 3, 7)):
 
 def f2(*, one=1.0, half=0.5, at_one=2.0):
     """Exact trace moments extrapolated in n at three steps; the moments by Taylor coefficients in mpmath."""
-    found = routes.constant(free.trace_moment, 0.5, 1.0)
-    evidence = _moment_limit(
-        lambda s: math.sqrt((one - half * s) / s / math.pi), "sqrt(a/pi)", free.trace_moment, _moments_agree()
+    limit = routes.constant(free.trace_moment, 0.5, 1.0)
+    evidence = routes.constant_evidence(
+        free.trace_moment,
+        0.5,
+        lambda s: math.sqrt((one - half * s) / s / math.pi),
+        STEPS,
+        _moments_agree(),
+        "sqrt(a/pi)",
     )
-    if not close(found, 1 / math.sqrt(at_one * math.pi), 1e-3):
-        return number(found, 1 / math.sqrt(at_one * math.pi), 1e-3, what="limit at step 1")
+    if not close(limit, 1 / math.sqrt(at_one * math.pi), 1e-3):
+        return number(limit, 1 / math.sqrt(at_one * math.pi), 1e-3, what="limit at step 1")
     return evidence
 
 
@@ -238,7 +232,7 @@ def f9():
 
 def f10():
     """The coefficient of the printed derivative by mpmath at points where the function is positive."""
-    found, wanted = [], []
+    coefficients, expected = [], []
     with mpmath.workdps(30):
         for n, step, rho in ((2, 1.9, 0.1), (3, 1.8, 0.25), (2, 0.8, 0.1)):
 
@@ -246,12 +240,12 @@ def f10():
                 return (1 + h) ** n / (1 + step * h) ** 2 * mpmath.exp(-n * step * rho / (1 + step * h))
 
             require(min(f(mpmath.mpf(x) / 100) for x in range(0, 500, 10)) > 0, "a positive function")
-            found.append(float(mpmath.taylor(f, 0, n - 1)[n - 1]))
-            wanted.append(-_slope(n, step, rho) / rho)
-    require(close(found, wanted, 1e-9), "the Laguerre polynomial")
+            coefficients.append(float(mpmath.taylor(f, 0, n - 1)[n - 1]))
+            expected.append(-_slope(n, step, rho) / rho)
+    require(close(coefficients, expected, 1e-9), "the Laguerre polynomial")
     return decide(
-        min(found) > 0,
-        measured=f"coefficients {', '.join(f'{x:.4f}' for x in found)} of positive functions",
+        min(coefficients) > 0,
+        measured=f"coefficients {', '.join(f'{x:.4f}' for x in coefficients)} of positive functions",
         claimed="positive, since the function is",
         tolerance="sign; the Laguerre form agrees to 1e-9",
     )
@@ -286,8 +280,8 @@ def f11(*, seed=11):
         ratios.append((F1 - F0) / (count / size) / rate)
     exact = []
     for s, r in CASES:
-        *found, F = _matrices(s, r, rng)
-        exact.append(abs(F / routes.two_resolvents(*found, s, r) - 1))
+        *parameters, F = _matrices(s, r, rng)
+        exact.append(abs(F / routes.two_resolvents(*parameters, s, r) - 1))
     loss = max(
         abs(routes.single_shuffle_loss(n, s) / single_shuffle.test_loss(n, s) - 1)
         for n in (1, 3)
@@ -405,16 +399,18 @@ def f15(*, offset=0.5, scale=2.0):
     second = all(
         close(routes.single_shuffle_loss(n, s), single_shuffle.test_loss(n, s), 1e-9)
         for n in (1, 2, 3)
-        for s in (0.4, 1.0, 1.7)
+        for s in STEPS
     )
-    second = second and routes.agrees(
-        routes.drawn(1.0, 8)["single_shuffle", "test"], single_shuffle.test_loss(8), 0.005
+    second = second and routes.within(
+        *routes.drawn(1.0, 8)["single_shuffle", "test"], single_shuffle.test_loss(8), 0.005
     )
-    return _moment_limit(
-        lambda s: math.sqrt((1 / s - offset) / (scale * math.pi)),
-        "sqrt((1/eta-1/2)/2pi)",
+    return routes.constant_evidence(
         single_shuffle.test_loss,
+        0.5,
+        lambda s: math.sqrt((1 / s - offset) / (scale * math.pi)),
+        STEPS,
         second,
+        "sqrt((1/eta-1/2)/2pi)",
     )
 
 
@@ -426,7 +422,7 @@ def f16(*, zero=1.0, rate=2.0):
         require(close(single_shuffle.test_loss(1, s, r), exact, 1e-9), "the library")
         worst = max(worst, abs(exact / stated - 1))
     sample = routes.drawn(1.6, 1)["single_shuffle", "test"]
-    require(routes.agrees(sample, math.exp(-0.64), 0.005), "random matrices")
+    require(routes.within(*sample, math.exp(-0.64), 0.005), "random matrices")
     return decide(
         bool(worst < 1e-8),
         measured=f"off by {worst:.0e}",
@@ -445,7 +441,7 @@ def f17(*, four=4.0, two=2.0, growth=1.0):
         require(close(single_shuffle.test_loss(2, s, r), exact, 1e-9), "the library")
         worst = max(worst, abs(exact / stated - 1))
     sample = routes.drawn(1.6, 2)["single_shuffle", "test"]
-    require(routes.agrees(sample, single_shuffle.test_loss(2, 1.6), 0.006), "random matrices")
+    require(routes.within(*sample, single_shuffle.test_loss(2, 1.6), 0.006), "random matrices")
     return decide(
         worst < 1e-8,
         measured=f"off by {worst:.0e} at four steps and aspects",
@@ -502,19 +498,21 @@ def f23(*, offset=0.5, scale=1.0, at_one=2.0):
     second = all(
         close(routes.lagrange_moment(n, s * (2 - s), 1), flip_flop.test_loss(n, s), 1e-10)
         for n in (1, 4)
-        for s in (0.4, 1.0, 1.7)
+        for s in STEPS
     )
-    second = second and routes.agrees(
-        routes.drawn(1.0, 8)["flip_flop", "test"], flip_flop.test_loss(8), 0.006
+    second = second and routes.within(
+        *routes.drawn(1.0, 8)["flip_flop", "test"], flip_flop.test_loss(8), 0.006
     )
-    found = routes.constant(flip_flop.test_loss, 0.5, 1.0)
-    if not close(found, 1 / math.sqrt(at_one * math.pi), 1e-3):
-        return number(found, 1 / math.sqrt(at_one * math.pi), 1e-3, what="limit at step 1")
-    return _moment_limit(
-        lambda s: math.sqrt((1 / (s * (2 - s)) - offset) / (scale * math.pi)),
-        "sqrt((1/tau-1/2)/pi)",
+    limit = routes.constant(flip_flop.test_loss, 0.5, 1.0)
+    if not close(limit, 1 / math.sqrt(at_one * math.pi), 1e-3):
+        return number(limit, 1 / math.sqrt(at_one * math.pi), 1e-3, what="limit at step 1")
+    return routes.constant_evidence(
         flip_flop.test_loss,
+        0.5,
+        lambda s: math.sqrt((1 / (s * (2 - s)) - offset) / (scale * math.pi)),
+        STEPS,
         second,
+        "sqrt((1/tau-1/2)/pi)",
     )
 
 
@@ -562,7 +560,7 @@ def f25():
         for n in range(1, 8)
     )
     require(
-        routes.agrees(routes.drawn(1.0, 8)["flip_flop", "test"], _boxed(8, 1, 1), 0.006), "random matrices"
+        routes.within(*routes.drawn(1.0, 8)["flip_flop", "test"], _boxed(8, 1, 1), 0.006), "random matrices"
     )
     return decide(
         bool(worst < 1e-9),
@@ -616,7 +614,7 @@ def f27(*, half=0.5, one=1.0):
 def f28(*, trace=1.0, single=2.0, flip=1.0, half=0.5):
     """The three rows of the table against limits extrapolated from exact values at three steps."""
     ratios = []
-    for s in (0.4, 1.0, 1.7):
+    for s in STEPS:
         tau = s * (2 - s)
         rows = (
             (free.trace_moment, (1 - half * s) / s / (trace * math.pi)),
@@ -627,8 +625,8 @@ def f28(*, trace=1.0, single=2.0, flip=1.0, half=0.5):
     require(_moments_agree((1, 4)), "trace moments by another route")
     sample = routes.drawn(1.0, 8)
     require(
-        routes.agrees(sample["single_shuffle", "test"], single_shuffle.test_loss(8), 0.006)
-        and routes.agrees(sample["flip_flop", "test"], flip_flop.test_loss(8), 0.006),
+        routes.within(*sample["single_shuffle", "test"], single_shuffle.test_loss(8), 0.006)
+        and routes.within(*sample["flip_flop", "test"], flip_flop.test_loss(8), 0.006),
         "random matrices",
     )
     return decide(
@@ -659,7 +657,7 @@ def f30():
     returns' size."""
     n = np.array([1, 10, 100])
     rises = []
-    for module in (iid, random_reshuffle, single_shuffle, flip_flop):
+    for module in BY_ORDER.values():
         for loss in (module.test_loss, module.train_loss):
             rises.append(float((loss(n, 1.995) / loss(n, 1.3)).min()))
     sample, better = (routes.drawn(s, 10, (64, 128), (60, 30))["single_shuffle", "test"] for s in (1.95, 1.4))

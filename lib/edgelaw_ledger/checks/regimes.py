@@ -7,7 +7,8 @@ import numpy as np
 import scipy.special
 
 from edgelaw import data, kaczmarz
-from edgelaw.spectrum import EdgeFit, MarchenkoPastur, fit_edge_laplace, fit_shifted_edge, gram_eigenvalues
+from edgelaw.laws import EdgeFit, MarchenkoPastur
+from edgelaw.spectrum import fit_edge_laplace, fit_shifted_edge, gram_eigenvalues
 from edgelaw.theory import gradient_descent, iid, random_reshuffle, single_shuffle
 from edgelaw.theory import regimes as theory
 from edgelaw_ledger import routes
@@ -25,13 +26,13 @@ def h1(*, draws=200, seed=1):
     for d in (10**3, 10**5):
         n = round(0.5 * d)  # sqrt(n) = o(d)
         unit = law * (0.8 * n) ** -0.5
-        found = [np.exp(n * np.log1p(-0.8 * rng.random(d) ** 2)).mean() / unit for _ in range(draws)]
-        spreads.append(float(np.std(found)))
-        require(abs(np.mean(found) - 1) < 4 * spreads[-1] / math.sqrt(draws) + 2 / n**0.5, "the mean")
+        sums = [np.exp(n * np.log1p(-0.8 * rng.random(d) ** 2)).mean() / unit for _ in range(draws)]
+        spreads.append(float(np.std(sums)))
+        require(abs(np.mean(sums) - 1) < 4 * spreads[-1] / math.sqrt(draws) + 2 / n**0.5, "the mean")
         # as many bunches as eigenvalues below 1/n: E F_d = F, and the sum does not settle
         groups = max(1, round(2 * math.sqrt(n)))
-        found = [np.exp(n * np.log1p(-0.8 * rng.random(groups) ** 2)).mean() / unit for _ in range(draws)]
-        bunched.append(float(np.std(found)))
+        sums = [np.exp(n * np.log1p(-0.8 * rng.random(groups) ** 2)).mean() / unit for _ in range(draws)]
+        bunched.append(float(np.std(sums)))
     rigid = ((np.arange(10**5) + 0.5) / 10**5) ** 2  # sup|F_d - F| = 1/2d
     exact = np.exp(5 * 10**4 * np.log1p(-0.8 * rigid)).mean() / (law * (0.8 * 5e4) ** -0.5)
     require(abs(exact - 1) < 0.01, "rigid eigenvalues")
@@ -206,7 +207,7 @@ def h7():
 def h8(*, seed=8):
     """Independent, Gaussian-matrix and doubled spectra far beyond the window: the loss over the printed limit."""
     rng = np.random.default_rng(seed)
-    found = {}
+    ratios = {}
     for d in (40,):
         independent = np.sort(rng.random((300, d)) ** 2, axis=1)
         gauss = np.sort(
@@ -220,13 +221,13 @@ def h8(*, seed=8):
         n = (100 * d) ** 2
         for name, lam in spectra.items():
             power = n * (np.log1p(-0.8 * lam) - np.log1p(-0.8 * lam[:, :1]))
-            found[name] = float(np.median(np.exp(power).sum(axis=1)))
+            ratios[name] = float(np.median(np.exp(power).sum(axis=1)))
     return decide(
-        all(abs(x - 1) < 0.05 for x in found.values()),
-        abs(found["independent"] - 1) < 0.05
-        and abs(found["Gaussian"] - 1) < 0.05
-        and abs(found["doubled"] - 2) < 0.1,
-        measured=", ".join(f"{name} {x:.3f}" for name, x in found.items()),
+        all(abs(x - 1) < 0.05 for x in ratios.values()),
+        abs(ratios["independent"] - 1) < 0.05
+        and abs(ratios["Gaussian"] - 1) < 0.05
+        and abs(ratios["doubled"] - 2) < 0.1,
+        measured=", ".join(f"{name} {x:.3f}" for name, x in ratios.items()),
         claimed="loss over (1/d)(1 - eta lmin)^n tends to 1",
         tolerance="5 %, median of 300 draws",
     )
@@ -437,9 +438,7 @@ def h17():
             t = 2 * step * n
             body = shift * t**-0.5 * math.gamma(0.5) + t**-1.5 * math.gamma(1.5)
             predicted = 2 / (2 - step) * math.exp(-shift * t) * Q * 0.5 * body
-            noise = np.sqrt(weights) * values
-            rates, V = np.linalg.eigh(np.diag(2 * step * values) - step**2 * np.outer(noise, noise))
-            exact = float(np.exp(-n * rates) @ ((np.sqrt(weights) @ V) * (noise @ V)))
+            exact = float(routes.iid_on_nodes(values, weights, n, step)[1])
             require(
                 close(iid.curve(values, [n], step, weights=weights).train[1], exact, 1e-5), "the exact loss"
             )
@@ -491,9 +490,7 @@ def h18(*, dims=200, seed=18):
 
 def h19(*, two=2.0, cross=2.0):
     """Isserlis' formula by exact Gauss-Hermite integration, the recursion on the diagonal, and powers of M."""
-    x, w = np.polynomial.hermite_e.hermegauss(4)
-    grid = np.stack(np.meshgrid(x, x, x, indexing="ij"), axis=-1).reshape(-1, 3)
-    weights = np.einsum("i,j,k->ijk", w, w, w).ravel() / (2 * math.pi) ** 1.5
+    grid, weights = routes.gaussian_cubature()
     lam, eta = np.array([0.2, 0.5, 1.1]), 0.7
     rows, A = grid * np.sqrt(lam), np.diag(lam)
 
@@ -544,8 +541,8 @@ def h20(*, seed=20):
     printed, right = [], []
     for lam, eta, z, alpha, M, total in _solve(seed):
         base, one = np.eye(8) - z * np.diag(alpha), np.ones(8)
-        for sign, found in ((1, printed), (-1, right)):
-            found.append(
+        for sign, residuals in ((1, printed), (-1, right)):
+            residuals.append(
                 abs(one @ np.linalg.solve(base + sign * z * eta**2 * np.outer(lam, lam), one) / total - 1)
             )
         require(np.abs(np.eye(8) - z * M - base + z * eta**2 * np.outer(lam, lam)).max() < 1e-14, "I - zM")
@@ -634,12 +631,12 @@ def h23():
 
 def h24(*, exponent=1.0):
     """Exact IID curves at several d with the time in row updates: collapse in k/m, and the window's end against d."""
-    found = []
+    exponents = []
     for beta in (0.4, 0.5, 0.8):
         values, weights, Q = routes.power_law_nodes(beta)
         k, m = np.array([10**6, 10**7]), 1000
         loss = iid.curve(values, k // m, 0.7, weights=weights).test[1:]
-        found.append(routes.slope(0.7 * k / m, loss) / -beta)
+        exponents.append(routes.slope(0.7 * k / m, loss) / -beta)
         require(close(loss, Q * math.gamma(beta + 1) * (1.4 * k / m) ** -beta, 0.01), "(eta k/m)^-beta")
     scaled = []
     for d in (200, 800):  # at k^beta = kappa d m^beta one number whatever d
@@ -648,9 +645,9 @@ def h24(*, exponent=1.0):
         n = (2 * d) ** 2
         scaled.append(float(iid.curve(lam, [n], 0.7).test[1] * math.sqrt(n)))
     return decide(
-        max(abs(f - exponent) for f in found) < 0.005 and abs(scaled[0] / scaled[1] - 1) < 0.01,
-        measured=f"slope in eta k/m over -beta: {min(found):.4f} to {max(found):.4f}; at k^beta = 2 d m^beta the "
-        "same number "
+        max(abs(f - exponent) for f in exponents) < 0.005 and abs(scaled[0] / scaled[1] - 1) < 0.01,
+        measured=f"slope in eta k/m over -beta: {min(exponents):.4f} to {max(exponents):.4f}; "
+        "at k^beta = 2 d m^beta the same number "
         f"{scaled[0]:.4f}, {scaled[1]:.4f} for d = 200, 800",
         claimed="(eta k/m)^-beta, critical at k^beta ~ kappa d m^beta",
         tolerance="0.005 and 1 %",

@@ -7,7 +7,6 @@ whose own coefficients come from a power series, and epochs multiplied out row b
 
 import math
 from functools import cache
-from itertools import pairwise
 from math import pi, sqrt
 
 import mpmath
@@ -15,55 +14,48 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from edgelaw.theory import free, single_shuffle
-from edgelaw_ledger.checks.free_probability import (
+from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.routes import (
     close,
-    confirm,
-    critical_moment,
+    decay_exponent,
     epoch,
+    exact_test,
+    exact_train,
     extrapolated,
     lambert,
+    limit_in_root,
+    one_row,
     poisson_moment,
+    require,
+    stieltjes,
+    stirling_evidence,
     taylor,
     unit_rows,
     within,
 )
-from edgelaw_ledger.evidence import decide, number
 
 # ------------------------------------------------------------------------------------------ independent routes
-
-
-def one_row(d=24, t=16, seed=200):
-    """A product of t rows in dimension d, a further row u, and the product after it."""
-    U = unit_rows(t + 1, d, np.random.default_rng(seed))
-    A = epoch(U[:t])
-    u = U[t]
-    return A, u, A - np.outer(u, u @ A), U[:t]
-
-
-def stieltjes(rho, lam):
-    """The paper's s(ρ, λ) = −1/((1 + W/ρ)λ), by mpmath."""
-    return -1 / ((1 + lambert(1 / lam, rho) / rho) * lam)
 
 
 def _w(rho, x):
     return lambert(1 / mpmath.mpf(x), rho) / rho
 
 
-def phi_closed(rho, x, y):
+def _phi_closed(rho, x, y):
     """The paper's φ_{x,y}, by mpmath."""
     a, b = _w(rho, x), _w(rho, y)
     return (a * b - 1) / (x * y * (a + 1) * (b + 1)) / (a * b * mpmath.exp(-rho * (a * b - 1)) - 1)
 
 
-def psi_closed(rho, x, y):
+def _psi_closed(rho, x, y):
     """The paper's ψ by the ratio trick, by mpmath."""
     alpha, beta = (v * stieltjes(rho, v) for v in (x, y))
     A = 1 / alpha + 1 / beta + 1 / (alpha * beta)
     ratio = ((A + 1) / A * (1 - mpmath.exp(-A * rho)) - rho) / (alpha * beta * A)
-    return phi_closed(rho, x, y) * ratio
+    return _phi_closed(rho, x, y) * ratio
 
 
-def two_resolvents(x, y, weighted):
+def _two_resolvents(x, y, weighted):
     """A statistic: tr R_x R_y / d, or tr S R_x R_y / d, of an epoch."""
 
     def statistic(U):
@@ -75,7 +67,7 @@ def two_resolvents(x, y, weighted):
     return statistic
 
 
-def along_characteristics(x0, y0, rho):
+def _along_characteristics(x0, y0, rho):
     """x, y, φ and ψ at ρ by integrating the paper's equations numerically from ρ = 0."""
 
     def slope(_, state):
@@ -88,60 +80,7 @@ def along_characteristics(x0, y0, rho):
     return end[0], end[1], end[4], end[5]
 
 
-@cache
-def _arrivals():
-    """The series of (1−u)/(1 − u e^(1−u)), by mpmath; it tends to 2 faster than 8^(−k)."""
-    with mpmath.workdps(40):
-        size = 30
-        bottom = [-(mpmath.e * mpmath.mpf(-1) ** (k - 1) / mpmath.factorial(k - 1)) for k in range(1, size)]
-        found = []
-        for k in range(size):
-            top = (1, -1)[k] if k < 2 else 0
-            found.append(top - sum(bottom[j] * found[k - 1 - j] for j in range(k)))
-        return np.array([float(x) for x in found])
-
-
-def _weights(n):
-    """Poisson probabilities of mean n at n, n−1, …: as far as they count."""
-    reach = min(n, int(12 * sqrt(n)) + 20)
-    with mpmath.workdps(40):
-        p, found = critical_moment(n), []
-        for k in range(reach + 1):
-            found.append(float(p))
-            p = p * (n - k) / n
-    return np.array(found)
-
-
-@cache
-def exact_test(n):
-    """The test loss at m = d as Σ H_k P(N = n−k)²."""
-    p = _weights(n)
-    H = np.full(len(p), 2.0)
-    H[:30] = _arrivals()[: len(p)]
-    return math.fsum(H * p**2)
-
-
-@cache
-def exact_train(n):
-    """The training loss at m = d as Σ (k/n)² P(N = n−k)²."""
-    p = _weights(n)
-    return math.fsum((np.arange(len(p)) / n * p) ** 2)
-
-
-def limit_in_root(function, n):
-    """Limit of a function of n with an expansion in n^(−1/2), from n, 4n, 16n and 64n."""
-    table = [function(n * 4**k) for k in range(4)]
-    for power in (2, 4, 8):
-        table = [(power * b - a) / (power - 1) for a, b in pairwise(table)]
-    return table[0]
-
-
-def order(function, n=4000, factor=16):
-    """The power with which |function| changes between n and a multiple of it."""
-    return math.log(abs(function(factor * n) / function(n))) / math.log(factor)
-
-
-def double_contour(function):
+def _double_contour(function):
     """(2πi)⁻² ∬ e^(s+t) f(√s, √t) ds dt by the trapezoidal rule on two parabolas s = 2(1+iθ)²."""
     theta = np.arange(-400, 401) * 0.0125
     root = sqrt(2) * (1 + 1j * theta)
@@ -204,13 +143,13 @@ def d2():
         return [(np.trace(R[2]) - np.trace(R[0])) / (t - 9 * t // 10), right]
 
     mean, error = extrapolated(statistic, 60, 80, 202)
-    wanted = float(mpmath.diff(lambda r: stieltjes(r, mpmath.mpf(lam)), 0.95))
+    expected = float(mpmath.diff(lambda r: stieltjes(r, mpmath.mpf(lam)), 0.95))
     return decide(
-        residual < 1e-15 and abs(start) < 1e-9 and within(mean, error, wanted, cap=0.03),
+        residual < 1e-15 and abs(start) < 1e-9 and within(mean, error, expected, cap=0.03),
         measured=f"residual of the closed form {residual:.0e}; on matrices the rate is {mean[0]:.3f} and "
         f"the right side "
         f"{mean[1]:.3f} at rho = 0.95, lambda = 1.6",
-        claimed=f"both {wanted:.3f}",
+        claimed=f"both {expected:.3f}",
         tolerance=f"1e-15; 4 standard errors of {error.max():.1g}",
     )
 
@@ -223,17 +162,19 @@ def d3():
             C = start / (1 - start)
             for rho in (mpmath.mpf("0.4"), mpmath.mpf(1)):
                 lam = start * mpmath.exp(rho / C)
-                found = -rho / (lambert(1 / lam, rho) + rho)
-                worst = max(worst, abs(float(found / C - 1)), abs(float(found / (1 + found) / start - 1)))
+                invariant = -rho / (lambert(1 / lam, rho) + rho)
+                worst = max(
+                    worst, abs(float(invariant / C - 1)), abs(float(invariant / (1 + invariant) / start - 1))
+                )
         lam = mpmath.mpf("2.2")
         sums = max(
             abs(float(_moment_series(r, lam) / stieltjes(mpmath.mpf(r), lam) - 1)) for r in (0.5, 1.0, 2.0)
         )
     results = []
     for k, rho in enumerate((0.5, 1.5)):
-        found = extrapolated(lambda U: np.trace(np.linalg.inv(epoch(U) - 1.3 * np.eye(U.shape[1]))) / U.shape[1],
+        invariant = extrapolated(lambda U: np.trace(np.linalg.inv(epoch(U) - 1.3 * np.eye(U.shape[1]))) / U.shape[1],
                              50, 60, 203 + k, rho)  # fmt: skip
-        results.append((*found, float(stieltjes(mpmath.mpf(rho), mpmath.mpf(1.3)))))
+        results.append((*invariant, float(stieltjes(mpmath.mpf(rho), mpmath.mpf(1.3)))))
     good = worst < 1e-30 and sums < 1e-15 and all(within(*r) for r in results)
     return decide(
         good,
@@ -257,38 +198,20 @@ def d4():
                 worst = max(worst, abs(float(by_series[n] / stated - 1)))
                 worst = max(worst, float(abs(free.trace_moment(n, rho=rho) / stated - 1)))
     mean, error = extrapolated(lambda U: np.sum((A := epoch(U)) * A.T) / U.shape[1], 60, 150, 204, 0.4)
-    wanted = float(poisson_moment(2, 0.4))
+    expected = float(poisson_moment(2, 0.4))
     return decide(
-        worst < 1e-9 and within(mean, error, wanted),
+        worst < 1e-9 and within(mean, error, expected),
         measured=f"largest difference {worst:.0e} from the series of W and the library, n = 1..11; "
         f"matrices, rho = 0.4: "
         f"m_2 = {mean:.4f}",
-        claimed=f"the sum, for n >= 1; m_2 = {wanted:.4f}",
+        claimed=f"the sum, for n >= 1; m_2 = {expected:.4f}",
         tolerance=f"relative 1e-9; 4 standard errors of {error:.1g}",
-    )
-
-
-def stirling(leading, second, third, library):
-    """Evidence for leading·n^(−1/2)(1 − second/n + third/n² + O(n⁻³)) as the expansion of nⁿe⁻ⁿ/n!."""
-    with mpmath.workdps(50):
-        rests = [
-            float(n**3 * (critical_moment(n) * mpmath.sqrt(n) / leading - 1 + mpmath.mpf(second) / n
-                          - mpmath.mpf(third) / n**2))
-            for n in (200, 2000)
-        ]  # fmt: skip
-        worst = max(abs(library(n) / float(critical_moment(n)) - 1) for n in (1, 30, 2000))
-    return decide(
-        worst < 1e-10 and max(map(abs, rests)) < 0.01,
-        measured=f"n^3 times the rest: {rests[0]:.5f}, {rests[1]:.5f} at n = 200, 2000 (139/51840 = "
-        f"{139 / 51840:.5f})",
-        claimed=f"{leading:.6f} n^-1/2 (1 - {second:.6f}/n + {third:.7f}/n^2 + O(n^-3))",
-        tolerance="rest below 0.01 n^-3; library within 1e-10",
     )
 
 
 def d5(*, leading=(2 * pi) ** -0.5, second=1 / 12, third=1 / 288):
     """Exact moments by mpmath at n = 200 and 2000: what the three printed terms leave, times n cubed."""
-    return stirling(leading, second, third, free.trace_moment)
+    return stirling_evidence(leading, second, third, free.trace_moment)
 
 
 def d6():
@@ -316,13 +239,13 @@ def d6():
 
 def d7():
     """Exact moments at n = 800, and a count of the eigenvalues at 1 of a matrix."""
-    found = [float(poisson_moment(800, rho)) - (1 - rho) for rho in (0.5, 0.8)]
+    excess = [float(poisson_moment(800, rho)) - (1 - rho) for rho in (0.5, 0.8)]
     library = [free.trace_moment(800, rho=rho) - (1 - rho) for rho in (0.5, 0.8)]
     A = epoch(unit_rows(40, 80, np.random.default_rng(207)))
     atom = float(np.mean(np.abs(np.linalg.eigvals(A) - 1) < 1e-8))
     return decide(
-        max(map(abs, found + library)) < 1e-8 and atom == 0.5,
-        measured=f"m_800 - (1 - rho) = {found[0]:.0e}, {found[1]:.0e} at rho = 0.5, 0.8; 40 rows in 80 "
+        max(map(abs, excess + library)) < 1e-8 and atom == 0.5,
+        measured=f"m_800 - (1 - rho) = {excess[0]:.0e}, {excess[1]:.0e} at rho = 0.5, 0.8; 40 rows in 80 "
         f"dimensions leave "
         f"a share {atom:.2f} of eigenvalues at 1",
         claimed="0; 0.50",
@@ -345,11 +268,11 @@ def d8():
         corrected.append((2 * values[1] - values[0]) * (rho - 1) ** 2 / rho)
         n = 200
         printed = (rho * math.exp(1 - rho)) ** n / sqrt(2 * pi * n)
-        confirm(
+        require(
             abs(free.trace_moment(n, rho=rho) / float(poisson_moment(n, rho)) - 1) < 1e-9,
             "the library's moment",
         )
-    confirm(max(abs(c - 1) for c in corrected) < 2e-3, "rho/(rho - 1)^2 r^n / (sqrt(2 pi) n^1.5)")
+    require(max(abs(c - 1) for c in corrected) < 2e-3, "rho/(rho - 1)^2 r^n / (sqrt(2 pi) n^1.5)")
     return decide(
         max(abs(r - 1) for r in ratios) < 0.02,
         measured=f"m_n / printed = {ratios[0]:.4f}, {ratios[1]:.4f} at n = 2000, rho = 1.5, 2, falling "
@@ -367,17 +290,17 @@ def d9():
     """The differential equations solved numerically, the library, and traces of random matrices, at two aspects."""
     worst, results = 0.0, []
     for k, (rho, x0, y0) in enumerate(((1.0, 4.0, 3.0), (0.6, -3.0, 2.5))):
-        x, y, phi, _ = along_characteristics(x0, y0, rho)
-        stated = float(phi_closed(rho, x, y).real)
+        x, y, phi, _ = _along_characteristics(x0, y0, rho)
+        stated = float(_phi_closed(rho, x, y).real)
         v = [float(-_w(rho, s).real) for s in (x, y)]
         z, w, test, _ = single_shuffle.generating_functions(*v, rho=rho)
-        confirm(close([z, w], [1 / x, 1 / y], 1e-9), "the library's parameters")
+        require(close([z, w], [1 / x, 1 / y], 1e-9), "the library's parameters")
         worst = max(worst, abs(phi / stated - 1), abs(test * z * w / stated - 1))
-        mean, error = extrapolated(two_resolvents(x, y, False), 50, 60, 209 + k, rho)
+        mean, error = extrapolated(_two_resolvents(x, y, False), 50, 60, 209 + k, rho)
         results.append((mean, error, stated))
     with mpmath.workdps(30):
         h = mpmath.mpf(10) ** -7
-        f = {(a, b): phi_closed(1, a / h, b / h) * a * b / h**2 for a in (1, -1) for b in (1, -1)}
+        f = {(a, b): _phi_closed(1, a / h, b / h) * a * b / h**2 for a in (1, -1) for b in (1, -1)}
         first = float((f[1, 1] - f[1, -1] - f[-1, 1] + f[-1, -1]) / (4 * h**2))  # E tr AAᵀ/d = (1 − 1/d)^d
     good = worst < 1e-9 and abs(first * math.e - 1) < 1e-6 and all(within(*r) for r in results)
     return decide(
@@ -407,7 +330,7 @@ def d10():
     cases = [_two_traces(x, y, A, u) for x, y in ((1.3, 1.3), (1.3, 1.8), (-1.4, 1.6))]
     printed = max(abs(p - t) for t, p, _ in cases)
     exchanged = max(abs(c - t) for t, _, c in cases)
-    confirm(exchanged < 1e-9, "the fourth term with u'R_yR_xu")
+    require(exchanged < 1e-9, "the fourth term with u'R_yR_xu")
     return decide(
         printed < 1e-9,
         measured=f"a 24 x 24 product: off by up to {printed:.3f} as printed, by {exchanged:.0e} with "
@@ -417,39 +340,37 @@ def d10():
     )
 
 
+def _increments(fresh, X, Y, weight, extra, points):
+    """Mean and standard error over fresh rows of the exact increment of tr(weight·X·Y), and the printed right side."""
+    d, (x, y) = len(X), points
+
+    def form(M):
+        return np.einsum("ij,ij->i", fresh @ M, fresh)
+
+    a, b = form(X), form(Y)
+    exact = (
+        -form(Y @ weight @ X @ Y) / b
+        - form(X @ Y @ weight @ X) / a
+        + form(Y @ weight @ X) * (1 / (x * y) + form(X @ Y)) / (a * b)
+    )
+    px, py, both, phi = (np.trace(M) / d for M in (X, Y, weight @ X @ Y, X @ Y))
+    dx, dy = np.trace(weight @ X @ X @ Y) / d, np.trace(weight @ X @ Y @ Y) / d
+    printed = -dy / py - dx / px + both * (1 / (x * y) + phi) / (px * py) + extra
+    return exact.mean() + extra, exact.std() / sqrt(len(fresh)), printed
+
+
 def d11(*, power=1.0):
     """The increment of one row at d = 300, averaged over 400 rows, over what is printed for it."""
     d, t, x, y = 300, 150, 1.6, 1.9
     rng = np.random.default_rng(211)
     rows, fresh = unit_rows(t, d, rng), unit_rows(400, d, rng)
-    A, S, eye = epoch(rows), rows.T @ rows, np.eye(d)
+    A, eye = epoch(rows), np.eye(d)
     X, Y = np.linalg.inv(A - x * eye), np.linalg.inv(A.T - y * eye)
-
-    def form(M):
-        return np.einsum("ij,ij->i", fresh @ M, fresh)
-
-    a, b, cross = form(X), form(Y), form(X @ Y)
-    found, said = [], []
-    for weight, extra in ((eye, 0.0), (S, 1 / (x * y))):
-        middle = form(Y @ weight @ X)
-        exact = (
-            -form(Y @ weight @ X @ Y) / b
-            - form(X @ Y @ weight @ X) / a
-            + middle * (1 / (x * y) + cross) / (a * b)
-        )
-        found.append((exact.mean() + extra, exact.std() / 20))
-        px, py, both, phi = (
-            np.trace(X) / d,
-            np.trace(Y) / d,
-            np.trace(weight @ X @ Y) / d,
-            np.trace(X @ Y) / d,
-        )
-        dx, dy = np.trace(weight @ X @ X @ Y) / d, np.trace(weight @ X @ Y @ Y) / d
-        said.append(-dy / py - dx / px + both * (1 / (x * y) + phi) / (px * py) + extra)
-    confirm(max(e / abs(m) for m, e in found) < 0.02, "standard errors below 2 %")
-    printed = [
-        m / d / s for (m, _), s in zip(found, said, strict=True)
-    ]  # φ_{t+1} − φ_t over what is printed for it
+    weights = ((eye, 0.0), (rows.T @ rows, 1 / (x * y)))  # phi and psi
+    increments = [_increments(fresh, X, Y, weight, extra, (x, y)) for weight, extra in weights]
+    noise = max(error / abs(mean) for mean, error, _ in increments)
+    require(noise < 0.02, "standard errors below 2 %")
+    printed = [mean / d / right for mean, _, right in increments]  # φ_{t+1} − φ_t over what is printed for it
     scaled = [p * d**power for p in printed]
     return decide(
         max(abs(p - 1) for p in printed) < 0.1,
@@ -458,7 +379,7 @@ def d11(*, power=1.0):
         f"times d: "
         f"{scaled[0]:.3f}, {scaled[1]:.3f}",
         claimed="1 up to o(1/d)",
-        tolerance=f"10 %; standard errors of 400 rows {max(e / abs(m) for m, e in found):.1%}",
+        tolerance=f"10 %; standard errors of 400 rows {noise:.1%}",
     )
 
 
@@ -472,7 +393,7 @@ def _pde_residual(closed, source):
         ):
             f, px, py = closed(rho, x, y), stieltjes(rho, x), stieltjes(rho, y)
             rates = [mpmath.diff(closed, (rho, x, y), k) for k in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
-            right = f / (px * py) * (1 / (mpmath.mpf(x) * y) + phi_closed(rho, x, y))
+            right = f / (px * py) * (1 / (mpmath.mpf(x) * y) + _phi_closed(rho, x, y))
             right += -rates[1] / px - rates[2] / py + source / (mpmath.mpf(x) * y)
             worst = max(worst, abs(rates[0] - right))
         return float(worst)
@@ -480,47 +401,47 @@ def _pde_residual(closed, source):
 
 def d12():
     """The residual of the closed form by mpmath, and its value on random matrices."""
-    residual = _pde_residual(phi_closed, 0)
+    residual = _pde_residual(_phi_closed, 0)
     with mpmath.workdps(30):
-        start = abs(float(phi_closed(mpmath.mpf(10) ** -12, 1.5, 1.9) * (1 - 1.5) * (1 - 1.9) - 1))
-    wanted = float(phi_closed(0.5, 1.5, 1.8))
-    mean, error = extrapolated(two_resolvents(1.5, 1.8, False), 60, 60, 212, 0.5)
+        start = abs(float(_phi_closed(mpmath.mpf(10) ** -12, 1.5, 1.9) * (1 - 1.5) * (1 - 1.9) - 1))
+    expected = float(_phi_closed(0.5, 1.5, 1.8))
+    mean, error = extrapolated(_two_resolvents(1.5, 1.8, False), 60, 60, 212, 0.5)
     _, _, library, _ = single_shuffle.generating_functions(
         -float(_w(0.5, 1.5)), -float(_w(0.5, 1.8)), rho=0.5
     )
     return decide(
         residual < 1e-12
         and start < 1e-9
-        and close(library / (1.5 * 1.8), wanted, 1e-10)
-        and within(mean, error, wanted),
+        and close(library / (1.5 * 1.8), expected, 1e-10)
+        and within(mean, error, expected),
         measured=f"residual {residual:.0e}, initial value {start:.0e}; its solution at rho = 1/2 on "
         f"matrices: {mean:.4f}",
-        claimed=f"{wanted:.4f}",
+        claimed=f"{expected:.4f}",
         tolerance=f"1e-12, 1e-9; 4 standard errors of {error:.1g}",
     )
 
 
 def d13(*, leading=0.5**0.5):
     """The closed form by mpmath at distances of 1e-12 from the edge, in three directions."""
-    found, rests = [], []
+    coefficients, rests = [], []
     with mpmath.workdps(60):
         for ratio in (1, 4, 10**6):
             p, q = mpmath.mpf(10) ** -12, ratio * mpmath.mpf(10) ** -12
             x, y = 1 / (1 - p), 1 / (1 - q)
-            f = phi_closed(mpmath.mpf(1), x, y) * x * y
+            f = _phi_closed(mpmath.mpf(1), x, y) * x * y
             shape = mpmath.sqrt(p * q) * (mpmath.sqrt(p) + mpmath.sqrt(q))
-            found.append(float(f * shape))
+            coefficients.append(float(f * shape))
             rests.append(float((f - mpmath.mpf(leading) / shape) * min(p, q)))
     v = 1 - 1e-4
     z, _, test, _ = single_shuffle.generating_functions(v, v)
-    confirm(
+    require(
         abs(test.real * 2 * (1 - z.real) ** 1.5 * sqrt(2) - 1) < 1e-3,
         "the library's generating function at 1 - v = 1e-4",
     )
-    worst = max(found, key=lambda value: abs(value - 2**-0.5))
+    worst = max(coefficients, key=lambda value: abs(value - 2**-0.5))
     return decide(
         abs(worst / leading - 1) < 2e-3 and max(map(abs, rests)) < 1,
-        measured=f"f over the printed shape: {found[0]:.6f}, {found[1]:.6f}, {found[2]:.6f} for "
+        measured=f"f over the printed shape: {coefficients[0]:.6f}, {coefficients[1]:.6f}, {coefficients[2]:.6f} for "
         f"(1-y)/(1-x) = 1, 4, 1e6; "
         f"rest times 1 - x: {max(map(abs, rests)):.2f} at most",
         claimed=f"{leading:.6f}, rest bounded",
@@ -530,7 +451,7 @@ def d13(*, leading=0.5**0.5):
 
 def d14(*, value=0.5 * pi**-0.5):
     """The integral on a contour and by Laplace transforms, and the limit of the exact test loss."""
-    contour = double_contour(lambda a, b: 1 / (a * b * (a + b))) / sqrt(2)
+    contour = _double_contour(lambda a, b: 1 / (a * b * (a + b))) / sqrt(2)
     with mpmath.workdps(
         20
     ):  # 1/(a+b) = ∫ e^(−k(a+b)) dk, and e^(−k√s)/√s is the transform of e^(−k²/4t)/√(πt)
@@ -538,7 +459,7 @@ def d14(*, value=0.5 * pi**-0.5):
             mpmath.quad(lambda k: mpmath.exp(-k * k / 2) / mpmath.pi, [0, 4, mpmath.inf]) / mpmath.sqrt(2)
         )
     loss = limit_in_root(lambda n: single_shuffle.test_loss(n) * sqrt(n), 1000)
-    confirm(close([contour, laplace], loss, 1e-5), "the integral is the limit of sqrt(n) times the test loss")
+    require(close([contour, laplace], loss, 1e-5), "the integral is the limit of sqrt(n) times the test loss")
     return number(contour, value, 1e-7, what="integral")
 
 
@@ -548,12 +469,12 @@ def _second_test(value):
 
 def d15(*, second=-1 / (6 * pi)):
     """The second coefficient extrapolated from exact sums and from contour integrals of the generating function."""
-    found = _second_test(exact_test)
-    confirm(
-        abs(found / _second_test(single_shuffle.test_loss) - 1) < 1e-5,
+    coefficient = _second_test(exact_test)
+    require(
+        abs(coefficient / _second_test(single_shuffle.test_loss) - 1) < 1e-5,
         "the sum and the contour integral agree",
     )
-    return number(found, second, 1e-3, corrected=1 / (6 * pi), what="coefficient of 1/n")
+    return number(coefficient, second, 1e-3, corrected=1 / (6 * pi), what="coefficient of 1/n")
 
 
 def d16(*, power=2.0):
@@ -562,10 +483,10 @@ def d16(*, power=2.0):
     def rest(sign):
         return lambda n: exact_test(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
 
-    printed, repaired = order(rest(-1)), order(rest(1))
+    printed, repaired = decay_exponent(rest(-1)), decay_exponent(rest(1))
     third = limit_in_root(lambda n: n**1.5 * rest(1)(n), 400)
-    confirm(abs(third * 32 * sqrt(pi) - 1) < 5e-3, "the third coefficient is 1/(32 sqrt(pi))")
-    confirm(close(exact_test(64000), single_shuffle.test_loss(64000), 1e-11), "the library's loss")
+    require(abs(third * 32 * sqrt(pi) - 1) < 5e-3, "the third coefficient is 1/(32 sqrt(pi))")
+    require(close(exact_test(64000), single_shuffle.test_loss(64000), 1e-11), "the library's loss")
     return decide(
         min(printed, repaired) <= -power + 0.05,
         measured=f"remainder of order n^{printed:.2f} as printed, n^{repaired:.2f} with the sign "
@@ -582,10 +503,10 @@ def d17(*, power=1.5):
     def rest(sign):
         return lambda n: single_shuffle.test_loss(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
 
-    printed, repaired = order(rest(-1)), order(rest(1))
+    printed, repaired = decay_exponent(rest(-1)), decay_exponent(rest(1))
     gap = 64000 * (exact_test(64000) - 0.5 / sqrt(pi * 64000) + 1 / (6 * pi * 64000))
-    confirm(abs(gap * 3 * pi - 1) < 5e-3, "what the printed terms leave is 1/(3 pi n)")
-    confirm(abs(repaired + power) < 0.05, "with the sign corrected it is O(n^-3/2)")
+    require(abs(gap * 3 * pi - 1) < 5e-3, "what the printed terms leave is 1/(3 pi n)")
+    require(abs(repaired + power) < 0.05, "with the sign corrected it is O(n^-3/2)")
     return decide(
         printed <= -power + 0.05,
         measured=f"the printed terms leave n^{printed:.2f}, {gap:.5f}/n; with +1/(6 pi n) they leave "
@@ -597,20 +518,25 @@ def d17(*, power=1.5):
 
 def d18(*, relative=-1 / (3 * pi**0.5)):
     """The relative coefficient extrapolated from exact sums and from contour integrals."""
-    found, other = (
+    coefficient, other = (
         limit_in_root(lambda n, f=f: sqrt(n) * (2 * sqrt(pi * n) * f(n) - 1), 400)
         for f in (exact_test, single_shuffle.test_loss)
     )
-    confirm(abs(found / other - 1) < 1e-5, "the sum and the contour integral agree")
-    return number(found, relative, 1e-3, corrected=1 / (3 * sqrt(pi)), what="relative coefficient of n^-1/2")
+    require(abs(coefficient / other - 1) < 1e-5, "the sum and the contour integral agree")
+    return number(
+        coefficient, relative, 1e-3, corrected=1 / (3 * sqrt(pi)), what="relative coefficient of n^-1/2"
+    )
+
+
+def _third_loss(U):
+    """|A³|²/d: the test loss after three epochs."""
+    return np.sum(np.linalg.matrix_power(epoch(U), 3) ** 2) / len(U)
 
 
 def d19(*, leading=0.5 * pi**-0.5):
     """What exact sums at n up to 256000 leave beyond the leading term, and the loss at n = 3 on random matrices."""
     rests = [n * (exact_test(n) - leading / sqrt(n)) for n in (1000, 16000, 256000)]
-    mean, error = extrapolated(
-        lambda U: np.sum(np.linalg.matrix_power(epoch(U), 3) ** 2) / len(U), 60, 150, 219
-    )
+    mean, error = extrapolated(_third_loss, 60, 150, 219)
     good = close(exact_test(16000), single_shuffle.test_loss(16000), 1e-11)
     return decide(
         good and max(map(abs, rests)) < 0.1 and within(mean, error, exact_test(3), cap=0.008),
@@ -625,19 +551,32 @@ def d19(*, leading=0.5 * pi**-0.5):
 # --------------------------------------------------------------------------------------------------- training loss
 
 
-def d20(*, leading=pi**-0.5 / 8, second=1 / (12 * pi), relative=2 / (3 * pi**0.5)):
-    """Both coefficients extrapolated from exact sums and contour integrals, and one epoch on random matrices."""
-    found = [
+def _first_training_loss(U):
+    """|UA|²/d: the training loss after one epoch."""
+    return np.sum((U @ epoch(U)) ** 2) / len(U)
+
+
+@cache
+def _training_constants():
+    """The limit of n^(3/2) times the training loss, from exact sums and from the library."""
+    return [
         limit_in_root(lambda n, f=f: n**1.5 * f(n), 400) for f in (exact_train, single_shuffle.train_loss)
     ]
+
+
+def d20(*, leading=pi**-0.5 / 8, second=1 / (12 * pi), relative=2 / (3 * pi**0.5)):
+    """Both coefficients extrapolated from exact sums and contour integrals, and one epoch on random matrices."""
+    limits = _training_constants()
     next_ = limit_in_root(lambda n: n**2 * (exact_train(n) - n**-1.5 / (8 * sqrt(pi))), 400)
-    mean, error = extrapolated(lambda U: np.sum((U @ epoch(U)) ** 2) / len(U), 60, 150, 220)
+    mean, error = extrapolated(_first_training_loss, 60, 150, 220)
     good = (
-        close(found, leading, 1e-5) and close(next_, second, 1e-3) and close(next_ / found[0], relative, 1e-3)
+        close(limits, leading, 1e-5)
+        and close(next_, second, 1e-3)
+        and close(next_ / limits[0], relative, 1e-3)
     )
     return decide(
         good and within(mean, error, exact_train(1), cap=0.008),
-        measured=f"n^3/2 loss -> {found[0]:.7f}, then {next_:.6f} n^-2; ratio {next_ / found[0]:.5f}; one "
+        measured=f"n^3/2 loss -> {limits[0]:.7f}, then {next_:.6f} n^-2; ratio {next_ / limits[0]:.5f}; one "
         f"epoch on matrices "
         f"{mean:.4f} (sum {exact_train(1):.4f})",
         claimed=f"{leading:.7f}, {second:.6f}, ratio {relative:.5f}",
@@ -651,9 +590,9 @@ def d21(*, power=3.0):
     def rest(n):
         return exact_train(n) - n**-1.5 / (8 * sqrt(pi)) - 1 / (12 * pi * n**2)
 
-    slope, third = order(rest, 1000), limit_in_root(lambda n: n**2.5 * rest(n), 200)
-    confirm(close(exact_train(16000), single_shuffle.train_loss(16000), 1e-10), "the library's loss")
-    confirm(abs(third * 128 * sqrt(pi) / 3 - 1) < 5e-3, "the third coefficient is 3/(128 sqrt(pi))")
+    slope, third = decay_exponent(rest, 1000), limit_in_root(lambda n: n**2.5 * rest(n), 200)
+    require(close(exact_train(16000), single_shuffle.train_loss(16000), 1e-10), "the library's loss")
+    require(abs(third * 128 * sqrt(pi) / 3 - 1) < 5e-3, "the third coefficient is 3/(128 sqrt(pi))")
     return decide(
         slope <= -power + 0.05,
         measured=f"remainder of order n^{slope:.2f}, {third:.5f} n^-5/2 (3/(128 sqrt(pi)) = "
@@ -665,13 +604,13 @@ def d21(*, power=3.0):
 
 def d22(*, leading=pi**-0.5 / 8):
     """The power of the relative remainder, from exact sums and from the library, and its coefficient."""
-    slope = order(lambda n: exact_train(n) * n**1.5 / leading - 1)
-    library = order(lambda n: single_shuffle.train_loss(n) * n**1.5 / leading - 1)
+    slope = decay_exponent(lambda n: exact_train(n) * n**1.5 / leading - 1)
+    library = decay_exponent(lambda n: single_shuffle.train_loss(n) * n**1.5 / leading - 1)
     first = limit_in_root(lambda n: sqrt(n) * (exact_train(n) * n**1.5 * 8 * sqrt(pi) - 1), 400)
-    confirm(
+    require(
         abs(slope + 0.5) < 0.02 and abs(library - slope) < 1e-4, "the relative remainder is of order n^-1/2"
     )
-    confirm(abs(first * 3 * sqrt(pi) / 2 - 1) < 1e-3, "with coefficient 2/(3 sqrt(pi))")
+    require(abs(first * 3 * sqrt(pi) / 2 - 1) < 1e-3, "with coefficient 2/(3 sqrt(pi))")
     return decide(
         slope <= -1 + 0.05,
         measured=f"relative remainder of order n^{slope:.3f}, {first:.5f} n^-1/2",
@@ -682,27 +621,27 @@ def d22(*, leading=pi**-0.5 / 8):
 
 def d23():
     """The loss after one epoch on random matrices of two sizes, with Gaussian and with unit rows."""
-    wanted, ratios, rng = exact_train(1), [], np.random.default_rng(223)
+    expected, ratios, rng = exact_train(1), [], np.random.default_rng(223)
     for d in (40, 160):
-        found = []
+        losses = []
         for _ in range(60):
             X = rng.standard_normal((d, d))
             U = X / np.linalg.norm(X, axis=1)[:, None]
             A = epoch(U)
-            found.append([np.sum((X @ A) ** 2) / d, np.sum((U @ A) ** 2) / d])
-        found = np.array(found) / wanted
-        ratios.append((*found.mean(axis=0), found[:, 1].std(ddof=1) / sqrt(60)))
-    mean, error = extrapolated(lambda U: np.sum((U @ epoch(U)) ** 2) / len(U), 60, 150, 224)
-    confirm(close(single_shuffle.train_loss(1), wanted, 1e-10), "the library's loss")
+            losses.append([np.sum((X @ A) ** 2) / d, np.sum((U @ A) ** 2) / d])
+        losses = np.array(losses) / expected
+        ratios.append((*losses.mean(axis=0), losses[:, 1].std(ddof=1) / sqrt(60)))
+    mean, error = extrapolated(_first_training_loss, 60, 150, 224)
+    require(close(single_shuffle.train_loss(1), expected, 1e-10), "the library's loss")
     return decide(
         all(abs(r[0] - 1) < 0.1 for r in ratios),
-        within(mean, error, wanted, cap=0.008)
+        within(mean, error, expected, cap=0.008)
         and all(abs(r[0] / d - 1) < 0.1 for r, d in zip(ratios, (40, 160), strict=True)),
         measured=f"n = 1: over the stated limit {ratios[0][0]:.0f} at d = 40 and {ratios[1][0]:.0f} at d = "
         f"160 with Gaussian "
-        f"rows; {mean / wanted:.3f} with unit rows",
+        f"rows; {mean / expected:.3f} with unit rows",
         claimed="1 with rows N(0, I_d)",
-        tolerance=f"10 %; unit rows 4 standard errors of {error / wanted:.1%}",
+        tolerance=f"10 %; unit rows 4 standard errors of {error / expected:.1%}",
     )
 
 
@@ -752,15 +691,15 @@ def d25():
 
 def d26():
     """The residual of a closed solution by mpmath, the library, and random matrices."""
-    residual = _pde_residual(psi_closed, 1)
+    residual = _pde_residual(_psi_closed, 1)
     rho, x, y = 1.0, 1.6, 1.9
-    wanted = float(psi_closed(rho, x, y))
-    mean, error = extrapolated(two_resolvents(x, y, True), 60, 150, 226)
+    expected = float(_psi_closed(rho, x, y))
+    mean, error = extrapolated(_two_resolvents(x, y, True), 60, 150, 226)
     _, _, _, library = single_shuffle.generating_functions(-float(_w(rho, x)), -float(_w(rho, y)))
     return decide(
-        residual < 1e-12 and close(library / (x * y), wanted, 1e-10) and within(mean, error, wanted),
+        residual < 1e-12 and close(library / (x * y), expected, 1e-10) and within(mean, error, expected),
         measured=f"residual {residual:.0e} of a solution that vanishes at rho = 0; on matrices {mean:.4f}",
-        claimed=f"psi(1.6, 1.9) = {wanted:.4f} at rho = 1",
+        claimed=f"psi(1.6, 1.9) = {expected:.4f} at rho = 1",
         tolerance=f"1e-12; library 1e-10; 4 standard errors of {error:.1g}",
     )
 
@@ -781,12 +720,12 @@ def d27():
             start = abs(_riccati(0, alpha, beta)[1] / (alpha * beta) - 1)
             worst = max(worst, abs(float(slope - A * F - F**2 / (alpha * beta))), float(start))
     x0, y0, rho = 4.0, 3.0, 0.9
-    x, y, phi, _ = along_characteristics(x0, y0, rho)
+    x, y, phi, _ = _along_characteristics(x0, y0, rho)
     stated = float(_riccati(rho, x0 / (1 - x0), y0 / (1 - y0))[1])
     v = [-float(_w(rho, s)) for s in (x, y)]
     library = single_shuffle.generating_functions(*v, rho=rho)[2].real
     return decide(
-        worst < 1e-15 and close([x * y * phi, library, x * y * float(phi_closed(rho, x, y))], stated, 1e-9),
+        worst < 1e-15 and close([x * y * phi, library, x * y * float(_phi_closed(rho, x, y))], stated, 1e-9),
         measured=f"residual and initial value {worst:.0e}; numerical solution {x * y * phi:.9f}, library "
         f"{library:.9f}",
         claimed=f"F = {stated:.9f} at rho = 0.9 from x0 = 4, y0 = 3",
@@ -798,7 +737,7 @@ def d28():
     """The ratio from the equations solved numerically, from quadrature, and from the library, at three points."""
     worst, integral = 0.0, 0.0
     for x0, y0, rho in ((4.0, 3.0, 0.9), (-3.0, 2.5, 0.6), (6.0, 6.0, 1.4)):
-        x, y, phi, psi = along_characteristics(x0, y0, rho)
+        x, y, phi, psi = _along_characteristics(x0, y0, rho)
         alpha, beta = x0 / (1 - x0), y0 / (1 - y0)
         A = 1 / alpha + 1 / beta + 1 / (alpha * beta)
         stated = ((A + 1) / A * (1 - math.exp(-A * rho)) - rho) / (alpha * beta * A)
@@ -818,25 +757,25 @@ def d28():
 
 def d29(*, inside=2.0):
     """The closed form by mpmath at distances of 1e-14 from the edge, in three directions."""
-    found = []
+    factors = []
     with mpmath.workdps(60):
         for ratio in (1, 9, 10**4):
             p, q = mpmath.mpf(10) ** -14, ratio * mpmath.mpf(10) ** -14
-            G = psi_closed(mpmath.mpf(1), 1 / (1 - p), 1 / (1 - q)) / ((1 - p) * (1 - q))
-            found.append(float(1 / (G * (mpmath.sqrt(p) + mpmath.sqrt(q))) ** 2))
+            G = _psi_closed(mpmath.mpf(1), 1 / (1 - p), 1 / (1 - q)) / ((1 - p) * (1 - q))
+            factors.append(float(1 / (G * (mpmath.sqrt(p) + mpmath.sqrt(q))) ** 2))
     v = 1 - 1e-4
     z, _, _, train = single_shuffle.generating_functions(v, v)
-    confirm(
+    require(
         abs(train.real * 2 * sqrt(2 * (1 - z.real)) - 1) < 1e-3,
         "the library's generating function at 1 - v = 1e-4",
     )
-    worst = max(found, key=lambda value: abs(value - 2))
+    worst = max(factors, key=lambda value: abs(value - 2))
     return number(worst, inside, 1e-4, what="factor of 1 - x under the root")
 
 
 def d30(*, value=(2 * pi) ** -0.5 / 4, constant=pi**-0.5 / 8):
     """The integral on a contour and by Laplace transforms, and the limit of the exact training loss."""
-    contour = double_contour(lambda a, b: 1 / (a + b))
+    contour = _double_contour(lambda a, b: 1 / (a + b))
     with mpmath.workdps(20):  # e^(−k√s) is the transform of k e^(−k²/4t)/(2√π t^(3/2))
         laplace = float(
             mpmath.quad(lambda k: k * k * mpmath.exp(-k * k / 2) / (4 * mpmath.pi), [0, 4, mpmath.inf])
@@ -857,7 +796,7 @@ def d31(*, factor=4.0):
     scaled = limit_in_root(lambda n: exact_test(n) / (n * exact_train(n)), 1000)
     half = single_shuffle.test_constant(0.5) / single_shuffle.train_constant(0.5)
     library = single_shuffle.test_loss(10**6, 0.5) / single_shuffle.train_loss(10**6, 0.5) / 1e6
-    confirm(abs(half / 2.4 - 1) < 1e-9 and abs(library / half - 1) < 5e-3, "4a/(a^2 + 1/4) = 2.4 at step 1/2")
+    require(abs(half / 2.4 - 1) < 1e-9 and abs(library / half - 1) < 5e-3, "4a/(a^2 + 1/4) = 2.4 at step 1/2")
     return decide(
         all(abs(p / factor - 1) < 0.05 for p in plain),
         abs(scaled / factor - 1) < 1e-3,
@@ -884,7 +823,7 @@ def d32():
     rng, typical, rare, bound = np.random.default_rng(232), [], [], True
     for d in (16, 512):
         deviations, spread, norm, smallest = _deviations(d, 1.5, 20000, rng)
-        confirm(
+        require(
             abs(sqrt(np.mean(deviations**2)) / spread - 1) < 0.03, "the exact variance of a quadratic form"
         )
         typical.append(spread)

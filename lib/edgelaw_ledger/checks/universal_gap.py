@@ -12,12 +12,7 @@ import numpy as np
 from edgelaw import data, kaczmarz
 from edgelaw.theory import flip_flop, gap, iid, single_shuffle
 from edgelaw_ledger.evidence import decide
-
-
-def _confirmed(true, what):
-    """The correction must come out right, or the evidence is worth nothing."""
-    if not true:
-        raise ArithmeticError(f"The correction was not confirmed: {what}.")
+from edgelaw_ledger.routes import require
 
 
 def _design(dims, beta, rng):
@@ -57,14 +52,14 @@ def _clusters(size, step, beta, epochs=10**4, points=161):
 
 def a12(*, ratio=2**0.5, dims=240):
     """Exact gains on designs with Haar bases and exponents 0.3, 0.5 and 1, several draws each."""
-    found = {beta: _gain(beta, 1.0, doublings, dims) for beta, doublings in ((0.3, 16), (0.5, 10), (1.0, 6))}
-    for beta, (mean, error) in found.items():
-        _confirmed(abs(mean - 2**beta) < 4 * error + 0.015 * 2**beta, f"2^beta at beta = {beta}")
-    everywhere = all(abs(mean - ratio) < 4 * error + 0.015 * ratio for mean, error in found.values())
+    gains = {beta: _gain(beta, 1.0, doublings, dims) for beta, doublings in ((0.3, 16), (0.5, 10), (1.0, 6))}
+    for beta, (mean, error) in gains.items():
+        require(abs(mean - 2**beta) < 4 * error + 0.015 * 2**beta, f"2^beta at beta = {beta}")
+    everywhere = all(abs(mean - ratio) < 4 * error + 0.015 * ratio for mean, error in gains.values())
     return decide(
         everywhere,
         measured=", ".join(
-            f"{mean:.3f} ± {error:.3f} at beta {beta}" for beta, (mean, error) in found.items()
+            f"{mean:.3f} ± {error:.3f} at beta {beta}" for beta, (mean, error) in gains.items()
         ),
         claimed=f"{ratio:.4f} at every beta",
         tolerance="4 standard errors over designs and 1.5 % for finite n",
@@ -77,7 +72,7 @@ def a20(*, ratio=2**0.5):
     exact = iid.test_loss(10**6) / single_shuffle.test_expansion(10**6)
     repaired = abs(isotropic / ratio - 1) < 1e-9 and abs(exact / ratio - 1) < 1e-3
     clusters, small = _clusters(12, 1.0, 0.5), gap.cluster_gain(12)
-    _confirmed(abs(clusters / small - 1) < 0.01, "the clusters' gain")
+    require(abs(clusters / small - 1) < 0.01, "the clusters' gain")
     half = iid.test_constant(0.5) / single_shuffle.test_constant(0.5)
     return decide(
         abs(half / ratio - 1) < 0.01 and abs(clusters / ratio - 1) < 0.01,
@@ -91,16 +86,16 @@ def a20(*, ratio=2**0.5):
 def g1():
     """Exact finite computations on clusters of near-parallel rows, and gains on designs with Haar bases."""
     cases = [(6, 1.0, 0.5), (12, 1.0, 0.5), (12, 0.5, 1.0)]
-    found = [_clusters(*case) for case in cases]
-    for case, gain in zip(cases, found, strict=True):
-        _confirmed(abs(gain / gap.cluster_gain(*case) - 1) < 0.01, f"the formula for clusters {case}")
-    _confirmed(gap.cluster_gain(2000, 0.1, 1.0) < 1, "large clusters refute small steps too")
+    gains = [_clusters(*case) for case in cases]
+    for case, gain in zip(cases, gains, strict=True):
+        require(abs(gain / gap.cluster_gain(*case) - 1) < 0.01, f"the formula for clusters {case}")
+    require(gap.cluster_gain(2000, 0.1, 1.0) < 1, "large clusters refute small steps too")
     haar = [_gain(beta, 1.0, doublings) for beta, doublings in ((0.3, 12), (1.0, 6))]
-    _confirmed(all(mean - 4 * error > 1.1 for mean, error in haar), "single shuffle leads on Haar designs")
+    require(all(mean - 4 * error > 1.1 for mean, error in haar), "single shuffle leads on Haar designs")
     return decide(
-        bool(min(found) > 1),
+        bool(min(gains) > 1),
         measured="IID over single shuffle "
-        + ", ".join(f"{gain:.3f}" for gain in found)
+        + ", ".join(f"{gain:.3f}" for gain in gains)
         + " on clusters of 6, 12, 12 rows",
         claimed="above 1 for any data distribution with a power-law edge",
         tolerance="1 %, exact finite computations against the formula",
@@ -110,14 +105,14 @@ def g1():
 def g2(*, beta=0.5):
     """Exact losses of isotropic rows at three steps down to 0.02, and a design with exponent 0.3."""
     steps, n = (0.5, 0.1, 0.02), 10**5
-    found = [iid.test_loss(n, step) / single_shuffle.test_loss(n, step) for step in steps]
+    ratios = [iid.test_loss(n, step) / single_shuffle.test_loss(n, step) for step in steps]
     law = [(1 - step / 2) ** -beta for step in steps]
-    _confirmed(np.abs(np.array(found) / law - 1).max() < 2e-3, "(1 − step/2)^(−beta)")
+    require(np.abs(np.array(ratios) / law - 1).max() < 2e-3, "(1 − step/2)^(−beta)")
     designed = _gain(0.3, 0.02, 16)[0]
-    _confirmed(abs(designed / 0.99**-0.3 - 1) < 1e-3, "the same at beta = 0.3")
+    require(abs(designed / 0.99**-0.3 - 1) < 1e-3, "the same at beta = 0.3")
     return decide(
-        bool(min(found) > 1.02),
-        measured="ratio " + ", ".join(f"{x:.4f}" for x in found) + " at steps 0.5, 0.1, 0.02",
+        bool(min(ratios) > 1.02),
+        measured="ratio " + ", ".join(f"{x:.4f}" for x in ratios) + " at steps 0.5, 0.1, 0.02",
         claimed="above a constant greater than 1, whatever the step",
         tolerance="0.2 % of (1 − step/2)^(−beta)",
     )
@@ -127,16 +122,16 @@ def g3():
     """Exact losses of isotropic rows at step 1/2, and singular values of epochs on designs with exponent 1."""
     n = 10**5
     isotropic = flip_flop.test_loss(n, 0.5) / iid.test_loss(n, 0.5)
-    _confirmed(abs(isotropic / sqrt(0.5 / 0.6) - 1) < 2e-3, "tau/(2 − tau) at step 1/2")
-    rng, found = np.random.default_rng(3), []
+    require(abs(isotropic / sqrt(0.5 / 0.6) - 1) < 2e-3, "tau/(2 − tau) at step 1/2")
+    rng, ratios = np.random.default_rng(3), []
     for _ in range(4):
         U, values = _design(240, 1.0, rng)
         log_mu = np.log(np.linalg.svd(kaczmarz.epoch_matrix(U, 1.0), compute_uv=False) ** 2)
         step = gap.equivalent_step(np.exp(64 * log_mu).mean(), values, 64)
-        found.append(step / flip_flop.effective_step(1.0, values))
+        ratios.append(step / flip_flop.effective_step(1.0, values))
         ratio = flip_flop.effective_step(1.0, values)
-    mean, error = np.mean(found), np.std(found, ddof=1) / 2
-    _confirmed(abs(mean - 1) < 4 * error + 0.03, "the law with kappa_2 at beta = 1")
+    mean, error = np.mean(ratios), np.std(ratios, ddof=1) / 2
+    require(abs(mean - 1) < 4 * error + 0.03, "the law with kappa_2 at beta = 1")
     return decide(
         bool(abs(isotropic - 1) < 0.01 and abs(ratio - 1) < 0.05),
         measured=f"flip-flop over IID {isotropic:.4f}, Gaussian, step 1/2; effective step {ratio:.2f} at step 1, β 1",
@@ -152,8 +147,8 @@ def g4(*, ratio=2**0.5):
     over_iid, over_flip = iid.test_loss(n) / once, flip_flop.test_loss(n) / once
     X = data.gaussian(150, 150, rng=4)
     same = [kaczmarz.simulate(X, order, 1, rng=5).test[-1] for order in ("single_shuffle", "flip_flop")]
-    _confirmed(same[0] == same[1], "one epoch of flip-flop is one epoch of single shuffle")
-    _confirmed(
+    require(same[0] == same[1], "one epoch of flip-flop is one epoch of single shuffle")
+    require(
         abs(iid.test_loss(10**6) / single_shuffle.test_expansion(10**6) / ratio - 1) < 1e-3, "√2 in the limit"
     )
     return decide(
@@ -168,12 +163,12 @@ def g4(*, ratio=2**0.5):
 
 def g5(*, ratio=2**0.5, lowest=0.45):
     """Exact gains on designs with exponent 1, and what the exponents of the paper's experiments could have shown."""
-    found = _gain(1.0, 1.0, 6)
-    _confirmed(abs(found[0] - 2) < 4 * found[1] + 0.03, "2^beta at beta = 1")
+    gain = _gain(1.0, 1.0, 6)
+    require(abs(gain[0] - 2) < 4 * gain[1] + 0.03, "2^beta at beta = 1")
     tested = 2**lowest / ratio
     return decide(
-        bool(abs(found[0] / ratio - 1) < 0.05),
-        measured=f"{found[0]:.3f} ± {found[1]:.3f} at beta 1; the paper's lowest, {lowest:g}, has {tested:.3f} of √2",
+        bool(abs(gain[0] / ratio - 1) < 0.05),
+        measured=f"{gain[0]:.3f} ± {gain[1]:.3f} at beta 1; the paper's lowest, {lowest:g}, has {tested:.3f} of √2",
         claimed="√2 at all beta, with extensive empirical support",
         tolerance="4 standard errors and 1.5 %",
     )
@@ -182,7 +177,7 @@ def g5(*, ratio=2**0.5, lowest=0.45):
 def g6(*, ratio=2**0.5):
     """Exact computations on clustered rows, and on CIFAR-10 embeddings with and without centring."""
     clusters = _clusters(12, 1.0, 0.5)
-    _confirmed(abs(clusters / gap.cluster_gain(12) - 1) < 0.01, "the clusters' gain")
+    require(abs(clusters / gap.cluster_gain(12) - 1) < 0.01, "the clusters' gain")
     features, real = data.cifar10().features, []
     for center in (True, False):  # with and without the paper's centring
         U = data.preprocess(features, 150, 150, rng=6, center=center).X / np.sqrt(150)

@@ -1,0 +1,74 @@
+"""What the checks share: second routes to the library's numbers, and how two numbers are compared.
+
+The routes are written out here from definitions and share no code with the library. A check imports from here, never
+from another check. What does not depend on a number that the paper states is cached, so that moving such a number
+costs a comparison and not the whole computation again.
+
+``comparing`` says when numbers agree, ``limits`` extrapolates, ``matrices`` draws rows and multiplies epochs out,
+``moments`` has trace moments and losses as series, ``equations`` the equations of IID sampling, ``expansions`` the
+evidence that several groups ask for.
+"""
+
+from edgelaw_ledger.routes.comparing import close, require, within
+from edgelaw_ledger.routes.equations import (
+    gaussian_cubature,
+    gaussian_iid,
+    iid_on_nodes,
+    power_law_iid,
+    power_law_nodes,
+    power_law_transforms,
+)
+from edgelaw_ledger.routes.expansions import constant_evidence, stirling_evidence
+from edgelaw_ledger.routes.limits import constant, decay_exponent, limit_in_n, limit_in_root, slope
+from edgelaw_ledger.routes.matrices import drawn, epoch, epoch_by_solve, extrapolated, one_row, unit_rows
+from edgelaw_ledger.routes.moments import (
+    critical_moment,
+    double_coefficient,
+    exact_test,
+    exact_train,
+    lagrange_moment,
+    lambert,
+    moment_at_step,
+    poisson_moment,
+    single_shuffle_loss,
+    stieltjes,
+    taylor,
+    two_resolvents,
+)
+
+__all__ = [
+    "close",
+    "constant",
+    "constant_evidence",
+    "critical_moment",
+    "decay_exponent",
+    "double_coefficient",
+    "drawn",
+    "epoch",
+    "epoch_by_solve",
+    "exact_test",
+    "exact_train",
+    "extrapolated",
+    "gaussian_cubature",
+    "gaussian_iid",
+    "iid_on_nodes",
+    "lagrange_moment",
+    "lambert",
+    "limit_in_n",
+    "limit_in_root",
+    "moment_at_step",
+    "one_row",
+    "poisson_moment",
+    "power_law_iid",
+    "power_law_nodes",
+    "power_law_transforms",
+    "require",
+    "single_shuffle_loss",
+    "slope",
+    "stieltjes",
+    "stirling_evidence",
+    "taylor",
+    "two_resolvents",
+    "unit_rows",
+    "within",
+]

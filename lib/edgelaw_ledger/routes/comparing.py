@@ -1,0 +1,29 @@
+"""When numbers agree: up to a relative tolerance, or within so many standard errors."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def require(truth: bool, what: str) -> None:
+    """Stop a check whose own correction, or whose second route, is not confirmed."""
+    if not truth:
+        raise ArithmeticError(f"Not confirmed: {what}.")
+
+
+def close(values: ArrayLike, expected: ArrayLike, tolerance: float) -> bool:
+    """Whether every number, real or complex, is within the relative tolerance of its partner."""
+    a, b = np.asarray(values, dtype=complex), np.asarray(expected, dtype=complex)
+    return bool((np.abs(a - b) <= tolerance * np.abs(b)).all())
+
+
+def within(
+    mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005, sigmas: float = 4
+) -> bool:
+    """Whether sample means lie within so many standard errors of what is expected.
+
+    A standard error of zero, or above `cap` times the largest expected number, says nothing and stops the check.
+    """
+    mean, error, expected = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (mean, error, expected))
+    sharp = (error > 0) & (error <= cap * np.abs(expected).max())
+    require(bool(sharp.all()), f"standard errors {error}, positive and at most {cap:g} of {expected}")
+    return bool((np.abs(mean - expected) <= sigmas * error).all())

@@ -1,0 +1,60 @@
+"""Evidence that several groups ask for: a printed constant as a limit, and Stirling's expansion of a moment."""
+
+import functools
+from collections.abc import Callable, Sequence
+
+import mpmath
+import numpy as np
+
+from edgelaw_ledger.evidence import Evidence, decide
+from edgelaw_ledger.routes.comparing import require
+from edgelaw_ledger.routes.limits import constant
+from edgelaw_ledger.routes.moments import critical_moment
+
+
+@functools.cache
+def _late(loss: Callable, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Two large n, and a loss there."""
+    n = np.array([2000, 32000])
+    return n, np.asarray(loss(n, step))
+
+
+def constant_evidence(
+    loss: Callable, power: float, formula: Callable, steps: Sequence[float], second: bool, what: str
+) -> Evidence:
+    """Evidence that a printed constant is the limit of n^power times a loss, with a relative remainder O(n^-1/2).
+
+    `formula` gives the constant at a step; `second` says whether the second route to the loss agreed.
+    """
+    require(second, f"the second route to {what}")
+    ratios, remainder = [], 0.0
+    for s in steps:
+        ratios.append(constant(loss, power, s) / formula(s))
+        n, late = _late(loss, s)
+        remainder = max(remainder, float(np.abs((n**power * late / formula(s) - 1) * np.sqrt(n)).max()))
+    return decide(
+        bool(max(abs(r - 1) for r in ratios) < 1e-3 and remainder < 5),
+        measured=f"limit over formula {min(ratios):.6f} to {max(ratios):.6f}; remainder times sqrt(n) at most "
+        f"{remainder:.2g}",
+        claimed=f"{what}, relative error O(n^-1/2)",
+        tolerance="relative 1e-3 at three steps",
+    )
+
+
+def stirling_evidence(leading: float, second: float, third: float, library: Callable) -> Evidence:
+    """Evidence for leading·n^(−1/2)(1 − second/n + third/n² + O(n⁻³)) as the expansion of nⁿe⁻ⁿ/n!."""
+    with mpmath.workdps(50):
+
+        def rest(n):
+            expansion = 1 - mpmath.mpf(second) / n + mpmath.mpf(third) / n**2
+            return float(n**3 * (critical_moment(n) * mpmath.sqrt(n) / leading - expansion))
+
+        rests = [rest(n) for n in (200, 2000)]
+        worst = max(abs(library(n) / float(critical_moment(n)) - 1) for n in (1, 30, 2000))
+    return decide(
+        worst < 1e-10 and max(map(abs, rests)) < 0.01,
+        measured=f"n^3 times the rest: {rests[0]:.5f}, {rests[1]:.5f} at n = 200, 2000 (139/51840 = "
+        f"{139 / 51840:.5f})",
+        claimed=f"{leading:.6f} n^-1/2 (1 - {second:.6f}/n + {third:.7f}/n^2 + O(n^-3))",
+        tolerance="rest below 0.01 n^-3; library within 1e-10",
+    )
