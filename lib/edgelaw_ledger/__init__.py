@@ -1,23 +1,30 @@
-"""The ledger: every claim of the paper, its verdict, and the check that could contradict it.
+"""The audit of the paper: every claim, its verdict, and the check that could contradict it.
 
-``ledger`` reads and validates ``data/claims.toml``, ``runner`` runs the checks, ``evidence`` is what they return;
-the other modules hold the checks, a module a group of claims.
+``ledger`` reads and validates ``data/claims.toml``, ``runner`` runs the checks, ``evidence`` is what they return,
+``checks`` holds them, one module per group of claims, ``routes`` what they share, ``verify`` is the command
+``edgelaw verify``. Everything here imports edgelaw; edgelaw imports nothing from here.
+
+The names below are loaded when they are first used, because the command line imports this package to offer its command.
 """
 
-from edgelaw_ledger.evidence import VERDICTS, Evidence, decide, number, sampled
-from edgelaw_ledger.ledger import (
-    GROUPS,
-    IDS,
-    Addition,
-    Claim,
-    LedgerError,
-    additions,
-    check,
-    counts,
-    load,
-    missing,
-)
-from edgelaw_ledger.runner import Outcome, examine, run
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from edgelaw_ledger.evidence import VERDICTS, Evidence, decide, number, sampled
+    from edgelaw_ledger.ledger import (
+        GROUPS,
+        IDS,
+        Addition,
+        Claim,
+        LedgerError,
+        additions,
+        check,
+        counts,
+        load,
+        missing,
+    )
+    from edgelaw_ledger.runner import Outcome, examine, run
 
 __all__ = [
     "GROUPS",
@@ -39,3 +46,21 @@ __all__ = [
     "run",
     "sampled",
 ]
+
+_MODULES = ("evidence", "ledger", "runner")
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name from the module that has it."""
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in __all__:
+        for module in map(__getattr__, _MODULES):
+            if name in vars(module):
+                globals()[name] = value = vars(module)[name]
+                return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

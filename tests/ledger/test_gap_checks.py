@@ -1,4 +1,4 @@
-"""The checks on the universal gap reach their verdicts, and would reach others from other numbers."""
+"""The checks on the universal gap would reach other verdicts from other numbers, and rest on the formulas they name."""
 
 import numpy as np
 import pytest
@@ -7,40 +7,18 @@ from edgelaw.theory import gap
 from edgelaw_ledger.checks import universal_gap
 
 
-@pytest.mark.parametrize(
-    ("claim", "verdict"),
-    [
-        ("a12", "fails"),
-        ("a20", "imprecise"),
-        ("g1", "fails"),
-        ("g2", "fails"),
-        ("g3", "fails"),
-        ("g4", "fails"),
-        ("g5", "fails"),
-        ("g6", "fails"),
-        ("g22", "holds"),
-    ],
-)
-def test_the_verdict_is_the_ledgers(claim, verdict):
-    assert getattr(universal_gap, claim)().verdict == verdict
-
-
 def test_a_correction_that_does_not_come_out_is_no_evidence(monkeypatch):
     monkeypatch.setattr(universal_gap, "_gain", lambda *arguments: (1.7, 0.001))
-    with pytest.raises(ArithmeticError, match="not confirmed"):
+    with pytest.raises(ArithmeticError, match="Not confirmed"):
         universal_gap.a12()
 
 
 def test_a_gain_of_root_two_at_every_exponent_would_have_been_seen(monkeypatch):
     monkeypatch.setattr(universal_gap, "_gain", lambda *arguments: (2**0.5, 0.001))
-    monkeypatch.setattr(universal_gap, "_confirmed", lambda true, what: None)
+    monkeypatch.setattr(universal_gap, "require", lambda true, what: None)
     assert universal_gap.a12().verdict == "holds"
 
 
 def test_the_clusters_of_the_checks_agree_with_the_formula_and_pairs_with_haar_rows():
     assert universal_gap._clusters(4, 0.7, 0.5) == pytest.approx(gap.cluster_gain(4, 0.7, 0.5), rel=0.01)
     assert universal_gap._clusters(2, 1.0, 0.5) == pytest.approx(np.sqrt(2), rel=0.01)
-
-
-def test_another_ratio_than_root_two_no_longer_has_a_true_case():
-    assert universal_gap.a20(ratio=1.02 * 2**0.5).verdict == "fails"

@@ -72,10 +72,10 @@ def written(tmp_path, *entries):
 
 
 def test_a_good_entry_is_read(tmp_path):
-    found = claims.load(written(tmp_path, {"id": "A1"} | ENTRY, {"id": "B1"} | ENTRY))
-    assert list(found) == ["A1", "B1"]
-    assert found["B1"].group == "B"
-    assert len(claims.missing(found)) == 195
+    ledger = claims.load(written(tmp_path, {"id": "A1"} | ENTRY, {"id": "B1"} | ENTRY))
+    assert list(ledger) == ["A1", "B1"]
+    assert ledger["B1"].group == "B"
+    assert len(claims.missing(ledger)) == 195
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_stated_numbers_are_the_floats_among_the_defaults(small):
 
 
 def test_additions_are_checked_like_claims_and_name_chapters_that_exist(tmp_path):
-    found = claims.additions()
-    assert len({entry.id for entry in found}) == len(found) >= 6
-    for entry in found:
+    additions = claims.additions()
+    assert len({entry.id for entry in additions}) == len(additions) >= 6
+    for entry in additions:
         assert (ROOT / "chapters" / f"{entry.chapter}.ipynb").is_file()
     path = tmp_path / "additions.toml"
     path.write_text((ROOT / "data" / "additions.toml").read_text().replace('"derived"', '"hoped"'))

@@ -3,6 +3,7 @@
 The entries are in ``data/additions.toml``. A number in an entry's statement is a keyword of its check.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -12,6 +13,8 @@ from edgelaw import data, kaczmarz, spectrum
 from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, random_reshuffle, single_shuffle
 from edgelaw_ledger.evidence import decide, number
 from edgelaw_ledger.routes import limit_in_root
+
+SIGMA = (0.4, 1.6)  # eigenvalues of the covariance in edge_constants
 
 
 def exact_sums():
@@ -32,12 +35,18 @@ def exact_sums():
     )
 
 
+@functools.cache
+def _test_sum(n):
+    """The library's exact test loss at step 1."""
+    return float(single_shuffle.test_sum(n))
+
+
 def all_expansions(*, third=1 / (32 * math.sqrt(math.pi)), fourth=13 / (540 * math.pi)):
     """The third and fourth coefficients extrapolated from exact sums at n up to 6400."""
 
     def rest(n, known):
         lead = 1 / (2 * math.sqrt(math.pi * n)) + 1 / (6 * math.pi * n)
-        return float(single_shuffle.test_sum(n)) - lead - known * n**-1.5
+        return _test_sum(n) - lead - known * n**-1.5
 
     coefficients = [
         limit_in_root(lambda n: rest(n, 0.0) * n**1.5, 100),
@@ -194,24 +203,34 @@ def curves_on_any_spectrum(*, size=240, seed=9):
     )
 
 
+@functools.cache
+def _two_eigenvalues(step):
+    """Limits of exact curves for a covariance of two eigenvalues: single shuffle's losses, flip-flop's test loss."""
+    n = 250 * 4 ** np.arange(4)
+    once = single_shuffle.population_curve(SIGMA, n, step)
+    back = flip_flop.population_curve(SIGMA, n, step)
+    limits = []
+    for losses, power in ((once.test, 0.5), (once.train, 1.5), (back.test, 0.5)):
+        scaled = dict(zip(n.tolist(), losses[1:] * n.astype(float) ** power, strict=True))
+        limits.append(limit_in_root(scaled.__getitem__, 250))
+    return limits
+
+
 def edge_constants(*, sixth=1 / 6):
     """Richardson limits of exact curves for a covariance of two eigenvalues, at three steps."""
-    sigma = np.array([0.4, 1.6])
+    sigma = np.array(SIGMA)
     v, inverse = float((sigma**2).mean()) - 1, float((1 / sigma).mean())
     worst = 0.0
     for step in (0.5, 1.0, 1.4):
         a = 1 / step - 0.5
         block = a**2 + 1 / 4 + sixth * v
-        n = 250 * 4 ** np.arange(4)
-        once = single_shuffle.population_curve(sigma, n, step)
-        back = flip_flop.population_curve(sigma, n, step)
-        for values, power, constant in (
-            (once.test, 0.5, math.sqrt(inverse * a / (2 * math.pi))),
-            (once.train, 1.5, math.sqrt(inverse / (2 * math.pi * a)) * block / 4),
-            (back.test, 0.5, math.sqrt(inverse * block / (2 * math.pi * a))),
-        ):
-            scaled = dict(zip(n.tolist(), values[1:] * n.astype(float) ** power, strict=True))
-            worst = max(worst, abs(limit_in_root(scaled.__getitem__, 250) / constant - 1))
+        constants = (
+            math.sqrt(inverse * a / (2 * math.pi)),
+            math.sqrt(inverse / (2 * math.pi * a)) * block / 4,
+            math.sqrt(inverse * block / (2 * math.pi * a)),
+        )
+        pairs = zip(_two_eigenvalues(step), constants, strict=True)
+        worst = max(worst, *(abs(limit / constant - 1) for limit, constant in pairs))
     return decide(
         worst < 1e-4,
         measured=f"limits of nine exact curves are the constants to a relative {worst:.0e}",

@@ -38,7 +38,7 @@ def _features(source):
 
 @functools.cache
 def _spectra(source, rows=SIZE, seeds=4):
-    """Spectra after the paper's preprocessing, one a seed; for "gaussian", of square Gaussian designs."""
+    """Spectra after the paper's preprocessing, one per seed; for "gaussian", of square Gaussian designs."""
     if source == "gaussian":
         return [gram_eigenvalues(data.gaussian(rows, rows, rng=seed)) for seed in range(seeds)]
     return [
@@ -54,6 +54,13 @@ def _rank_by_trace(X):
     """The effective rank without eigenvalues: squares of a trace over a sum of squares."""
     H = X.T @ X
     return np.trace(H) ** 2 / np.vdot(H, H)
+
+
+@functools.cache
+def _ranks(size, seeds, normalised):
+    """Effective ranks of square Gaussian designs, one per seed, with or without rows of one norm."""
+    designs = (data.gaussian(size, size, rng=seed) for seed in range(seeds))
+    return [_rank_by_trace(data.normalize_rows(X) if normalised else X) for X in designs]
 
 
 def g7(*, beta=0.50):
@@ -76,7 +83,7 @@ def g7(*, beta=0.50):
 
 def g8(*, rank=257.0):
     """Effective rank of 40 row-normalised Gaussian designs, by traces, beside $d^2/(2d-1)$ worked out by hand."""
-    ranks = [_rank_by_trace(data.normalize_rows(data.gaussian(SIZE, SIZE, rng=s))) for s in range(40)]
+    ranks = _ranks(SIZE, 40, normalised=True)
     mean, spread, error = _mean(ranks)
     by_hand = SIZE**2 / (2 * SIZE - 1)
     require(error < 0.1 and abs(mean - by_hand) < 4 * error, f"{by_hand:.2f} by hand")
@@ -108,7 +115,7 @@ def g9(*, ratio=450.0):
 
 def g10(*, rank=512.0, size=1024):
     """Effective rank of Gaussian designs of 1024 rows, by traces, and $d^2/(2d+1)$ by hand, against half of d."""
-    mean, _, error = _mean([_rank_by_trace(data.gaussian(size, size, rng=seed)) for seed in range(4)])
+    mean, _, error = _mean(_ranks(size, 4, normalised=False))
     require(error < 0.5 and abs(mean - size**2 / (2 * size + 1)) < 4 * error + 0.1, "the mean by hand")
     return number(mean, rank, 0.005, what="effective rank")
 
@@ -165,8 +172,9 @@ def g13():
     )
 
 
-def g15(*, orders=4.0):
-    """How many decades epochs and both losses of Gaussian rows cover in a hundred epochs, on the exact curves."""
+@functools.cache
+def _decades():
+    """Decades of epochs and of both losses in a hundred epochs on Gaussian rows; the first test loss over its law."""
     n = np.array([1, 100])
     losses = [iid.test_loss(n), iid.train_loss(n)]
     simulated = kaczmarz.simulate(
@@ -174,8 +182,12 @@ def g15(*, orders=4.0):
     )
     for exact, curve in zip(losses, (simulated.test, simulated.train), strict=True):
         require(np.abs(np.log(curve[1:] / exact)).max() < 0.35, "matrices cover the same decades")
-    decades = [2.0, *(math.log10(loss[0] / loss[1]) for loss in losses)]
-    early = losses[0][0] / iid.test_constant()
+    return [2.0, *(math.log10(loss[0] / loss[1]) for loss in losses)], losses[0][0] / iid.test_constant()
+
+
+def g15(*, orders=4.0):
+    """How many decades epochs and both losses of Gaussian rows cover in a hundred epochs, on the exact curves."""
+    decades, early = _decades()
     require(early > 1.2, "the law is off by a quarter after one epoch")
     return decide(
         bool(max(decades) >= orders - 0.5),
@@ -255,15 +267,18 @@ def _head():
     return start, np.abs(law / [curve.test[1:], curve.train[1:]] - 1).max(), slope.min(), slope.max()
 
 
+def _simulated_slope(source):
+    """The decades that IID sampling's test loss falls between 10 and 100 epochs, run on shipped embeddings."""
+    X = data.preprocess(_features(source), SIZE, SIZE, rng=0).X.astype(np.float32)
+    run = kaczmarz.simulate(X, "iid", 100, probes=32, runs=2, rng=0, record=[10, 100]).test
+    return math.log10(run[1] / run[2])
+
+
 def g20(*, steps=1e3):
     """Fitted laws over exact curves on both embeddings and on a Transformer head, inside their windows and outside."""
     sources = ("cifar10", "wikipedia")
     early, late = np.max([_fitted_law(v) for source in sources for v in _spectra(source)], axis=0)
-    slopes = []
-    for source in sources:
-        X = data.preprocess(_features(source), SIZE, SIZE, rng=0).X.astype(np.float32)
-        run = kaczmarz.simulate(X, "iid", 100, probes=32, runs=2, rng=0, record=[10, 100]).test
-        slopes.append((math.log10(run[1] / run[2]), _exponents(source)[0]))
+    slopes = [(_simulated_slope(source), _exponents(source)[0]) for source in sources]
     start, head, lowest, highest = _head()
     closely = early < 0.1 and all(abs(slope - beta) < 0.05 for slope, beta in slopes)
     power_law = highest - lowest < 0.5

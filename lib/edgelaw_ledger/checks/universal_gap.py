@@ -5,11 +5,12 @@ clusters of near-parallel rows, computed without a limit: powers of small epoch 
 second-moment operator for IID.
 """
 
+import functools
 from math import sqrt
 
 import numpy as np
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, kaczmarz, shipped
 from edgelaw.theory import flip_flop, gap, iid, single_shuffle
 from edgelaw_ledger.evidence import decide
 from edgelaw_ledger.routes import require
@@ -21,6 +22,7 @@ def _design(dims, beta, rng):
     return U, np.linalg.svd(U, compute_uv=False) ** 2
 
 
+@functools.cache
 def _gain(beta, step, doublings, dims=240, draws=4, seed=12):
     """IID over single shuffle, mean and standard error over draws: the equivalent steps' ratio to the power beta."""
     rng, gains = np.random.default_rng(seed), []
@@ -34,6 +36,7 @@ def _gain(beta, step, doublings, dims=240, draws=4, seed=12):
     return np.mean(gains), np.std(gains, ddof=1) / np.sqrt(draws)
 
 
+@functools.cache
 def _clusters(size, step, beta, epochs=10**4, points=161):
     """IID over single shuffle on orthogonal clusters with a power-law edge, after so many epochs, without a limit."""
     share = np.exp(np.linspace(-12.0, 0.0, points))
@@ -178,7 +181,7 @@ def g6(*, ratio=2**0.5):
     """Exact computations on clustered rows, and on CIFAR-10 embeddings with and without centring."""
     clusters = _clusters(12, 1.0, 0.5)
     require(abs(clusters / gap.cluster_gain(12) - 1) < 0.01, "the clusters' gain")
-    features, real = data.cifar10().features, []
+    features, real = shipped.cifar10().features, []
     for center in (True, False):  # with and without the paper's centring
         U = data.preprocess(features, 150, 150, rng=6, center=center).X / np.sqrt(150)
         once = gap.doubled_losses(kaczmarz.epoch_matrix(U, 1.0), 5)[-1]

@@ -1,0 +1,8 @@
+"""``python -m edgelaw_ledger`` is ``edgelaw verify``, with the same options."""
+
+import sys
+
+from edgelaw import cli
+
+if __name__ == "__main__":
+    sys.exit(cli.main(["verify", *sys.argv[1:]]))

@@ -1,0 +1,189 @@
+"""``edgelaw verify``: what it shows, how it exits, and that it never shows a traceback."""
+
+import argparse
+import json
+import subprocess
+import sys
+
+import pytest
+
+import edgelaw
+import edgelaw_ledger as claims
+from edgelaw import cli
+from edgelaw_ledger import verify
+
+SOME = ["C2", "C5"]
+
+
+def shown(capsys, *words):
+    """Exit status, standard output, standard error."""
+    try:
+        status = cli.main(list(words))
+    except SystemExit as leaving:  # --help leaves by itself
+        status = leaving.code
+    streams = capsys.readouterr()
+    return status, streams.out, streams.err
+
+
+@pytest.fixture
+def tampered(monkeypatch):
+    """The ledger with one verdict changed by hand: C2, which holds, recorded to fail."""
+    ledger = claims.load()
+    ledger["C2"] = claims.Claim(**vars(ledger["C2"]) | {"verdict": "fails", "correction": "none"})
+    monkeypatch.setattr(claims, "load", lambda: ledger)
+
+
+def test_claims_that_are_confirmed_give_a_table_and_status_0(capsys):
+    status, out, err = shown(capsys, "verify", "c5", "C2", "-j", "1")
+    assert status == 0
+    assert err == ""
+    head, *rows = out.splitlines()
+    assert head.split() == ["claim", "verdict", "measured", "claimed"]
+    assert rows[0].startswith("C2")  # in the order of the paper
+    assert "2 claims: 2 holds." in out
+    assert "Every check agrees with the ledger." in out
+
+
+def test_a_group_is_the_claims_of_its_letter(capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr(claims, "run", lambda chosen, jobs, done: asked.extend(chosen) or [])
+    status, out, _ = shown(capsys, "verify", "--group", "c", "--group", "B", "D1")
+    assert status == 0
+    names = [claim.id for claim in asked]
+    assert names == [name for name in claims.IDS if name[0] in "BC" or name == "D1"]
+    assert "No claim fits" in out
+
+
+def test_failing_shows_only_what_does_not_hold_with_its_correction(capsys):
+    status, out, _ = shown(capsys, "verify", "--failing", "C2", "C17", "-j", "1")
+    assert status == 0
+    assert "what is true" in out
+    assert "C2 " not in out
+    assert "C17" in out
+    assert "1 claims: 1 fails." in out
+
+
+def test_json_is_for_machines(capsys):
+    status, out, err = shown(capsys, "verify", "--json", *SOME, "-j", "1")
+    assert status == 0
+    assert err == ""
+    answer = json.loads(out)
+    assert answer["schema"] == "edgelaw.verify/1"
+    assert answer["version"] == edgelaw.__version__
+    assert answer["missing"] == []
+    assert [entry["id"] for entry in answer["claims"]] == SOME
+    for entry in answer["claims"]:
+        assert entry["verdict"] == entry["recorded"] == "holds"
+        assert entry["confirmed"]
+        assert entry["checked"]
+        assert entry["measured"]
+        assert entry["claimed"]
+        assert entry["tolerance"]
+
+
+@pytest.mark.usefixtures("tampered")
+def test_a_verdict_changed_by_hand_is_found_out_with_status_1(capsys):
+    status, out, _ = shown(capsys, "verify", *SOME, "-j", "1")
+    assert status == 1
+    assert "recorded: fails" in out
+    assert "Not confirmed: C2." in out
+    status, out, _ = shown(capsys, "verify", "--json", *SOME, "-j", "1")
+    assert status == 1
+    first, second = json.loads(out)["claims"]
+    assert (first["verdict"], first["recorded"], first["confirmed"]) == ("holds", "fails", False)
+    assert second["confirmed"]
+
+
+def test_a_check_that_breaks_down_is_status_1_and_one_line(capsys, monkeypatch):
+    def broken(claim):
+        raise FloatingPointError("[nothing] converged")  # brackets must not be taken for markup
+
+    monkeypatch.setattr(claims.ledger, "check", broken)
+    status, out, err = shown(capsys, "verify", "C2")
+    assert status == 1
+    assert "FloatingPointError: [nothing]" in out  # a narrow table may put the last word on a line of its own
+    assert "converged" in out
+    assert "Traceback" not in out + err
+    status, out, _ = shown(capsys, "verify", "C2", "--json")
+    assert json.loads(out)["claims"][0]["verdict"] is None
+
+
+def test_what_has_no_entry_yet_is_said_when_all_is_asked_for(capsys, monkeypatch):
+    ledger = claims.load()
+    del ledger["C5"]
+    monkeypatch.setattr(claims, "load", lambda: ledger)
+    monkeypatch.setattr(claims, "run", lambda chosen, jobs, done: [])
+    status, out, _ = shown(capsys, "verify")
+    assert status == 1
+    assert "C5" in out.split("No entry in the ledger yet: ")[1]
+    status, _, err = shown(capsys, "verify", "C5")
+    assert status == 2
+    assert "has no entry" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["verify", "Z9"], "There is no claim Z9"),
+        (["verify", "C2", "F20"], "There is no claim F20"),
+        (["verify", "--group", "Q"], "There is no group Q"),
+        (["verify", "-j", "0"], "must be a positive integer"),
+        (["verify", "-j", "two"], "must be a positive integer"),
+        (["verify", "--nonsense"], "nrecognized arguments: --nonsense"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_in_one_sentence(capsys, words, sentence):
+    status, out, err = shown(capsys, *words)
+    assert status == 2
+    assert out == ""
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_ledger_that_cannot_be_read_is_told_in_one_sentence(capsys, monkeypatch):
+    def unreadable():
+        raise claims.LedgerError("The ledger cannot be read: no such file.")
+
+    monkeypatch.setattr(claims, "load", unreadable)
+    assert shown(capsys, "verify") == (2, "", "edgelaw: The ledger cannot be read: no such file.\n")
+
+
+def test_ctrl_c_is_not_a_traceback(capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(claims, "run", interrupted)
+    assert shown(capsys, "verify", "C2") == (130, "", "edgelaw: stopped.\n")
+
+
+def test_help_teaches_by_example(capsys):
+    status, out, _ = shown(capsys, "verify", "--help")
+    assert status == 0
+    assert "examples:" in out
+    assert "edgelaw verify " in out
+
+
+def test_the_examples_of_the_help_are_understood():
+    parser = argparse.ArgumentParser()
+    verify.add(parser.add_subparsers())
+    lines = [line for line in verify.VERIFY_EXAMPLES.splitlines() if line.startswith("  edgelaw")]
+    assert len(lines) == 5
+    for line in lines:
+        assert parser.parse_args(line[:32].split()[1:]).run is verify.run
+
+
+def test_adding_the_command_loads_neither_the_ledger_nor_numpy_nor_rich():
+    code = (
+        "import argparse, sys; from edgelaw_ledger.verify import add; "
+        "add(argparse.ArgumentParser().add_subparsers()); "
+        "print([name for name in ('numpy', 'rich', 'edgelaw_ledger.ledger') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_it_runs_as_a_module_of_its_own():
+    command = [sys.executable, "-m", "edgelaw_ledger", *SOME, "-j", "1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "2 claims: 2 holds." in done.stdout
