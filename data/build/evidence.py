@@ -9,7 +9,6 @@ script.
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import edgelaw_ledger as claims
@@ -30,13 +29,15 @@ def main():
         sys.exit(
             f"Nothing was written, because these checks do not agree with the ledger: {', '.join(wrong)}."
         )
-    found = {}
-    for outcome in outcomes:
-        if outcome.evidence:
-            found[outcome.claim.id] = asdict(outcome.evidence)
-            del found[outcome.claim.id]["verdict"]
-    OUTPUT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{OUTPUT.name} holds the evidence of {len(found)} checks.")
+    shown = {
+        outcome.claim.id: {
+            name: getattr(outcome.evidence, name) for name in ("measured", "claimed", "tolerance")
+        }
+        for outcome in outcomes
+        if outcome.evidence
+    }
+    OUTPUT.write_text(json.dumps(shown, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{OUTPUT.name} holds the evidence of {len(shown)} checks.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a check brings back, and three ways to reach a verdict: a number, a sample, a yes or no.
+"""What a check returns, and three ways to reach a verdict: a number, a sample, a yes or no.
 
 A check is a function without required arguments. Its keyword-only arguments are the numbers the paper states,
 with the paper's values as defaults, so that a test can move each by 2 % and see the verdict fall; sizes and
@@ -8,6 +8,8 @@ seeds are integers, which are left alone. It returns an :class:`Evidence`, whose
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from edgelaw._common.arguments import choice
 
 VERDICTS = ("holds", "fails", "imprecise", "open")
@@ -15,7 +17,7 @@ VERDICTS = ("holds", "fails", "imprecise", "open")
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one check found.
+    """What one check measured, and the verdict that follows.
 
     Attributes
     ----------
@@ -37,7 +39,7 @@ class Evidence:
     claimed: str
     tolerance: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         choice(self.verdict, "verdict", VERDICTS)
         for name in ("measured", "claimed", "tolerance"):
             value = getattr(self, name)
@@ -67,7 +69,15 @@ def _phrase(value, what):
     return f"{what} = {value:.6g}" if what else f"{value:.6g}"
 
 
-def number(measured, claimed, tolerance, *, corrected=None, otherwise="fails", what=""):
+def number(
+    measured: float,
+    claimed: float,
+    tolerance: float,
+    *,
+    corrected: float | None = None,
+    otherwise: str = "fails",
+    what: str = "",
+) -> Evidence:
     """Compare a computed number with the stated one.
 
     Parameters
@@ -117,7 +127,17 @@ def number(measured, claimed, tolerance, *, corrected=None, otherwise="fails", w
     )
 
 
-def sampled(mean, error, claimed, *, cap, sigmas=4, corrected=None, otherwise="fails", what=""):
+def sampled(
+    mean: float,
+    error: float,
+    claimed: float,
+    *,
+    cap: float,
+    sigmas: float = 4,
+    corrected: float | None = None,
+    otherwise: str = "fails",
+    what: str = "",
+) -> Evidence:
     """Compare a sample mean with the stated number.
 
     Parameters
@@ -163,7 +183,14 @@ def sampled(mean, error, claimed, *, cap, sigmas=4, corrected=None, otherwise="f
     )
 
 
-def decide(as_printed, repaired=None, *, measured, claimed, tolerance):
+def decide(
+    as_printed: bool | np.bool_,
+    repaired: bool | np.bool_ | None = None,
+    *,
+    measured: str,
+    claimed: str,
+    tolerance: str,
+) -> Evidence:
     """A verdict from one or two computed answers.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The ledger itself, ``data/claims.toml``: one entry a claim of the paper, read and validated here.
+"""The ledger itself, ``data/claims.toml``: one entry per claim of the paper, read and validated here.
 
 A verdict is recorded once, in that file. Whatever shows one (the book's pages, the terminal, the README's
 counts) reads it from there.
@@ -9,7 +9,10 @@ import inspect
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import ClassVar
 
 from edgelaw.shipped import folder
 from edgelaw_ledger.evidence import VERDICTS, Evidence
@@ -85,37 +88,27 @@ class Claim:
     consequence: int = 0
 
     @property
-    def group(self):
+    def group(self) -> str:
         """The letter of the claim's group."""
         return self.id[0]
 
     @property
-    def holds(self):
+    def holds(self) -> bool:
         """Whether the recorded verdict is "holds"."""
         return self.verdict == "holds"
 
-    def function(self):
-        """The function that checks this claim, or None where only reading can."""
-        if not self.check:
-            return None
-        module, _, name = self.check.partition(":")
-        try:
-            return getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as problem:
-            raise LedgerError(f"{self.id}: the check {self.check} cannot be found ({problem}).") from problem
+    def function(self) -> Callable[..., Evidence] | None:
+        """The function that checks this, or None where only reading can."""
+        return _function(self.id, self.check)
 
-    def stated(self):
-        """The numbers the paper states: the check's keyword-only arguments that are floats, with defaults."""
-        function = self.function()
-        if function is None:
-            return {}
-        parameters = inspect.signature(function).parameters.values()
-        return {p.name: p.default for p in parameters if isinstance(p.default, float)}
+    def stated(self) -> dict[str, float]:
+        """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
+        return _floats(self.function())
 
 
 @dataclass(frozen=True)
 class Addition:
-    """Something the book has and the paper has not: title, statement, how it is known, its check, where to see it."""
+    """A result of the book that the paper does not have: title, statement, how it is known, its check, its place."""
 
     title: str
     statement: str
@@ -124,15 +117,39 @@ class Addition:
     chapter: str
     see: str
 
-    verdict = "holds"  # what is not so is not added
+    verdict: ClassVar[str] = "holds"  # what is not so is not added
 
     @property
-    def id(self):
+    def id(self) -> str:
         """The name of its check."""
         return self.check.partition(":")[2]
 
-    function = Claim.function
-    stated = Claim.stated
+    def function(self) -> Callable[..., Evidence] | None:
+        """The function that checks this, or None where only reading can."""
+        return _function(self.id, self.check)
+
+    def stated(self) -> dict[str, float]:
+        """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
+        return _floats(self.function())
+
+
+def _function(name, check):
+    """The function that a check's "module:function" names."""
+    if not check:
+        return None
+    module, _, function = check.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as problem:
+        raise LedgerError(f"{name}: the check {check} cannot be found ({problem}).") from problem
+
+
+def _floats(function):
+    """The keyword-only arguments of a function whose defaults are floats."""
+    if function is None:
+        return {}
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if isinstance(p.default, float)}
 
 
 _REQUIRED = tuple(field.name for field in fields(Claim) if field.name not in ("reason", "consequence"))
@@ -173,7 +190,7 @@ def _problems(entry):
         yield "a claim that holds has no consequence"
 
 
-def load(path=None):
+def load(path: Path | str | None = None) -> dict[str, Claim]:
     """Read and validate the ledger.
 
     Parameters
@@ -212,15 +229,15 @@ def load(path=None):
             raise LedgerError(f"{name!r} is not the id of a claim.")
         if name in claims:
             raise LedgerError(f"{name} stands twice.")
-        for problem in _problems(entry):
-            raise LedgerError(f"{name}: {problem}.")
+        for complaint in _problems(entry):
+            raise LedgerError(f"{name}: {complaint}.")
         claims[name] = Claim(**entry)
     if list(claims) != [name for name in IDS if name in claims]:
         raise LedgerError("The entries must stand in the order A1, A2, ..., H24.")
     return claims
 
 
-def additions(path=None):
+def additions(path: Path | str | None = None) -> list[Addition]:
     """What the book adds, from ``data/additions.toml``, in its order.
 
     Returns
@@ -238,12 +255,12 @@ def additions(path=None):
     return entries
 
 
-def missing(claims):
+def missing(claims: Collection[str]) -> list[str]:
     """The ids of the paper's claims that have no entry yet, in order."""
     return [name for name in IDS if name not in claims]
 
 
-def counts(claims):
+def counts(claims: Iterable[Claim | Evidence]) -> dict[str, int]:
     """How many claims have each verdict, every verdict listed.
 
     Parameters
@@ -258,7 +275,7 @@ def counts(claims):
     return {verdict: tally[verdict] for verdict in VERDICTS}
 
 
-def check(claim, **stated):
+def check(claim: Claim | Addition, **stated: float) -> Evidence | None:
     """Run one claim's check, optionally with other numbers than the paper states.
 
     Returns

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import time
 import warnings
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -15,37 +16,39 @@ from edgelaw_ledger.evidence import Evidence
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
+Entry = ledger.Claim | ledger.Addition
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one claim.
+    """The outcome of one claim's check.
 
     Attributes
     ----------
-    claim : Claim
+    claim : Claim or Addition
         As recorded.
     evidence : Evidence or None
-        What its check found; None where there is no check, or where it broke down.
+        What its check returned; None where there is no check, or where it broke down.
     error : str
         How the check broke down, in one sentence; else empty.
     seconds : float
         How long it took.
     """
 
-    claim: ledger.Claim
+    claim: Entry
     evidence: Evidence | None
     error: str = ""
     seconds: float = 0.0
 
     @property
-    def confirmed(self):
+    def confirmed(self) -> bool:
         """Whether the check ran and agrees with the recorded verdict (or only reading could settle it)."""
         if self.error:
             return False
         return self.evidence is None or self.evidence.verdict == self.claim.verdict
 
 
-def examine(claim):
+def examine(claim: Entry) -> Outcome:
     """Run one claim's check in this process, on one BLAS thread; a broken check becomes an outcome too.
 
     A numerical warning (overflow, division by zero) is a breakdown: evidence must not rest on one.
@@ -61,7 +64,9 @@ def examine(claim):
     return Outcome(claim, evidence, error, time.perf_counter() - start)
 
 
-def run(claims, jobs=1, done=None):
+def run(
+    claims: Iterable[Entry], jobs: int = 1, done: Callable[[Outcome], object] | None = None
+) -> list[Outcome]:
     """Run the checks of some claims.
 
     Parameters

@@ -11,13 +11,13 @@ from scipy import stats
 
 from edgelaw import data, kaczmarz, spectrum
 from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, random_reshuffle, single_shuffle
-from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.evidence import Evidence, decide, number
 from edgelaw_ledger.routes import limit_in_root
 
 SIGMA = (0.4, 1.6)  # eigenvalues of the covariance in edge_constants
 
 
-def exact_sums():
+def exact_sums() -> Evidence:
     """The sums over a queue's lengths against contour integrals of the generating function, which share no code."""
     worst = 0.0
     for total, loss in (
@@ -41,7 +41,9 @@ def _test_sum(n):
     return float(single_shuffle.test_sum(n))
 
 
-def all_expansions(*, third=1 / (32 * math.sqrt(math.pi)), fourth=13 / (540 * math.pi)):
+def all_expansions(
+    *, third: float = 1 / (32 * math.sqrt(math.pi)), fourth: float = 13 / (540 * math.pi)
+) -> Evidence:
     """The third and fourth coefficients extrapolated from exact sums at n up to 6400."""
 
     def rest(n, known):
@@ -61,7 +63,7 @@ def all_expansions(*, third=1 / (32 * math.sqrt(math.pi)), fourth=13 / (540 * ma
     )
 
 
-def single_shuffle_training():
+def single_shuffle_training() -> Evidence:
     """The constant at three steps, extrapolated from exact training losses at n up to 6400."""
     worst = 0.0
     for eta in (0.4, 1.0, 1.5):
@@ -76,7 +78,7 @@ def single_shuffle_training():
     )
 
 
-def flip_flop_counts():
+def flip_flop_counts() -> Evidence:
     """The count of binomial over Poisson, summed term by term, against contour integrals of the generating function."""
     worst = 0.0
     for eta, rho in ((0.5, 1.0), (1.3, 1.0), (0.8, 1.6), (1.2, 0.6)):
@@ -94,13 +96,13 @@ def flip_flop_counts():
     )
 
 
-def random_reshuffle_constant(*, at_step_one=1 / math.sqrt(3 * math.pi)):
+def random_reshuffle_constant(*, at_step_one: float = 1 / math.sqrt(3 * math.pi)) -> Evidence:
     """The constant extrapolated from exact losses at n up to 256000, against the formula at step 1."""
     limit = limit_in_root(lambda n: random_reshuffle.test_loss(n) * n**0.5, 4000)
     return number(limit, at_step_one, 1e-5, what="sqrt(n) test loss")
 
 
-def effective_steps():
+def effective_steps() -> Evidence:
     """The constants of four orders at three steps, extrapolated from exact losses, against gradient descent's."""
     # Gradient descent's own constant, at a step it allows, carried to the effective one.
     slow = limit_in_root(lambda n: gradient_descent.test_loss(n, 0.4) * n**0.5, 200)
@@ -125,7 +127,7 @@ def effective_steps():
     )
 
 
-def iid_any_spectrum(*, size=192, seed=7):
+def iid_any_spectrum(*, size: int = 192, seed: int = 7) -> Evidence:
     """The curve from eigenvalues alone against the exact expectation over all draws, on a power-law spectrum."""
     X = data.normalize_rows(data.power_law(size, size, 0.6, rng=seed))
     epochs = np.array([1, 2, 5, 10, 20])
@@ -141,7 +143,7 @@ def iid_any_spectrum(*, size=192, seed=7):
     )
 
 
-def tuned_step(*, exponent=2 / 3, constant=0.321):
+def tuned_step(*, exponent: float = 2 / 3, constant: float = 0.321) -> Evidence:
     """Exact losses at the step 2 - 1.2 n^(-1/3), their slope and height between n = 2000 and 8000."""
     loss = {n: float(single_shuffle.test_loss(n, 2 - 1.2 * n ** (-1 / 3))) for n in (2000, 8000)}
     slope, height = math.log(loss[2000] / loss[8000]) / math.log(4), loss[8000] * 8000**exponent
@@ -153,7 +155,7 @@ def tuned_step(*, exponent=2 / 3, constant=0.321):
     )
 
 
-def gain_at_any_edge(*, size=400, seed=8):
+def gain_at_any_edge(*, size: int = 400, seed: int = 8) -> Evidence:
     """Powers of epoch matrices, edges 0.3 and 1: the step at which gradient flow on the same spectrum is as fast."""
     worst = 0.0
     for beta in (0.3, 1.0):
@@ -178,7 +180,7 @@ def gain_at_any_edge(*, size=400, seed=8):
     )
 
 
-def curves_on_any_spectrum(*, size=240, seed=9):
+def curves_on_any_spectrum(*, size: int = 240, seed: int = 9) -> Evidence:
     """All orders at step 1 on rows of covariance j^(-1/2), from all starts, against curves from the eigenvalues."""
     rng = np.random.default_rng(seed)
     X = data.normalize_rows(rng.standard_normal((size, size)) * np.arange(1, size + 1) ** -0.25)
@@ -216,7 +218,7 @@ def _two_eigenvalues(step):
     return limits
 
 
-def edge_constants(*, sixth=1 / 6):
+def edge_constants(*, sixth: float = 1 / 6) -> Evidence:
     """Richardson limits of exact curves for a covariance of two eigenvalues, at three steps."""
     sigma = np.array(SIGMA)
     v, inverse = float((sigma**2).mean()) - 1, float((1 / sigma).mean())

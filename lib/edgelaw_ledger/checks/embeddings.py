@@ -14,7 +14,7 @@ import numpy as np
 from edgelaw import data, kaczmarz, shipped, spectrum
 from edgelaw.spectrum import effective_rank, fit_edge, gram_eigenvalues, quantile_ratio
 from edgelaw.theory import gradient_descent, iid, regimes
-from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.evidence import Evidence, decide, number
 from edgelaw_ledger.routes import require
 
 SIZE = 512
@@ -63,7 +63,7 @@ def _ranks(size, seeds, normalised):
     return [_rank_by_trace(data.normalize_rows(X) if normalised else X) for X in designs]
 
 
-def g7(*, beta=0.50):
+def g7(*, beta: float = 0.50) -> Evidence:
     """The paper's fit on Gaussian designs of 512 rows, mean and spread over 24 draws, beside the exact quantiles."""
     mean, spread, error = _mean(_exponents("gaussian", seeds=24))
     ranks, law = np.arange(1, SIZE + 1), spectrum.MarchenkoPastur()
@@ -81,7 +81,7 @@ def g7(*, beta=0.50):
     )
 
 
-def g8(*, rank=257.0):
+def g8(*, rank: float = 257.0) -> Evidence:
     """Effective rank of 40 row-normalised Gaussian designs, by traces, beside $d^2/(2d-1)$ worked out by hand."""
     ranks = _ranks(SIZE, 40, normalised=True)
     mean, spread, error = _mean(ranks)
@@ -97,7 +97,7 @@ def g8(*, rank=257.0):
     )
 
 
-def g9(*, ratio=450.0):
+def g9(*, ratio: float = 450.0) -> Evidence:
     """The quantile ratio of 24 Gaussian designs of 512 rows, beside the quantiles of Marchenko and Pastur's law."""
     mean, spread, error = _mean([quantile_ratio(values) for values in _spectra("gaussian", seeds=24)])
     law = spectrum.MarchenkoPastur()
@@ -113,14 +113,14 @@ def g9(*, ratio=450.0):
     )
 
 
-def g10(*, rank=512.0, size=1024):
+def g10(*, rank: float = 512.0, size: int = 1024) -> Evidence:
     """Effective rank of Gaussian designs of 1024 rows, by traces, and $d^2/(2d+1)$ by hand, against half of d."""
     mean, _, error = _mean(_ranks(size, 4, normalised=False))
     require(error < 0.5 and abs(mean - size**2 / (2 * size + 1)) < 4 * error + 0.1, "the mean by hand")
     return number(mean, rank, 0.005, what="effective rank")
 
 
-def g11(*, text=0.45, table=0.46):
+def g11(*, text: float = 0.45, table: float = 0.46) -> Evidence:
     """The fit on eight preprocessings of the shipped CIFAR-10 features, against the two printed exponents."""
     mean, spread, _ = _mean(_exponents("cifar10", seeds=8))
     both = abs(text - table) < 1e-9
@@ -134,7 +134,7 @@ def g11(*, text=0.45, table=0.46):
     )
 
 
-def g12(*, beta=0.45):
+def g12(*, beta: float = 0.45) -> Evidence:
     """Exponent and effective rank of images, noise and features of rank four, all through one preprocessing."""
     exponents = {source: _mean(_exponents(source)) for source in ("cifar10", "noise", "1/j²")}
     ranks = {source: np.mean([effective_rank(v) for v in _spectra(source)]) for source in exponents}
@@ -150,7 +150,7 @@ def g12(*, beta=0.45):
     )
 
 
-def g13():
+def g13() -> Evidence:
     """Rank and null vector of the centred square matrix, its effect on fit and test loss, and 513 rows as the cure."""
     square = data.preprocess(_features("cifar10"), SIZE, SIZE, rng=0)
     taller = data.preprocess(_features("cifar10"), SIZE + 1, SIZE, rng=0)
@@ -185,7 +185,7 @@ def _decades():
     return [2.0, *(math.log10(loss[0] / loss[1]) for loss in losses)], losses[0][0] / iid.test_constant()
 
 
-def g15(*, orders=4.0):
+def g15(*, orders: float = 4.0) -> Evidence:
     """How many decades epochs and both losses of Gaussian rows cover in a hundred epochs, on the exact curves."""
     decades, early = _decades()
     require(early > 1.2, "the law is off by a quarter after one epoch")
@@ -210,7 +210,7 @@ def _roughness(X, order, epochs=40):
     return np.diff(logs, axis=2)[:, :, 0].std(axis=(0, 2)), logs[:, :, 1].std(axis=(0, 2))
 
 
-def g16():
+def g16() -> Evidence:
     """Roughness along a run and spread between runs, for fresh draws and for a fixed order with the same weights."""
     gaussian = data.gaussian(SIZE, SIZE, rng=0).astype(np.float32)
     images = data.preprocess(_features("cifar10"), SIZE, SIZE, rng=0).X.astype(np.float32)
@@ -229,7 +229,7 @@ def g16():
     )
 
 
-def g17(*, at_6=0.14, at_13=0.07):
+def g17(*, at_6: float = 0.14, at_13: float = 0.07) -> Evidence:
     """The two decimals of 1/7 and 1/14, in fractions."""
     exact = [Fraction(1, dims + 1) for dims in (6, 13)]
     rounded = [Fraction(round(100 * value), 100) for value in exact]
@@ -274,7 +274,7 @@ def _simulated_slope(source):
     return math.log10(run[1] / run[2])
 
 
-def g20(*, steps=1e3):
+def g20(*, steps: float = 1e3) -> Evidence:
     """Fitted laws over exact curves on both embeddings and on a Transformer head, inside their windows and outside."""
     sources = ("cifar10", "wikipedia")
     early, late = np.max([_fitted_law(v) for source in sources for v in _spectra(source)], axis=0)
@@ -295,7 +295,7 @@ def g20(*, steps=1e3):
     )
 
 
-def g21(*, beta=0.5):
+def g21(*, beta: float = 0.5) -> Evidence:
     """Exponents of images, text, noise and 1/j features at m = d and at m = 2d, and their effective ranks."""
     sources = ("cifar10", "wikipedia", "noise", "1/j")
     square = {source: np.mean(_exponents(source, zeros="drop")) for source in sources}

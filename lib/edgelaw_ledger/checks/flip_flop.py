@@ -14,7 +14,7 @@ import mpmath
 import numpy as np
 
 from edgelaw.theory import flip_flop, free, iid, single_shuffle
-from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.evidence import Evidence, decide, number
 from edgelaw_ledger.routes import (
     close,
     critical_moment,
@@ -119,7 +119,7 @@ def _weighted_moment(U, n):
 # --------------------------------------------------------------------------------------------------- test loss
 
 
-def e1():
+def e1() -> Evidence:
     """The one-row identity on a matrix, the residual of the closed form by mpmath, and traces of random matrices."""
     A, u, after, _ = one_row()
     B, v, lam = A.T @ A, A.T @ u, 1.4
@@ -150,7 +150,7 @@ def _resolvent_trace(U):
     return np.mean(1 / (np.linalg.eigvalsh((A := epoch(U)).T @ A) - 1.5))
 
 
-def e2():
+def e2() -> Evidence:
     """Moments of random matrices at two aspects, and exact values of both from separate formulas."""
     results = []
     for k, rho in enumerate((0.6, 1.0)):
@@ -172,7 +172,7 @@ def e2():
     )
 
 
-def e3(*, leading=(2 * pi) ** -0.5):
+def e3(*, leading: float = (2 * pi) ** -0.5) -> Evidence:
     """What exact losses at n up to 1e6 leave beyond the leading term, and random matrices at n = 2 and 4."""
     rests = [n * (flip_flop.test_loss(n) - leading / sqrt(n)) for n in (100, 10000, 1000000)]
     exact = max(abs(flip_flop.test_loss(n) / float(critical_moment(n)) - 1) for n in (2, 100, 10000))
@@ -188,7 +188,7 @@ def e3(*, leading=(2 * pi) ** -0.5):
     )
 
 
-def e4(*, leading=(2 * pi) ** -0.5, second=1 / 12, third=1 / 288):
+def e4(*, leading: float = (2 * pi) ** -0.5, second: float = 1 / 12, third: float = 1 / 288) -> Evidence:
     """Exact moments by mpmath at n = 200 and 2000: what the three printed terms leave, times n cubed."""
     return stirling_evidence(leading, second, third, flip_flop.test_loss)
 
@@ -204,7 +204,7 @@ def _three_traces(U):
     return [np.trace(R) / d, np.sum(A * R) / d, np.sum((U @ R) * U) / d]
 
 
-def e5():
+def e5() -> Evidence:
     """Residuals of closed solutions by mpmath at two points, and three traces of random matrices."""
     with mpmath.workdps(40):
         worst = 0
@@ -232,7 +232,7 @@ def e5():
     )
 
 
-def e6():
+def e6() -> Evidence:
     """Transport along a characteristic by mpmath, and traces of random matrices."""
     with mpmath.workdps(30):  # transport of β along the characteristics of α
         start, rho = mpmath.mpf(3), mpmath.mpf("0.7")
@@ -256,7 +256,7 @@ def e6():
     )
 
 
-def e7():
+def e7() -> Evidence:
     """The integral along characteristics by quadrature, and traces of random matrices."""
     worst = 0.0
     with mpmath.workdps(30):
@@ -283,7 +283,7 @@ def e7():
     )
 
 
-def e8():
+def e8() -> Evidence:
     """Nine Taylor coefficients at three aspects against the library, and resolvents of random matrices."""
     worst = 0.0
     for rho in (0.5, 1.0, 2.0):
@@ -316,7 +316,7 @@ def e8():
     )
 
 
-def e9(*, inside=2.0, linear=2 / 3):
+def e9(*, inside: float = 2.0, linear: float = 2 / 3) -> Evidence:
     """Lambert's function by mpmath at a distance of 1e-24 from its branch point, 60 digits."""
     with mpmath.workdps(60):
         u = mpmath.mpf(10) ** -24
@@ -338,7 +338,7 @@ def _total_training_loss():
     return 1 + flip_flop.train_loss(n).sum() + flip_flop.train_constant() * float(mpmath.zeta(1.5, 2001))
 
 
-def e10(*, value=3 / 2, slope=2 * 2**0.5 / 3):
+def e10(*, value: float = 3 / 2, slope: float = 2 * 2**0.5 / 3) -> Evidence:
     """The closed form by mpmath at 1e-20 from the edge, and the sum of all training losses."""
     with mpmath.workdps(60):
         gaps = [mpmath.mpf(10) ** -k for k in (16, 20)]
@@ -360,7 +360,7 @@ def e10(*, value=3 / 2, slope=2 * 2**0.5 / 3):
     )
 
 
-def e11(*, leading=2**0.5 / (3 * pi**0.5)):
+def e11(*, leading: float = 2**0.5 / (3 * pi**0.5)) -> Evidence:
     """Poisson sums by mpmath extrapolated in n, the library up to n = 1e5, and a coefficient on random matrices."""
     limit = _limits_at_step_one()["flip-flop"][1]
     library = [n * (flip_flop.train_loss(n) * n**1.5 / leading - 1) for n in (1000, 100000)]
@@ -378,7 +378,7 @@ def e11(*, leading=2**0.5 / (3 * pi**0.5)):
     )
 
 
-def e12(*, second=203 / 120):
+def e12(*, second: float = 203 / 120) -> Evidence:
     """The singular expansion in exact fractions; Poisson sums by mpmath and the library's losses extrapolated."""
     # With ω = 1 + W the generating function is ((1−ω)e^(−ω) + 2ω − 1)/ω² = 3/2 − 2ω/3 + 5ω²/24 − ω³/20 + …, and
     # t = √(2(1−z)) = ω + pω² + qω³ + …; the coefficients of (1−z)^(1/2) and (1−z)^(3/2) give the two terms.
@@ -396,7 +396,7 @@ def e12(*, second=203 / 120):
     return number(limit, second, 1e-5, corrected=-14 / 15, what="n times the relative rest")
 
 
-def e13(*, power=3.0):
+def e13(*, power: float = 3.0) -> Evidence:
     """The power of what Poisson sums leave beyond the printed and the corrected terms, n = 125 to 2000."""
 
     def rest(second):
@@ -443,7 +443,7 @@ def _coefficient(n, stated, seed):
     )
 
 
-def e14():
+def e14() -> Evidence:
     """The generating function at 0, and the trace of a matrix of unit rows."""
     values = [float(_generating(mpmath.mpf(10) ** -12, rho).real) for rho in (0.5, 1.0, 2.3)]
     U = unit_rows(46, 20, np.random.default_rng(314))
@@ -459,19 +459,28 @@ def e14():
     )
 
 
-def e15(*, linear=1.0, constant=1.0, second=1.0):
+def e15(*, linear: float = 1.0, constant: float = 1.0, second: float = 1.0) -> Evidence:
     """Taylor coefficients of the generating function at three aspects, the library, and random matrices."""
     return _coefficient(1, lambda r: math.exp(-r) * (linear * r - constant) + second * math.exp(-2 * r), 315)
 
 
-def e16(*, linear=2.0, inner=2.0, constant=2.0):
+def e16(*, linear: float = 2.0, inner: float = 2.0, constant: float = 2.0) -> Evidence:
     """The second Taylor coefficient of the generating function at three aspects, the library, and random matrices."""
     return _coefficient(
         2, lambda r: (linear * r + (r**2 - inner) * math.exp(r) + constant) * math.exp(-3 * r), 316
     )
 
 
-def e17(*, half=0.5, square=8.0, linear=12.0, cubic=3.0, inner_linear=6.0, inner=6.0, constant=6.0):
+def e17(
+    *,
+    half: float = 0.5,
+    square: float = 8.0,
+    linear: float = 12.0,
+    cubic: float = 3.0,
+    inner_linear: float = 6.0,
+    inner: float = 6.0,
+    constant: float = 6.0,
+) -> Evidence:
     """The third Taylor coefficient of the generating function at three aspects, the library, and random matrices."""
 
     def stated(r):
@@ -481,7 +490,7 @@ def e17(*, half=0.5, square=8.0, linear=12.0, cubic=3.0, inner_linear=6.0, inner
     return _coefficient(3, stated, 317)
 
 
-def e18():
+def e18() -> Evidence:
     """Taylor coefficients of the generating function, the library, and two million pairs of Poisson draws."""
     worst = 0.0
     for rho in (0.5, 1.0, 2.3):
@@ -505,7 +514,7 @@ def e18():
     )
 
 
-def e19():
+def e19() -> Evidence:
     """Distribution functions summed by mpmath against Taylor coefficients of the generating function, n = 1 to 9."""
     worst = 0.0
     for rho in (0.5, 1.0, 2.3):
@@ -545,7 +554,7 @@ def _ratio_of_training_losses():
     return limit_in_root(lambda n: flip_flop.train_loss(n) / single_shuffle.train_loss(n), 1000)
 
 
-def e20(*, factor=8 * 2**0.5 / 3, rounded=3.77):
+def e20(*, factor: float = 8 * 2**0.5 / 3, rounded: float = 3.77) -> Evidence:
     """The limit of the ratio from two exact sums, and from the library."""
     limits = _limits_at_step_one()
     sums = limits["flip-flop"][1] / limits["single shuffle"][1]
@@ -577,7 +586,7 @@ def _against_iid(n):
     return test, train
 
 
-def e21(*, same=1.0):
+def e21(*, same: float = 1.0) -> Evidence:
     """Exact losses of both orders at n up to 200 and at 1e5, IID's also by Laplace transforms, at steps 1 and 1/2."""
     test, train = _against_iid(np.arange(1, 201))
     late = _iid_losses(10**5)
@@ -597,7 +606,7 @@ def e21(*, same=1.0):
     )
 
 
-def e22():
+def e22() -> Evidence:
     """Exact test losses of both orders at n = 20000 and five steps, and both on random matrices at step 1/2."""
     steps, n = (0.3, 0.5, 0.8, 1.0, 1.3), 20000
     measured = [flip_flop.test_loss(n, s) / _iid_losses(n, s)[0] for s in steps]
@@ -641,15 +650,15 @@ def _limits_at_step_one():
 
 def e23(
     *,
-    shuffle_test=0.5 * pi**-0.5,
-    shuffle_train=pi**-0.5 / 8,
-    iid_test=(2 * pi) ** -0.5,
-    iid_train=0.5 * (2 * pi) ** -0.5,
-    flip_test=(2 * pi) ** -0.5,
-    flip_train=2**0.5 / (3 * pi**0.5),
-    ratio=2**0.5,
-    rounded=1.41,
-):
+    shuffle_test: float = 0.5 * pi**-0.5,
+    shuffle_train: float = pi**-0.5 / 8,
+    iid_test: float = (2 * pi) ** -0.5,
+    iid_train: float = 0.5 * (2 * pi) ** -0.5,
+    flip_test: float = (2 * pi) ** -0.5,
+    flip_train: float = 2**0.5 / (3 * pi**0.5),
+    ratio: float = 2**0.5,
+    rounded: float = 1.41,
+) -> Evidence:
     """Limits extrapolated from exact sums for each order, and the library's constants."""
     limits = _limits_at_step_one()
     stated = {

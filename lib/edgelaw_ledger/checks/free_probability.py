@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 
 from edgelaw.theory import free, single_shuffle
-from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.evidence import Evidence, decide, number
 from edgelaw_ledger.routes import (
     close,
     critical_moment,
@@ -50,7 +50,7 @@ def _resolvent_at_a_half(U):
     return np.trace(np.linalg.inv(np.eye(len(U)) - 0.5 * epoch(U))) / len(U)
 
 
-def c1(*, argument=1 / e):
+def c1(*, argument: float = 1 / e) -> Evidence:
     """The formula at z = 1/2 by mpmath against the summed moments, the library, and resolvents of random matrices."""
     z = 0.5
     with mpmath.workdps(40):
@@ -66,7 +66,7 @@ def c1(*, argument=1 / e):
     )
 
 
-def c2(*, leading=(2 * pi) ** -0.5, second=1 / 12):
+def c2(*, leading: float = (2 * pi) ** -0.5, second: float = 1 / 12) -> Evidence:
     """Exact moments by mpmath at n = 1000 and 10000: what the two printed terms leave, times n squared."""
     with mpmath.workdps(40):
         rests = [
@@ -83,7 +83,7 @@ def c2(*, leading=(2 * pi) ** -0.5, second=1 / 12):
     )
 
 
-def c3():
+def c3() -> Evidence:
     """Exact second moments in three limits (four rows as d grows, m blocks, m = d rows), and random matrices."""
     limit = 2 * math.exp(-2)
     fixed = free.second_moments(10**6, 4)[0]
@@ -107,7 +107,7 @@ def c3():
     )
 
 
-def c4(*, power=2.0):
+def c4(*, power: float = 2.0) -> Evidence:
     """The exact variance of a trace of two projections, its power of d, and 300 draws at each of two sizes."""
     dims, rng = np.array([32, 128]), np.random.default_rng(104)
     exact = np.array([free.second_moments(d, 2, d // 2)[2] - 1 / 16 for d in (1000, 4000)])
@@ -131,7 +131,7 @@ def c4(*, power=2.0):
     )
 
 
-def c5():
+def c5() -> Evidence:
     """The defining equation in exact fractions at nine points, and the series built from the moments."""
     exact = []
     for m, rho in ((3, Fraction(1)), (7, Fraction(5, 2)), (10, Fraction(2, 5))):
@@ -145,16 +145,16 @@ def c5():
             )
     series = free.s_series(np.full(30, 0.8))
     by_moments = float(series @ 0.05 ** np.arange(30))
-    stated = 1 + 1 / (5 * 0.05 + 5 - 1)
+    there = 1 + 1 / (5 * 0.05 + 5 - 1)
     return decide(
-        all(exact) and abs(by_moments / stated - 1) < 1e-12,
+        all(exact) and abs(by_moments / there - 1) < 1e-12,
         measured=f"exact in fractions at 9 points; from the moments of one of 5 blocks {by_moments:.12f}",
-        claimed=f"{stated:.12f} there",
+        claimed=f"{there:.12f} there",
         tolerance="equality of fractions; relative 1e-12",
     )
 
 
-def c6():
+def c6() -> Evidence:
     """Powers of the block's transform at a million blocks by mpmath, and the series of exact Poisson moments."""
     worst, rest = 0.0, 0.0
     for rho in (0.5, 1.0, 2.0):
@@ -182,7 +182,7 @@ def c6():
     )
 
 
-def c7():
+def c7() -> Evidence:
     """Taylor coefficients of the formula by mpmath against Poisson sums, and resolvents of random matrices."""
     good, worst, means = True, 0.0, []
     for k, rho in enumerate((0.5, 2.0)):
@@ -211,7 +211,7 @@ def c7():
     )
 
 
-def c8():
+def c8() -> Evidence:
     """The power series of W = x exp(-W) in exact fractions, coefficient by coefficient."""
     size = 10
     W = [Fraction(0)] * size
@@ -236,7 +236,7 @@ def c8():
     )
 
 
-def c9():
+def c9() -> Evidence:
     """The printed sum by mpmath against Taylor coefficients of the generating function and a contour integral."""
     worst = 0.0
     for rho in (0.3, 1.0, 2.5):
@@ -279,7 +279,7 @@ def _three_projections(step):
     return statistic
 
 
-def c10():
+def c10() -> Evidence:
     """Moments of three random projections of different traces, both ways, with a control at step 1/2."""
     rng, draws, gaps = np.random.default_rng(110), 150, {}
     for step in (1.0, 0.5):  # at step 1/2 the factors are not projections: the control
@@ -308,7 +308,7 @@ def c10():
     )
 
 
-def c11():
+def c11() -> Evidence:
     """Eigenvalues and singular values of random epochs, and moments of the limiting law by quadrature."""
 
     def statistic(U):
@@ -336,7 +336,7 @@ def c11():
     )
 
 
-def c12():
+def c12() -> Evidence:
     """Powers of a 12 x 12 block update computed directly against the closed moments and their sum."""
     d, b, rng = 12, 3, np.random.default_rng(112)
     X = rng.standard_normal((d, b))
@@ -362,7 +362,7 @@ def c12():
     )
 
 
-def c13():
+def c13() -> Evidence:
     """The block's equation solved by mpmath at a million blocks, and the series of exact moments."""
     worst, rest, rho = 0.0, 0.0, 0.8
     for step in (0.4, 1.6):
@@ -394,7 +394,7 @@ def c13():
     )
 
 
-def c14():
+def c14() -> Evidence:
     """The root followed from z = 0 by mpmath against summed moments, and resolvents of random matrices."""
     worst, sums = 0.0, 0.0
     for step, rho in ((0.5, 0.7), (0.5, 1.6), (1.5, 1.0), (1.9, 0.6)):
@@ -426,7 +426,7 @@ def c14():
     )
 
 
-def c15(*, factor=1.0):
+def c15(*, factor: float = 1.0) -> Evidence:
     """The equation of the r-Lambert function solved for z next to the singularity, 60 digits, three steps."""
     factors = []
     for step in (0.5, 1.0, 1.5):
@@ -445,7 +445,7 @@ def c15(*, factor=1.0):
     return number(factors[1], factor, 1e-4, corrected=0.5, what="squared limit over (2 - eta)/eta")
 
 
-def c16(*, factor=1.0):
+def c16(*, factor: float = 1.0) -> Evidence:
     """Exact moments at n up to a thousand extrapolated, and the library's at ten million, three steps."""
     factors = []
     for step in (0.5, 1.0, 1.5):
@@ -458,7 +458,7 @@ def c16(*, factor=1.0):
     return number(factors[1], factor, 1e-4, corrected=0.5, what="n pi m_n^2 eta/(2 - eta)")
 
 
-def c17(*, constant=pi**-0.5):
+def c17(*, constant: float = pi**-0.5) -> Evidence:
     """The exact moment and the exact loss of the theorem at n = 1e6: two quantities, neither the printed one."""
     n = 10**6
     moment = float(critical_moment(n) * mpmath.sqrt(n))
@@ -474,7 +474,7 @@ def c17(*, constant=pi**-0.5):
     )
 
 
-def c18():
+def c18() -> Evidence:
     """The transform by quadrature of the law, by its moment series, and on singular values of random matrices."""
 
     def stated(z, rho):
@@ -514,7 +514,7 @@ def _printed_density(x, rho):
     return (rho / (x * (rho + w0)) - rho / (x * (rho + w1))) / (2j * pi), w0, w1
 
 
-def c19():
+def c19() -> Evidence:
     """The printed formula against the slope of the distribution function, and the atom counted on a matrix."""
     ratios, real = [], False
     for rho, x in ((1.0, 0.3), (1.0, 0.9), (0.5, 0.3), (2.0, 0.2)):
@@ -539,7 +539,7 @@ def c19():
     )
 
 
-def c20():
+def c20() -> Evidence:
     """Differences of the printed function against the distribution function, which 300 singular values confirm."""
     differences, repaired = [], []
     for rho in (0.5, 1.0, 2.0):
@@ -565,7 +565,7 @@ def c20():
     )
 
 
-def c21(*, left=2.0):
+def c21(*, left: float = 2.0) -> Evidence:
     """Singular values of epochs at d = 400: the share below the printed edge, the smallest and the largest."""
     below, tops, lows = [], [], []
     for rho in (0.5, 1.0):

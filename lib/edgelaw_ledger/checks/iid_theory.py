@@ -9,7 +9,7 @@ from edgelaw import data
 from edgelaw.laws import EdgeFit
 from edgelaw.theory import iid
 from edgelaw_ledger import routes
-from edgelaw_ledger.evidence import decide
+from edgelaw_ledger.evidence import Evidence, decide
 
 require, close = routes.require, routes.close
 
@@ -23,7 +23,7 @@ def _update(U, M, step):
     return total / len(U)
 
 
-def b1(*, coefficient=2.0, seed=1):
+def b1(*, coefficient: float = 2.0, seed: int = 1) -> Evidence:
     """Random unit rows, random symmetric matrices and steps: both sides of the identity computed directly."""
     rng = np.random.default_rng(seed)
     worst, size = 0.0, 0.0
@@ -41,7 +41,7 @@ def b1(*, coefficient=2.0, seed=1):
     )
 
 
-def b2(*, factor=1.0, seed=2):
+def b2(*, factor: float = 1.0, seed: int = 2) -> Evidence:
     """The mean of uu' over rows of norm sqrt(d) against H/d, and how far Gaussian rows are from it."""
     rng = np.random.default_rng(seed)
     X = data.normalize_rows(rng.standard_normal((30, 20)))
@@ -61,7 +61,7 @@ def b2(*, factor=1.0, seed=2):
     )
 
 
-def b3(*, drift=2.0, noise=1.0, seed=3):
+def b3(*, drift: float = 2.0, noise: float = 1.0, seed: int = 3) -> Evidence:
     """The exact second-moment recursion of Gaussian data at two sizes, extrapolated in d, against the linear
     equation."""
     rng = np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def b3(*, drift=2.0, noise=1.0, seed=3):
     )
 
 
-def b4(*, seed=4):
+def b4(*, seed: int = 4) -> Evidence:
     """The printed condition on exact Gaussian fourth moments, and both laws by inverse Laplace transforms and
     at m = 2d."""
     ratios = []
@@ -126,11 +126,11 @@ def b4(*, seed=4):
 
 def b5(
     *,
-    test=1 / (2 * math.pi) ** 0.5,
-    train=1 / (2 * (2 * math.pi) ** 0.5),
-    power=1.5,
-    drop=2.0,
-):
+    test: float = 1 / (2 * math.pi) ** 0.5,
+    train: float = 1 / (2 * (2 * math.pi) ** 0.5),
+    power: float = 1.5,
+    drop: float = 2.0,
+) -> Evidence:
     """Exact Gaussian losses extrapolated in n at three steps; the same losses from the equation on a grid of
     angles."""
     ratios = []
@@ -166,7 +166,7 @@ def _edge_moments(m, d, seed):
     return float(pairs.mean()), float(np.abs(mixed).mean())
 
 
-def b6():
+def b6() -> Evidence:
     """Fourth moments of whitened Gaussian rows at three sizes, for the pairs that the printed rule calls
     negligible."""
     moments = [_edge_moments(d, d, d) for d in (128, 256, 512)]
@@ -181,7 +181,7 @@ def b6():
     )
 
 
-def b7(*, seed=7):
+def b7(*, seed: int = 7) -> Evidence:
     """A data set that satisfies the printed window condition with tau = 2, where the closure is off by that
     factor."""
     rng = np.random.default_rng(seed)
@@ -215,7 +215,7 @@ def b7(*, seed=7):
     )
 
 
-def b8(*, dims=40, seed=8):
+def b8(*, dims: int = 40, seed: int = 8) -> Evidence:
     """The second moment of the whitened coordinates, with both conventions for the eigenvalues."""
     X = data.normalize_rows(np.random.default_rng(seed).standard_normal((80, dims)))
     variances = []
@@ -247,7 +247,7 @@ def _resolvent(values, step, z, tau=1.0):
     )
 
 
-def b9(*, seed=9):
+def b9(*, seed: int = 9) -> Evidence:
     """A linear solve of the recursion and its power series, at twenty random spectra, against both closed forms."""
     rng = np.random.default_rng(seed)
     printed, corrected = [], []
@@ -272,7 +272,7 @@ def b9(*, seed=9):
     )
 
 
-def b10():
+def b10() -> Evidence:
     """The correction for unit rows in closed form by mpmath as z tends to 1: its size against a logarithm, its
     coefficients."""
     rates = []
@@ -297,7 +297,7 @@ def b10():
     )
 
 
-def b11(*, dims=24, seed=11):
+def b11(*, dims: int = 24, seed: int = 11) -> Evidence:
     """One data set, two exact mean updates: the training trace over the printed right-hand side."""
     U = routes.unit_rows(dims, dims, np.random.default_rng(seed))
     M = _update(U, np.eye(dims), 1.3)
@@ -313,7 +313,7 @@ def b11(*, dims=24, seed=11):
     )
 
 
-def b12():
+def b12() -> Evidence:
     """A loss with the same asymptotics whose derivative has none, and the training loss itself, which is monotone."""
     with mpmath.workdps(25):
 
@@ -345,7 +345,7 @@ def b12():
     )
 
 
-def b13(*, fraction=1 / math.e, percent=37.0, seed=13):
+def b13(*, fraction: float = 1 / math.e, percent: float = 37.0, seed: int = 13) -> Evidence:
     """The exact chance that a row is missed in m draws, and a simulated count."""
     exact = float(mpmath.power(1 - mpmath.mpf(1) / 10**6, 10**6))
     rng = np.random.default_rng(seed)

@@ -12,13 +12,13 @@ from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, regimes, single_shuffle
 from edgelaw_ledger import routes
-from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.evidence import Evidence, decide, number
 
 require, close = routes.require, routes.close
 STEPS = (0.4, 1.0, 1.6)
 
 
-def a1(*, seed=1):
+def a1(*, seed: int = 1) -> Evidence:
     """Gradient descent run on random problems against both bounds, with equality along the smallest eigenvector."""
     rng = np.random.default_rng(seed)
     worst = sharp = 0.0
@@ -44,7 +44,7 @@ def a1(*, seed=1):
     )
 
 
-def a2():
+def a2() -> Evidence:
     """Three explicit spectra, with Laplace transforms by mpmath: two that fit one condition and not the other
     or the law."""
 
@@ -75,7 +75,7 @@ def a2():
     )
 
 
-def a3():
+def a3() -> Evidence:
     """Marchenko-Pastur and other integrals by mpmath against the printed law, at an edge at zero and at a
     shifted one."""
 
@@ -105,7 +105,7 @@ def a3():
     )
 
 
-def a4(*, size=40, seed=4):
+def a4(*, size: int = 40, seed: int = 4) -> Evidence:
     """The sum over eigenvalues of random Gaussian designs far beyond the window, its rate against both printed
     readings."""
     rng = np.random.default_rng(seed)
@@ -127,7 +127,7 @@ def a4(*, size=40, seed=4):
     )
 
 
-def a5(*, ratio=1.0):
+def a5(*, ratio: float = 1.0) -> Evidence:
     """IID sampling by inverse Laplace transforms and by the library over gradient descent's law, for three
     exponents."""
     ratios = []
@@ -153,7 +153,7 @@ def a5(*, ratio=1.0):
     return number(np.mean(ratios), ratio, 1e-3, what="IID over gradient descent")
 
 
-def a6(*, beta=0.5, Q=2 / math.pi, seed=6):
+def a6(*, beta: float = 0.5, Q: float = 2 / math.pi, seed: int = 6) -> Evidence:
     """The distribution function of the Marchenko-Pastur law by mpmath near zero, and the spectra of Gaussian
     matrices."""
     with mpmath.workdps(30):
@@ -179,7 +179,7 @@ def a6(*, beta=0.5, Q=2 / math.pi, seed=6):
     )
 
 
-def a7(*, offset=0.5, scale=2.0):
+def a7(*, offset: float = 0.5, scale: float = 2.0) -> Evidence:
     """Exact losses extrapolated in n at three steps; the losses by a double coefficient formula and on random
     matrices."""
     second = all(
@@ -207,7 +207,7 @@ def _iid_second(n=(1, 5, 30, 400)):
     )
 
 
-def a8(*, scale=2.0):
+def a8(*, scale: float = 2.0) -> Evidence:
     """Exact losses extrapolated in n at three steps; the losses by diagonalising the equation on a grid of angles."""
     return routes.constant_evidence(
         iid.test_loss,
@@ -219,7 +219,7 @@ def a8(*, scale=2.0):
     )
 
 
-def a9(*, offset=0.5, scale=1.0):
+def a9(*, offset: float = 0.5, scale: float = 1.0) -> Evidence:
     """Exact losses extrapolated in n at three steps; the losses by Lagrange's formula in mpmath and on random
     matrices."""
     second = all(
@@ -239,10 +239,10 @@ def a9(*, offset=0.5, scale=1.0):
 
 def a10(
     *,
-    single=1 / (2 * math.pi**0.5),
-    independent=1 / (2 * math.pi) ** 0.5,
-    flip=1 / (2 * math.pi) ** 0.5,
-):
+    single: float = 1 / (2 * math.pi**0.5),
+    independent: float = 1 / (2 * math.pi) ** 0.5,
+    flip: float = 1 / (2 * math.pi) ** 0.5,
+) -> Evidence:
     """The three limits at step 1, extrapolated from exact losses; flip-flop also from Stirling's formula in
     mpmath."""
     limits = [routes.constant(m.test_loss, 0.5, 1.0) for m in (single_shuffle, iid, flip_flop)]
@@ -260,7 +260,7 @@ def a10(
     )
 
 
-def a11(*, factor=2**0.5, rounded=1.41):
+def a11(*, factor: float = 2**0.5, rounded: float = 1.41) -> Evidence:
     """The ratio of the two limits at step 1, from exact losses; the curves themselves on a grid and on random
     matrices."""
     ratio = routes.constant(iid.test_loss, 0.5, 1.0) / routes.constant(single_shuffle.test_loss, 0.5, 1.0)
@@ -277,7 +277,7 @@ def a11(*, factor=2**0.5, rounded=1.41):
     )
 
 
-def a13():
+def a13() -> Evidence:
     """The exact loss at n = 20 over the asymptotic formula across the steps, confirmed on random matrices at
     step 1.8."""
     steps = np.array([0.1, 0.5, 1.0, 1.4, 1.8, 1.9])
@@ -315,7 +315,7 @@ def _training_on_power_laws(n=10**6):
     return cases
 
 
-def a14(*, speed=2.0, drop=2.0):
+def a14(*, speed: float = 2.0, drop: float = 2.0) -> Evidence:
     """The training loss of IID sampling on exact power laws by inverse Laplace transforms at n = 1e6, four cases."""
     ratios = []
     for beta, step, Q, train in _training_on_power_laws():
@@ -329,7 +329,7 @@ def a14(*, speed=2.0, drop=2.0):
     )
 
 
-def a15(*, front=1 / (2 * (2 * math.pi) ** 0.5), power=1.5, drop=2.0):
+def a15(*, front: float = 1 / (2 * (2 * math.pi) ** 0.5), power: float = 1.5, drop: float = 2.0) -> Evidence:
     """Exact training losses extrapolated in n at three steps; the losses by diagonalising the equation on a grid."""
     return routes.constant_evidence(
         iid.train_loss,
@@ -355,17 +355,17 @@ def _training(order, stated):
     return number(limit, stated, 1e-3, what="n^1.5 * training loss")
 
 
-def a16(*, front=1 / (8 * math.pi**0.5)):
+def a16(*, front: float = 1 / (8 * math.pi**0.5)) -> Evidence:
     """Exact training losses extrapolated in n; the loss at n = 8 on random matrices extrapolated in d."""
     return _training("single_shuffle", front)
 
 
-def a17(*, front=2**0.5 / (3 * math.pi**0.5)):
+def a17(*, front: float = 2**0.5 / (3 * math.pi**0.5)) -> Evidence:
     """Exact training losses extrapolated in n; the loss at n = 8 on random matrices extrapolated in d."""
     return _training("flip_flop", front)
 
 
-def a18(*, factor=2 * 2**0.5, rounded=2.83):
+def a18(*, factor: float = 2 * 2**0.5, rounded: float = 2.83) -> Evidence:
     """The ratio of the two training limits at step 1, extrapolated from exact losses that two other routes
     confirm."""
     ratio = routes.constant(iid.train_loss, 1.5, 1.0) / routes.constant(single_shuffle.train_loss, 1.5, 1.0)
@@ -382,7 +382,7 @@ def a18(*, factor=2 * 2**0.5, rounded=2.83):
     )
 
 
-def a19():
+def a19() -> Evidence:
     """The appendix's formulas, which hold no step size, against exact training losses at other steps; the
     missing ones."""
     ratios = []
@@ -409,7 +409,7 @@ def a19():
     )
 
 
-def a21():
+def a21() -> Evidence:
     """The constants of three orders over a grid of steps, and exact losses after few epochs, with random matrices."""
     grid = np.linspace(0.02, 1.98, 99)
     rivals = (iid, flip_flop)
@@ -424,7 +424,9 @@ def a21():
     worse = float((single_shuffle.test_loss(n, 1.95) / iid.test_loss(n, 1.95)).max())
     sample = routes.drawn(1.95, 30, (64, 128), (200, 100))["single_shuffle", "test"]
     require(routes.within(*sample, single_shuffle.test_loss(30, 1.95), 0.012), "random matrices at step 1.95")
-    require(routes.gaussian_iid(30, 1.95)[0] < sample[0] - 4 * sample[1], "IID ahead at step 1.95, n = 30")
+    require(
+        float(routes.gaussian_iid(30, 1.95)[0]) < sample[0] - 4 * sample[1], "IID ahead at step 1.95, n = 30"
+    )
     return decide(
         bool(constants and abs(tie) > 1e-6 and worse < 1),
         bool(constants),
@@ -435,7 +437,7 @@ def a21():
     )
 
 
-def a22(*, total=1.0, seed=22):
+def a22(*, total: float = 1.0, seed: int = 22) -> Evidence:
     """Kaczmarz on a wide problem, the smallest eigenvalues of Gaussian matrices, and the exact integral's
     decay for m > d."""
     rng = np.random.default_rng(seed)
@@ -473,7 +475,7 @@ def a22(*, total=1.0, seed=22):
     )
 
 
-def a23(*, size=900):
+def a23(*, size: int = 900) -> Evidence:
     """Kernel matrices of a two-layer network on random points of the sphere in R^2 and R^3, their left and
     right exponents."""
 
@@ -503,7 +505,7 @@ def a23(*, size=900):
     )
 
 
-def a24(*, soft=0.5, cusp=1 / 3):
+def a24(*, soft: float = 0.5, cusp: float = 1 / 3) -> Evidence:
     """Distribution functions by mpmath at the soft edge of Marchenko-Pastur and at the cusp of a deformed
     semicircle."""
     with mpmath.workdps(25):
@@ -537,7 +539,7 @@ def a24(*, soft=0.5, cusp=1 / 3):
     )
 
 
-def a25(*, seed=25):
+def a25(*, seed: int = 25) -> Evidence:
     """Row updates with consistent and with noisy targets, against the homogeneous recursion for the error."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((40, 20))
@@ -564,7 +566,7 @@ def a25(*, seed=25):
     )
 
 
-def a26(*, seed=26):
+def a26(*, seed: int = 26) -> Evidence:
     """The updates applied one by one against the product read in the order printed, on one small design."""
     U = routes.unit_rows(12, 12, np.random.default_rng(seed))
     w = np.random.default_rng(1).standard_normal(12)
@@ -584,7 +586,7 @@ def a26(*, seed=26):
     )
 
 
-def a27(*, seed=27):
+def a27(*, seed: int = 27) -> Evidence:
     """Flip-flop run row by row for one to five epochs against powers of one epoch matrix."""
     U = routes.unit_rows(15, 15, np.random.default_rng(seed))
     A = routes.epoch(U, 0.7)
@@ -606,7 +608,7 @@ def a27(*, seed=27):
     )
 
 
-def a28(*, factor=1.0, seed=28):
+def a28(*, factor: float = 1.0, seed: int = 28) -> Evidence:
     """Random unit starts on a fixed epoch map against its Frobenius norm over d, and the exact mean over a basis."""
     rng = np.random.default_rng(seed)
     A = np.linalg.matrix_power(routes.epoch(routes.unit_rows(10, 10, rng), 0.6), 3)
@@ -625,10 +627,10 @@ def a28(*, factor=1.0, seed=28):
     )
 
 
-def a29(*, draws=3000, seed=29):
+def a29(*, draws: int = 3000, seed: int = 29) -> Evidence:
     """Relative spreads over draws of independent, of bunched and of Gaussian-matrix spectra at a fixed n^beta/d."""
     rng = np.random.default_rng(seed)
-    ratios = {"independent": [], "bunched": [], "Gaussian": []}
+    ratios: dict[str, list[float]] = {"independent": [], "bunched": [], "Gaussian": []}
     for d in (64, 256):
         t = (0.2 * d) ** 2  # n^(1/2)/d is fixed
         unit = math.sqrt(math.sqrt(t) / d)
@@ -658,7 +660,7 @@ def a29(*, draws=3000, seed=29):
     )
 
 
-def a30(*, draws=4000, seed=30):
+def a30(*, draws: int = 4000, seed: int = 30) -> Evidence:
     """Losses over draws at n^beta = d for independent and Gaussian-matrix spectra of three sizes, against the
     exact variance."""
     rng = np.random.default_rng(seed)
@@ -686,7 +688,7 @@ def a30(*, draws=4000, seed=30):
     )
 
 
-def a31(*, dims=50, seed=31):
+def a31(*, dims: int = 50, seed: int = 31) -> Evidence:
     """Sums over spectra far beyond the window, divided by the printed power and by that over d."""
     rng = np.random.default_rng(seed)
     ratios = []
@@ -707,7 +709,7 @@ def a31(*, dims=50, seed=31):
     )
 
 
-def a32(*, ratio=1.0, draws=40000, size=10, seed=32):
+def a32(*, ratio: float = 1.0, draws: int = 40000, size: int = 10, seed: int = 32) -> Evidence:
     """The mean over Gaussian draws far beyond the window: Edelman's law by mpmath, the library, and random
     matrices."""
     with mpmath.workdps(20):
@@ -765,7 +767,7 @@ def _growth_of_the_end(seed):
     return exponents, (medians[1] - medians[0]) / math.log(4) / 2
 
 
-def a33(*, exponent=1.0, seed=33):
+def a33(*, exponent: float = 1.0, seed: int = 33) -> Evidence:
     """The epoch at which the loss is half the power law, against d, for designed spectra of three exponents
     and Gaussian draws."""
     exponents, gaussian = _growth_of_the_end(seed)
@@ -801,7 +803,7 @@ def _three_stages(seed):
     return -float(np.mean(early)), routes.slope(n, np.mean(middle, axis=0)), late
 
 
-def a34(*, slope=-0.5, initial=1.0, seed=34):
+def a34(*, slope: float = -0.5, initial: float = 1.0, seed: int = 34) -> Evidence:
     """Exact mean curves of IID sampling on Gaussian designs: first updates, local slope in the window, rate at
     the end."""
     first, middle, late = _three_stages(seed)
@@ -817,7 +819,7 @@ def a34(*, slope=-0.5, initial=1.0, seed=34):
     )
 
 
-def a35(*, seed=35):
+def a35(*, seed: int = 35) -> Evidence:
     """Fourth moments by exact cubatures: the icosahedron for directions, Gauss-Hermite products for Gaussian rows."""
     golden = (1 + math.sqrt(5)) / 2
     corners = np.array([np.roll([0, a, b * golden], k) for k in range(3) for a in (1, -1) for b in (1, -1)])

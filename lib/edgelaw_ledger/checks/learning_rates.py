@@ -11,14 +11,14 @@ import scipy.special
 from edgelaw import kaczmarz
 from edgelaw.theory import BY_ORDER, flip_flop, free, single_shuffle
 from edgelaw_ledger import routes
-from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.evidence import Evidence, decide, number
 
 require, close = routes.require, routes.close
 STEPS = (0.4, 1.0, 1.7)
 CASES = ((0.4, 1.0), (1.0, 0.6), (1.6, 1.0), (1.3, 2.0))  # step, rho
 
 
-def f1(*, bound=1.0, upper=2.0, seed=1):
+def f1(*, bound: float = 1.0, upper: float = 2.0, seed: int = 1) -> Evidence:
     """Spectral norms of single updates and of whole epochs on random rows over the steps, and just outside of
     them."""
     rng = np.random.default_rng(seed)
@@ -47,7 +47,7 @@ def _moments_agree(count=(1, 3, 7)):
     )
 
 
-def f2(*, one=1.0, half=0.5, at_one=2.0):
+def f2(*, one: float = 1.0, half: float = 0.5, at_one: float = 2.0) -> Evidence:
     """Exact trace moments extrapolated in n at three steps; the moments by Taylor coefficients in mpmath."""
     limit = routes.constant(free.trace_moment, 0.5, 1.0)
     evidence = routes.constant_evidence(
@@ -63,7 +63,7 @@ def f2(*, one=1.0, half=0.5, at_one=2.0):
     return evidence
 
 
-def f3(*, seed=3):
+def f3(*, seed: int = 3) -> Evidence:
     """Traces of resolvents before and after one update of a random matrix, at real and complex points."""
     rng = np.random.default_rng(seed)
     worst = 0.0
@@ -91,7 +91,7 @@ def _resolvent(rho, lam, step):
     return -float((free.trace_moment(n, step, rho) / lam ** (n + 1.0)).sum())
 
 
-def f4(*, seed=4):
+def f4(*, seed: int = 4) -> Evidence:
     """Finite differences of the resolvent summed from exact moments, which random matrices confirm."""
     rng, lam, e, worst = np.random.default_rng(seed), 1.5, 1e-4, 0.0
     for step, rho in CASES:
@@ -111,7 +111,7 @@ def f4(*, seed=4):
     )
 
 
-def f5(*, seed=5):
+def f5(*, seed: int = 5) -> Evidence:
     """The implicit equation on the resolvent summed from exact moments, and on random matrices."""
     rng, worst, drawn = np.random.default_rng(seed), 0.0, 0.0
     for step, rho in CASES:
@@ -129,7 +129,7 @@ def f5(*, seed=5):
     )
 
 
-def f6(*, seed=6):
+def f6(*, seed: int = 6) -> Evidence:
     """Taylor coefficients by mpmath against the library's moments, and traces of powers of random matrices."""
     worst = max(
         abs(routes.lagrange_moment(n, s, r) / free.trace_moment(n, s, r) - 1)
@@ -158,7 +158,7 @@ def _first_three(step, rho, c):
     return [e, e**2 * (1 + c[0] * k), e**3 * (1 + c[1] * k - c[2] * step * k + c[3] * k**2)]
 
 
-def f7(*, second=1.0, third=3.0, cubic=1.0, square=1.5):
+def f7(*, second: float = 1.0, third: float = 3.0, cubic: float = 1.0, square: float = 1.5) -> Evidence:
     """The printed polynomials against Taylor coefficients in mpmath and against the library."""
     worst = 0.0
     for s, r in CASES:
@@ -174,7 +174,7 @@ def f7(*, second=1.0, third=3.0, cubic=1.0, square=1.5):
     )
 
 
-def f8(*, one=1.0, half=0.5):
+def f8(*, one: float = 1.0, half: float = 0.5) -> Evidence:
     """The implicit equation at large u by mpmath, and the size of the moment series near z = 1."""
     worst = 0.0
     with mpmath.workdps(40):
@@ -198,7 +198,7 @@ def _slope(n, step, rho):
     return -rho * math.exp(-n * step * rho) * q ** (n - 1) * L
 
 
-def f9():
+def f9() -> Evidence:
     """Exact trace moments in closed form, by mpmath and by the library, rising with the step below the
     threshold in rho."""
     rises = []
@@ -230,7 +230,7 @@ def f9():
     )
 
 
-def f10():
+def f10() -> Evidence:
     """The coefficient of the printed derivative by mpmath at points where the function is positive."""
     coefficients, expected = [], []
     with mpmath.workdps(30):
@@ -257,7 +257,7 @@ def _matrices(step, rho, rng, size=400, x=1.3, y=-1.6):
     return x * np.trace(R) / size, y * np.trace(S) / size, x * y * (R * S.T).sum() / size
 
 
-def f11(*, seed=11):
+def f11(*, seed: int = 11) -> Evidence:
     """One update of large random matrices along both characteristics against kappa F + gamma F^2; the solution
     on matrices."""
     rng, size, ratios = np.random.default_rng(seed), 600, []
@@ -280,8 +280,8 @@ def f11(*, seed=11):
         ratios.append((F1 - F0) / (count / size) / rate)
     exact = []
     for s, r in CASES:
-        *parameters, F = _matrices(s, r, rng)
-        exact.append(abs(F / routes.two_resolvents(*parameters, s, r) - 1))
+        alpha, beta, F = _matrices(s, r, rng)
+        exact.append(abs(F / routes.two_resolvents(alpha, beta, s, r) - 1))
     loss = max(
         abs(routes.single_shuffle_loss(n, s) / single_shuffle.test_loss(n, s) - 1)
         for n in (1, 3)
@@ -297,7 +297,7 @@ def f11(*, seed=11):
     )
 
 
-def f12():
+def f12() -> Evidence:
     """The closed form against a Runge-Kutta solution by mpmath of the equation, and the losses it implies."""
     worst = 0.0
     with mpmath.workdps(20):
@@ -324,7 +324,7 @@ def f12():
     )
 
 
-def f13(*, seed=13):
+def f13(*, seed: int = 13) -> Evidence:
     """Both characteristic equations on random matrices of two sizes, and exactly through the trace moments."""
     rng, gaps = np.random.default_rng(seed), []
     for size in (150, 600):
@@ -348,7 +348,7 @@ def f13(*, seed=13):
     )
 
 
-def f14():
+def f14() -> Evidence:
     """The printed coefficient at alpha = beta = 0 and at the true base point, against losses and against A^-1
     on matrices."""
 
@@ -393,7 +393,7 @@ def f14():
     )
 
 
-def f15(*, offset=0.5, scale=2.0):
+def f15(*, offset: float = 0.5, scale: float = 2.0) -> Evidence:
     """Exact losses extrapolated in n at three steps; the losses by a double coefficient formula and on random
     matrices."""
     second = all(
@@ -414,7 +414,7 @@ def f15(*, offset=0.5, scale=2.0):
     )
 
 
-def f16(*, zero=1.0, rate=2.0):
+def f16(*, zero: float = 1.0, rate: float = 2.0) -> Evidence:
     """The printed first losses against the double coefficient formula, the library and random matrices."""
     worst = abs(single_shuffle.test_loss(0, 1.3) / zero - 1)
     for s, r in CASES:
@@ -431,7 +431,7 @@ def f16(*, zero=1.0, rate=2.0):
     )
 
 
-def f17(*, four=4.0, two=2.0, growth=1.0):
+def f17(*, four: float = 4.0, two: float = 2.0, growth: float = 1.0) -> Evidence:
     """The printed second loss against the double coefficient formula, the library and random matrices."""
     worst = 0.0
     for s, r in CASES:
@@ -450,7 +450,7 @@ def f17(*, four=4.0, two=2.0, growth=1.0):
     )
 
 
-def f18():
+def f18() -> Evidence:
     """Slopes of the exact loss at step 1 for every n up to 150 and for large n, and the first ones in closed form."""
     n = np.concatenate([np.arange(1, 151), [10**3, 10**4, 10**6]])
     slopes = np.log(single_shuffle.test_loss(n, 1.001) / single_shuffle.test_loss(n, 0.999)) / 0.002
@@ -476,7 +476,7 @@ def f18():
     )
 
 
-def f22(*, two=2.0, seed=22):
+def f22(*, two: float = 2.0, seed: int = 22) -> Evidence:
     """The square of random updates against the rank-one form, and the range of tau."""
     rng, worst, taus = np.random.default_rng(seed), 0.0, []
     for step in np.linspace(0.01, 1.99, 100):
@@ -492,7 +492,7 @@ def f22(*, two=2.0, seed=22):
     )
 
 
-def f23(*, offset=0.5, scale=1.0, at_one=2.0):
+def f23(*, offset: float = 0.5, scale: float = 1.0, at_one: float = 2.0) -> Evidence:
     """Exact losses extrapolated in n at three steps; the losses by Taylor coefficients in mpmath and on random
     matrices."""
     second = all(
@@ -516,7 +516,7 @@ def f23(*, offset=0.5, scale=1.0, at_one=2.0):
     )
 
 
-def f24(*, seed=24):
+def f24(*, seed: int = 24) -> Evidence:
     """Finite differences of y summed from exact losses, its implicit equation, and y on random matrices."""
 
     def y_of(rho, lam, tau):
@@ -551,7 +551,7 @@ def _boxed(n, tau, rho):
         return float((-1) ** (n + 1) * f[n - 1] / n)
 
 
-def f25():
+def f25() -> Evidence:
     """The boxed formula by Taylor coefficients in mpmath against the library's losses and traces of random
     matrices."""
     worst = max(
@@ -570,7 +570,15 @@ def f25():
     )
 
 
-def f26(*, second=1.0, third=3.0, cubic=1.0, square=1.5, two=2.0, nine=4.5):
+def f26(
+    *,
+    second: float = 1.0,
+    third: float = 3.0,
+    cubic: float = 1.0,
+    square: float = 1.5,
+    two: float = 2.0,
+    nine: float = 4.5,
+) -> Evidence:
     """The printed polynomials and values against the library, Taylor coefficients in mpmath and n^n/(e^n n!)."""
     worst = 0.0
     for s, r in CASES:
@@ -591,7 +599,7 @@ def f26(*, second=1.0, third=3.0, cubic=1.0, square=1.5, two=2.0, nine=4.5):
     )
 
 
-def f27(*, half=0.5, one=1.0):
+def f27(*, half: float = 0.5, one: float = 1.0) -> Evidence:
     """The implicit solution at rho = 1 by mpmath at small t, where t = 1/y, against the printed coefficient."""
     worst, odd = 0.0, 0.0
     with mpmath.workdps(40):
@@ -611,7 +619,7 @@ def f27(*, half=0.5, one=1.0):
     )
 
 
-def f28(*, trace=1.0, single=2.0, flip=1.0, half=0.5):
+def f28(*, trace: float = 1.0, single: float = 2.0, flip: float = 1.0, half: float = 0.5) -> Evidence:
     """The three rows of the table against limits extrapolated from exact values at three steps."""
     ratios = []
     for s in STEPS:
@@ -637,7 +645,7 @@ def f28(*, trace=1.0, single=2.0, flip=1.0, half=0.5):
     )
 
 
-def f29():
+def f29() -> Evidence:
     """The derivative of a by mpmath on a grid, and limits of exact trace moments that fall with the step."""
     grid = [mpmath.mpf(k) / 100 for k in range(1, 200)]
     steepest = max(float(mpmath.diff(lambda e: (1 - e / 2) / e, x)) for x in grid)
@@ -652,7 +660,7 @@ def f29():
     )
 
 
-def f30():
+def f30() -> Evidence:
     """Exact losses of four orders near step 2 over those at smaller steps, on random matrices too, and the
     returns' size."""
     n = np.array([1, 10, 100])

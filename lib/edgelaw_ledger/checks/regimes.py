@@ -12,12 +12,12 @@ from edgelaw.spectrum import fit_edge_laplace, fit_shifted_edge, gram_eigenvalue
 from edgelaw.theory import gradient_descent, iid, random_reshuffle, single_shuffle
 from edgelaw.theory import regimes as theory
 from edgelaw_ledger import routes
-from edgelaw_ledger.evidence import decide
+from edgelaw_ledger.evidence import Evidence, decide
 
 require, close = routes.require, routes.close
 
 
-def h1(*, draws=200, seed=1):
+def h1(*, draws: int = 200, seed: int = 1) -> Evidence:
     """Sums over independent eigenvalues of two sizes, and over a matrix whose eigenvalues fit F and not each
     other."""
     rng = np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def h1(*, draws=200, seed=1):
     )
 
 
-def h2(*, draws=4000, dims=24, seed=2):
+def h2(*, draws: int = 4000, dims: int = 24, seed: int = 2) -> Evidence:
     """Counts of eigenvalues of random matrices below a cut: their variance against that of independent ones."""
     rng = np.random.default_rng(seed)
     lam = np.linalg.svd(rng.standard_normal((draws, dims, dims)), compute_uv=False) ** 2 / dims
@@ -66,7 +66,7 @@ def h2(*, draws=4000, dims=24, seed=2):
     )
 
 
-def h3(*, seed=3):
+def h3(*, seed: int = 3) -> Evidence:
     """The inequality at 200 000 random steps, epochs and cuts in [0, 1], and on a grid by mpmath where it is
     tight."""
     rng = np.random.default_rng(seed)
@@ -89,7 +89,7 @@ def h3(*, seed=3):
     )
 
 
-def h4(*, power=2.0, limit=0.5, seed=4):
+def h4(*, power: float = 2.0, limit: float = 0.5, seed: int = 4) -> Evidence:
     """The two-sided bound at random points, on the boundary by mpmath, and its order for small y."""
     rng = np.random.default_rng(seed)
     y, n = rng.random(200_000) * limit, rng.integers(1, 400, 200_000)
@@ -109,7 +109,7 @@ def h4(*, power=2.0, limit=0.5, seed=4):
     )
 
 
-def h5():
+def h5() -> Evidence:
     """The first term over its target for three choices of R by mpmath, and the coefficient from its own
     definition."""
     with mpmath.workdps(30):
@@ -142,7 +142,7 @@ def h5():
     )
 
 
-def h6():
+def h6() -> Evidence:
     """The variance of the terms by exact integrals in mpmath against the three-term bound, at several n and edges."""
     worst, front = 0.0, []
     with mpmath.workdps(20):
@@ -179,7 +179,7 @@ def h6():
     )
 
 
-def h7():
+def h7() -> Evidence:
     """The upper incomplete gamma function by mpmath against e^-R times an explicit polynomial."""
     worst, ratio = 0.0, []
     with mpmath.workdps(25):
@@ -204,7 +204,7 @@ def h7():
     )
 
 
-def h8(*, seed=8):
+def h8(*, seed: int = 8) -> Evidence:
     """Independent, Gaussian-matrix and doubled spectra far beyond the window: the loss over the printed limit."""
     rng = np.random.default_rng(seed)
     ratios = {}
@@ -233,7 +233,7 @@ def h8(*, seed=8):
     )
 
 
-def h9(*, draws=20000, dims=60, seed=9):
+def h9(*, draws: int = 20000, dims: int = 60, seed: int = 9) -> Evidence:
     """Means over independent eigenvalues at three values of kappa, against the printed order and the exact
     integral."""
     rng = np.random.default_rng(seed)
@@ -257,7 +257,7 @@ def h9(*, draws=20000, dims=60, seed=9):
     )
 
 
-def h10(*, seed=10):
+def h10(*, seed: int = 10) -> Evidence:
     """Random smallest eigenvalues, gaps and windows: how often the printed implication is true, and the one
     that is."""
     rng = np.random.default_rng(seed)
@@ -274,7 +274,7 @@ def h10(*, seed=10):
     )
 
 
-def h11(*, seed=11):
+def h11(*, seed: int = 11) -> Evidence:
     """The chain of inequalities at random eigenvalues on the event on which it is used, link by link."""
     rng = np.random.default_rng(seed)
     eta = rng.uniform(0.05, 1.95, 10**5)
@@ -294,7 +294,7 @@ def h11(*, seed=11):
     )
 
 
-def h12():
+def h12() -> Evidence:
     """The printed bound over the steps at which it is used, and the ratio itself for eigenvalues beyond 1/eta."""
     steps = np.linspace(1.0, 1.999, 1000)  # lambda <= 1 reaches 1/eta only for eta >= 1
     share = float((2 * np.abs(1 - steps) < 1).mean())
@@ -309,7 +309,7 @@ def h12():
     )
 
 
-def h13():
+def h13() -> Evidence:
     """The least T that satisfies the printed inequality at growing d, by mpmath."""
     with mpmath.workdps(20):
         least = [
@@ -328,7 +328,7 @@ def h13():
     )
 
 
-def h14(*, seed=14):
+def h14(*, seed: int = 14) -> Evidence:
     """Both sides of the decomposition for odd and even n and steps on both sides of 1/lambda_max, small random
     spectra."""
     rng = np.random.default_rng(seed)
@@ -360,7 +360,7 @@ def h14(*, seed=14):
     )
 
 
-def h15(*, draws=20000, dims=24, seed=15):
+def h15(*, draws: int = 20000, dims: int = 24, seed: int = 15) -> Evidence:
     """The smallest of independent eigenvalues and of Gaussian matrices at n = kappa-scaled times, against
     Weibull and Edelman."""
     rng = np.random.default_rng(seed)
@@ -401,7 +401,7 @@ def h15(*, draws=20000, dims=24, seed=15):
     )
 
 
-def h16():
+def h16() -> Evidence:
     """The predictor against exact sums on designed spectra with known edges, at zero and shifted, in and
     beyond the window."""
     step, ratio = 0.3, {}
@@ -428,7 +428,7 @@ def h16():
     )
 
 
-def h17():
+def h17() -> Evidence:
     """The predictor over the exact training loss of IID sampling, at an edge at zero and at gaps, by two routes."""
     ratios = {}
     for shift in (0.0, 0.1):
@@ -458,7 +458,7 @@ def _gaussian_rows(values, step):
     return np.diag(1 - 2 * step * values + 2 * step**2 * values**2) + step**2 * np.outer(values, values)
 
 
-def h18(*, dims=200, seed=18):
+def h18(*, dims: int = 200, seed: int = 18) -> Evidence:
     """The exact mean-square map of fresh Gaussian rows for the printed edge law, and scaled to trace 1; rows
     really drawn."""
     values = ((np.arange(dims) + 0.5) / dims) ** 2  # F = sqrt(x) on (0, 1)
@@ -488,7 +488,7 @@ def h18(*, dims=200, seed=18):
     )
 
 
-def h19(*, two=2.0, cross=2.0):
+def h19(*, two: float = 2.0, cross: float = 2.0) -> Evidence:
     """Isserlis' formula by exact Gauss-Hermite integration, the recursion on the diagonal, and powers of M."""
     grid, weights = routes.gaussian_cubature()
     lam, eta = np.array([0.2, 0.5, 1.1]), 0.7
@@ -536,9 +536,10 @@ def _solve(seed):
         yield lam, eta, z, alpha, M, total
 
 
-def h20(*, seed=20):
+def h20(*, seed: int = 20) -> Evidence:
     """The power series of the recursion at twenty small spectra against the solve with either sign."""
-    printed, right = [], []
+    printed: list[float] = []
+    right: list[float] = []
     for lam, eta, z, alpha, M, total in _solve(seed):
         base, one = np.eye(8) - z * np.diag(alpha), np.ones(8)
         for sign, residuals in ((1, printed), (-1, right)):
@@ -555,7 +556,7 @@ def h20(*, seed=20):
     )
 
 
-def h21(*, seed=21):
+def h21(*, seed: int = 21) -> Evidence:
     """The power series at twenty small spectra against the printed last line, the line before it and the
     correction."""
     printed, right = [], []
@@ -573,7 +574,7 @@ def h21(*, seed=21):
     )
 
 
-def h22():
+def h22() -> Evidence:
     """The range of alpha on [0, 1] at four steps, by exact critical points, against the printed interval."""
     inside, text = [], []
     for eta in (0.3, 0.8, 1.2, 1.8):
@@ -595,7 +596,7 @@ def h22():
     )
 
 
-def h23():
+def h23() -> Evidence:
     """The integrals near z = 1 by mpmath with the exact denominator, against the logarithms and against powers."""
     logs, powers = [], []
     with mpmath.workdps(30):
@@ -629,7 +630,7 @@ def h23():
     )
 
 
-def h24(*, exponent=1.0):
+def h24(*, exponent: float = 1.0) -> Evidence:
     """Exact IID curves at several d with the time in row updates: collapse in k/m, and the window's end against d."""
     exponents = []
     for beta in (0.4, 0.5, 0.8):
@@ -654,7 +655,7 @@ def h24(*, exponent=1.0):
     )
 
 
-def g14(*, seed=140):
+def g14(*, seed: int = 140) -> Evidence:
     """Smallest eigenvalues of square Gaussian matrices of two sizes: their scale and law, with a soft edge
     beside them."""
     rng = np.random.default_rng(seed)
@@ -665,9 +666,8 @@ def g14(*, seed=140):
         for _ in range(count // 50):
             G = rng.standard_normal((50, 4 * d, d))
             tall.append(np.linalg.eigvalsh(np.swapaxes(G, 1, 2) @ G / (4 * d))[:, 0])
-        tall = np.concatenate(tall)
         hard.append(float(np.median(square)))
-        soft.append(float(tall.std()))
+        soft.append(float(np.concatenate(tall).std()))
         relative.append(float(square.std() / square.mean()))
     scale = math.log(hard[0] / hard[1]) / math.log(4)
     soft_scale = math.log(soft[0] / soft[1]) / math.log(4)
@@ -683,7 +683,7 @@ def g14(*, seed=140):
     )
 
 
-def g18(*, seed=180):
+def g18(*, seed: int = 180) -> Evidence:
     """Exact losses of single shuffle over random reshuffle at several steps, with random matrices at steps 1
     and 1.9."""
     n = np.arange(2, 41)
@@ -720,7 +720,7 @@ def g18(*, seed=180):
     )
 
 
-def g19(*, size=400, seed=190):
+def g19(*, size: int = 400, seed: int = 190) -> Evidence:
     """Spectra of the kinds the list names: exponents of their right tails and of their left edges."""
     rng = np.random.default_rng(seed)
     cauchy = gram_eigenvalues(rng.standard_cauchy((size, size)))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from edgelaw.theory import free, single_shuffle
-from edgelaw_ledger.evidence import decide, number
+from edgelaw_ledger.evidence import Evidence, decide, number
 from edgelaw_ledger.routes import (
     close,
     decay_exponent,
@@ -91,7 +91,7 @@ def _double_contour(function):
 # -------------------------------------------------------------------------------- one resolvent, trace moments
 
 
-def d1():
+def d1() -> Evidence:
     """The identity on a 24 x 24 product, at a real and a complex point."""
     A, u, after, _ = one_row()
     eye, worst = np.eye(len(u)), 0.0
@@ -129,7 +129,7 @@ def _moment_series(rho, lam):
     return -1 / lam - sum(poisson_moment(n, rho) * lam ** (-n - 1) for n in range(1, 60))
 
 
-def d2():
+def d2() -> Evidence:
     """The residual of the closed form by mpmath, and the rate of change of traces on random matrices."""
     residual = _transport_residual(stieltjes)
     start = float(stieltjes(mpmath.mpf(10) ** -12, mpmath.mpf(1.7)) * (1 - mpmath.mpf(1.7)) - 1)
@@ -154,7 +154,7 @@ def d2():
     )
 
 
-def d3():
+def d3() -> Evidence:
     """The invariant along two characteristics by mpmath, the moment series, and traces of random matrices."""
     worst = 0.0
     with mpmath.workdps(40):
@@ -185,7 +185,7 @@ def d3():
     )
 
 
-def d4():
+def d4() -> Evidence:
     """The printed sum against Taylor coefficients of the generating function, the library, and random matrices."""
     worst = 0.0
     for rho in (0.4, 1.0, 2.2):
@@ -209,12 +209,12 @@ def d4():
     )
 
 
-def d5(*, leading=(2 * pi) ** -0.5, second=1 / 12, third=1 / 288):
+def d5(*, leading: float = (2 * pi) ** -0.5, second: float = 1 / 12, third: float = 1 / 288) -> Evidence:
     """Exact moments by mpmath at n = 200 and 2000: what the three printed terms leave, times n cubed."""
     return stirling_evidence(leading, second, third, free.trace_moment)
 
 
-def d6():
+def d6() -> Evidence:
     """Both forms by mpmath against the sum and the library at nine points, and 400000 Poisson draws."""
     worst = 0.0
     for rho in (0.5, 1.0, 1.8):
@@ -237,7 +237,7 @@ def d6():
     )
 
 
-def d7():
+def d7() -> Evidence:
     """Exact moments at n = 800, and a count of the eigenvalues at 1 of a matrix."""
     excess = [float(poisson_moment(800, rho)) - (1 - rho) for rho in (0.5, 0.8)]
     library = [free.trace_moment(800, rho=rho) - (1 - rho) for rho in (0.5, 0.8)]
@@ -253,7 +253,7 @@ def d7():
     )
 
 
-def d8():
+def d8() -> Evidence:
     """Exact Poisson sums by mpmath at n = 1000 and 2000 over the printed and the corrected form."""
     ratios, corrected = [], []
     for rho in (1.5, 2.0):
@@ -286,14 +286,14 @@ def d8():
 # ------------------------------------------------------------------------------------ two resolvents, test loss
 
 
-def d9():
+def d9() -> Evidence:
     """The differential equations solved numerically, the library, and traces of random matrices, at two aspects."""
     worst, results = 0.0, []
     for k, (rho, x0, y0) in enumerate(((1.0, 4.0, 3.0), (0.6, -3.0, 2.5))):
         x, y, phi, _ = _along_characteristics(x0, y0, rho)
         stated = float(_phi_closed(rho, x, y).real)
-        v = [float(-_w(rho, s).real) for s in (x, y)]
-        z, w, test, _ = single_shuffle.generating_functions(*v, rho=rho)
+        v, u = (float(-_w(rho, s).real) for s in (x, y))
+        z, w, test, _ = single_shuffle.generating_functions(v, u, rho=rho)
         require(close([z, w], [1 / x, 1 / y], 1e-9), "the library's parameters")
         worst = max(worst, abs(phi / stated - 1), abs(test * z * w / stated - 1))
         mean, error = extrapolated(_two_resolvents(x, y, False), 50, 60, 209 + k, rho)
@@ -324,7 +324,7 @@ def _two_traces(x, y, A, u):
     return np.trace(X1 @ Y1), rest + xy / (x * y * a * b), rest + yx / (x * y * a * b)
 
 
-def d10():
+def d10() -> Evidence:
     """The identity on a 24 x 24 product, as printed and with the factors of the fourth term exchanged."""
     A, u, _, _ = one_row()
     cases = [_two_traces(x, y, A, u) for x, y in ((1.3, 1.3), (1.3, 1.8), (-1.4, 1.6))]
@@ -359,7 +359,7 @@ def _increments(fresh, X, Y, weight, extra, points):
     return exact.mean() + extra, exact.std() / sqrt(len(fresh)), printed
 
 
-def d11(*, power=1.0):
+def d11(*, power: float = 1.0) -> Evidence:
     """The increment of one row at d = 300, averaged over 400 rows, over what is printed for it."""
     d, t, x, y = 300, 150, 1.6, 1.9
     rng = np.random.default_rng(211)
@@ -399,7 +399,7 @@ def _pde_residual(closed, source):
         return float(worst)
 
 
-def d12():
+def d12() -> Evidence:
     """The residual of the closed form by mpmath, and its value on random matrices."""
     residual = _pde_residual(_phi_closed, 0)
     with mpmath.workdps(30):
@@ -421,7 +421,7 @@ def d12():
     )
 
 
-def d13(*, leading=0.5**0.5):
+def d13(*, leading: float = 0.5**0.5) -> Evidence:
     """The closed form by mpmath at distances of 1e-12 from the edge, in three directions."""
     coefficients, rests = [], []
     with mpmath.workdps(60):
@@ -449,7 +449,7 @@ def d13(*, leading=0.5**0.5):
     )
 
 
-def d14(*, value=0.5 * pi**-0.5):
+def d14(*, value: float = 0.5 * pi**-0.5) -> Evidence:
     """The integral on a contour and by Laplace transforms, and the limit of the exact test loss."""
     contour = _double_contour(lambda a, b: 1 / (a * b * (a + b))) / sqrt(2)
     with mpmath.workdps(
@@ -467,7 +467,7 @@ def _second_test(value):
     return limit_in_root(lambda n: n * (value(n) - 0.5 / sqrt(pi * n)), 400)
 
 
-def d15(*, second=-1 / (6 * pi)):
+def d15(*, second: float = -1 / (6 * pi)) -> Evidence:
     """The second coefficient extrapolated from exact sums and from contour integrals of the generating function."""
     coefficient = _second_test(exact_test)
     require(
@@ -477,7 +477,7 @@ def d15(*, second=-1 / (6 * pi)):
     return number(coefficient, second, 1e-3, corrected=1 / (6 * pi), what="coefficient of 1/n")
 
 
-def d16(*, power=2.0):
+def d16(*, power: float = 2.0) -> Evidence:
     """The power of what exact sums leave beyond the printed terms, with either sign, and its coefficient."""
 
     def rest(sign):
@@ -497,7 +497,7 @@ def d16(*, power=2.0):
     )
 
 
-def d17(*, power=1.5):
+def d17(*, power: float = 1.5) -> Evidence:
     """The power of what exact losses leave beyond the printed terms, between n = 4000 and 64000, with either sign."""
 
     def rest(sign):
@@ -516,7 +516,7 @@ def d17(*, power=1.5):
     )
 
 
-def d18(*, relative=-1 / (3 * pi**0.5)):
+def d18(*, relative: float = -1 / (3 * pi**0.5)) -> Evidence:
     """The relative coefficient extrapolated from exact sums and from contour integrals."""
     coefficient, other = (
         limit_in_root(lambda n, f=f: sqrt(n) * (2 * sqrt(pi * n) * f(n) - 1), 400)
@@ -533,7 +533,7 @@ def _third_loss(U):
     return np.sum(np.linalg.matrix_power(epoch(U), 3) ** 2) / len(U)
 
 
-def d19(*, leading=0.5 * pi**-0.5):
+def d19(*, leading: float = 0.5 * pi**-0.5) -> Evidence:
     """What exact sums at n up to 256000 leave beyond the leading term, and the loss at n = 3 on random matrices."""
     rests = [n * (exact_test(n) - leading / sqrt(n)) for n in (1000, 16000, 256000)]
     mean, error = extrapolated(_third_loss, 60, 150, 219)
@@ -564,7 +564,9 @@ def _training_constants():
     ]
 
 
-def d20(*, leading=pi**-0.5 / 8, second=1 / (12 * pi), relative=2 / (3 * pi**0.5)):
+def d20(
+    *, leading: float = pi**-0.5 / 8, second: float = 1 / (12 * pi), relative: float = 2 / (3 * pi**0.5)
+) -> Evidence:
     """Both coefficients extrapolated from exact sums and contour integrals, and one epoch on random matrices."""
     limits = _training_constants()
     next_ = limit_in_root(lambda n: n**2 * (exact_train(n) - n**-1.5 / (8 * sqrt(pi))), 400)
@@ -584,7 +586,7 @@ def d20(*, leading=pi**-0.5 / 8, second=1 / (12 * pi), relative=2 / (3 * pi**0.5
     )
 
 
-def d21(*, power=3.0):
+def d21(*, power: float = 3.0) -> Evidence:
     """The power of what exact sums leave beyond the printed terms, and its coefficient."""
 
     def rest(n):
@@ -602,7 +604,7 @@ def d21(*, power=3.0):
     )
 
 
-def d22(*, leading=pi**-0.5 / 8):
+def d22(*, leading: float = pi**-0.5 / 8) -> Evidence:
     """The power of the relative remainder, from exact sums and from the library, and its coefficient."""
     slope = decay_exponent(lambda n: exact_train(n) * n**1.5 / leading - 1)
     library = decay_exponent(lambda n: single_shuffle.train_loss(n) * n**1.5 / leading - 1)
@@ -619,7 +621,7 @@ def d22(*, leading=pi**-0.5 / 8):
     )
 
 
-def d23():
+def d23() -> Evidence:
     """The loss after one epoch on random matrices of two sizes, with Gaussian and with unit rows."""
     expected, ratios, rng = exact_train(1), [], np.random.default_rng(223)
     for d in (40, 160):
@@ -629,8 +631,7 @@ def d23():
             U = X / np.linalg.norm(X, axis=1)[:, None]
             A = epoch(U)
             losses.append([np.sum((X @ A) ** 2) / d, np.sum((U @ A) ** 2) / d])
-        losses = np.array(losses) / expected
-        ratios.append((*losses.mean(axis=0), losses[:, 1].std(ddof=1) / sqrt(60)))
+        ratios.append(np.mean(losses, axis=0) / expected)
     mean, error = extrapolated(_first_training_loss, 60, 150, 224)
     require(close(single_shuffle.train_loss(1), expected, 1e-10), "the library's loss")
     return decide(
@@ -645,7 +646,7 @@ def d23():
     )
 
 
-def d24():
+def d24() -> Evidence:
     """The form on a 24 x 24 product at three pairs of points, and the null vector itself."""
     _, u, after, _ = one_row()
     eye, worst = np.eye(len(u)), 0.0
@@ -661,7 +662,7 @@ def d24():
     )
 
 
-def d25():
+def d25() -> Evidence:
     """The residual by mpmath, the one-row identity on a matrix, and traces of random matrices at two aspects."""
     residual, results = 0.0, []
     with mpmath.workdps(30):
@@ -689,7 +690,7 @@ def d25():
     )
 
 
-def d26():
+def d26() -> Evidence:
     """The residual of a closed solution by mpmath, the library, and random matrices."""
     residual = _pde_residual(_psi_closed, 1)
     rho, x, y = 1.0, 1.6, 1.9
@@ -710,7 +711,7 @@ def _riccati(rho, alpha, beta):
     return A, alpha * beta * A * grown / (A + 1 - grown)
 
 
-def d27():
+def d27() -> Evidence:
     """The residual of the printed solution by mpmath, and the equations solved numerically along characteristics."""
     worst = 0.0
     with mpmath.workdps(40):
@@ -722,8 +723,8 @@ def d27():
     x0, y0, rho = 4.0, 3.0, 0.9
     x, y, phi, _ = _along_characteristics(x0, y0, rho)
     stated = float(_riccati(rho, x0 / (1 - x0), y0 / (1 - y0))[1])
-    v = [-float(_w(rho, s)) for s in (x, y)]
-    library = single_shuffle.generating_functions(*v, rho=rho)[2].real
+    v, u = (-float(_w(rho, s)) for s in (x, y))
+    library = single_shuffle.generating_functions(v, u, rho=rho)[2].real
     return decide(
         worst < 1e-15 and close([x * y * phi, library, x * y * float(_phi_closed(rho, x, y))], stated, 1e-9),
         measured=f"residual and initial value {worst:.0e}; numerical solution {x * y * phi:.9f}, library "
@@ -733,7 +734,7 @@ def d27():
     )
 
 
-def d28():
+def d28() -> Evidence:
     """The ratio from the equations solved numerically, from quadrature, and from the library, at three points."""
     worst, integral = 0.0, 0.0
     for x0, y0, rho in ((4.0, 3.0, 0.9), (-3.0, 2.5, 0.6), (6.0, 6.0, 1.4)):
@@ -743,8 +744,8 @@ def d28():
         stated = ((A + 1) / A * (1 - math.exp(-A * rho)) - rho) / (alpha * beta * A)
         by_parts = float(mpmath.quad(lambda r, a=alpha, b=beta: 1 / _riccati(r, a, b)[1], [0, rho]))
         integral = max(integral, abs(by_parts / stated - 1))
-        v = [float(-_w(rho, s).real) for s in (x, y)]
-        _, _, test, train = single_shuffle.generating_functions(*v, rho=rho)
+        v, u = (float(-_w(rho, s).real) for s in (x, y))
+        _, _, test, train = single_shuffle.generating_functions(v, u, rho=rho)
         worst = max(worst, abs(psi / phi / stated - 1), abs(rho * train / test / stated - 1))
     return decide(
         worst < 1e-8 and integral < 1e-12,
@@ -755,7 +756,7 @@ def d28():
     )
 
 
-def d29(*, inside=2.0):
+def d29(*, inside: float = 2.0) -> Evidence:
     """The closed form by mpmath at distances of 1e-14 from the edge, in three directions."""
     factors = []
     with mpmath.workdps(60):
@@ -773,7 +774,7 @@ def d29(*, inside=2.0):
     return number(worst, inside, 1e-4, what="factor of 1 - x under the root")
 
 
-def d30(*, value=(2 * pi) ** -0.5 / 4, constant=pi**-0.5 / 8):
+def d30(*, value: float = (2 * pi) ** -0.5 / 4, constant: float = pi**-0.5 / 8) -> Evidence:
     """The integral on a contour and by Laplace transforms, and the limit of the exact training loss."""
     contour = _double_contour(lambda a, b: 1 / (a + b))
     with mpmath.workdps(20):  # e^(−k√s) is the transform of k e^(−k²/4t)/(2√π t^(3/2))
@@ -790,7 +791,7 @@ def d30(*, value=(2 * pi) ** -0.5 / 4, constant=pi**-0.5 / 8):
     )
 
 
-def d31(*, factor=4.0):
+def d31(*, factor: float = 4.0) -> Evidence:
     """Exact losses at n = 100 and 10000, their ratio and the limit of the ratio over n, at two steps."""
     plain = [exact_test(n) / exact_train(n) for n in (100, 10000)]
     scaled = limit_in_root(lambda n: exact_test(n) / (n * exact_train(n)), 1000)
@@ -818,7 +819,7 @@ def _deviations(d, point, rows, rng):
     return np.sqrt(d) * np.abs(forms - values.mean()), sqrt(exact), np.linalg.norm(R, 2), np.abs(values).min()
 
 
-def d32():
+def d32() -> Evidence:
     """Twenty thousand quadratic forms at d = 16 and 512: their spread, and what is exceeded with chance 1/d."""
     rng, typical, rare, bound = np.random.default_rng(232), [], [], True
     for d in (16, 512):

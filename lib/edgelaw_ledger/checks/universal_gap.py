@@ -12,7 +12,7 @@ import numpy as np
 
 from edgelaw import data, kaczmarz, shipped
 from edgelaw.theory import flip_flop, gap, iid, single_shuffle
-from edgelaw_ledger.evidence import decide
+from edgelaw_ledger.evidence import Evidence, decide
 from edgelaw_ledger.routes import require
 
 
@@ -53,7 +53,7 @@ def _clusters(size, step, beta, epochs=10**4, points=161):
     return (drawn + floor) / (once + floor)
 
 
-def a12(*, ratio=2**0.5, dims=240):
+def a12(*, ratio: float = 2**0.5, dims: int = 240) -> Evidence:
     """Exact gains on designs with Haar bases and exponents 0.3, 0.5 and 1, several draws each."""
     gains = {beta: _gain(beta, 1.0, doublings, dims) for beta, doublings in ((0.3, 16), (0.5, 10), (1.0, 6))}
     for beta, (mean, error) in gains.items():
@@ -69,7 +69,7 @@ def a12(*, ratio=2**0.5, dims=240):
     )
 
 
-def a20(*, ratio=2**0.5):
+def a20(*, ratio: float = 2**0.5) -> Evidence:
     """Exact losses of isotropic rows at two steps, and an exact finite computation on clustered rows."""
     isotropic = iid.test_constant(1.0) * 2 * sqrt(np.pi)
     exact = iid.test_loss(10**6) / single_shuffle.test_expansion(10**6)
@@ -86,7 +86,7 @@ def a20(*, ratio=2**0.5):
     )
 
 
-def g1():
+def g1() -> Evidence:
     """Exact finite computations on clusters of near-parallel rows, and gains on designs with Haar bases."""
     cases = [(6, 1.0, 0.5), (12, 1.0, 0.5), (12, 0.5, 1.0)]
     gains = [_clusters(*case) for case in cases]
@@ -105,7 +105,7 @@ def g1():
     )
 
 
-def g2(*, beta=0.5):
+def g2(*, beta: float = 0.5) -> Evidence:
     """Exact losses of isotropic rows at three steps down to 0.02, and a design with exponent 0.3."""
     steps, n = (0.5, 0.1, 0.02), 10**5
     ratios = [iid.test_loss(n, step) / single_shuffle.test_loss(n, step) for step in steps]
@@ -121,7 +121,7 @@ def g2(*, beta=0.5):
     )
 
 
-def g3():
+def g3() -> Evidence:
     """Exact losses of isotropic rows at step 1/2, and singular values of epochs on designs with exponent 1."""
     n = 10**5
     isotropic = flip_flop.test_loss(n, 0.5) / iid.test_loss(n, 0.5)
@@ -143,7 +143,7 @@ def g3():
     )
 
 
-def g4(*, ratio=2**0.5):
+def g4(*, ratio: float = 2**0.5) -> Evidence:
     """Exact losses at n = 1, 3, 10 and 100, and one epoch of both orders simulated."""
     n = np.array([1, 3, 10, 100])
     once = single_shuffle.test_loss(n)
@@ -164,7 +164,7 @@ def g4(*, ratio=2**0.5):
     )
 
 
-def g5(*, ratio=2**0.5, lowest=0.45):
+def g5(*, ratio: float = 2**0.5, lowest: float = 0.45) -> Evidence:
     """Exact gains on designs with exponent 1, and what the exponents of the paper's experiments could have shown."""
     gain = _gain(1.0, 1.0, 6)
     require(abs(gain[0] - 2) < 4 * gain[1] + 0.03, "2^beta at beta = 1")
@@ -177,7 +177,7 @@ def g5(*, ratio=2**0.5, lowest=0.45):
     )
 
 
-def g6(*, ratio=2**0.5):
+def g6(*, ratio: float = 2**0.5) -> Evidence:
     """Exact computations on clustered rows, and on CIFAR-10 embeddings with and without centring."""
     clusters = _clusters(12, 1.0, 0.5)
     require(abs(clusters / gap.cluster_gain(12) - 1) < 0.01, "the clusters' gain")
@@ -195,9 +195,11 @@ def g6(*, ratio=2**0.5):
     )
 
 
-def g22(*, dims=160, draws=4):
+def g22(*, dims: int = 160, draws: int = 4) -> Evidence:
     """Slopes and constants of exact losses on designs with batches of 1, 16 and 80 rows, projected or averaged."""
-    rng, slopes, constants = np.random.default_rng(22), {}, {}
+    rng = np.random.default_rng(22)
+    slopes: dict[tuple[str, int], list[float]] = {}
+    constants: dict[tuple[str, int], list[float]] = {}
     for _ in range(draws):
         U, values = _design(dims, 0.5, rng)
         for mode, batch in (("projection", 1), ("projection", 16), ("projection", 80), ("average", 16)):

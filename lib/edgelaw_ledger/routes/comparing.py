@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def require(truth: bool, what: str) -> None:
+def require(truth: bool | np.bool_, what: str) -> None:
     """Stop a check whose own correction, or whose second route, is not confirmed."""
     if not truth:
         raise ArithmeticError(f"Not confirmed: {what}.")

@@ -115,7 +115,7 @@ def _arrivals() -> np.ndarray:
     with mpmath.workdps(40):
         size = 30
         bottom = [-(mpmath.e * mpmath.mpf(-1) ** (k - 1) / mpmath.factorial(k - 1)) for k in range(1, size)]
-        series = []
+        series: list = []
         for k in range(size):
             top = (1, -1)[k] if k < 2 else 0
             series.append(top - sum(bottom[j] * series[k - 1 - j] for j in range(k)))
