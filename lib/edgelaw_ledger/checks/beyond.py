@@ -143,10 +143,16 @@ def iid_any_spectrum(*, size: int = 192, seed: int = 7) -> Evidence:
     )
 
 
+@functools.cache
+def _near_step_two(n):
+    """The exact test loss at the step 2 - 1.2 n^(-1/3)."""
+    return float(single_shuffle.test_loss(n, 2 - 1.2 * n ** (-1 / 3)))
+
+
 def tuned_step(*, exponent: float = 2 / 3, constant: float = 0.321) -> Evidence:
     """Exact losses at the step 2 - 1.2 n^(-1/3), their slope and height between n = 2000 and 8000."""
-    loss = {n: float(single_shuffle.test_loss(n, 2 - 1.2 * n ** (-1 / 3))) for n in (2000, 8000)}
-    slope, height = math.log(loss[2000] / loss[8000]) / math.log(4), loss[8000] * 8000**exponent
+    early, late = _near_step_two(2000), _near_step_two(8000)
+    slope, height = math.log(early / late) / math.log(4), late * 8000**exponent
     return decide(
         abs(slope / exponent - 1) < 0.005 and abs(height / constant - 1) < 0.01,
         measured=f"exponent {slope:.4f}, constant {height:.4f}",

@@ -37,13 +37,16 @@ def _features(source):
 
 
 @functools.cache
-def _spectra(source, rows=SIZE, seeds=4):
-    """Spectra after the paper's preprocessing, one per seed; for "gaussian", of square Gaussian designs."""
+def _spectrum(source, rows, seed):
+    """The spectrum after the paper's preprocessing; for "gaussian", of a square Gaussian design."""
     if source == "gaussian":
-        return [gram_eigenvalues(data.gaussian(rows, rows, rng=seed)) for seed in range(seeds)]
-    return [
-        gram_eigenvalues(data.preprocess(_features(source), rows, SIZE, rng=seed).X) for seed in range(seeds)
-    ]
+        return gram_eigenvalues(data.gaussian(rows, rows, rng=seed))
+    return gram_eigenvalues(data.preprocess(_features(source), rows, SIZE, rng=seed).X)
+
+
+def _spectra(source, rows=SIZE, seeds=4):
+    """Such spectra, one per seed."""
+    return [_spectrum(source, rows, seed) for seed in range(seeds)]
 
 
 def _exponents(source, rows=SIZE, seeds=4, zeros="count"):

@@ -5,8 +5,8 @@ from another check. What does not depend on a number that the paper states is ca
 costs a comparison and not the whole computation again.
 
 ``comparing`` says when numbers agree, ``limits`` extrapolates, ``matrices`` draws rows and multiplies epochs out,
-``moments`` has trace moments and losses as series, ``equations`` the equations of IID sampling, ``expansions`` the
-evidence that several groups ask for.
+``moments`` has trace moments and losses as series, ``equations`` the equations of IID sampling, ``expansions`` what
+several groups ask for.
 """
 
 from edgelaw_ledger.routes.comparing import close, require, within
@@ -18,7 +18,7 @@ from edgelaw_ledger.routes.equations import (
     power_law_nodes,
     power_law_transforms,
 )
-from edgelaw_ledger.routes.expansions import constant_evidence, stirling_evidence
+from edgelaw_ledger.routes.expansions import constant_evidence, single_shuffle_agrees, stirling_evidence
 from edgelaw_ledger.routes.limits import constant, decay_exponent, limit_in_n, limit_in_root, slope
 from edgelaw_ledger.routes.matrices import drawn, epoch, epoch_by_solve, extrapolated, one_row, unit_rows
 from edgelaw_ledger.routes.moments import (
@@ -63,6 +63,7 @@ __all__ = [
     "power_law_nodes",
     "power_law_transforms",
     "require",
+    "single_shuffle_agrees",
     "single_shuffle_loss",
     "slope",
     "stieltjes",

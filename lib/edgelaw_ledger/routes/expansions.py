@@ -1,4 +1,4 @@
-"""Evidence that several groups ask for: a printed constant as a limit, and Stirling's expansion of a moment."""
+"""What several groups ask for: a printed constant as a limit, Stirling's expansion, and the library's first losses."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 import mpmath
 import numpy as np
 
+from edgelaw.theory import single_shuffle
 from edgelaw_ledger.evidence import Evidence, decide
-from edgelaw_ledger.routes.comparing import require
+from edgelaw_ledger.routes.comparing import close, require
 from edgelaw_ledger.routes.limits import constant
-from edgelaw_ledger.routes.moments import critical_moment
+from edgelaw_ledger.routes.moments import critical_moment, single_shuffle_loss
 
 
 @functools.cache
@@ -39,6 +40,12 @@ def constant_evidence(
         claimed=f"{what}, relative error O(n^-1/2)",
         tolerance="relative 1e-3 at three steps",
     )
+
+
+@functools.cache
+def single_shuffle_agrees(n: int, step: float, rho: float = 1.0, tolerance: float = 1e-9) -> bool:
+    """Whether the library's test loss of single shuffle is the double coefficient of Lagrange's formula."""
+    return close(single_shuffle_loss(n, step, rho), single_shuffle.test_loss(n, step, rho), tolerance)
 
 
 def stirling_evidence(leading: float, second: float, third: float, library: Callable) -> Evidence:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.blas import dger
 
 
 def unit_rows(rows: int, dims: int, rng: np.random.Generator) -> np.ndarray:
@@ -16,9 +17,9 @@ def unit_rows(rows: int, dims: int, rng: np.random.Generator) -> np.ndarray:
 
 def epoch(U: np.ndarray, step: float = 1.0) -> np.ndarray:
     """The epoch matrix (I − η u_m u_mᵀ) ⋯ (I − η u_1 u_1ᵀ), one row at a time."""
-    A = np.eye(U.shape[1])
+    A = np.eye(U.shape[1], order="F")
     for u in U:
-        A -= step * np.outer(u, u @ A)
+        A = dger(-step, u, u @ A, a=A, overwrite_a=True)  # A − η u (uᵀA), in place
     return A
 
 
