@@ -442,7 +442,7 @@ def a21() -> Evidence:
 
 @functools.cache
 def _off_the_square(seed):
-    """At m < d the kernel part kept and the plateau; edges over the law's at m = d/2 and 2d; the decay rate at m = 2d."""
+    """At m < d: kernel part kept, plateau; edges over the law's at m = d/2 and 2d; the decay rate at m = 2d."""
     rng = np.random.default_rng(seed)
     m, d = 20, 40
     X = rng.standard_normal((m, d))
