@@ -55,10 +55,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in __all__:
-        for module in map(__getattr__, _MODULES):
-            if name in vars(module):
-                globals()[name] = value = vars(module)[name]
-                return value
+        home = next(module for module in map(__getattr__, _MODULES) if hasattr(module, name))
+        globals()[name] = value = getattr(home, name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

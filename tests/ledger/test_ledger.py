@@ -18,6 +18,13 @@ def test_there_are_197_claims_and_every_one_has_an_entry():
     assert claims.missing(LEDGER) == []
 
 
+def test_the_package_offers_its_names_and_no_others():
+    assert set(claims.__all__) <= set(dir(claims))
+    assert all(getattr(claims, name) is not None for name in claims.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nowhere'"):
+        claims.nowhere  # noqa: B018
+
+
 def test_ids_run_through_the_groups_without_the_three_that_do_not_exist():
     assert claims.IDS[0] == "A1"
     assert claims.IDS[-1] == "H24"

@@ -11,8 +11,7 @@ from edgelaw.laws import EdgeFit
 from edgelaw.theory import iid
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, decide
-
-require, close = routes.require, routes.close
+from edgelaw_ledger.routes import close, require
 
 
 def _update(U, M, step):

@@ -13,8 +13,8 @@ from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, regimes, single_shuffle
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, decide, number
+from edgelaw_ledger.routes import close, require
 
-require, close = routes.require, routes.close
 STEPS = (0.4, 1.0, 1.6)
 
 

@@ -12,8 +12,8 @@ from edgelaw import kaczmarz
 from edgelaw.theory import BY_ORDER, flip_flop, free, single_shuffle
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, decide, number
+from edgelaw_ledger.routes import close, require
 
-require, close = routes.require, routes.close
 STEPS = (0.4, 1.0, 1.7)
 CASES = ((0.4, 1.0), (1.0, 0.6), (1.6, 1.0), (1.3, 2.0))  # step, rho
 

@@ -13,8 +13,7 @@ from edgelaw.theory import gradient_descent, iid, random_reshuffle, single_shuff
 from edgelaw.theory import regimes as theory
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, decide
-
-require, close = routes.require, routes.close
+from edgelaw_ledger.routes import close, require
 
 
 def h1(*, draws: int = 200, seed: int = 1) -> Evidence:
