@@ -6,9 +6,11 @@ import threading
 import numpy as np
 import pytest
 
+from edgelaw import data
 from edgelaw._common import threads
 from edgelaw.curves import LearningCurve
-from edgelaw.kaczmarz import blocks, compiled, epoch_matrix, iterates, simulate, simulation
+from edgelaw.kaczmarz import blocks, compiled, engines, epoch_matrix, iterates, simulate
+from edgelaw.kaczmarz.problem import Problem
 from edgelaw.orders import ORDERS, stream
 
 STEPS = (0.1, 0.5, 1.0, 1.5, 1.9)
@@ -194,15 +196,15 @@ def test_where_nothing_can_be_written_the_loop_is_compiled_without_a_cache(monke
 
 
 def test_the_method_is_chosen_by_the_number_of_probes_and_the_batch():
-    X = design(2, simulation.SMALL_FRESH)
-    problem, batched = (simulation._Problem(X, None, 1.0, b, "average", True) for b in (1, 2))
-    tiny = simulation._Problem(X[:, :4], None, 1.0, 1, "average", True)
-    for order, few in (("iid", simulation.FEW_FRESH), ("single_shuffle", simulation.FEW_KEPT)):
+    X = design(2, engines.SMALL_FRESH)
+    problem, batched = (Problem(X, None, 1.0, b, "average", True) for b in (1, 2))
+    tiny = Problem(X[:, :4], None, 1.0, 1, "average", True)
+    for order, few in (("iid", engines.FEW_FRESH), ("single_shuffle", engines.FEW_KEPT)):
         s = stream(order, 2, 0)
-        assert isinstance(simulation._engine(tiny, s, 64, "auto"), simulation._Compiled)
-        assert isinstance(simulation._engine(problem, s, few, "auto"), simulation._Compiled)
-        assert isinstance(simulation._engine(problem, s, few + 1, "auto"), simulation._Blocked)
-        assert isinstance(simulation._engine(batched, s, 1, "auto"), simulation._Blocked)
+        assert isinstance(engines.choose(tiny, s, 64, "auto"), engines.Compiled)
+        assert isinstance(engines.choose(problem, s, few, "auto"), engines.Compiled)
+        assert isinstance(engines.choose(problem, s, few + 1, "auto"), engines.Blocked)
+        assert isinstance(engines.choose(batched, s, 1, "auto"), engines.Blocked)
 
 
 # What simulate reports
@@ -228,6 +230,30 @@ def test_the_losses_are_those_of_the_definition(order, method):
     assert np.allclose(curve.test_se, test.std(axis=0, ddof=1) / np.sqrt(2), rtol=1e-9, atol=1e-15)
     assert np.allclose(curve.train_se, train.std(axis=0, ddof=1) / np.sqrt(2), rtol=1e-9, atol=0)
     assert curve.epochs.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_all_starts_leave_only_the_order_to_chance(order):
+    X, n = data.normalize_rows(design(30, 20)), [0, 1, 3]
+    curve = simulate(X, order, 3, step=0.8, runs=3, rng=9, record=n, starts="all")
+    losses = []
+    for child in np.random.default_rng(9).spawn(3):
+        walk = [W for _, W in iterates(X, order, 3, np.eye(20), 0.8, rng=child, record=n)]
+        losses.append([((W**2).sum() / 20, ((X @ W) ** 2).sum() / (30 * 20)) for W in walk])
+    mean, error = np.mean(losses, axis=0), np.std(losses, axis=0, ddof=1) / np.sqrt(3)
+    assert np.allclose([curve.test, curve.train], mean.T, rtol=1e-12, atol=0)
+    assert np.allclose([curve.test_se, curve.train_se], error.T, rtol=1e-9, atol=1e-14)
+    assert curve.train[0] == pytest.approx(1, abs=1e-14)  # for random starts on average only
+
+
+def test_orthonormal_starts_are_a_part_of_all_starts_and_vary_less_than_random_ones():
+    X = data.normalize_rows(design(30, 20))
+    options = {"order": "iid", "epochs": 1, "record": [0], "runs": 40, "rng": 2}
+    some, random = (simulate(X, probes=15, starts=kind, **options) for kind in ("orthonormal", "random"))
+    assert np.abs(some.train[0] - 1) < 4 * some.train_se[0]
+    assert 0.2 < some.train_se[0] / random.train_se[0] < 0.8  # √(5/20) for 15 of 20 dimensions
+    whole = simulate(X, probes=20, starts="orthonormal", **options)
+    assert whole.train[0] == pytest.approx(1, abs=1e-13)
 
 
 def test_the_training_loss_of_plain_sgd_is_the_mean_squared_residual_of_the_rows_as_they_are():
@@ -525,6 +551,9 @@ def test_the_number_of_cores_is_known_without_affinity(monkeypatch):
         ({"record": [11]}, "between 0 and epochs=10"),
         ({"record": []}, "at least one epoch"),
         ({"record": [-1]}, "record must be an integer of at least 0"),
+        ({"starts": "some"}, "starts must be one of 'random', 'orthonormal', 'all', not 'some'"),
+        ({"starts": "all", "probes": 2}, 'columns for starts="all"; leave it out, not 2'),
+        ({"starts": "orthonormal", "probes": 3}, "at most 2 to be orthonormal in 2 dimensions, not 3"),
         ({"rng": None}, "rng must be"),
         ({"rng": -1}, "rng must be"),
         ({"probabilities": [0.5, 0.5]}, "one entry for each of the 3 rows"),
@@ -565,4 +594,4 @@ def test_blocks_keep_small_inverses_only():
     kept.epoch(W)
     assert kept.rows is rows
     assert sum(T.size for _, T in kept._forwards) == 512 * blocks.KEPT
-    assert blocks._forwards is blocks._blocks(False)  # kept from epoch to epoch
+    assert kept._forwards is kept._blocks(False)  # kept from epoch to epoch

@@ -1,16 +1,21 @@
 """The row-by-row update as a compiled loop, for one or few probes: no block pays for itself there."""
 
+from collections.abc import Callable
+from typing import Any
+
 from numba import njit
 
+from edgelaw._common.types import Array, Integers
 
-def compiled(function):
+
+def compiled(function: Callable) -> Any:
     """Compile for speed without the GIL, and keep the machine code where that is possible.
 
     Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their
     meaning. The code is cached beside the module or in the user's cache folder; where neither can be
     written it is not cached.
     """
-    options = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
+    options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
     try:
         return njit(cache=True, **options)(function)
     except RuntimeError:
@@ -18,7 +23,9 @@ def compiled(function):
 
 
 @compiled
-def sweep(rows, targets, weights, residuals, visits, step):
+def sweep(
+    rows: Array, targets: Array, weights: Array, residuals: Array, visits: Integers, step: float
+) -> None:
     """Update each row of `weights` (probes, d), in place, through the rows of `rows` listed in `visits`.
 
     One visit is w ← w − step (⟨u, w⟩ − t) u. The update by one row and the inner product with the next
