@@ -12,12 +12,15 @@ import scipy.special
 
 from edgelaw._common import arguments
 from edgelaw._common.gram import smaller_gram
+from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.laws import EdgeFit, MarchenkoPastur, square_edge
 
 __all__ = [
     "EdgeFit",
     "MarchenkoPastur",
+    "edge_and_error",
     "effective_rank",
+    "eigenvalues_repel",
     "fit_edge",
     "fit_edge_laplace",
     "fit_shifted_edge",
@@ -30,7 +33,7 @@ __all__ = [
 _SVD_LIMIT = 4096
 
 
-def gram_eigenvalues(X, method="auto", block=4096):
+def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> Array:
     r"""Ascending eigenvalues of :math:`X^\top X / m`.
 
     Parameters
@@ -70,12 +73,12 @@ def gram_eigenvalues(X, method="auto", block=4096):
     return of_gram(smaller_gram(X, block), (m, d))
 
 
-def resolves_singular_values(rows, columns):
+def resolves_singular_values(rows: int, columns: int) -> bool:
     """Whether :func:`gram_eigenvalues` takes the singular values of a matrix of this shape by itself."""
     return max(rows, columns) <= _SVD_LIMIT
 
 
-def of_gram(gram, shape):
+def of_gram(gram: Array, shape: tuple[int, int]) -> Array:
     r"""Ascending eigenvalues of :math:`X^\top X/m` from the sum :math:`X^\top X` (or :math:`XX^\top`) itself.
 
     Parameters
@@ -101,7 +104,7 @@ def of_gram(gram, shape):
     return np.concatenate([np.zeros(d - len(values)), values])
 
 
-def fit_edge(eigenvalues, quantile=0.10, skip=5, zeros="count"):
+def fit_edge(eigenvalues: ArrayLike, quantile: float = 0.10, skip: int = 5, zeros: str = "count") -> EdgeFit:
     r"""Fit the left edge as the paper's "Spectral exponent fitting" does.
 
     With :math:`\lambda_1 \le \dots \le \lambda_d` and :math:`F(\lambda_i) = i/d`, weighted least squares of
@@ -178,7 +181,7 @@ def fit_edge(eigenvalues, quantile=0.10, skip=5, zeros="count"):
     )
 
 
-def fit_edge_laplace(eigenvalues, quantile=0.10):
+def fit_edge_laplace(eigenvalues: ArrayLike, quantile: float = 0.10) -> EdgeFit:
     r"""Read the edge off the slope of the learning curve that it causes; better than :func:`fit_edge`.
 
     For :math:`F = Q\lambda^\beta` the exponent is exactly
@@ -226,7 +229,7 @@ def fit_edge_laplace(eigenvalues, quantile=0.10):
     return EdgeFit(beta, Q, 0.0, len(edge), null, float(residual), (float(edge[0]), float(edge[-1])))
 
 
-def fit_shifted_edge(eigenvalues, quantile=0.10, offset=0.5):
+def fit_shifted_edge(eigenvalues: ArrayLike, quantile: float = 0.10, offset: float = 0.5) -> EdgeFit:
     r"""Fit :math:`F(\lambda) \approx Q(\lambda-\lambda_0)^\beta` with the position of the edge unknown.
 
     Least squares of :math:`\log\frac{i-c}{d} = \beta\log(\lambda_i-\lambda_0) + \log Q` over the left ``quantile``
@@ -265,7 +268,7 @@ def fit_shifted_edge(eigenvalues, quantile=0.10, offset=0.5):
     offset = arguments.number(offset, "offset", -1e-300, 1)
     y, w = np.log((ranks - offset) / total), ranks / ranks.sum()
 
-    def line(gap):  # gap = λ_1 − λ_0
+    def line(gap: float) -> tuple[float, float, float]:  # gap = λ_1 − λ_0
         x = np.log(edge - edge[0] + gap)
         x_mean, y_mean = w @ x, w @ y
         beta = w @ ((x - x_mean) * (y - y_mean)) / (w @ (x - x_mean) ** 2)
@@ -297,7 +300,79 @@ def fit_shifted_edge(eigenvalues, quantile=0.10, offset=0.5):
     )
 
 
-def _window(eigenvalues, quantile):
+def edge_and_error(eigenvalues: ArrayLike) -> tuple[EdgeFit | None, float | None]:
+    r"""The left edge by :func:`fit_edge_laplace`, and the standard error of its exponent.
+
+    The exponent is a ratio of sums over eigenvalues with weights w = exp(-tλ), and its error
+    :math:`\sum_i w_i(t\lambda_i - \beta)/\sum_i w_i`. For **independent** eigenvalues this has the standard deviation
+    :math:`\sqrt{\sum_i w_i^2 (t\lambda_i-\beta)^2}/\sum_i w_i`. For eigenvalues that **repel** each other as those
+    of a Gaussian design do it is :math:`\sqrt{(\frac14+\beta^2)/2\pi}\,/\sum_i w_i`, far smaller: the covariance
+    of :math:`\sum e^{-\tau\lambda}` and :math:`\sum e^{-\sigma\lambda}` in the Bessel process is
+    :math:`\frac1{2\pi}\operatorname{sech}\frac12\log\frac\tau\sigma`. **Derived**; which of the two applies is
+    decided by :func:`eigenvalues_repel`. Half the difference to :func:`fit_edge`, which sees a bend of the edge
+    differently, is a lower bound.
+
+    Parameters
+    ----------
+    eigenvalues : array_like
+        Non-negative, in any order; exact zeros are left out.
+
+    Returns
+    -------
+    EdgeFit, float
+        None, None where the eigenvalues are too few or too equal for a fit.
+
+    Examples
+    --------
+    >>> fit, error = edge_and_error(np.random.default_rng(0).random(1000) ** 2)
+    >>> bool(abs(fit.beta - 0.5) < 3 * error < 0.2)
+    True
+    >>> edge_and_error(np.ones(100))
+    (None, None)
+    """
+    values = arguments.eigenvalues(eigenvalues)
+    try:
+        fit = fit_edge_laplace(values)
+    except ValueError:
+        return None, None
+    positive = values[values > 0]
+    t = 3 / fit.window[1]
+    weights = np.exp(-t * positive)
+    if eigenvalues_repel(positive):
+        error = np.sqrt((0.25 + fit.beta**2) / (2 * np.pi)) / weights.sum()
+    else:
+        error = np.sqrt(weights**2 @ (t * positive - fit.beta) ** 2) / weights.sum()
+    try:
+        by_ranks = fit_edge(values, skip=min(5, fit.count // 4), zeros="drop").beta
+    except ValueError:
+        return fit, float(error)
+    return fit, float(max(error, abs(by_ranks - fit.beta) / 2))
+
+
+def eigenvalues_repel(values: ArrayLike) -> bool:
+    """Whether eigenvalues repel each other, as those of random matrices do, or lie independently.
+
+    The mean ratio of the smaller to the larger of two neighbouring gaps is 0.536 if they repel and 0.386 if they are
+    independent; the answer is yes if it exceeds 0.46 by more than its standard error. With fewer than ten positive
+    gaps it is no.
+
+    Examples
+    --------
+    >>> from edgelaw import data
+    >>> eigenvalues_repel(gram_eigenvalues(data.gaussian(200, 200, rng=0)))
+    True
+    >>> eigenvalues_repel(np.random.default_rng(0).random(200))
+    False
+    """
+    gaps = np.diff(np.sort(arguments.real_array(values, "values", 1)))
+    gaps = gaps[gaps > 0]
+    if len(gaps) < 10:
+        return False
+    ratios = np.minimum(gaps[1:], gaps[:-1]) / np.maximum(gaps[1:], gaps[:-1])
+    return bool(ratios.mean() - ratios.std() / np.sqrt(len(ratios)) > 0.46)
+
+
+def _window(eigenvalues: ArrayLike, quantile: float) -> tuple[Array, Integers, int, int]:
     """Positive eigenvalues in the left quantile of them, their ranks, the number of all eigenvalues and of zeros."""
     values = arguments.eigenvalues(eigenvalues)
     quantile = arguments.number(quantile, "quantile", 0, 1)
@@ -316,7 +391,7 @@ def _window(eigenvalues, quantile):
     return edge, np.arange(1, last + 1), len(values), null
 
 
-def effective_rank(eigenvalues):
+def effective_rank(eigenvalues: ArrayLike) -> float:
     r"""Effective rank :math:`(\sum \lambda)^2 / \sum \lambda^2`: d for a flat spectrum, 1 for a single direction.
 
     For Marchenko–Pastur at aspect ρ = m/d it tends to :math:`d \rho / (1 + \rho)`.
@@ -333,7 +408,7 @@ def effective_rank(eigenvalues):
     return float(values.sum() ** 2 / (values @ values))
 
 
-def quantile_ratio(eigenvalues, high=0.95, low=0.05):
+def quantile_ratio(eigenvalues: ArrayLike, high: float = 0.95, low: float = 0.05) -> float:
     """Ratio of two quantiles of the spectrum; infinite when the lower quantile is zero.
 
     Examples

@@ -2,9 +2,10 @@
 
 import dataclasses
 import math
+from typing import Any
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """The same value in types that JSON has; None where a number is not finite, names of odd files made printable.
 
     Takes dataclasses (by their fields), dictionaries, sequences, NumPy arrays and scalars, and what JSON has itself.

@@ -14,32 +14,33 @@ import functools
 import os
 import pathlib
 import threading
+from collections.abc import Callable, Iterator
 
 import numpy
 import scipy
 
 _lock = threading.Lock()
 _users = 0  # simulations under way in this process, which may run in several of the caller's threads
-_before = []
+_before: list[int] = []
 
 
-def _libraries():
+def _libraries() -> list[pathlib.Path]:
     """Paths of the OpenBLAS libraries of this process."""
-    found = set()
-    for package in (numpy, scipy):
-        home = pathlib.Path(package.__file__).parent
-        for folder in (home.parent / f"{package.__name__}.libs", home / ".dylibs"):
-            found.update(folder.glob("*openblas*"))
+    paths: set[pathlib.Path] = set()
+    for module in (numpy, scipy):
+        home = pathlib.Path(str(module.__file__)).parent
+        for folder in (home.parent / f"{module.__name__}.libs", home / ".dylibs"):
+            paths.update(folder.glob("*openblas*"))
     maps = pathlib.Path("/proc/self/maps")
     if maps.exists():
         loaded = (line.split(maxsplit=5)[-1] for line in maps.read_text().splitlines())
-        found.update(pathlib.Path(name) for name in loaded if "openblas" in pathlib.Path(name).name)
-    return sorted(found)
+        paths.update(pathlib.Path(name) for name in loaded if "openblas" in pathlib.Path(name).name)
+    return sorted(paths)
 
 
 @functools.cache
-def _controls():
-    """Pairs of functions (threads in use, set threads), one pair a library."""
+def _controls() -> list[tuple[Callable[[], int], Callable[[int], object]]]:
+    """Pairs of functions (threads in use, set threads), one pair per library."""
     controls = []
     for path in _libraries():
         library = ctypes.CDLL(str(path))
@@ -53,7 +54,7 @@ def _controls():
 
 
 @contextlib.contextmanager
-def one_blas_thread():
+def one_blas_thread() -> Iterator[None]:
     """Within this context the process's BLAS uses one thread; afterwards as many as before."""
     global _users, _before
     with _lock:
@@ -72,6 +73,6 @@ def one_blas_thread():
                     put(threads)
 
 
-def cores():
+def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
