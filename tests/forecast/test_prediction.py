@@ -1,0 +1,119 @@
+"""Predictions as a whole: targets, progress, JSON, seeds, earlier names, and what is refused."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import edgelaw.predict
+from edgelaw import data
+from edgelaw.forecast import targets
+from edgelaw.forecast.exact_curves import exact_curve
+from edgelaw.predict import predict
+
+LOSSES = ("test", "train")
+
+
+def test_epochs_to_target_are_the_first_at_or_below_it(square):
+    for forecast in square[0].forecasts.values():
+        for loss in LOSSES:
+            n, values = forecast.epochs_to_target[loss], getattr(forecast.curve, loss)
+            assert values[n] <= 0.2 < values[n - 1]
+
+
+def test_a_target_between_recorded_epochs_is_found_to_the_epoch():
+    prediction = predict(
+        data.gaussian(60, 60, rng=1), epochs=900, target=0.0253, orders=["iid"], search=False
+    )
+    n = prediction.forecasts["iid"].epochs_to_target["test"]
+    at = exact_curve("iid", prediction.eigenvalues, [n - 1, n], 1.0, 1.0)[0].test
+    assert n > 200
+    assert at[2] <= 0.0253 < at[1]
+
+
+def test_a_target_is_left_at_the_recorded_epoch_where_no_finer_curve_exists(square, monkeypatch):
+    prediction = square[0]
+    curve = exact_curve("iid", prediction.eigenvalues, [0, 3, 9], 1.0, 1.0)[0]
+    target = float(curve.test[1]) * 0.999
+    arguments = ("iid", prediction.eigenvalues, curve, "test", 1.0, 1.0)
+    assert targets.first_between(*arguments, target) in (4, 5, 6)
+    assert targets.first_between(*arguments, 1.0) == 0
+
+    def refuse(*_):
+        raise ArithmeticError("too long")
+
+    monkeypatch.setattr(targets, "exact_curve", refuse)
+    assert targets.first_between(*arguments, target) == 9
+    assert targets.unreached(curve, 1e-9, 0.0)["train"].startswith("not within 9 epochs, where it is ")
+
+
+def test_progress_ends_at_its_total_and_never_goes_back(square):
+    done, total, what = zip(*square[1], strict=True)
+    assert list(done) == sorted(done)
+    assert done[-1] == total[-1]
+    assert set(total) == {total[0]}
+    assert all(isinstance(word, str) for word in what)
+
+
+def test_it_becomes_json_without_nan_and_without_a_warning(square):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = json.dumps(square[0].to_dict(), allow_nan=False)
+    again = json.loads(text)
+    assert again["shape"] == [60, 60]
+    assert again["preparation"] == list(square[0].preparation)
+    assert "steps" not in again
+    assert again["forecasts"]["iid"]["curve"]["test_se"][3] is None
+
+
+def test_the_earlier_name_of_the_preparation_works_and_warns(square):
+    with pytest.warns(DeprecationWarning, match="preparation"):
+        assert square[0].steps == square[0].preparation
+
+
+def test_the_public_names_are_those_of_the_room():
+    assert edgelaw.predict.__all__ == ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "predict"]
+    assert all(hasattr(edgelaw.predict, name) for name in edgelaw.predict.__all__)
+
+
+def test_the_same_seed_gives_the_same_prediction_and_another_does_not():
+    X = data.gaussian(30, 30, rng=2)
+    one, two, other = (
+        predict(X, epochs=2, orders="single_shuffle", simulate=True, search=False, rng=seed, seconds=1e6)
+        for seed in (9, 9, 8)
+    )
+    assert one.to_dict() == two.to_dict()
+    assert (
+        one.forecasts["single_shuffle"].simulated.test[1]
+        != other.forecasts["single_shuffle"].simulated.test[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.full((30, 30), np.nan)}, "NaN"),
+        ({"X": np.ones(30)}, "dimension"),
+        ({"X": np.ones((1, 30))}, "at least 2 rows"),
+        ({"X": np.ones((0, 30))}, "at least 2 rows"),
+        ({"X": np.ones((30, 19))}, "20 dimensions"),
+        ({"X": np.ones((30, 30))}, "one direction"),
+        ({"X": np.eye(30) * np.append(0.0, np.ones(29))[:, None]}, "zero"),
+        ({"X": np.ones((30, 30)) * 1j}, "real"),
+        ({"step": 2.0}, "step"),
+        ({"step": "fast"}, "step"),
+        ({"epochs": 0}, "epochs"),
+        ({"target": 1.0}, "target"),
+        ({"orders": ["sorted"]}, "orders"),
+        ({"orders": []}, "at least one"),
+        ({"simulate": "maybe"}, "simulate"),
+        ({"seconds": 0}, "seconds"),
+        ({"rng": None}, "rng"),
+    ],
+)
+def test_hostile_input_is_refused_in_one_sentence(change, message):
+    arguments = {"X": np.random.default_rng(0).standard_normal((30, 30)), "search": False} | change
+    with pytest.raises(ValueError, match=message) as refusal:
+        predict(**arguments)
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,112 @@
+"""Real runs: from all starts or some, on all rows or on a pilot, as time and memory allow."""
+
+import numpy as np
+import pytest
+
+from edgelaw import data, inputs, kaczmarz
+from edgelaw.curves import LearningCurve
+from edgelaw.forecast import measuring, simulations
+from edgelaw.forecast.exact_curves import exact_curve
+from edgelaw.predict import predict
+from edgelaw.theory import iid
+
+N = np.array([0, 1, 3])
+
+
+def test_a_measured_curve_is_a_simulation_from_all_starts_or_orthonormal_ones_that_begins_at_one():
+    X = data.normalize_rows(data.gaussian(30, 24, rng=0))
+    for probes, starts in ((24, {"starts": "all"}), (16, {"starts": "orthonormal", "probes": 16})):
+        measured = measuring.measured_curve(X, "flip_flop", N, 0.9, np.random.default_rng(2), 3, probes)
+        curve = kaczmarz.simulate(X, "flip_flop", 3, 0.9, runs=3, rng=2, record=N, **starts)
+        assert (measured.train[1:] == curve.train[1:]).all()
+        assert (measured.train_se[1:] == curve.train_se[1:]).all()
+        assert (measured.test[0], measured.train[0], measured.test_se[0], measured.train_se[0]) == (
+            1,
+            1,
+            0,
+            0,
+        )
+    expected = measuring.measured_curve(X, "iid", N, 0.9, np.random.default_rng(2), 3, 24)
+    assert np.allclose(expected.test, iid.expected_curve(X, N, 0.9).test, rtol=1e-4)
+    assert (expected.test_se == 0).all()
+
+
+def test_more_time_buys_more_starts_and_runs_and_too_little_buys_none(monkeypatch):
+    monkeypatch.setattr(measuring, "seconds_per_epoch", lambda X, probes: 1e-3 * probes)
+    X = np.ones((64, 64))
+    cost = 1e-3 * 64 * 10 * 4  # of one run from all starts, for four orders and ten epochs
+    assert measuring.affordable(X, 10, 4, 3.01 * cost) == (3, 64)
+    assert measuring.affordable(X, 10, 4, 100 * cost) == (measuring.MOST_RUNS, 64)
+    assert measuring.affordable(X, 10, 4, 1.51 * cost) == (3, 32)
+    assert measuring.affordable(X, 10, 4, 0.5 * cost) is None
+
+
+def test_a_pilot_has_the_aspect_of_the_whole_and_the_largest_size_that_fits():
+    assert measuring.pilot_size((4000, 2000), 10, 4, 1e9, 1e-12) == (2048, 1024)
+    assert measuring.pilot_size((4000, 2000), 10, 4, 1e-9, 1e-12) == (128, 64)
+    rows, dims = measuring.pilot_size((4000, 2000), 10, 4, 1.0, 1e-10)
+    assert 64 < dims < 1024
+    assert rows == 2 * dims
+    assert 1e-10 * 2 * dims**3 * 10 * 4 * 3 <= 1.0 < 1e-10 * 2 * (dims / 0.8 + 1) ** 3 * 10 * 4 * 3
+
+
+def test_what_is_too_large_to_simulate_is_forecast_by_a_pilot(embeddings):
+    X = embeddings("cifar10", 256, 256)
+    prediction = predict(X, epochs=3, orders=["single_shuffle"], simulate=True, seconds=0.002, search=False)
+    forecast = prediction.forecasts["single_shuffle"]
+    assert forecast.how == "exact"
+    assert forecast.why.startswith("The simulation beside it: A pilot: ")
+    assert np.allclose(forecast.simulated.test, forecast.curve.test, rtol=0.1)
+    assert forecast.discrepancy["test"]["worst"] is not None
+
+
+def test_a_pilot_without_an_exact_curve_of_all_rows_says_that_it_gives_no_levels(monkeypatch):
+    design = inputs.design(data.gaussian(96, 96, rng=0), center=False)
+    monkeypatch.setattr(simulations, "LARGEST_BYTES", 1)
+    runs = simulations.Simulations(design, N, 1, 1e-9)
+    raw = runs.run("iid", 1.0, np.random.default_rng(0), None)
+    assert raw.how == "pilot"
+    assert raw.note.startswith(simulations.RAW + "A pilot: 64 of 96 rows in 64 of 96 random directions")
+    assert raw.curve is raw.measured
+    assert np.allclose(raw.measured.test, raw.predicted.test, rtol=0.2)
+    exact, _ = exact_curve("iid", np.maximum(design.gram_eigenvalues(), 0), N, 1.0, 1.0)
+    assert runs.run("iid", 1.0, np.random.default_rng(0), exact).note == raw.note.removeprefix(
+        simulations.RAW
+    )
+
+    def refuse(*_):
+        raise ArithmeticError("no curve")
+
+    monkeypatch.setattr(simulations, "exact_curve", refuse)
+    alone = runs.run("iid", 1.0, np.random.default_rng(0), exact)
+    assert alone.predicted is None
+    assert alone.note.startswith(simulations.RAW)
+
+
+def test_an_order_without_an_exact_curve_is_simulated():
+    prediction = predict(data.gaussian(12, 30, rng=0), epochs=2, orders=["iid"], search=True)
+    forecast = prediction.forecasts["iid"]
+    assert forecast.how == "simulated"
+    assert forecast.why.startswith("No exact curve: 12 positive eigenvalues are too few for a spectrum.")
+    assert forecast.discrepancy is None
+    assert forecast.best_step == {"test": None, "train": None}
+    best = predict(data.gaussian(12, 30, rng=0), epochs=2, orders=["iid"], step="best")
+    assert best.forecasts["iid"].step == 1.0
+
+
+def curve(test):
+    test = np.array(test)
+    return LearningCurve(np.arange(len(test)), test, test**2, 0.01 * test, 0.02 * test)
+
+
+def test_the_discrepancy_is_the_worst_relative_difference_where_something_is_left():
+    worst = simulations.discrepancy(curve([1.0, 0.55, 0.2, 1e-12]), curve([1.0, 0.5, 0.2, 1e-10]))
+    assert worst["test"] == {"worst": pytest.approx(0.1), "epoch": 1, "error": pytest.approx(0.011)}
+    nothing = simulations.discrepancy(curve([1.0, 1e-12]), curve([1.0, 1e-12]))
+    assert nothing["train"] == {"worst": None, "epoch": None, "error": None}
+
+
+def test_a_pilot_corrects_the_exact_curve_by_what_it_measures_over_its_own():
+    made = simulations.corrected(curve([1.0, 0.8]), curve([1.0, 0.3]), curve([1.0, 0.6]))
+    assert made.test.tolist() == pytest.approx([1.0, 0.4])
+    assert made.test_se[1] == pytest.approx(0.003 * 0.8 / 0.6)
