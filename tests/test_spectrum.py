@@ -1,3 +1,5 @@
+"""Eigenvalues of designs, fits of their left edge with its error, and the laws they are compared with."""
+
 import mpmath
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from edgelaw import data
 from edgelaw.spectrum import (
     EdgeFit,
     MarchenkoPastur,
+    edge_and_error,
     effective_rank,
+    eigenvalues_repel,
     fit_edge,
     fit_edge_laplace,
     fit_shifted_edge,
@@ -20,6 +24,11 @@ from edgelaw.spectrum import (
 )
 
 ASPECTS = [0.3, 0.9, 0.999, 1.0, 1.001, 1.5, 4.0]
+
+
+def by_gram(X):
+    """The eigenvalues by the faster route, where the smallest is far above its resolution."""
+    return gram_eigenvalues(X, method="gram")
 
 
 # ---------------------------------------------------------------------------------------------- eigenvalues
@@ -34,15 +43,14 @@ def test_eigenvalues_of_a_two_by_two_design_by_hand():
 @pytest.mark.parametrize("shape", [(40, 17), (17, 17), (9, 17)])
 def test_both_routes_agree_with_the_dense_gram_matrix(shape, method):
     X = data.gaussian(*shape, rng=7)
-    found = gram_eigenvalues(X, method=method, block=5)
-    assert found == pytest.approx(np.linalg.eigvalsh(X.T @ X / shape[0]), rel=1e-9, abs=1e-13)
-    assert found.shape == (shape[1],)
-    assert (np.diff(found) >= 0).all()
+    values = gram_eigenvalues(X, method=method, block=5)
+    assert values == pytest.approx(np.linalg.eigvalsh(X.T @ X / shape[0]), rel=1e-9, abs=1e-13)
+    assert values.shape == (shape[1],)
+    assert (np.diff(values) >= 0).all()
 
 
 def test_the_singular_value_route_resolves_what_the_gram_route_cannot():
-    wanted = np.array([1e-22, 1e-8, 1.0, 2.0])
-    X = data.with_spectrum(wanted, rows=6, rng=0)
+    X = data.with_spectrum([1e-22, 1e-8, 1.0, 2.0], rows=6, rng=0)
     assert gram_eigenvalues(X, method="svd")[0] == pytest.approx(1e-22, rel=1e-3)
     assert gram_eigenvalues(X, method="gram")[0] == 0.0
 
@@ -121,7 +129,7 @@ def test_scaling_the_eigenvalues_changes_the_constant_and_not_the_exponent():
 
 def test_gaussian_designs_fit_close_to_one_half_and_below_it():
     """The paper prints 0.50; over 40 draws at d = 512 the procedure gives 0.482 ± 0.002 (one standard error)."""
-    betas = [fit_edge(gram_eigenvalues(data.gaussian(512, 512, rng=seed))).beta for seed in range(40)]
+    betas = [fit_edge(by_gram(data.gaussian(512, 512, rng=seed))).beta for seed in range(40)]
     error = np.std(betas, ddof=1) / np.sqrt(len(betas))
     assert error < 0.003
     assert 0.47 < np.mean(betas) < 0.5 - 4 * error
@@ -143,9 +151,9 @@ def test_the_zero_of_a_centred_design_is_the_papers_rank_one_unless_it_is_droppe
 
 def test_counting_the_zero_of_centring_biases_the_exponent_by_minus_0_024():
     moved, kept = [], []
-    for seed in range(20):
+    for seed in range(16):
         X = data.gaussian(512, 512, rng=seed)
-        values = gram_eigenvalues(data.normalize_rows(X - X.mean(axis=0)))
+        values = by_gram(data.normalize_rows(X - X.mean(axis=0)))
         kept.append(fit_edge(values, zeros="drop").beta)
         moved.append(fit_edge(values).beta - kept[-1])
     error = np.std(moved, ddof=1) / np.sqrt(len(moved))
@@ -254,10 +262,8 @@ def test_the_laplace_fit_beats_the_papers_on_gaussian_and_on_independent_eigenva
     """Root mean square errors of β over draws: their ratio is known to about 10 %, and is 0.6 to 0.93 or less."""
     rng = np.random.default_rng(0)
     draws = {
-        "gaussian": [gram_eigenvalues(data.gaussian(256, 256, rng)) for _ in range(60)],
-        "centred": [
-            gram_eigenvalues((X := data.gaussian(200, 200, rng)) - X.mean(axis=0)) for _ in range(60)
-        ],
+        "gaussian": [by_gram(data.gaussian(256, 256, rng)) for _ in range(60)],
+        "centred": [by_gram((X := data.gaussian(200, 200, rng)) - X.mean(axis=0)) for _ in range(60)],
         "independent": list(rng.random((600, 256)) ** 2),
     }
     for name, most in [("gaussian", 0.75), ("centred", 0.95), ("independent", 0.98)]:
@@ -277,7 +283,9 @@ def test_the_shifted_fit_recovers_an_exact_shifted_law(lambda_0, beta, Q):
 
 def test_the_shifted_fit_of_a_soft_edge_depends_on_the_window():
     """β = 3/2 at the edge of m = 2d, but a tenth of the spectrum is too wide to see it, however large d."""
-    exact = MarchenkoPastur(2.0).quantile((np.arange(3000) + 0.5) / 3000)
+    law = MarchenkoPastur(2.0)
+    left = law.quantile((np.arange(301) + 0.5) / 3000)
+    exact = np.append(left, np.full(2699, law.support[1]))  # what lies beyond the window is only counted
     wide, narrow = fit_shifted_edge(exact, 0.1), fit_shifted_edge(exact, 0.003)
     assert 1.15 < wide.beta < 1.3
     assert wide.beta + 0.15 < narrow.beta < 1.5
@@ -299,6 +307,57 @@ def test_too_few_or_equal_eigenvalues_are_refused(fit):
         fit(np.arange(1.0, 31.0))
     with pytest.raises(ValueError, match="all equal 1"):
         fit(np.ones(100))
+
+
+# --------------------------------------------------------------------------------- the error of the exponent
+
+
+def test_the_error_of_the_edge_is_calibrated_for_repelling_and_for_independent_eigenvalues():
+    gaussian = [edge_and_error(gram_eigenvalues(data.gaussian(160, 160, rng=s))) for s in range(30)]
+    scores = [(fit.beta - 0.5) / error for fit, error in gaussian]
+    assert 0.6 < np.sqrt(np.mean(np.square(scores))) < 1.5
+    rng = np.random.default_rng(1)
+    independent = [edge_and_error(rng.random(400) ** 2) for _ in range(100)]
+    scores = [(fit.beta - 0.5) / error for fit, error in independent]
+    assert 0.7 < np.sqrt(np.mean(np.square(scores))) < 1.5
+    assert np.median([e for _, e in independent]) > 1.5 * np.median([e for _, e in gaussian])
+
+
+def test_the_edge_is_the_laplace_fit_and_zeros_change_neither_it_nor_its_error():
+    values = gram_eigenvalues(data.gaussian(200, 200, rng=1))
+    fit, error = edge_and_error(values[::-1])
+    assert fit == fit_edge_laplace(values)
+    padded, padded_error = edge_and_error(np.append(np.zeros(20), values))
+    assert (padded.beta, padded.null) == (pytest.approx(fit.beta, rel=1e-12), 20)
+    assert padded_error == pytest.approx(error, rel=1e-9)
+
+
+def test_where_no_edge_can_be_fitted_there_is_no_error_either_and_bad_input_is_still_refused():
+    assert edge_and_error(np.ones(200)) == (None, None)
+    assert edge_and_error(np.arange(1.0, 31.0)) == (None, None)
+    with pytest.raises(ValueError, match="finite"):
+        edge_and_error([1.0, np.nan])
+
+
+def test_a_bend_that_only_the_ranks_see_is_a_lower_bound_of_the_error():
+    values = (
+        (np.arange(400) + 0.5) / 400
+    ) ** 2  # exact quantiles: neither formula would give an error of zero
+    values[:20] *= np.linspace(0.2, 1, 20)
+    fit, error = edge_and_error(values)
+    by_ranks = fit_edge(values, skip=5, zeros="drop").beta
+    assert error >= abs(by_ranks - fit.beta) / 2
+    flat = np.append([0.1, 0.2], np.ones(98))  # what the ranks look at is flat: there is no second fit
+    with pytest.raises(ValueError, match="all equal"):
+        fit_edge(flat, skip=2)
+    assert 0 < edge_and_error(flat)[1] < np.inf
+
+
+def test_eigenvalues_of_random_matrices_repel_and_independent_numbers_do_not():
+    rng = np.random.default_rng(3)
+    assert all(eigenvalues_repel(gram_eigenvalues(data.gaussian(100, 100, rng))) for _ in range(10))
+    assert not any(eigenvalues_repel(rng.random(100)) for _ in range(10))
+    assert not eigenvalues_repel(gram_eigenvalues(data.gaussian(10, 10, rng)))  # nine gaps say nothing
 
 
 # ------------------------------------------------------------------------------------------ two diagnostics
@@ -345,9 +404,9 @@ def test_the_cdf_agrees_with_a_closed_form_in_high_precision(aspect):
                 2 * mpmath.pi * r**2
             )
 
-        wanted = np.array([float(closed_form(float(point))) for point in x])
-    assert law.cdf(x) - law.atom == pytest.approx(wanted, rel=1e-8)
-    assert law.cdf(x[2:]) - law.atom == pytest.approx(wanted[2:], rel=1e-12)
+        precise = np.array([float(closed_form(float(point))) for point in x])
+    assert law.cdf(x) - law.atom == pytest.approx(precise, rel=1e-8)
+    assert law.cdf(x[2:]) - law.atom == pytest.approx(precise[2:], rel=1e-12)
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
@@ -407,7 +466,7 @@ def test_the_edge_constants_are_the_limit_of_the_cdf(aspect):
 def test_eigenvalues_of_gaussian_designs_follow_the_law(aspect):
     """Eigenvalues are rigid: the CDFs differ by O(1/d), not by the O(1/√d) of independent draws."""
     d = 1000
-    values = gram_eigenvalues(data.gaussian(int(aspect * d), d, rng=11))
+    values = by_gram(data.gaussian(int(aspect * d), d, rng=11))
     positive = values[values > 0]
     law = MarchenkoPastur(aspect)
     ranks = np.arange(1, len(positive) + 1) / d + law.atom
@@ -431,15 +490,15 @@ def test_the_square_edge_by_hand_on_two_variances():
 @pytest.mark.parametrize("covariance", [np.repeat([0.2, 1.8], 400), np.linspace(0.05, 1.95, 800)])
 def test_a_square_sample_of_any_covariance_has_that_edge(covariance):
     """Read off the smallest 3 %, as Q = F/√λ at mean 1; four draws, standard error about 1 %."""
-    rng, found, d = np.random.default_rng(4), [], len(covariance)
+    rng, constants, d = np.random.default_rng(4), [], len(covariance)
     for _ in range(4):
-        values = gram_eigenvalues(rng.standard_normal((d, d)) * np.sqrt(covariance))
+        values = by_gram(rng.standard_normal((d, d)) * np.sqrt(covariance))
         k = np.arange(6, 25)
-        found.append(np.mean((k - 0.5) / d / np.sqrt(values[k - 1] / values.mean())))
-    error = np.std(found, ddof=1) / 2
-    assert error < 0.03 * np.mean(found)
-    assert abs(np.mean(found) - square_edge(covariance).Q) < 4 * error + 0.01 * np.mean(found)
-    assert abs(np.mean(found) - 2 / np.pi) > 8 * error  # and not the isotropic one
+        constants.append(np.mean((k - 0.5) / d / np.sqrt(values[k - 1] / values.mean())))
+    error = np.std(constants, ddof=1) / 2
+    assert error < 0.03 * np.mean(constants)
+    assert abs(np.mean(constants) - square_edge(covariance).Q) < 4 * error + 0.01 * np.mean(constants)
+    assert abs(np.mean(constants) - 2 / np.pi) > 8 * error  # and not the isotropic one
 
 
 def test_a_direction_without_variance_has_no_square_edge():

@@ -8,7 +8,7 @@ import pytest
 
 import edgelaw.predict
 from edgelaw import data
-from edgelaw.forecast import targets
+from edgelaw.forecast import prediction, targets
 from edgelaw.forecast.exact_curves import exact_curve
 from edgelaw.predict import predict
 
@@ -23,20 +23,18 @@ def test_epochs_to_target_are_the_first_at_or_below_it(square):
 
 
 def test_a_target_between_recorded_epochs_is_found_to_the_epoch():
-    prediction = predict(
-        data.gaussian(60, 60, rng=1), epochs=900, target=0.0253, orders=["iid"], search=False
-    )
-    n = prediction.forecasts["iid"].epochs_to_target["test"]
-    at = exact_curve("iid", prediction.eigenvalues, [n - 1, n], 1.0, 1.0)[0].test
+    result = predict(data.gaussian(60, 60, rng=1), epochs=900, target=0.0253, orders=["iid"], search=False)
+    n = result.forecasts["iid"].epochs_to_target["test"]
+    at = exact_curve("iid", result.eigenvalues, [n - 1, n], 1.0, 1.0)[0].test
     assert n > 200
     assert at[2] <= 0.0253 < at[1]
 
 
 def test_a_target_is_left_at_the_recorded_epoch_where_no_finer_curve_exists(square, monkeypatch):
-    prediction = square[0]
-    curve = exact_curve("iid", prediction.eigenvalues, [0, 3, 9], 1.0, 1.0)[0]
+    values = square[0].eigenvalues
+    curve = exact_curve("iid", values, [0, 3, 9], 1.0, 1.0)[0]
     target = float(curve.test[1]) * 0.999
-    arguments = ("iid", prediction.eigenvalues, curve, "test", 1.0, 1.0)
+    arguments = ("iid", values, curve, "test", 1.0, 1.0)
     assert targets.first_between(*arguments, target) in (4, 5, 6)
     assert targets.first_between(*arguments, 1.0) == 0
 
@@ -46,6 +44,15 @@ def test_a_target_is_left_at_the_recorded_epoch_where_no_finer_curve_exists(squa
     monkeypatch.setattr(targets, "exact_curve", refuse)
     assert targets.first_between(*arguments, target) == 9
     assert targets.unreached(curve, 1e-9, 0.0)["train"].startswith("not within 9 epochs, where it is ")
+
+
+def test_a_continued_curve_says_from_where_on(monkeypatch):
+    monkeypatch.setattr(prediction, "exact_curve", lambda *arguments: (exact_curve(*arguments)[0], 2))
+    forecast = predict(data.gaussian(24, 24, rng=0), 4, orders="iid", target=0.5, search=False).forecasts[
+        "iid"
+    ]
+    assert forecast.how == "exact"
+    assert forecast.why.startswith("Beyond epoch 2, where both losses are below 1e-9, the curve is continued")
 
 
 def test_progress_ends_at_its_total_and_never_goes_back(square):

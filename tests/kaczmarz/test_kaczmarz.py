@@ -1,3 +1,5 @@
+"""The simulator against its definition, row by row; what it reports, repeats and refuses."""
+
 import os
 import subprocess
 import sys
@@ -54,12 +56,16 @@ PATHS = [(1, "projection", "compiled"), (1, "projection", "blocked")]
 PATHS += [(7, "projection", "blocked"), (7, "average", "blocked")]
 
 
-@pytest.mark.parametrize(("batch", "batch_mode", "method"), PATHS)
-@pytest.mark.parametrize("ratio", [0.5, 1, 2])
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("order", ORDERS)
-def test_every_path_is_the_row_by_row_definition(order, step, ratio, batch, batch_mode, method):
-    m = int(ratio * D)
+# a third of all combinations, in which every pair of values meets
+PAIRWISE = [
+    (ORDERS[i], STEPS[j], (D // 2, D, 2 * D)[k], *PATHS[path])
+    for i, j, k, path in np.ndindex(len(ORDERS), len(STEPS), 3, len(PATHS))
+    if (i + j + k + path) % 3 == 0
+]
+
+
+@pytest.mark.parametrize(("order", "step", "m", "batch", "batch_mode", "method"), PAIRWISE)
+def test_every_path_is_the_row_by_row_definition(order, step, m, batch, batch_mode, method):
     X = design(m, D)
     start = np.random.default_rng(1).standard_normal((D, 3))
     visits = stream(order, m, 4).epochs(0, 3)
@@ -108,7 +114,7 @@ def test_identical_rows_in_a_block_are_no_difficulty(step, batch, batch_mode, me
 
 
 @pytest.mark.parametrize("batch_mode", ["projection", "average"])
-@pytest.mark.parametrize("batch", [2, 60, 120, 200, 300])
+@pytest.mark.parametrize("batch", [2, 60, 120, 300])
 @pytest.mark.parametrize("order", ["iid", "flip_flop"])
 def test_any_size_of_batch_is_the_definition(order, batch, batch_mode):
     X = design(200, 90)  # batches beyond d and beyond m among them
@@ -142,8 +148,7 @@ def test_two_rows_at_sixty_degrees_can_be_followed_by_hand():
         assert np.allclose(w, [-np.sqrt(3) / 4, 1 / 4], rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize(("m", "d"), [(5, 8), (300, 40), (150, 300)])
+@pytest.mark.parametrize(("m", "d", "step"), [(5, 8, 0.1), (5, 8, 1.9), (300, 40, 1.5), (150, 300, 0.5)])
 def test_the_epoch_matrix_is_the_product_of_the_updates_and_the_formula_with_M(m, d, step):
     U = np.random.default_rng(0).standard_normal((m, d))
     U /= np.linalg.norm(U, axis=1, keepdims=True)
@@ -285,7 +290,7 @@ def test_the_mean_decay_of_iid_on_orthogonal_rows_is_the_one_worked_out_by_hand(
 def test_importance_sampling_draws_the_long_rows():
     # Rows of lengths 1 and 3, p ∝ |x|²: after two draws E|w|² = (0.9² + 0.1²)/2, what neither draw hit.
     X = np.diag([1.0, 3.0])
-    curve = simulate(X, "iid", 1, probes=1, runs=4000, rng=3, probabilities=[0.1, 0.9], workers=1)
+    curve = simulate(X, "iid", 1, probes=1, runs=2000, rng=3, probabilities=[0.1, 0.9], workers=1)
     expected = (0.9**2 + 0.1**2) / 2
     assert abs(curve.test[1] - expected) < 4 * curve.test_se[1] < 0.05
 
@@ -442,7 +447,7 @@ def test_the_smallest_problems_are_problems_too(m, d, method):
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_same_seed_gives_the_same_digits_whatever_the_number_of_workers(order, method):
     X = design(100, 70)
-    curves = [simulate(X, order, 4, runs=5, rng=3, workers=w, method=method) for w in (1, 2, 4, None)]
+    curves = [simulate(X, order, 4, runs=5, rng=3, workers=w, method=method) for w in (1, 2, None)]
     for curve in curves[1:]:
         for name in ("test", "train", "test_se", "train_se"):
             assert (getattr(curve, name) == getattr(curves[0], name)).all()
@@ -458,7 +463,7 @@ def test_the_same_seed_gives_the_same_digits_whatever_the_number_of_blas_threads
         "    print(curve.test.tobytes().hex(), curve.train.tobytes().hex())\n"
     )
     printed = set()
-    for count in ("1", "2", "4"):
+    for count in ("1", "4"):
         limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), count)
         done = subprocess.run(
             [sys.executable, "-c", program],
