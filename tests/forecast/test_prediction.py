@@ -8,7 +8,7 @@ import pytest
 
 import edgelaw.predict
 from edgelaw import data
-from edgelaw.forecast import prediction, targets
+from edgelaw.forecast import one_order, targets
 from edgelaw.forecast.exact_curves import exact_curve
 from edgelaw.predict import predict
 
@@ -47,7 +47,7 @@ def test_a_target_is_left_at_the_recorded_epoch_where_no_finer_curve_exists(squa
 
 
 def test_a_continued_curve_says_from_where_on(monkeypatch):
-    monkeypatch.setattr(prediction, "exact_curve", lambda *arguments: (exact_curve(*arguments)[0], 2))
+    monkeypatch.setattr(one_order, "exact_curve", lambda *arguments: (exact_curve(*arguments)[0], 2))
     forecast = predict(data.gaussian(24, 24, rng=0), 4, orders="iid", target=0.5, search=False).forecasts[
         "iid"
     ]
