@@ -47,11 +47,13 @@ def test_more_positive_eigenvalues_than_rows_are_refused():
         single_shuffle.curve(np.linspace(0.1, 2, 40), 3, rho=0.5)
 
 
-@pytest.mark.parametrize(("m", "d"), [(64, 128), (192, 96)])
-def test_exact_curves_off_the_square_meet_simulation(m, d):
+@pytest.mark.parametrize(
+    ("m", "d", "names"), [(64, 128, orders.ORDERS), (192, 96, ("iid", "single_shuffle", "flip_flop"))]
+)
+def test_exact_curves_off_the_square_meet_simulation(m, d, names):
     X = data.normalize_rows(data.gaussian(m, d, rng=5) * np.sqrt(np.linspace(0.3, 1.7, d)))
     values, n = spectrum.gram_eigenvalues(X), np.array([0, 1, 2, 4])
-    for order in orders.ORDERS:
+    for order in names:
         exact, continued = exact_curve(order, values, n, 1.0, m / d)
         measured = measured_curve(X, order, n, 1.0, np.random.default_rng(1), 16, d)
         assert continued is None
