@@ -106,6 +106,7 @@ def test_the_same_seed_gives_the_same_prediction_and_another_does_not():
         ({"X": np.ones((0, 30))}, "at least 2 rows"),
         ({"X": np.ones((30, 19))}, "20 dimensions"),
         ({"X": np.ones((30, 30))}, "one direction"),
+        ({"X": np.ones((30, 30)) * np.append(-np.ones(15), np.ones(15))[:, None]}, "one direction"),
         ({"X": np.eye(30) * np.append(0.0, np.ones(29))[:, None]}, "zero"),
         ({"X": np.ones((30, 30)) * 1j}, "real"),
         ({"step": 2.0}, "step"),

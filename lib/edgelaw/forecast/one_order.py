@@ -15,6 +15,7 @@ from edgelaw.forecast.exact_curves import exact_curve, recorded_epochs
 from edgelaw.forecast.progress import ProgressCounter
 from edgelaw.forecast.request import Request
 from edgelaw.forecast.results import Diagnostic, Forecast
+from edgelaw.forecast.rows import ONE_DIRECTION
 from edgelaw.forecast.simulations import Simulations, discrepancy
 
 SEARCH_UNITS = 9  # units of progress that the search for one order's best steps counts as
@@ -40,9 +41,7 @@ class Setting:
         counter.report("eigenvalues")
         values = np.maximum(design.gram_eigenvalues(), 0)
         if (values > 1e-12 * values[-1]).sum() < 2:
-            raise ValueError(
-                "All rows of X point in one direction; there is nothing to learn about an order from them."
-            )
+            raise ValueError(ONE_DIRECTION)
         counter.advance("first epoch")
         diagnostic = diagnose(design, rng.spawn(1)[0])
         counter.advance("exact curves")

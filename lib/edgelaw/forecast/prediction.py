@@ -124,7 +124,7 @@ def predict(
         target=request.target,
     )
     prediction = Prediction(
-        shape=tuple(design.shape),
+        shape=design.shape,
         preparation=preparation,
         eigenvalues=values,
         edge=edge,

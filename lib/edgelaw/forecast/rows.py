@@ -9,6 +9,7 @@ from edgelaw.data import normalize_rows
 
 FEWEST_DIMS = 20
 LARGEST_BYTES = 2**31  # a design beyond this is not held in memory
+ONE_DIRECTION = "All rows of X point in one direction; there is nothing to learn about an order from them."
 SCALED = "Rows scaled to equal norm: the update does not see their lengths."
 
 
@@ -36,8 +37,10 @@ def _scaled(X: Array) -> tuple[inputs.Design, tuple[str, ...]]:
     X = X.astype(np.float64, copy=False)
     norms = np.linalg.norm(X, axis=1)
     differ = np.ptp(norms) > 1e-6 * norms.max()
-    design = inputs.design(normalize_rows(X), center=False, normalize=False)
-    return design, (SCALED,) if differ else ()
+    equal = normalize_rows(X)
+    if (equal == equal[0]).all():
+        raise ValueError(ONE_DIRECTION)
+    return inputs.design(equal, center=False, normalize=False), (SCALED,) if differ else ()
 
 
 def _refuse_few(shape: tuple[int, ...]) -> None:

@@ -59,12 +59,14 @@ class Blocked:
             targets = targets if stream.permutation is None else targets[stream.permutation]
             targets = targets.astype(self.rows.dtype)
         kind = blocks.FreshBlocks if stream.permutation is None else blocks.KeptBlocks
-        self._epochs = kind(self.rows, targets, problem.step, problem.batch, problem.batch_mode)
+        self._epochs: blocks.FreshBlocks | blocks.KeptBlocks = kind(
+            self.rows, targets, problem.step, problem.batch, problem.batch_mode
+        )
 
     def advance(self, W: Array, start: int, count: int) -> None:
         """Update W (d, probes), in place, through `count` epochs from number `start` on."""
         for n in range(start, start + count):
-            if self._stream.permutation is None:
+            if isinstance(self._epochs, blocks.FreshBlocks):
                 self._epochs.epoch(W, self._stream.epoch(n))
             else:
                 self._epochs.epoch(W, self._stream.backwards(n))
