@@ -1,4 +1,4 @@
-r"""More than one process or machine: Gram matrices and sweeps as tasks on Dask.
+r"""Dask, for more than one process or machine: Gram matrices and sweeps as tasks.
 
 Dask is an optional extra, ``pip install 'edgelaw[dask]'``. The Gram matrix of a design is a sum over rows, so any split
 of the rows will do: each task reads its own range of rows (whole shards where a format cannot be entered in the
@@ -10,15 +10,22 @@ with its worker is run again by Dask, elsewhere; it has no side effects, so noth
 import contextlib
 import itertools
 import socket
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from edgelaw import inputs, orders
+from edgelaw import inputs
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike, Progress
+from edgelaw.curves import LearningCurve
 from edgelaw.inputs import InputError
+from edgelaw.orders import ORDERS
 
-TASKS_A_WORKER = 4  # enough to level out differences between workers, few enough to send few matrices
+if TYPE_CHECKING:
+    from distributed import Client
+
+TASKS_PER_WORKER = 4  # enough to level out differences between workers, few enough to send few matrices
 
 
 class Run(NamedTuple):
@@ -27,10 +34,10 @@ class Run(NamedTuple):
     order: str
     step: float
     seed: int
-    curve: object
+    curve: LearningCurve
 
 
-def connect(where="local", workers=None, seconds=5.0):
+def connect(where: str = "local", workers: int | None = None, seconds: float = 5.0) -> "Client":
     """A Dask client, which is also a context that closes it.
 
     Parameters
@@ -50,7 +57,7 @@ def connect(where="local", workers=None, seconds=5.0):
     Raises
     ------
     InputError
-        When Dask is not installed, the address makes no sense or nobody answers there.
+        When Dask is not installed, the address makes no sense or no scheduler answers there.
     """
     try:
         from distributed import Client
@@ -69,7 +76,7 @@ def connect(where="local", workers=None, seconds=5.0):
             set_as_default=False,
         )
     try:
-        _knock(where, seconds)
+        _ensure_scheduler(where, seconds)
         return Client(where, timeout=seconds, set_as_default=False)
     except (OSError, ValueError, TypeError, MemoryError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
@@ -78,21 +85,23 @@ def connect(where="local", workers=None, seconds=5.0):
         ) from None
 
 
-def _knock(where, seconds):
-    """Refuse at once an address where nobody listens, or where the first word is not Dask's."""
-    kind, _, place = where.rpartition("://")
+def _ensure_scheduler(where: str, seconds: float) -> None:
+    """Refuse an address at once where nothing listens, or where the first bytes are not those of Dask."""
+    protocol, _, place = where.rpartition("://")
     host, _, port = place.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535 or kind not in ("", "tcp", "tls"):
+    if not host or not port.isdecimal() or int(port) > 65535 or protocol not in ("", "tcp", "tls"):
         raise ValueError("an address looks like tcp://host:8786")
-    if kind == "tls":
+    if protocol == "tls":
         return
-    with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as knock:
-        said = knock.recv(8)  # a scheduler speaks first, and begins with the length of what follows
-    if len(said) < 8 or int.from_bytes(said, "little") > 2**20:
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
+        greeting = connection.recv(8)  # a scheduler speaks first, and begins with the length of what follows
+    if len(greeting) < 8 or int.from_bytes(greeting, "little") > 2**20:
         raise ValueError("what answers there is something else")
 
 
-def _results(client, task, calls, shared=()):
+def _results(
+    client: "Client | None", task: Callable, calls: Sequence[tuple], shared: Sequence = ()
+) -> Iterator[tuple[int, Any]]:
     """What ``task(*shared, *call)`` returns for each of `calls`, as they complete, each with its place in the list.
 
     Without a client one after the other, here. With one, no more are under way than there are threads, and a result
@@ -109,7 +118,8 @@ def _results(client, task, calls, shared=()):
     if not threads:
         client.wait_for_workers(1, timeout=30)
         threads = sum(client.nthreads().values())
-    places, queue = {}, as_completed(loop=client.loop, raise_errors=False)
+    places: dict[Any, int] = {}
+    queue = as_completed(loop=client.loop, raise_errors=False)
 
     def send(count):
         for place, call in itertools.islice(waiting, count):
@@ -146,7 +156,11 @@ def _gram_part(made, survey, start, stop):
     return made.accumulate(start, stop, survey)
 
 
-def gram_eigenvalues(design_or_source, client, progress=None):
+def gram_eigenvalues(
+    design_or_source: inputs.Design | inputs.Source,
+    client: "Client | None",
+    progress: Progress | None = None,
+) -> Array:
     r"""Ascending eigenvalues of :math:`X^\top X / m`, the Gram matrix summed up by a cluster.
 
     Parameters
@@ -172,18 +186,16 @@ def gram_eigenvalues(design_or_source, client, progress=None):
     >>> bool(abs(there - here).max() < 1e-10 * here[-1])
     True
     """
-    made = design_or_source
-    if isinstance(made, inputs.Source):
-        made = inputs.design(made)
+    made = inputs.design(design_or_source) if isinstance(design_or_source, inputs.Source) else design_or_source
     if made.small:  # nothing to distribute
         return made.gram_eigenvalues(progress)
     workers = 1 if client is None else max(len(client.nthreads()), 1)
-    ranges = made.parts(TASKS_A_WORKER * workers)
+    ranges = made.parts(TASKS_PER_WORKER * workers)
     passes = 2 if made.center else 1
     survey = gram = mean = None
     done = 0
 
-    def tell(rows, what):
+    def report(rows: int, what: str) -> None:
         nonlocal done
         done += rows
         if progress:
@@ -193,12 +205,12 @@ def gram_eigenvalues(design_or_source, client, progress=None):
         if made.center:
             for _, part in _results(client, _survey_part, ranges, [shared]):
                 survey = part if survey is None else survey.merge(part)
-                tell(part.count, "reading the mean")
+                report(part.count, "reading the mean")
             made.keep(survey)
             survey, mean = None, survey.without_prints()
         for _, (part, seen) in _results(client, _gram_part, ranges, [shared, mean]):
-            tell(part.count, "summing the Gram matrix")
-            with inputs.refused(made.name):
+            report(part.count, "summing the Gram matrix")
+            with inputs.named_errors(made.name):
                 gram = part if gram is None else gram.merge(part)
             if seen is not None:
                 survey = seen if survey is None else survey.merge(seen)
@@ -206,7 +218,7 @@ def gram_eigenvalues(design_or_source, client, progress=None):
 
 
 @contextlib.contextmanager
-def _shared(made, client):
+def _shared(made: inputs.Design, client: "Client | None") -> Iterator[Any]:
     """A design as the tasks get it: as it is if it names files, sent ahead once if it is an array in memory."""
     if client is None or not made.in_memory:
         yield made
@@ -228,7 +240,16 @@ def _matrix(made):
     return made.matrix()
 
 
-def sweep(design, orders, steps, seeds, epochs, client=None, progress=None, probes=16):
+def sweep(
+    design: inputs.Design | ArrayLike,
+    orders: Iterable[str] | str,
+    steps: Iterable[float] | float,
+    seeds: Iterable[int] | int,
+    epochs: int,
+    client: "Client | None" = None,
+    progress: Progress | None = None,
+    probes: int = 16,
+) -> list[Run]:
     """Simulated learning curves for every combination of order, step and seed.
 
     Parameters
@@ -264,40 +285,47 @@ def sweep(design, orders, steps, seeds, epochs, client=None, progress=None, prob
     """
     grid = _grid(orders, steps, seeds)
     epochs, probes = arguments.whole(epochs, "epochs", 1), arguments.whole(probes, "probes", 1)
-    made = design if isinstance(design, inputs.Design) else arguments.matrix(design, minimum=1)
-    as_is = isinstance(made, np.ndarray)
-    found = [None] * len(grid)
-    if client is None:
-        X = made if as_is else made.matrix()
-    elif as_is or made.in_memory:
-        X = client.scatter(made if as_is else made.matrix(), broadcast=True, hash=False)
-    else:
-        X = client.submit(_matrix, made, pure=False)  # a task, so that it is made again if its worker dies
+    X = _rows(design, client)
     calls = [(*place, epochs, probes) for place in grid]
+    runs: dict[int, Run] = {}
     for k, curve in _results(client, _simulate, calls, [X]):
-        found[k] = Run(*grid[k], curve)
+        runs[k] = Run(*grid[k], curve)
         if progress:
-            progress(sum(run is not None for run in found), len(grid), "simulating")
-    return found
+            progress(len(runs), len(grid), "simulating")
+    return [runs[k] for k in range(len(grid))]
 
 
-def _grid(names, steps, seeds):
-    """All combinations, checked before any work is done."""
-    names = [arguments.choice(name, "orders", orders.ORDERS) for name in _several(names, "orders")]
-    steps = [arguments.step(step, "steps") for step in _several(steps, "steps")]
-    seeds = [arguments.whole(seed, "seeds", 0) for seed in _several(seeds, "seeds")]
+def _rows(design: inputs.Design | ArrayLike, client: "Client | None") -> Any:
+    """The rows as the tasks of a sweep take them: an array here, or a promise of one on the workers."""
+    if not isinstance(design, inputs.Design):
+        X = arguments.matrix(design, minimum=1)
+        return X if client is None else client.scatter(X, broadcast=True, hash=False)
+    if client is None:
+        return design.matrix()
+    if design.in_memory:
+        return client.scatter(design.matrix(), broadcast=True, hash=False)
+    return client.submit(_matrix, design, pure=False)  # a task, so that it is made again if its worker dies
+
+
+def _grid(
+    names: Iterable[str] | str, steps: Iterable[float] | float, seeds: Iterable[int] | int
+) -> list[tuple[str, float, int]]:
+    """All combinations, validated before any work is done."""
+    names = [arguments.choice(name, "orders", ORDERS) for name in _as_list(names, "orders")]
+    steps = [arguments.step(step, "steps") for step in _as_list(steps, "steps")]
+    seeds = [arguments.whole(seed, "seeds", 0) for seed in _as_list(seeds, "seeds")]
     return list(itertools.product(names, steps, seeds))
 
 
-def _several(values, name):
-    """At least one value; a single word is one."""
+def _as_list(values: Any, name: str) -> list:
+    """At least one value; a single word or number is a list of one."""
     values = [values] if isinstance(values, str) or np.isscalar(values) else list(values)
     if not values:
         raise ValueError(f"{name} must name at least one.")
     return values
 
 
-def eigenvalues(design, dask=None, progress=None):
+def eigenvalues(design: inputs.Design, dask: str | None = None, progress: Progress | None = None) -> Array:
     """Eigenvalues of a design: here, or where ``dask`` says ("local", or a scheduler's address).
 
     Examples

@@ -1,10 +1,13 @@
 """From a file and its options to a design, on this machine or on Dask."""
 
+import argparse
+
 from edgelaw import inputs
+from edgelaw._common.types import Progress
 from edgelaw.cli.terminal import Refusal, shortened
 
 
-def prepared(arguments):
+def prepared(arguments: argparse.Namespace) -> inputs.Design:
     """The design that the arguments describe."""
     source = inputs.open_matrix(arguments.file, arguments.key)
     return inputs.design(
@@ -17,20 +20,18 @@ def prepared(arguments):
     )
 
 
-def decomposed(arguments, progress):
-    """The same; with ``--dask`` its eigenvalues were found there, block by block."""
+def decomposed(arguments: argparse.Namespace, progress: Progress) -> inputs.Design:
+    """The same; with ``--dask`` its eigenvalues are computed there, block by block, and remembered."""
     where = address(arguments.dask)
     design = prepared(arguments)
     if where is not None:
         from edgelaw.cli import cluster
 
-        with cluster.connect(where) as client:
-            values = cluster.gram_eigenvalues(design, client, progress=progress)
-        design.gram_eigenvalues = lambda progress=None: values  # what follows needs no second pass
+        cluster.eigenvalues(design, where, progress)  # the design keeps them
     return design
 
 
-def address(where):
+def address(where: str | None) -> str | None:
     """Where Dask is: None for nowhere, "local", or an address."""
     if where in (None, "local") or "://" in where:
         return where

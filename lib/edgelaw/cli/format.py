@@ -1,9 +1,15 @@
 """Numbers and names as readers see them, the same in the terminal and in the report."""
 
 import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from edgelaw.curves import LearningCurve
+    from edgelaw.predict import Forecast, Prediction
 
 
-def digits(value, count=3):
+def digits(value: float | None, count: int = 3) -> str:
     """A number to a few significant digits; a dash for what is not known.
 
     >>> digits(0.012345), digits(12345.6), digits(1.2345e-7), digits(None)
@@ -19,11 +25,13 @@ def digits(value, count=3):
     return f"{value:.{max(places, 0)}f}"
 
 
-def apart(entry):
-    """How far a simulation is from the theory where it is farthest, in per cent with its standard error.
+def discrepancy(entry: dict | None) -> str:
+    """The largest distance of a simulation from the theory, in per cent with its standard error.
 
-    >>> apart({"worst": 0.0213, "epoch": 7, "error": 0.004}), apart({"worst": -0.3, "error": None}), apart(None)
-    ('+2.1 ± 0.4 %', '-30.0 %', '–')
+    >>> discrepancy({"worst": 0.0213, "epoch": 7, "error": 0.004})
+    '+2.1 ± 0.4 %'
+    >>> discrepancy({"worst": -0.3, "error": None}), discrepancy(None)
+    ('-30.0 %', '–')
     """
     if not entry or entry.get("worst") is None:
         return "–"
@@ -32,36 +40,36 @@ def apart(entry):
     return f"{100 * entry['worst']:+.1f}{spread} %"
 
 
-def needed(forecast, kind, budget):
+def epochs_needed(forecast: "Forecast", loss: str, budget: int) -> str:
     """Epochs to the target: a number, more than the budget, or never."""
-    epochs = forecast.epochs_to_target.get(kind)
+    epochs = forecast.epochs_to_target.get(loss)
     if epochs is not None:
         return f"{epochs:,}"
-    return "never" if str(forecast.beyond.get(kind, "")).startswith("never") else f"> {budget:,}"
+    return "never" if str(forecast.beyond.get(loss, "")).startswith("never") else f"> {budget:,}"
 
 
-def reasons(prediction):
-    """Why curves are not exact, each reason once, with the orders it is about."""
-    found = {}
+def reasons(prediction: "Prediction") -> list[tuple[list[str], str]]:
+    """Why curves are not exact: every reason once, with the orders it applies to."""
+    orders: dict[str, list[str]] = {}
     for order, forecast in prediction.forecasts.items():
         if forecast.why:
-            found.setdefault(forecast.why, []).append(order)
-    return [(orders, why) for why, orders in found.items()]
+            orders.setdefault(forecast.why, []).append(order)
+    return [(names, why) for why, names in orders.items()]
 
 
-def plain(value):
+def as_typed(value: float | str) -> str:
     """A number that a reader typed, without digits that nobody asked for; a word stays a word.
 
-    >>> plain(1.0), plain(0.05), plain("best")
+    >>> as_typed(1.0), as_typed(0.05), as_typed("best")
     ('1', '0.05', 'best')
     """
     return value if isinstance(value, str) else f"{value:.6g}"
 
 
-def uncertain(value, error):
+def with_error(value: float, error: float | None) -> str:
     """A value with its standard error, to as many digits as the error allows.
 
-    >>> uncertain(0.4731, 0.0312), uncertain(0.4731, 0.0129), uncertain(0.4731, None)
+    >>> with_error(0.4731, 0.0312), with_error(0.4731, 0.0129), with_error(0.4731, None)
     ('0.47 ± 0.03', '0.473 ± 0.013', '0.473')
     """
     if error is None or not math.isfinite(error) or error <= 0:
@@ -71,22 +79,22 @@ def uncertain(value, error):
     return f"{value:.{places}f} ± {error:.{places}f}"
 
 
-def milestones(epochs, most=4):
-    """A few recorded epochs at which a curve is told in a table: 1, powers of ten, the last.
+def milestones(epochs: Iterable[int], most: int = 4) -> list[int]:
+    """A few recorded epochs for a table: 1, powers of ten, the last.
 
     >>> milestones(range(201)), milestones(range(51)), milestones(range(6)), milestones([0, 1])
     ([1, 10, 100, 200], [1, 10, 50], [1, 2, 5], [1])
     """
-    epochs = [int(n) for n in epochs if n > 0]
-    last = epochs[-1]
-    wanted = [1, *(10**k for k in range(1, 9) if 10**k < last)]
-    if len(wanted) < 2 < last:
-        wanted.append(last // 2)
-    wanted = [*wanted[:1], *wanted[1:][-(most - 2) :], last]
-    return sorted({min(epochs, key=lambda n: abs(n - one)) for one in wanted})
+    recorded = [int(n) for n in epochs if n > 0]
+    last = recorded[-1]
+    round_ones = [1, *(10**k for k in range(1, 9) if 10**k < last)]
+    if len(round_ones) < 2 < last:
+        round_ones.append(last // 2)
+    goals = [*round_ones[:1], *round_ones[1:][-(most - 2) :], last]
+    return sorted({min(recorded, key=lambda n: abs(n - goal)) for goal in goals})
 
 
-def at(curve, epoch, kind):
+def value_at(curve: "LearningCurve", epoch: int, loss: str) -> float | None:
     """The value of a curve at an epoch, or None where that was not recorded."""
     place = [index for index, n in enumerate(curve.epochs) if n == epoch]
-    return float(getattr(curve, kind)[place[0]]) if place else None
+    return float(getattr(curve, loss)[place[0]]) if place else None

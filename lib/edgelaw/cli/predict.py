@@ -1,26 +1,93 @@
 """``edgelaw predict``: what SGD will do on a reader's own data, and what to do about it."""
 
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
+import argparse
+from typing import Any
 
 from edgelaw import __version__
-from edgelaw.cli import format
-from edgelaw.cli.design import decomposed
-from edgelaw.cli.format import digits, plain
-from edgelaw.cli.show import heading, paragraph, spectral
-from edgelaw.cli.terminal import Bar, Refusal, console, destination, machine, printable, shortened
-from edgelaw.orders import ORDERS
-from edgelaw.predict import predict
+from edgelaw.cli.terminal import (
+    Bar,
+    add_json,
+    add_orders,
+    add_preprocessing,
+    between,
+    chosen_orders,
+    command,
+    console,
+    destination,
+    machine,
+    printable,
+    whole,
+)
 
-SCHEMA = "edgelaw.predict/1"
+SCHEMA = "edgelaw.predict/2"  # 2: what was done to the rows is `preparation`; it was `steps`
+
+EXAMPLES = """\
+examples:
+  edgelaw predict embeddings.npy                                       four orders, 50 epochs, step 1
+  edgelaw predict embeddings.npz --key x_train --target 0.05 --epochs 200
+  edgelaw predict features.csv --order single_shuffle --step 1.3 --report report.html
+  edgelaw predict embeddings.npy --step best                           each order at its own best step
+  edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run the real thing beside the theory
+  edgelaw predict big.npy --seconds 20                                 a pilot where simulation would take longer
+  edgelaw predict embeddings.npy --no-search                           sooner, without each order's best step
+  edgelaw predict embeddings.npy --json | jq .advice                   for machines
+
+Losses start at 1. "Test" is the squared parameter error, not a loss on held-out rows; "train" is the mean squared
+residual on the rows themselves. JSON has schema "edgelaw.predict/2" and the fields of
+edgelaw.predict.Prediction; "preparation", what was done to the rows, was called "steps" in edgelaw.predict/1."""
 
 
-def run(arguments):
+def add(commands: Any) -> None:
+    """Describe the command to the parser."""
+    parser = command(
+        commands,
+        "predict",
+        run,
+        "how many epochs, in which order, with which step",
+        "Predict the learning curves of SGD on a data matrix in each order of the samples, and recommend one.",
+        EXAMPLES,
+    )
+    add_preprocessing(parser)
+    parser.add_argument(
+        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="the budget of epochs (50)"
+    )
+    parser.add_argument(
+        "--target", type=between(0, 1), metavar="T", help="how many epochs until the loss is down to T?"
+    )
+    add_orders(parser)
+    parser.add_argument(
+        "--step", type=between(0, 2, ["best"]), default=1.0, metavar="S", help="in (0, 2), or best (1)"
+    )
+    parser.add_argument(
+        "--search",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="look for the best step of each order (done unless --no-search, which is several times faster)",
+    )
+    parser.add_argument(
+        "--simulate",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="run SGD itself beside the theory, or never; without either, where theory does not reach",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=between(0),
+        default=60.0,
+        metavar="S",
+        help="above this cost a simulation is replaced by a pilot on fewer rows and columns (60)",
+    )
+    parser.add_argument("--report", metavar="PATH", help="write a report of one .html file, plots included")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Read, predict, show; return the exit status."""
     orders = chosen_orders(arguments.order)
     path = arguments.report and destination(arguments.report, (".html", ".htm"), arguments.file)
-    simulate = "auto" if arguments.simulate is None else arguments.simulate
+    from edgelaw.cli.design import decomposed
+    from edgelaw.predict import predict
+
     with Bar() as bar:
         design = decomposed(arguments, bar)
         prediction = predict(
@@ -29,7 +96,7 @@ def run(arguments):
             step=arguments.step,
             orders=orders,
             target=arguments.target,
-            simulate=simulate,
+            simulate="auto" if arguments.simulate is None else arguments.simulate,
             rng=arguments.seed,
             seconds=arguments.seconds,
             progress=bar,
@@ -42,75 +109,10 @@ def run(arguments):
     if arguments.json:
         machine({"schema": SCHEMA, "version": __version__, "file": design.name, **prediction.to_dict()})
     else:
+        from edgelaw.cli import show
+
         shown = console()
-        show(shown, prediction, design.name)
+        show.prediction(shown, prediction, design.name)
         if path:
-            shown.print(Text(f"\nThe report is in {printable(arguments.report)}."))
+            show.line(shown, f"\nThe report is in {printable(arguments.report)}.")
     return 0
-
-
-def chosen_orders(names):
-    """The orders asked for, each once; all of them if none was named."""
-    chosen = []
-    for name in names or ORDERS:
-        order = name.lower().replace("-", "_")
-        if order not in ORDERS:
-            raise Refusal(f"There is no order {shortened(name)}: the orders are {', '.join(ORDERS)}.")
-        chosen += [order] if order not in chosen else []
-    return chosen
-
-
-# the terminal ----------------------------------------------------------------------------------------------
-
-
-def show(shown, prediction, name):
-    """Print a prediction."""
-    heading(shown, name, prediction.shape, prediction.steps)
-    spectral(shown, prediction)
-    shown.print(table(prediction))
-    told = [f"{', '.join(orders)}: {why}" for orders, why in format.reasons(prediction)]
-    for text in [*told, prediction.diagnostic.text]:
-        shown.print()
-        paragraph(shown, text, "dim")
-    for caution in prediction.warnings:
-        shown.print()
-        paragraph(shown, caution.text, "yellow", "!")
-    shown.print()
-    paragraph(shown, prediction.advice.reason, "bold green")
-
-
-def table(prediction):
-    """Two lines an order: test and training loss at a few epochs, and what follows from them."""
-    forecasts = prediction.forecasts
-    moments = format.milestones(next(iter(forecasts.values())).curve.epochs)
-    targeted = prediction.target is not None
-    best = any(step for forecast in forecasts.values() for step in (forecast.best_step or {}).values())
-    compared = any(forecast.discrepancy for forecast in forecasts.values())
-    found = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("order", "known by", "loss"):
-        found.add_column(title, no_wrap=True)
-    if prediction.step == "best":
-        found.add_column("step", justify="right", no_wrap=True)
-    for index, n in enumerate(moments):
-        found.add_column(f"{'epoch ' if index == 0 else ''}{n:,}", justify="right", no_wrap=True)
-    if targeted:
-        found.add_column(f"epochs to {plain(prediction.target)}", justify="right")
-    if best:
-        found.add_column("best step", justify="right")
-    if compared:
-        found.add_column("simulated − theory", justify="right")
-    for order, forecast in forecasts.items():
-        for kind, label in (("test", "test"), ("train", "training")):
-            first = kind == "test"
-            cells = [order, forecast.how, label] if first else ["", "", label]
-            if prediction.step == "best":
-                cells.append(digits(forecast.step, 3) if first else "")
-            cells += [digits(format.at(forecast.curve, n, kind)) for n in moments]
-            if targeted:
-                cells.append(format.needed(forecast, kind, prediction.epochs))
-            if best:
-                cells.append(digits((forecast.best_step or {}).get(kind)))
-            if compared:
-                cells.append(format.apart((forecast.discrepancy or {}).get(kind)))
-            found.add_row(*map(escape, cells), style="" if first else "dim")
-    return found

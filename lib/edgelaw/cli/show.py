@@ -1,32 +1,60 @@
-"""What the commands on a reader's own data show alike."""
+"""What the commands on a reader's own data print in a terminal."""
 
+import math
 import textwrap
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 from rich.text import Text
 
-from edgelaw.cli.format import digits, uncertain
-from edgelaw.cli.terminal import printable
+from edgelaw.cli import format, textplot
+from edgelaw.cli.cluster import Run
+from edgelaw.cli.format import as_typed, digits, with_error
+from edgelaw.cli.terminal import ascii_only, printable
+from edgelaw.curves import LearningCurve
+from edgelaw.predict import Prediction
+
+LOSSES = (("test", "test"), ("train", "training"))  # the attribute of a curve, and its name in print
+PLOT_COLOURS = ("cyan", "bold red")
 
 
-def heading(shown, name, shape, steps):
+def heading(shown: Console, name: str, shape: tuple[int, int], preparation: Sequence[str]) -> None:
     """The file, its shape, and what was done to it."""
     m, d = shape
     shown.print(Text.assemble((printable(name), "bold"), f"  {m:,} × {d:,}"))
-    for number, step in enumerate(steps, start=1):
+    for number, step in enumerate(preparation, start=1):
         paragraph(shown, step, "dim", f"{number}.")
     shown.print()
 
 
-def spectral(shown, found):
-    """A few words on the spectrum."""
-    fit, count = found.edge, len(found.eigenvalues)
-    null = int((found.eigenvalues == 0).sum())
+def line(shown: Console, text: str) -> None:
+    """One line, as it is."""
+    shown.print(Text(text))
+
+
+def paragraph(shown: Console, text: str, style: str = "", mark: str = "") -> None:
+    """A sentence or two, wrapped by words, with a hanging mark."""
+    text = printable(text)
+    lines = textwrap.wrap(text, max(20, shown.width - len(mark) - 1), break_on_hyphens=False)
+    for index, line in enumerate(lines):
+        before = (mark if index == 0 else " " * len(mark)) + (" " if mark else "")
+        shown.print(Text(before + line, style=style))
+
+
+def spectral(shown: Console, measured: Any) -> None:
+    """A few words on the spectrum of a prediction, or of the command ``spectrum``."""
+    fit, count = measured.edge, len(measured.eigenvalues)
+    null = int((measured.eigenvalues == 0).sum())
     parts = [
         "no power law fits the left edge"
         if fit is None
-        else f"edge β = {uncertain(fit.beta, found.edge_error)}, Q = {digits(fit.Q)}",
-        f"effective rank {digits(found.effective_rank)} of {count:,}",
-        f"quantile ratio {digits(found.quantile_ratio)}",
+        else f"edge β = {with_error(fit.beta, measured.edge_error)}, Q = {digits(fit.Q)}",
+        f"effective rank {digits(measured.effective_rank)} of {count:,}",
+        f"quantile ratio {digits(measured.quantile_ratio)}",
     ]
     if null:
         parts.append(f"{null:,} of {count:,} eigenvalues {'are' if null > 1 else 'is'} zero")
@@ -34,10 +62,106 @@ def spectral(shown, found):
     shown.print()
 
 
-def paragraph(shown, text, style="", mark=""):
-    """A sentence or two, wrapped by words, with a hanging mark."""
-    text = printable(text)
-    lines = textwrap.wrap(text, max(20, shown.width - len(mark) - 1), break_on_hyphens=False)
-    for index, line in enumerate(lines):
-        before = (mark if index == 0 else " " * len(mark)) + (" " if mark else "")
-        shown.print(Text(before + line, style=style))
+def spectrum_plot(shown: Console, measured: Any) -> None:
+    """The CDF in characters, with the fitted edge over its window."""
+    positive = measured.eigenvalues[measured.eigenvalues > 0]
+    layers = [(positive, np.arange(1, len(positive) + 1) / len(measured.eigenvalues))]
+    if measured.edge is not None:
+        line = np.geomspace(*measured.edge.window, 300)
+        layers.append((line, measured.edge.cdf(line)))
+    plain = ascii_only(shown)
+    width = max(24, min(72, shown.width - 12))
+    shown.print(
+        Text("F(λ), the fraction of eigenvalues up to λ:" if not plain else "fraction of eigenvalues:")
+    )
+    for pieces in textplot.loglog(layers, width, 15, plain):
+        styled = [(text, PLOT_COLOURS[layer] if layer is not None else "") for text, layer in pieces]
+        shown.print(Text.assemble(*styled), no_wrap=True, overflow="crop")
+
+
+def prediction(shown: Console, predicted: Prediction, name: str) -> None:
+    """Everything that ``predict`` has to say."""
+    heading(shown, name, predicted.shape, predicted.preparation)
+    spectral(shown, predicted)
+    shown.print(prediction_table(predicted))
+    notes = [f"{', '.join(orders)}: {why}" for orders, why in format.reasons(predicted)]
+    for text in [*notes, predicted.diagnostic.text]:
+        shown.print()
+        paragraph(shown, text, "dim")
+    for caution in predicted.warnings:
+        shown.print()
+        paragraph(shown, caution.text, "yellow", "!")
+    shown.print()
+    paragraph(shown, predicted.advice.reason, "bold green")
+
+
+def _table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+
+
+def prediction_table(predicted: Prediction) -> Table:
+    """Two lines per order: test and training loss at a few epochs, and what follows from them."""
+    forecasts = predicted.forecasts
+    moments = format.milestones(next(iter(forecasts.values())).curve.epochs)
+    targeted = predicted.target is not None
+    best = any(step for forecast in forecasts.values() for step in (forecast.best_step or {}).values())
+    compared = any(forecast.discrepancy for forecast in forecasts.values())
+    table = _table()
+    for title in ("order", "known by", "loss"):
+        table.add_column(title, no_wrap=True)
+    if predicted.step == "best":
+        table.add_column("step", justify="right", no_wrap=True)
+    for index, n in enumerate(moments):
+        table.add_column(f"{'epoch ' if index == 0 else ''}{n:,}", justify="right", no_wrap=True)
+    if targeted:
+        table.add_column(f"epochs to {as_typed(predicted.target)}", justify="right")
+    if best:
+        table.add_column("best step", justify="right")
+    if compared:
+        table.add_column("simulated − theory", justify="right")
+    for order, forecast in forecasts.items():
+        for loss, label in LOSSES:
+            first = loss == "test"
+            cells = [order, forecast.how, label] if first else ["", "", label]
+            if predicted.step == "best":
+                cells.append(digits(forecast.step) if first else "")
+            cells += [digits(format.value_at(forecast.curve, n, loss)) for n in moments]
+            if targeted:
+                cells.append(format.epochs_needed(forecast, loss, predicted.epochs))
+            if best:
+                cells.append(digits((forecast.best_step or {}).get(loss)))
+            if compared:
+                cells.append(format.discrepancy((forecast.discrepancy or {}).get(loss)))
+            table.add_row(*map(escape, cells), style="" if first else "dim")
+    return table
+
+
+def sweep_table(runs: Sequence[Run]) -> Table:
+    """Means over seeds, with standard errors, at a few epochs; the lowest mean of each column stands out."""
+    moments = format.milestones(runs[0].curve.epochs)
+    groups: dict[tuple[str, float], list[LearningCurve]] = {}
+    for one in runs:
+        groups.setdefault((one.order, one.step), []).append(one.curve)
+    columns = [("test", n) for n in moments] + [("train", moments[-1])]
+    means = {key: [mean_over_seeds(curves, *column) for column in columns] for key, curves in groups.items()}
+    lowest = [min(row[place][0] for row in means.values()) for place in range(len(columns))]
+    table = _table()
+    table.add_column("order", no_wrap=True)
+    table.add_column("step", justify="right", no_wrap=True)
+    for loss, n in columns:
+        table.add_column(f"{dict(LOSSES)[loss]}, epoch {n:,}", justify="right")
+    for (order, step), row in means.items():
+        texts = [digits(mean) + (f" ± {digits(error, 1)}" if math.isfinite(error) else "") for mean, error in row]
+        cells = [
+            f"[bold green]{text}[/]" if mean == least and len(means) > 1 else text
+            for text, (mean, _), least in zip(texts, row, lowest, strict=True)
+        ]
+        table.add_row(order, as_typed(step), *cells)
+    return table
+
+
+def mean_over_seeds(curves: Sequence[LearningCurve], loss: str, epoch: int) -> tuple[float, float]:
+    """Mean over seeds at an epoch, and its standard error (NaN for one seed)."""
+    values = np.array([format.value_at(curve, epoch, loss) for curve in curves])
+    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return float(values.mean()), float(error)

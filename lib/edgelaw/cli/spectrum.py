@@ -1,106 +1,112 @@
 """``edgelaw spectrum``: the eigenvalues of a reader's own data and their left edge."""
 
-import dataclasses
-import io
+import argparse
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich.text import Text
+from edgelaw import __version__
+from edgelaw.cli.terminal import (
+    Bar,
+    add_json,
+    add_preprocessing,
+    command,
+    console,
+    destination,
+    machine,
+    printable,
+)
 
-from edgelaw import __version__, spectrum
-from edgelaw._common import atomic
-from edgelaw.cli import textplot
-from edgelaw.cli.design import decomposed
-from edgelaw.cli.format import digits, uncertain
-from edgelaw.cli.show import heading, spectral
-from edgelaw.cli.terminal import Bar, ascii_only, console, destination, machine, printable
-from edgelaw.forecast.advice import edge
+if TYPE_CHECKING:
+    from edgelaw._common.types import Array
+    from edgelaw.inputs import Design
+    from edgelaw.spectrum import EdgeFit
 
 SCHEMA = "edgelaw.spectrum/1"
 PLOTS = (".png", ".svg", ".pdf")
-COLOURS = ("cyan", "bold red")
+
+EXAMPLES = """\
+examples:
+  edgelaw spectrum embeddings.npy                     centred, rows scaled to one norm: right for raw embeddings
+  edgelaw spectrum embeddings.npz --key x_train       one array of several
+  edgelaw spectrum features.csv.gz --plot cdf.png     the plot as a file, too: .png, .svg or .pdf
+  edgelaw spectrum big.npy --rows 512 --dims 512      the paper's preprocessing: a square matrix from any file
+  edgelaw spectrum 'shards/*.parquet' --dask          many files, block by block, on all cores
+  edgelaw spectrum embeddings.npy --json | jq .edge   for machines
+
+The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: its exponent β is the slope of the learning
+curve. JSON has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge, effective_rank, quantile_ratio and
+eigenvalues."""
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What there is to say of a spectrum."""
+class Spectrum:
+    """What there is to say of a spectrum; the fields are those of the JSON."""
 
-    shape: tuple
-    steps: tuple
+    shape: tuple[int, int]
+    steps: tuple[str, ...]
     null: int
-    eigenvalues: np.ndarray
-    edge: spectrum.EdgeFit | None
+    eigenvalues: "Array"
+    edge: "EdgeFit | None"
     edge_error: float | None
     effective_rank: float
     quantile_ratio: float
 
 
-def run(arguments):
+def add(commands: Any) -> None:
+    """Describe the command to the parser."""
+    parser = command(
+        commands,
+        "spectrum",
+        run,
+        "the spectrum of your data and its left edge",
+        "The spectrum of a data matrix and its left edge, which sets the slope of SGD's learning curve.",
+        EXAMPLES,
+    )
+    add_preprocessing(parser)
+    parser.add_argument("--plot", metavar="PATH", help="write the CDF plot to a .png, .svg or .pdf file")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Read, decompose, show; return the exit status."""
     path = arguments.plot and destination(arguments.plot, PLOTS, arguments.file, "--plot")
+    from edgelaw.cli.design import decomposed
+
     with Bar() as bar:
         design = decomposed(arguments, bar)
-        values = design.gram_eigenvalues(progress=bar)
-    fit, error = edge(values)
-    found = Found(
-        design.shape,
-        design.steps,
-        int((values == 0).sum()),
-        values,
-        fit,
-        error,
-        spectrum.effective_rank(values),
-        spectrum.quantile_ratio(values),
-    )
+        measured = _measured(design, design.gram_eigenvalues(progress=bar))
     if path:
-        atomic.write(path, drawn(found, os.path.splitext(path)[1][1:].lower()))
+        from edgelaw._common import atomic
+        from edgelaw.cli import pictures
+
+        figure = pictures.spectrum(measured.eigenvalues, measured.edge, measured.edge_error)
+        atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))
     if arguments.json:
-        machine({"schema": SCHEMA, "version": __version__, "file": design.name, **dataclasses.asdict(found)})
+        machine({"schema": SCHEMA, "version": __version__, "file": design.name, **vars(measured)})
         return 0
+    from edgelaw.cli import show
+
     shown = console()
-    heading(shown, design.name, design.shape, design.steps)
-    spectral(shown, found)
-    _plot(shown, found)
+    show.heading(shown, design.name, design.shape, design.steps)
+    show.spectral(shown, measured)
+    show.spectrum_plot(shown, measured)
     if path:
-        shown.print(Text(f"\nThe plot is in {printable(arguments.plot)}."))
+        show.line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
     return 0
 
 
-def _plot(shown, found):
-    """The CDF in characters, with the fitted edge over its window."""
-    positive = found.eigenvalues[found.eigenvalues > 0]
-    layers = [(positive, np.arange(1, len(positive) + 1) / len(found.eigenvalues))]
-    if found.edge is not None:
-        line = np.geomspace(*found.edge.window, 300)
-        layers.append((line, found.edge.cdf(line)))
-    plain = ascii_only(shown)
-    width = max(24, min(72, shown.width - 12))
-    shown.print(
-        Text("F(λ), the fraction of eigenvalues up to λ:" if not plain else "fraction of eigenvalues:")
+def _measured(design: "Design", values: "Array") -> Spectrum:
+    from edgelaw import spectrum
+
+    edge, error = spectrum.edge_and_error(values)
+    return Spectrum(
+        shape=design.shape,
+        steps=design.steps,
+        null=int((values == 0).sum()),
+        eigenvalues=values,
+        edge=edge,
+        edge_error=error,
+        effective_rank=spectrum.effective_rank(values),
+        quantile_ratio=spectrum.quantile_ratio(values),
     )
-    for pieces in textplot.loglog(layers, width, 15, plain):
-        styled = [(text, COLOURS[layer] if layer is not None else "") for text, layer in pieces]
-        shown.print(Text.assemble(*styled), no_wrap=True, overflow="crop")
-
-
-def drawn(found, kind):
-    """The CDF and its fitted edge in the book's style, as the content of a file."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from edgelaw import plots
-
-    with mpl.rc_context({**plots.STYLE, "savefig.dpi": 160, "svg.hashsalt": "edgelaw"}):
-        figure = Figure(figsize=(6.2, 4.0))
-        ax = plots.spectrum_cdf(figure.subplots(), found.eigenvalues, label="eigenvalues")
-        limits = ax.get_xlim(), ax.get_ylim()
-        if found.edge is not None:
-            beta, Q = uncertain(found.edge.beta, found.edge_error), digits(found.edge.Q)
-            plots.edge_fit(ax, found.edge, label=rf"fitted edge: $\beta$ = {beta}, $Q$ = {Q}")
-        ax.set(xlim=limits[0], ylim=limits[1])
-        ax.legend(loc="upper left")
-        content = io.BytesIO()
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        figure.savefig(content, format=kind, metadata=metadata)
-    return content.getvalue()

@@ -1,79 +1,92 @@
 """``edgelaw sweep``: SGD itself on a reader's own data, for every order, step and seed asked for."""
 
-import math
-
-import numpy as np
-from rich.table import Table
+import argparse
+from typing import Any
 
 from edgelaw import __version__
-from edgelaw.cli import cluster, format
-from edgelaw.cli.design import address, prepared
-from edgelaw.cli.format import digits, plain
-from edgelaw.cli.predict import chosen_orders
-from edgelaw.cli.show import heading
-from edgelaw.cli.terminal import Bar, console, machine
+from edgelaw.cli.terminal import (
+    Bar,
+    add_json,
+    add_orders,
+    add_preprocessing,
+    between,
+    chosen_orders,
+    command,
+    console,
+    machine,
+    whole,
+)
 
 SCHEMA = "edgelaw.sweep/1"
 
+EXAMPLES = """\
+examples:
+  edgelaw sweep embeddings.npy                                  four orders at step 1, three seeds each
+  edgelaw sweep embeddings.npy --step 0.5 --step 1 --step 1.5   three steps
+  edgelaw sweep embeddings.npy --order iid --seeds 10 --json    for machines, every curve
+  edgelaw sweep embeddings.npy --seeds 100 --dask               on all cores, or --dask tcp://host:8786
 
-def run(arguments):
+Nothing is predicted here: every number is a run of SGD. The same seed gives the same digits wherever it runs. JSON has
+schema "edgelaw.sweep/1" with runs, each with order, step, seed, epochs, test and train."""
+
+
+def add(commands: Any) -> None:
+    """Describe the command to the parser."""
+    parser = command(
+        commands,
+        "sweep",
+        run,
+        "run SGD for many orders, steps and seeds",
+        "Run SGD on a data matrix for every combination of orders, steps and seeds.",
+        EXAMPLES,
+    )
+    add_preprocessing(parser)
+    add_orders(parser)
+    parser.add_argument(
+        "--step",
+        type=between(0, 2),
+        action="append",
+        metavar="S",
+        help="in (0, 2); repeat it for several (1)",
+    )
+    parser.add_argument(
+        "--seeds", type=whole(1, 100_000), default=3, metavar="N", help="so many, from --seed on (3)"
+    )
+    parser.add_argument(
+        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="epochs of a run (50)"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Read, simulate, show; return the exit status."""
     orders = chosen_orders(arguments.order)
     steps = list(dict.fromkeys(arguments.step or [1.0]))
+    from edgelaw.cli import cluster
+    from edgelaw.cli.design import address, prepared
+
     where = address(arguments.dask)
     with Bar() as bar:
         design = prepared(arguments)
         seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-        asked = (design, orders, steps, seeds, arguments.epochs)
+        grid = (design, orders, steps, seeds, arguments.epochs)
         if where is None:
-            runs = cluster.sweep(*asked, progress=bar)
+            runs = cluster.sweep(*grid, progress=bar)
         else:
             with cluster.connect(where) as client:
-                runs = cluster.sweep(*asked, client=client, progress=bar)
+                runs = cluster.sweep(*grid, client=client, progress=bar)
     if arguments.json:
         shared = {"schema": SCHEMA, "version": __version__, "file": design.name, "shape": design.shape}
-        found = [
+        records = [
             {"order": one.order, "step": one.step, "seed": one.seed}
-            | {kind: getattr(one.curve, kind) for kind in ("epochs", "test", "train")}
+            | {name: getattr(one.curve, name) for name in ("epochs", "test", "train")}
             for one in runs
         ]
-        machine({**shared, "steps": design.steps, "runs": found})
+        machine({**shared, "steps": design.steps, "runs": records})
     else:
+        from edgelaw.cli import show
+
         shown = console()
-        heading(shown, design.name, design.shape, design.steps)
-        shown.print(table(runs))
+        show.heading(shown, design.name, design.shape, design.steps)
+        shown.print(show.sweep_table(runs))
     return 0
-
-
-def table(runs):
-    """Means over seeds, with standard errors, at a few epochs; the lowest mean of each column stands out."""
-    moments = format.milestones(runs[0].curve.epochs)
-    groups = {}
-    for one in runs:
-        groups.setdefault((one.order, one.step), []).append(one.curve)
-    columns = [("test", n) for n in moments] + [("train", moments[-1])]
-    means = {key: [_mean(curves, *column) for column in columns] for key, curves in groups.items()}
-    lowest = [min(row[place][0] for row in means.values()) for place in range(len(columns))]
-    found = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    found.add_column("order", no_wrap=True)
-    found.add_column("step", justify="right", no_wrap=True)
-    for kind, n in columns:
-        found.add_column(f"{'test' if kind == 'test' else 'training'}, epoch {n:,}", justify="right")
-    for (order, step), row in means.items():
-        cells = [
-            f"[bold green]{_said(*value)}[/]" if value[0] == least and len(means) > 1 else _said(*value)
-            for value, least in zip(row, lowest, strict=True)
-        ]
-        found.add_row(order, plain(step), *cells)
-    return found
-
-
-def _mean(curves, kind, epoch):
-    """Mean over seeds at an epoch, and its standard error (NaN for one seed)."""
-    values = np.array([format.at(curve, epoch, kind) for curve in curves])
-    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return float(values.mean()), float(error)
-
-
-def _said(mean, error):
-    return digits(mean) + (f" ± {digits(error, 1)}" if math.isfinite(error) else "")

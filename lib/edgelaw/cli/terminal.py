@@ -1,4 +1,4 @@
-"""What the commands share: refusing in a sentence, reading option values, progress, and JSON that any parser takes.
+"""What all commands share: parsers, values of options, refusals in one sentence, progress, and JSON for machines.
 
 Nothing heavy is imported here: the parser and its help are built from these pieces, and ``--help`` must be instant.
 """
@@ -13,10 +13,17 @@ import re
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from edgelaw._common import atomic
+from edgelaw._common.plain import plain
 
-SPELT = {
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SPELLED_OUT = {
     "×": "x",
     "±": "+-",
     "β": "beta",
@@ -34,31 +41,97 @@ class Refusal(Exception):
     """A question that makes no sense; the message is one sentence."""
 
 
-class Sentences(argparse.ArgumentParser):
+class SentenceParser(argparse.ArgumentParser):
     """A parser that refuses in one sentence."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         """Say what was wrong and where help is, and leave with status 2."""
         raise Refusal(f"{message[:1].upper()}{message[1:].rstrip('.')}; {self.prog} --help shows examples.")
 
 
-def printable(text):
+def printable(text: object) -> str:
     """Text that can be shown anywhere in one line: no control characters, no half characters of odd file names."""
     whole = str(text).encode("utf-8", "backslashreplace").decode("utf-8")
     line = "".join(character if character.isprintable() else " " for character in whole)
     return " ".join(line.split())
 
 
+# parsers ---------------------------------------------------------------------------------------------------
+
+
+def command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    short: str,
+    description: str,
+    examples: str,
+) -> argparse.ArgumentParser:
+    """Add a command to the command line; gives its parser, still without arguments.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        What the ``add`` function of a command is called with.
+    name : str
+        What the reader types.
+    run : callable
+        Takes the parsed arguments and returns the exit status.
+    short : str
+        A few words for ``edgelaw --help``.
+    description, examples : str
+        What stands above and below the arguments in the command's own help.
+    """
+    parser = commands.add_parser(
+        name,
+        help=short,
+        description=description,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The option ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table, and nothing else")
+
+
+def add_orders(parser: argparse.ArgumentParser) -> None:
+    """The option ``--order``, which may be repeated; :func:`chosen_orders` reads it."""
+    parser.add_argument(
+        "--order",
+        action="append",
+        metavar="NAME",
+        help="iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (all four)",
+    )
+
+
+def chosen_orders(names: Iterable[str] | None) -> list[str]:
+    """The orders asked for, each once; all of them if none was named."""
+    from edgelaw.orders import ORDERS
+
+    chosen: list[str] = []
+    for name in names or ORDERS:
+        order = name.lower().replace("-", "_")
+        if order not in ORDERS:
+            raise Refusal(f"There is no order {shortened(name)}: the orders are {', '.join(ORDERS)}.")
+        chosen += [order] if order not in chosen else []
+    return chosen
+
+
 # option values ---------------------------------------------------------------------------------------------
 
 
-def whole(minimum, maximum=10**15):
+def whole(minimum: int, maximum: int = 10**15) -> Callable[[str], int]:
     """A reader of integers from ``minimum`` to ``maximum``."""
-    wanted = "a positive integer" if minimum == 1 else f"an integer of at least {minimum}"
+    kind = "a positive integer" if minimum == 1 else f"an integer of at least {minimum}"
 
-    def read(text):
+    def read(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) < minimum:
-            raise argparse.ArgumentTypeError(f"it must be {wanted}, not {shortened(text)}")
+            raise argparse.ArgumentTypeError(f"it must be {kind}, not {shortened(text)}")
         if int(text) > maximum:
             raise argparse.ArgumentTypeError(f"it must be at most {maximum:,}, not {shortened(text)}")
         return int(text)
@@ -66,32 +139,33 @@ def whole(minimum, maximum=10**15):
     return read
 
 
-def between(low, high=math.inf, instead=()):
+def between(low: float, high: float = math.inf, words: Iterable[str] = ()) -> Callable[[str], float | str]:
     """A reader of numbers strictly between two bounds, or of one of a few words."""
-    wanted = f"greater than {low:g}" if high == math.inf else f"strictly between {low:g} and {high:g}"
-    wanted += "".join(f", or {word}" for word in instead)
+    words = tuple(words)
+    kind = f"greater than {low:g}" if high == math.inf else f"strictly between {low:g} and {high:g}"
+    kind += "".join(f", or {word}" for word in words)
 
-    def read(text):
-        if text in instead:
+    def read(text: str) -> float | str:
+        if text in words:
             return text
         try:
             value = float(text)
         except ValueError:
             value = math.nan
         if not low < value < high:
-            raise argparse.ArgumentTypeError(f"it must be a number {wanted}, not {shortened(text)}")
+            raise argparse.ArgumentTypeError(f"it must be a number {kind}, not {shortened(text)}")
         return value
 
     return read
 
 
-def shortened(text, length=40):
-    """A value as it was typed, quoted, and not longer than a line can bear."""
+def shortened(text: str, length: int = 40) -> str:
+    """A value as it was typed, quoted, and cut to `length` characters."""
     return repr(text if len(text) <= length else text[: length - 1] + "…")
 
 
-def add_preprocessing(parser):
-    """The options of the paper's preprocessing, and which file they are applied to."""
+def add_preprocessing(parser: argparse.ArgumentParser) -> None:
+    """The file, and the options of the paper's preprocessing that is applied to it."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -128,34 +202,25 @@ def add_preprocessing(parser):
 # output ----------------------------------------------------------------------------------------------------
 
 
-def machine(record):
-    """Print strict JSON: no NaN, no Infinity, ASCII only."""
-    print(json.dumps(strict(record), indent=1, allow_nan=False))
+def machine(record: dict) -> None:
+    """Print one JSON object that any parser takes: no NaN, no Infinity, ASCII only, keys in one printable line."""
+    print(json.dumps(_printable_keys(plain(record)), indent=1, allow_nan=False))
 
 
-def strict(value):
-    """The same value with plain types only, and None where a number is not finite."""
+def _printable_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {printable(key): strict(entry) for key, entry in value.items()}
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if value is None or isinstance(value, bool | int):
-        return value
-    if hasattr(value, "tolist"):  # numpy's scalars and arrays
-        return strict(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, list | tuple):
-        return [strict(entry) for entry in value]
-    raise TypeError(f"{type(value).__name__} is nothing that JSON knows")
+        return {printable(key): _printable_keys(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_printable_keys(entry) for entry in value]
+    return value
 
 
-def console(width=120):
-    """Where tables go: as wide as the terminal, or of the given width when there is none."""
+def console(width: int = 120) -> "Console":
+    """Where tables go: as wide as the terminal, or of the given width where there is no terminal."""
     from rich.console import Console
 
-    if hasattr(sys.stdout, "reconfigure") and _narrow(sys.stdout.encoding):
-        codecs.register_error("edgelaw", _spelt)
+    if hasattr(sys.stdout, "reconfigure") and _lacks_signs(sys.stdout.encoding):
+        codecs.register_error("edgelaw", _spell_out)
         sys.stdout.reconfigure(errors="edgelaw")
     shown = Console(highlight=False)
     if not shown.is_terminal and "COLUMNS" not in os.environ:
@@ -163,12 +228,12 @@ def console(width=120):
     return shown
 
 
-def ascii_only(shown):
+def ascii_only(shown: "Console") -> bool:
     """Whether a console cannot show dots in braille."""
-    return _narrow(shown.encoding)
+    return _lacks_signs(shown.encoding)
 
 
-def _narrow(encoding):
+def _lacks_signs(encoding: str | None) -> bool:
     try:
         "⣿×λ".encode(encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -176,18 +241,25 @@ def _narrow(encoding):
     return False
 
 
-def _spelt(error):
+def _spell_out(error: UnicodeError) -> tuple[str, int]:
     """Write out the few signs that an encoding does not have."""
-    return "".join(SPELT.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(SPELLED_OUT.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
 
 class Bar:
-    """A progress bar on standard error that appears after two seconds, on a terminal only.
+    """The progress bar of every command: on standard error, after two seconds, on a terminal only.
 
-    It is called with (done, total, what); ``total`` None or 0 means that nobody knows.
+    It is a context, and called inside it as ``bar(done, total, what)``; a ``total`` of None or 0 means that it is
+    not known.
+
+    Parameters
+    ----------
+    patience : float
+        Seconds before it appears.
     """
 
-    def __init__(self, patience=PATIENCE):
+    def __init__(self, patience: float = PATIENCE) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -203,19 +275,19 @@ class Bar:
         self.shown = False
         self._last = 0.0
 
-    def _appear(self):
+    def _appear(self) -> None:
         with self._lock:
             if not self._over:
                 self._progress.start()
                 self.shown = True
 
-    def __enter__(self):
+    def __enter__(self) -> "Bar":
         if self.enabled:
             self._timer.start()
         return self
 
-    def __call__(self, done=0, total=None, what="working"):
-        """Take note of how far it has come; cheap enough to be called often."""
+    def __call__(self, done: float = 0, total: float | None = None, what: str = "working") -> None:
+        """Update what is shown; cheap enough to be called often."""
         now = time.monotonic()
         if not self.enabled or (now - self._last < 0.05 and done != total):
             return
@@ -227,7 +299,9 @@ class Bar:
             description=printable(what),
         )
 
-    def __exit__(self, *_):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         with self._lock:
             self._over = True
             self._timer.cancel()
@@ -238,8 +312,10 @@ class Bar:
 # files -----------------------------------------------------------------------------------------------------
 
 
-def destination(path, endings, source=None, option="--report"):
-    """The path of a file that can be written, or a refusal: found out before anything long is computed.
+def destination(
+    path: str, endings: tuple[str, ...], source: str | None = None, option: str = "--report"
+) -> str:
+    """The real path of a file that can be written, or a refusal: known before anything long is computed.
 
     Parameters
     ----------
@@ -267,19 +343,19 @@ def destination(path, endings, source=None, option="--report"):
         else:
             with contextlib.suppress(FileNotFoundError):
                 os.stat(real)  # a name too long is refused here
-        atomic.probe(real)
+        atomic.ensure_writable(real)
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise Refusal(f"{name} cannot be written: {reason(error)}.") from None
     return real
 
 
-def reason(error):
+def reason(error: BaseException) -> str:
     """What the system says of an error, as a part of a sentence."""
     text = printable(getattr(error, "strerror", None) or error or type(error).__name__)
     return text[:1].lower() + text[1:].rstrip(".")
 
 
-def tell(message):
+def tell(message: object) -> None:
     """One sentence on standard error, whatever the message holds."""
     line = printable(message)
     stream = sys.stderr
