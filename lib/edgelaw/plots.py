@@ -1,15 +1,24 @@
-"""One figure style for the whole book: one colour, marker and line style an order, everywhere.
+"""One figure style for the whole book: one colour, marker and line style per order, everywhere.
 
 Colours are from the Okabe–Ito palette (distinguishable by the colour-blind) and differ in lightness, markers and
 dashes, so that a figure survives greyscale printing. Only chapters and the command line import this module.
 """
 
+import math
+from typing import TYPE_CHECKING, Any
+
 import matplotlib as mpl
+import matplotlib.ticker
 import numpy as np
 
 from edgelaw._common import arguments
+from edgelaw._common.types import ArrayLike
+from edgelaw.curves import LearningCurve
 
-ORDER_STYLES = {
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ORDER_STYLES: dict[str, dict[str, Any]] = {
     "iid": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": "IID"},
     "random_reshuffle": {"color": "#E69F00", "marker": "s", "linestyle": "--", "label": "random reshuffle"},
     "single_shuffle": {"color": "#009E73", "marker": "^", "linestyle": "-.", "label": "single shuffle"},
@@ -24,6 +33,15 @@ ORDER_STYLES = {
 THEORY = {"color": "#D55E00", "linestyle": "-", "linewidth": 1.8}
 ASYMPTOTE = {"color": "#000000", "linestyle": "--", "linewidth": 1.0}
 DATA = {"color": "#56B4E9"}
+# Lighter colours of the same hue, for a dark page.
+DARK_COLORS = {
+    "iid": "#56b4e9",
+    "random_reshuffle": "#f2b632",
+    "single_shuffle": "#2fc79b",
+    "flip_flop": "#e79bc8",
+    "data": "#7cc5ef",
+    "theory": "#ff8a4c",
+}
 
 STYLE = {
     "figure.dpi": 110,
@@ -46,12 +64,12 @@ STYLE = {
 }
 
 
-def use():
+def use() -> None:
     """Adopt the book's style for every figure that follows; a chapter calls it once, at its top."""
     mpl.rcParams.update(STYLE)
 
 
-def order_style(order, **changes):
+def order_style(order: str, **changes: Any) -> dict[str, Any]:
     """Keyword arguments for ``ax.plot`` that draw one order the way every chapter does.
 
     Examples
@@ -64,7 +82,7 @@ def order_style(order, **changes):
     return {**ORDER_STYLES[order], **changes}
 
 
-def spectrum_cdf(ax, eigenvalues, **style):
+def spectrum_cdf(ax: "Axes", eigenvalues: ArrayLike, **style: Any) -> "Axes":
     """Draw the empirical CDF of the positive eigenvalues on logarithmic axes, as dots at (λ_i, i/d)."""
     values = np.sort(arguments.real_array(eigenvalues, "eigenvalues", 1))
     positive = values[values > 0]
@@ -76,7 +94,7 @@ def spectrum_cdf(ax, eigenvalues, **style):
     return ax
 
 
-def edge_fit(ax, fit, **style):
+def edge_fit(ax: "Axes", fit: Any, **style: Any) -> "Axes":
     """Draw a fitted edge law over its own window and extend it thinly a decade to either side."""
     low, high = fit.window
     if not (0 < low < high < np.inf):
@@ -89,3 +107,98 @@ def edge_fit(ax, fit, **style):
         inside, fit.cdf(inside), **{"label": rf"fit: $\beta = {fit.beta:.2f}$, $Q = {fit.Q:.2f}$", **style}
     )
     return ax
+
+
+def learning_curve(
+    ax: "Axes",
+    curve: LearningCurve,
+    order: str,
+    loss: str = "test",
+    *,
+    band: bool = False,
+    hollow: bool = False,
+    **style: Any,
+) -> "Axes":
+    """Draw one loss of a curve on logarithmic axes in the style of its order, with a few markers along the line.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    curve : LearningCurve
+        Points that logarithmic axes do not have (epoch 0, a loss of 0 or NaN) are left out.
+    order : str
+        One of ``ORDER_STYLES``.
+    loss : "test" or "train"
+    band : bool
+        Shade two standard errors to either side, where they are known.
+    hollow : bool
+        Hollow markers without a line: a simulation beside the theory.
+    **style
+        Changes of the style, as for ``ax.plot``.
+    """
+    loss = arguments.choice(loss, "loss", ("test", "train"))
+    x, y = np.asarray(curve.epochs, dtype=float), np.asarray(getattr(curve, loss), dtype=float)
+    drawn = (x > 0) & (y > 0) & np.isfinite(y)
+    look = order_style(order, markevery=_spread(x[drawn]))
+    if hollow:
+        look |= {"linestyle": "none", "markerfacecolor": "white", "label": None}
+    look |= style
+    if band:
+        error = np.asarray(getattr(curve, f"{loss}_se"), dtype=float)
+        known = drawn & np.isfinite(error)
+        low = np.maximum(y - 2 * error, np.finfo(float).tiny)[known]
+        shade = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
+        ax.fill_between(x[known], low, (y + 2 * error)[known], **shade)
+    ax.plot(x[drawn], y[drawn], **look)
+    ax.set(xscale="log", yscale="log", xlabel="epoch", ylabel=f"{'test' if loss == 'test' else 'training'} loss")
+    return ax
+
+
+def _spread(x: np.ndarray, count: int = 8) -> list[int]:
+    """Indices of a few points, about evenly spread on a logarithmic axis, with both ends."""
+    if len(x) == 0:
+        return []
+    places = np.linspace(math.log(x[0]), math.log(x[-1]), count)
+    return sorted({int(np.abs(np.log(x) - place).argmin()) for place in places})
+
+
+def log_ticks(ax: "Axes", most: int = 7) -> "Axes":
+    """Label both logarithmic axes, whose limits must be set, with plain numbers: 0.01, 2, 10,000, 10⁻⁵.
+
+    Powers of ten if there are three of them; else more digits, as many as it takes. The labels are text, not
+    mathematics, so that an SVG file can hold them as text, too.
+    """
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        labelled, minor = _log_ticks(*(math.log10(limit) for limit in limits), most)
+        axis.set_ticks([10.0**place for place, _ in labelled], [label for _, label in labelled])
+        axis.set_ticks([10.0**place for place in minor], minor=True)
+        axis.set_minor_formatter(mpl.ticker.NullFormatter())
+    return ax
+
+
+def _log_ticks(low: float, high: float, most: int = 7) -> tuple[list[tuple[float, str]], list[float]]:
+    """Labelled and unlabelled places of an axis from 10^low to 10^high, as logarithms."""
+    fewest = 3 if high - low < 3 else 2
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    places: list[tuple[float, int]] = []
+    for mantissas in ([1], [1, 3], [1, 2, 5], range(1, 10), np.arange(10, 100) / 10, np.arange(100, 1000) / 100):
+        places = [
+            (float(m), e) for e in decades for m in mantissas if low - 1e-9 <= math.log10(m) + e <= high + 1e-9
+        ]
+        if len(places) >= fewest:
+            break
+    labelled = places[:: max(1, -(-len(places) // most))]
+    minor = [e + math.log10(m) for e in decades for m in range(1, 10) if low <= math.log10(m) + e <= high]
+    return [(math.log10(m) + e, _power(m, e)) for m, e in labelled], minor if high - low < 5 else []
+
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _power(mantissa: float, exponent: int) -> str:
+    """A number as an axis shows it."""
+    value = float(mantissa) * 10.0**exponent
+    if -3 <= exponent <= 4:
+        return f"{value:,.5g}" if value >= 1e4 else f"{value:.5g}"
+    power = f"10{str(exponent).translate(_SUPERSCRIPT)}"
+    return power if mantissa == 1 else f"{mantissa:g}·{power}"

@@ -159,7 +159,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if not os.environ.get("EDGELAW_DEBUG"):  # a warning is for programmers
             warnings.showwarning = lambda *_, **__: None
         try:
-            own = bool(words) and words[0] in COMMANDS
+            own = bool(words) and words[0] in (*COMMANDS, "--version")
             arguments = parser(plugins=not own).parse_args(_with_dask(words))
             status = arguments.run(arguments)
             if sys.stdout is not None:

@@ -1,0 +1,237 @@
+"""The pictures of a spectrum and of learning curves, drawn by :mod:`edgelaw.plots`, as files and inside the report.
+
+Inside a page a picture is one SVG element: text as text in the page's own font, colours as variables of the page's
+style sheet (so that one picture serves a light and a dark page), a description for those who cannot see it, and the
+same bytes every time.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from edgelaw import plots
+from edgelaw._common.types import Array
+from edgelaw.cli.format import as_typed, digits, with_error
+
+if TYPE_CHECKING:
+    from edgelaw.predict import Prediction
+    from edgelaw.spectrum import EdgeFit
+
+WIDTH, HEIGHT = 392, 256  # of the axes with their labels, in points; the legend is added below
+LEFT, RIGHT, TOP, BOTTOM, LEGEND_LINE = 62, 8, 8, 42, 17
+DECADES = 12  # what lies further below the largest value than this is not drawn
+INK, SOFT, LINE, CARD = "#1d232b", "#5b6673", "#e3e5e8", "#ffffff"
+KNOWN_BY = {"exact": "exact", "simulated": "simulated", "pilot": "pilot"}
+# The variable of the page's style sheet for every colour of a picture.
+LIGHT = {
+    **{order: style["color"].lower() for order, style in plots.ORDER_STYLES.items()},
+    "data": "#2f86bd",
+    "theory": plots.THEORY["color"].lower(),
+}
+VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()} | {
+    INK: "var(--ink)",
+    SOFT: "var(--soft)",
+    LINE: "var(--line)",
+    CARD: "var(--card)",
+}
+STYLE = {
+    **plots.STYLE,
+    "figure.constrained_layout.use": False,
+    "figure.dpi": 72,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 13,
+    "text.color": INK,
+    "font.size": 12,
+    "grid.color": LINE,
+    "grid.linewidth": 0.8,
+    "legend.fontsize": 12,
+    "legend.borderpad": 0,
+    "legend.borderaxespad": 0,
+    "legend.labelspacing": 0.3,
+    "legend.handlelength": 2.8,
+    "lines.markersize": 5.5,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "xtick.labelsize": 12,
+    "ytick.labelsize": 12,
+    "xtick.minor.size": 1.5,
+    "ytick.minor.size": 1.5,
+}
+
+
+def spectrum(eigenvalues: Array, fit: "EdgeFit | None", error: float | None) -> Figure:
+    """The CDF of the positive eigenvalues, and the fitted edge with the error of its exponent."""
+    positive = np.sort(eigenvalues[eigenvalues > 0])
+    with _axes(1 if fit is None else 2) as (figure, ax):
+        plots.spectrum_cdf(
+            ax, eigenvalues, color=LIGHT["data"], markersize=6, markevery=0.004, label="eigenvalues"
+        )
+        if fit is not None:
+            name = f"fitted edge: β = {with_error(fit.beta, error)}, Q = {digits(fit.Q)}"
+            plots.edge_fit(ax, fit, label=name)
+        ax.set(xlabel="eigenvalue λ", ylabel="F(λ)")
+        ax.set(
+            xlim=_span(positive), ylim=_span(np.arange(1, len(positive) + 1)[[0, -1]] / len(eigenvalues))
+        )
+        plots.log_ticks(ax)
+        figure.legend(loc="lower center")
+    return figure
+
+
+def losses(prediction: "Prediction", loss: str) -> Figure | None:
+    """One loss of every order by epoch, the target, and simulations beside the theory; None if all are zero."""
+    forecasts = prediction.forecasts
+    values = np.concatenate([getattr(forecast.curve, loss)[1:] for forecast in forecasts.values()])
+    values = values[(values > 0) & np.isfinite(values)]
+    if len(values) == 0:
+        return None
+    values = values[values >= values.max() * 10.0**-DECADES]
+    names = {
+        order: plots.ORDER_STYLES[order]["label"] + ("" if one.how == "exact" else f" ({KNOWN_BY[one.how]})")
+        for order, one in forecasts.items()
+    }
+    columns = 1 if max(map(len, names.values())) > 20 else min(2, len(names))
+    with _axes(-(-len(names) // columns)) as (figure, ax):
+        target = prediction.target
+        epochs = next(iter(forecasts.values())).curve.epochs[1:]
+        ax.set(xscale="log", yscale="log", xlim=_span(epochs))
+        ax.set(ylim=_span(values if target is None else np.append(values, target)))
+        for order, forecast in forecasts.items():
+            measured = forecast.how != "exact"
+            plots.learning_curve(ax, forecast.curve, order, loss, band=measured, label=names[order])
+            if forecast.simulated is not None and not measured:
+                plots.learning_curve(
+                    ax, forecast.simulated, order, loss, hollow=True, markerfacecolor=CARD, markersize=7
+                )
+        if target is not None:
+            _level(ax, target, f"target {as_typed(target)}")
+        plots.log_ticks(ax)
+        figure.legend(loc="lower center", ncols=columns)
+    return figure
+
+
+@contextmanager
+def _axes(legend_lines: int) -> Iterator[tuple[Figure, mpl.axes.Axes]]:
+    """A figure with one pair of axes of a fixed size above so many lines of a legend."""
+    legend = LEGEND_LINE * legend_lines + 6
+    height = HEIGHT + legend
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH / 72, height / 72))
+        box = (LEFT, BOTTOM + legend, WIDTH - LEFT - RIGHT, HEIGHT - BOTTOM - TOP)
+        ax = figure.add_axes(tuple(x / (WIDTH, height)[k % 2] for k, x in enumerate(box)))
+        ax.yaxis.set_label_coords(-(LEFT - 12) / box[2], 0.5)
+        yield figure, ax
+
+
+def _span(values: Array) -> tuple[float, float]:
+    """Limits of a logarithmic axis: both ends, with some air."""
+    low, high = np.log10(values.min()), np.log10(values.max())
+    air = max(0.03 * (high - low), 0.02)
+    return 10.0 ** (low - air), 10.0 ** (high + air)
+
+
+def _level(ax: mpl.axes.Axes, value: float, name: str) -> None:
+    """A horizontal line with its name at the end where falling curves are far."""
+    ax.axhline(value, color=INK, linewidth=1, linestyle=(0, (2, 3)))
+    low, high = np.log10(ax.get_ylim())
+    left = np.log10(value) < (low + high) / 2
+    place = {"xy": (0 if left else 1, value), "xytext": (5 if left else -5, 3)}
+    ax.annotate(
+        name,
+        **place,
+        xycoords=ax.get_yaxis_transform(),
+        textcoords="offset points",
+        ha="left" if left else "right",
+    )
+
+
+def file(figure: Figure, kind: str) -> bytes:
+    """The content of a .png, .svg or .pdf file, the same bytes every time."""
+    content = io.BytesIO()
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "edgelaw"}):
+        figure.savefig(content, format=kind, dpi=180, facecolor="white", metadata=metadata)
+    return content.getvalue()
+
+
+def inline(figure: Figure, label: str, name: str) -> str:
+    """A figure as an SVG element of a page.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    label : str
+        What it shows, in a sentence or two.
+    name : str
+        Different for every picture of a page; identifiers begin with it.
+    """
+    content = io.BytesIO()
+    with mpl.rc_context({**STYLE, "svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(content, format="svg")
+    root = ElementTree.fromstring(content.getvalue())
+    used = set(re.findall(r"""["(]#([\w-]+)""", content.getvalue().decode()))
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.endswith(("}metadata", "}style")):  # who made it and when; rules for the whole page
+                parent.remove(child)
+    for element in root.iter():
+        _simplify(element, name, used)
+        _share_style(element)
+    box = root.get("viewBox", "")
+    root.attrib.clear()
+    root.attrib |= {"viewBox": box, "role": "img", "aria-label": label, "stroke-linejoin": "round"}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _simplify(element: ElementTree.Element, name: str, used: set[str]) -> None:
+    """Drop namespaces, unused identifiers, fonts and digits too many, and put variables for colours."""
+    element.tag = element.tag.rpartition("}")[2]
+    element.text, element.tail = (element.text or "").strip() or None, None
+    attributes = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+    if attributes.get("id") in used:
+        attributes["id"] = f"{name}-{attributes['id']}"
+    else:
+        attributes.pop("id", None)
+    for key, value in attributes.items():
+        if key == "style":
+            value = _style(value)
+        elif key in ("d", "x", "y", "width", "height", "transform"):
+            value = " ".join(re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.2f}", value).split())
+        attributes[key] = re.sub(r"^#|(?<=url\()#", f"#{name}-", value)
+    element.attrib.clear()
+    element.attrib |= attributes
+
+
+def _share_style(element: ElementTree.Element) -> None:
+    """Say what all markers of a line have in common once."""
+    markers = [child for child in element if child.tag.endswith("use")]
+    styles = {child.get("style") for child in markers}
+    if len(markers) > 1 and len(styles) == 1 and "style" not in element.attrib:
+        element.set("style", _style(styles.pop() or ""))
+        for child in markers:
+            child.attrib.pop("style", None)
+
+
+def _style(text: str) -> str:
+    return ";".join(filter(None, map(_declaration, text.split(";"))))
+
+
+def _declaration(text: str) -> str:
+    """One declaration of a style: a variable for a colour, the size only of a font."""
+    key, _, value = (part.strip() for part in text.partition(":"))
+    if key == "font-family":
+        return ""
+    if key == "font":
+        sizes = re.findall(r"[\d.]+px", value)
+        return f"font-size:{sizes[0]}" if sizes else ""
+    return f"{key}:{VARIABLES.get(value.lower(), value)}" if key else ""
