@@ -1,3 +1,7 @@
+"""The style of the book: one look per order, and what the drawing functions draw."""
+
+import hypothesis
+import hypothesis.strategies as st
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -5,6 +9,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from edgelaw import orders, plots
+from edgelaw.curves import LearningCurve
 from edgelaw.spectrum import EdgeFit, fit_edge
 
 
@@ -73,3 +78,81 @@ def test_nothing_to_draw_is_refused(ax):
         plots.spectrum_cdf(ax, [0.0, 0.0])
     with pytest.raises(ValueError, match="finite window"):
         plots.edge_fit(ax, EdgeFit(0.5, 1.0))
+
+
+@pytest.fixture
+def curve():
+    n = np.arange(101)
+    loss = 1.0 / np.maximum(n, 1)
+    error = np.where(n < 50, 0.1 * loss, np.nan)
+    return LearningCurve(n, loss, np.where(n > 90, 0.0, loss**2), error, error)
+
+
+def test_the_drawn_curve_is_the_curve_where_logarithms_exist(ax, curve):
+    plots.learning_curve(ax, curve, "iid")
+    x, y = ax.lines[0].get_data()
+    assert x.tolist() == list(range(1, 101))
+    assert y == pytest.approx(1 / x)
+    assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylabel()) == ("log", "log", "test loss")
+    plots.learning_curve(ax, curve, "flip_flop", "train")
+    assert ax.lines[1].get_data()[0][-1] == 90
+    assert ax.get_ylabel() == "training loss"
+    assert ax.lines[1].get_color() == plots.ORDER_STYLES["flip_flop"]["color"]
+
+
+def test_markers_are_a_few_with_both_ends(ax, curve):
+    plots.learning_curve(ax, curve, "iid")
+    places = ax.lines[0].get_markevery()
+    assert (places[0], places[-1]) == (0, 99)
+    assert 4 <= len(places) <= 8
+
+
+def test_the_band_is_two_standard_errors_where_they_are_known(ax, curve):
+    plots.learning_curve(ax, curve, "iid", band=True)
+    (band,) = ax.collections
+    corners = band.get_paths()[0].vertices
+    assert corners[:, 0].max() == 49
+    assert corners[corners[:, 0] == 10][:, 1] == pytest.approx([0.08, 0.12])
+
+
+def test_a_hollow_curve_has_no_line_and_no_entry_in_the_legend(ax, curve):
+    plots.learning_curve(ax, curve, "iid", hollow=True)
+    assert ax.lines[0].get_linestyle() == "None"
+    assert ax.get_legend_handles_labels() == ([], [])
+
+
+def test_a_loss_that_does_not_exist_is_refused(ax, curve):
+    with pytest.raises(ValueError, match="'test', 'train'"):
+        plots.learning_curve(ax, curve, "iid", "held-out")
+
+
+def test_a_curve_of_zeros_draws_nothing(ax):
+    nothing = LearningCurve(*(np.zeros(3) for _ in range(5)))
+    plots.learning_curve(ax, nothing, "iid")
+    assert len(ax.lines[0].get_data()[0]) == 0
+
+
+def test_logarithmic_axes_get_plain_labels(ax):
+    ax.set(xscale="log", yscale="log", xlim=(0.9, 2e5), ylim=(0.11, 0.9))
+    plots.log_ticks(ax)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "10", "100", "1000", "10,000", "10⁵"]
+    assert [label.get_text() for label in ax.get_yticklabels()][:3] == ["0.2", "0.4", "0.6"]
+
+
+@hypothesis.given(st.floats(-30, 30), st.floats(0, 30))
+@hypothesis.example(1.00001, 0.0)  # between 10 and 11
+def test_any_axis_has_a_few_labels_inside_it(low, length):
+    high = low + max(length, 0.04)
+    labelled, minor = plots._log_ticks(low, high)
+    assert 1 <= len(labelled) <= 7
+    assert all(low - 1e-6 <= place <= high + 1e-6 for place, _ in labelled)
+    assert all(low <= place <= high for place in minor)
+    assert len({label for _, label in labelled}) == len(labelled)
+
+
+@pytest.mark.parametrize(
+    ("mantissa", "exponent", "label"),
+    [(1, 0, "1"), (2, -3, "0.002"), (1, 4, "10,000"), (1, -5, "10⁻⁵"), (3, 12, "3·10¹²")],
+)
+def test_labels_of_an_axis_are_as_one_writes_them(mantissa, exponent, label):
+    assert plots._power(mantissa, exponent) == label

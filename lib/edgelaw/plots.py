@@ -150,7 +150,9 @@ def learning_curve(
         shade = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
         ax.fill_between(x[known], low, (y + 2 * error)[known], **shade)
     ax.plot(x[drawn], y[drawn], **look)
-    ax.set(xscale="log", yscale="log", xlabel="epoch", ylabel=f"{'test' if loss == 'test' else 'training'} loss")
+    ax.set(
+        xscale="log", yscale="log", xlabel="epoch", ylabel=f"{'test' if loss == 'test' else 'training'} loss"
+    )
     return ax
 
 
@@ -181,9 +183,19 @@ def _log_ticks(low: float, high: float, most: int = 7) -> tuple[list[tuple[float
     fewest = 3 if high - low < 3 else 2
     decades = range(math.floor(low), math.ceil(high) + 1)
     places: list[tuple[float, int]] = []
-    for mantissas in ([1], [1, 3], [1, 2, 5], range(1, 10), np.arange(10, 100) / 10, np.arange(100, 1000) / 100):
+    for mantissas in (
+        [1],
+        [1, 3],
+        [1, 2, 5],
+        range(1, 10),
+        np.arange(10, 100) / 10,
+        np.arange(100, 1000) / 100,
+    ):
         places = [
-            (float(m), e) for e in decades for m in mantissas if low - 1e-9 <= math.log10(m) + e <= high + 1e-9
+            (float(m), e)
+            for e in decades
+            for m in mantissas
+            if low - 1e-9 <= math.log10(m) + e <= high + 1e-9
         ]
         if len(places) >= fewest:
             break

@@ -89,7 +89,7 @@ def test_the_name_is_shown_as_it_is_and_nothing_of_it_runs(opened):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(opened, scheme):
     page, _ = opened(1280, scheme)
-    found = page.evaluate("""() => {
+    texts = page.evaluate("""() => {
         const ground = node => { for (; node; node = node.parentElement) {
             const c = getComputedStyle(node).backgroundColor; if (!c.endsWith(', 0)')) return c; } return 'white'; };
         return [...document.querySelectorAll('h1, h2, p, li, td, th, dt, dd, figcaption, svg text')].map(node =>
@@ -101,8 +101,8 @@ def test_text_stands_out_from_its_ground(opened, scheme):
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    assert len(found) > 50
-    for tag, ink, ground in found:
+    assert len(texts) > 50
+    for tag, ink, ground in texts:
         high, low = sorted([light(ink), light(ground)], reverse=True)
         assert (high + 0.05) / (low + 0.05) >= 4.5, (tag, ink, ground)
 

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"), [(["spectra"], "invalid choice: 'spectra'"), ([], "required"), (["--spectrum"], "required")]
+    ("words", "sentence"),
+    [(["spectra"], "invalid choice: 'spectra'"), ([], "required"), (["--spectrum"], "required")],
 )
 def test_a_question_that_makes_no_sense_is_refused_in_one_sentence(words, sentence):
     assert sentence in refused(*words)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from running import run
 
+import edgelaw.predict
 from edgelaw import data
-from edgelaw.cli import predict as command
+from edgelaw.orders import ORDERS
 
 ENDINGS = (
     ".npy",
@@ -129,15 +130,8 @@ def test_the_files_that_will_be_damaged_are_good(folder, ending):
     assert orderly("spectrum", path, "--json") == 0
 
 
-@hypothesis.given(st.sampled_from(ENDINGS), st.binary(max_size=300))
-@hypothesis.settings(max_examples=150)
-def test_random_bytes_end_in_a_sentence(folder, ending, content):
-    path = folder / f"random{ending}"
-    path.write_bytes(content)
-    assert orderly("spectrum", path, "--json") == 2
-
-
 HEADS = (
+    b"",
     b"\x93NUMPY\x01\x00",
     b"\x93NUMPY\x02\x00",
     b"PK\x03\x04",
@@ -148,10 +142,11 @@ HEADS = (
 )
 
 
-@hypothesis.given(st.sampled_from(ENDINGS), st.sampled_from(HEADS), st.binary(max_size=200))
-@hypothesis.settings(max_examples=150)
-def test_random_bytes_after_a_good_beginning_end_in_a_sentence(folder, ending, head, content):
-    path = folder / f"begun{ending}"
+@pytest.mark.parametrize("ending", ENDINGS)
+@hypothesis.given(st.sampled_from(HEADS), st.binary(max_size=200))
+@hypothesis.settings(max_examples=10)
+def test_random_bytes_end_in_a_sentence_even_after_a_good_beginning(folder, ending, head, content):
+    path = folder / f"random{ending}"
     path.write_bytes(head + content)
     assert orderly("spectrum", path, "--json") == 2
 
@@ -190,7 +185,7 @@ def damages(draw):
 
 @pytest.mark.parametrize("ending", MAKERS)
 @hypothesis.given(damages())
-@hypothesis.settings(max_examples=60)
+@hypothesis.settings(max_examples=25)
 def test_damaged_files_end_in_a_sentence_or_in_numbers(folder, ending, damage):
     path = folder / f"damaged{ending}"
     path.write_bytes(damage(valid(ending)))
@@ -198,7 +193,7 @@ def test_damaged_files_end_in_a_sentence_or_in_numbers(folder, ending, damage):
 
 
 @hypothesis.given(st.text(st.sampled_from("0123456789.,-+eE \t\n\r\"'nainf#;xé\0"), max_size=200))
-@hypothesis.settings(max_examples=150)
+@hypothesis.settings(max_examples=60)
 def test_tables_of_any_kind_end_in_a_sentence(folder, content):
     path = folder / "text.csv"
     path.write_text(content, newline="")
@@ -214,7 +209,7 @@ def test_tables_of_any_kind_end_in_a_sentence(folder, content):
         )
     ),
 )
-@hypothesis.settings(max_examples=60)
+@hypothesis.settings(max_examples=30)
 def test_tables_of_nearly_numbers_end_in_a_sentence_or_in_numbers(folder, rows):
     path = folder / "nearly.csv"
     path.write_text("\n".join(",".join(row) for row in rows))
@@ -269,29 +264,33 @@ def words_of(options):
     return words
 
 
+@pytest.fixture(scope="module")
+def good(folder):
+    path = folder / "whole.npy"
+    np.save(path, MATRIX)
+    return path
+
+
 @hypothesis.given(OPTIONS)
-@hypothesis.settings(max_examples=150)
-def test_spectrum_takes_any_options(folder, options):
-    np.save(folder / "good.npy", MATRIX)
-    orderly("spectrum", folder / "good.npy", "--json", *words_of(options))
+@hypothesis.settings(max_examples=50)
+def test_spectrum_takes_any_options(good, options):
+    orderly("spectrum", good, "--json", *words_of(options))
 
 
 @pytest.fixture(scope="module")
 def prediction():
     X = data.gaussian(24, 24, rng=0)
-    return command.predict(X, epochs=3, orders=["iid"], simulate=False, search=False)
+    return edgelaw.predict.predict(X, epochs=3, orders=["iid"], simulate=False, search=False)
 
 
 @hypothesis.given(options=OPTIONS)
-@hypothesis.settings(max_examples=150)
-def test_predict_takes_any_options_and_passes_on_good_ones_only(folder, prediction, options):
-    np.save(folder / "good.npy", MATRIX)
-
-    def checked(design, *, epochs, step, orders, target, simulate, rng, seconds, progress, search):
+@hypothesis.settings(max_examples=100)
+def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction, options):
+    def validated(design, *, epochs, step, orders, target, simulate, rng, seconds, progress, search):
         assert min(design.shape) >= 2
         assert 1 <= epochs <= 100_000
         assert step == "best" or 0 < step < 2
-        assert set(orders) <= set(command.ORDERS)
+        assert set(orders) <= set(ORDERS)
         assert target is None or 0 < target < 1
         assert simulate in ("auto", True, False)
         assert rng >= 0
@@ -300,23 +299,26 @@ def test_predict_takes_any_options_and_passes_on_good_ones_only(folder, predicti
         return prediction
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "predict", checked)
-        orderly("predict", folder / "good.npy", "--json", *words_of(options))
+        patch.setattr(edgelaw.predict, "predict", validated)
+        orderly("predict", good, "--json", *words_of(options))
 
 
-SHAPES = st.tuples(st.integers(2, 30), st.integers(20, 26))
-KINDS = st.sampled_from(["normal", "integers", "sparse", "low rank", "huge", "tiny", "repeated"])
+# Every kind of matrix once, with shapes, steps and centring spread over them.
+ODD = [
+    ("integers", (30, 20), "best", True),
+    ("sparse", (24, 24), "1", True),
+    ("low rank", (26, 22), "0.3", False),
+    ("huge", (2, 20), "1.9", False),
+    ("tiny", (20, 26), "1", True),
+    ("repeated", (22, 20), "1", True),
+]
 
 
-@hypothesis.given(
-    SHAPES, KINDS, st.sampled_from(["0.3", "1", "1.9", "best"]), st.booleans(), st.integers(0, 9)
-)
-@hypothesis.settings(max_examples=12)
-def test_predict_ends_well_on_odd_matrices(folder, shape, kind, step, center, seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize(("kind", "shape", "step", "center"), ODD)
+def test_predict_ends_well_on_odd_matrices(folder, kind, shape, step, center):
+    rng = np.random.default_rng(3)
     X = rng.normal(size=shape)
     X = {
-        "normal": X,
         "integers": np.round(3 * X).astype(np.int16),
         "sparse": X * (rng.random(shape) < 0.1),
         "low rank": X[:, :2] @ rng.normal(size=(2, shape[1])),

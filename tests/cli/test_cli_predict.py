@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from running import run
 
+import edgelaw.predict
 from edgelaw import inputs
-from edgelaw.cli import format
-from edgelaw.cli import predict as command
+from edgelaw.cli import format, terminal
 from edgelaw.orders import ORDERS
 from edgelaw.predict import predict
 
@@ -40,18 +40,19 @@ def prediction(folder):
     return predict(design, epochs=6, target=0.2, simulate=False, rng=0, search=False)
 
 
-def found(*words):
+def as_json(*words):
     status, out, err = run("predict", *words, "--json")
     assert (status, err) == (0, "")
     return json.loads(out, parse_constant=pytest.fail)
 
 
 def test_the_numbers_are_those_of_the_library(here, prediction):
-    machine = found("embeddings.npz", "--key", "x_train", "--target", "0.2", *QUICK)
-    assert machine["schema"] == "edgelaw.predict/1"
+    machine = as_json("embeddings.npz", "--key", "x_train", "--target", "0.2", *QUICK)
+    assert machine["schema"] == "edgelaw.predict/2"
     assert machine["file"] == "embeddings.npz"
     assert machine["shape"] == [48, 48]
     assert list(machine["forecasts"]) == list(ORDERS)
+    assert machine["preparation"] == list(prediction.preparation)
     assert machine["advice"]["reason"] == prediction.advice.reason
     assert machine["edge"]["beta"] == pytest.approx(prediction.edge.beta, rel=1e-6)
     for order, forecast in prediction.forecasts.items():
@@ -67,7 +68,7 @@ def test_the_table_has_both_losses_of_every_order_and_a_recommendation(
     here, prediction, monkeypatch, columns
 ):
     monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setattr(command, "predict", lambda *_, **__: prediction)
+    monkeypatch.setattr(edgelaw.predict, "predict", lambda *_, **__: prediction)
     status, out, err = run("predict", "embeddings.npy", "--target", "0.2")
     assert (status, err) == (0, "")
     flat = " ".join(out.split())
@@ -103,9 +104,9 @@ def test_one_order_at_its_step_with_a_report(here):
     assert "random reshuffle</th>" not in text
 
 
-def test_simulation_beside_theory_shows_how_far_they_are_apart(here):
+def test_simulation_beside_theory_shows_the_discrepancy(here):
     words = ["embeddings.npy", "--epochs", "4", "--order", "iid", "--order", "single-shuffle", "--simulate"]
-    machine = found(*words, "--no-search")
+    machine = as_json(*words, "--no-search")
     assert list(machine["forecasts"]) == ["iid", "single_shuffle"]
     for forecast in machine["forecasts"].values():
         assert len(forecast["simulated"]["test"]) == 5
@@ -113,12 +114,12 @@ def test_simulation_beside_theory_shows_how_far_they_are_apart(here):
     out = run("predict", *words, "--no-search")[1]
     for forecast in machine["forecasts"].values():
         for kind in ("test", "train"):
-            assert format.apart(forecast["discrepancy"][kind]) in out
+            assert format.discrepancy(forecast["discrepancy"][kind]) in out
 
 
 def test_the_best_step_is_looked_for_and_shown(here):
     words = ["embeddings.npy", "--epochs", "4", "--order", "iid", "--step", "best", "--no-simulate"]
-    machine = found(*words)
+    machine = as_json(*words)
     step = machine["forecasts"]["iid"]["step"]
     assert 0 < step < 2
     assert machine["forecasts"]["iid"]["best_step"]["test"] == pytest.approx(step)
@@ -144,5 +145,5 @@ def test_the_same_seed_gives_the_same_output(here):
 
 
 def test_an_order_named_twice_counts_once():
-    assert command.chosen_orders(["iid", "IID", "flip-flop"]) == ["iid", "flip_flop"]
-    assert command.chosen_orders(None) == list(ORDERS)
+    assert terminal.chosen_orders(["iid", "IID", "flip-flop"]) == ["iid", "flip_flop"]
+    assert terminal.chosen_orders(None) == list(ORDERS)

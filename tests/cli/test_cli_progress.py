@@ -36,10 +36,10 @@ def work(patience, seconds):
 def test_what_takes_long_shows_a_bar_and_clears_it():
     with terminal() as stream:
         assert work(0.05, 0.6).shown
-    said = stream.getvalue()
-    assert "summing" in said
-    assert "30%" in said
-    assert said.rstrip("\r\n").endswith("\x1b[2K")  # the line is erased at the end
+    written = stream.getvalue()
+    assert "summing" in written
+    assert "30%" in written
+    assert written.rstrip("\r\n").endswith("\x1b[2K")  # the line is erased at the end
 
 
 def test_what_is_quick_shows_nothing():

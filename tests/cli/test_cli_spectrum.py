@@ -26,14 +26,14 @@ def file(raw, tmp_path, monkeypatch):
     return "raw.npy"
 
 
-def found(*words):
+def as_json(*words):
     status, out, err = run("spectrum", *words, "--json")
     assert (status, err) == (0, "")
     return json.loads(out)
 
 
 def test_the_numbers_are_those_of_the_papers_preprocessing(file, raw):
-    machine = found(file)
+    machine = as_json(file)
     values = spectrum.gram_eigenvalues(embeddings.preprocess(raw, None, None, 0).X)
     assert machine["schema"] == "edgelaw.spectrum/1"
     assert machine["file"] == file
@@ -46,17 +46,17 @@ def test_the_numbers_are_those_of_the_papers_preprocessing(file, raw):
 
 
 def test_the_options_do_the_preprocessing_they_name(file, raw):
-    machine = found(file, "--rows", "50", "--dims", "50", "--seed", "7")
+    machine = as_json(file, "--rows", "50", "--dims", "50", "--seed", "7")
     values = spectrum.gram_eigenvalues(embeddings.preprocess(raw, 50, 50, 7).X)
     assert machine["eigenvalues"] == pytest.approx(values, rel=1e-8, abs=1e-12)
     assert machine["null"] == 1
-    bare = found(file, "--no-center", "--no-normalize")
+    bare = as_json(file, "--no-center", "--no-normalize")
     assert bare["eigenvalues"] == pytest.approx(np.linalg.eigvalsh(raw.T @ raw / 120), rel=1e-6)
 
 
 def test_the_edge_of_a_gaussian_square_is_a_half_within_its_own_uncertainty(tmp_path):
     np.save(tmp_path / "x.npy", data.gaussian(400, 400, rng=1))
-    machine = found(tmp_path / "x.npy", "--no-center")
+    machine = as_json(tmp_path / "x.npy", "--no-center")
     assert 0 < machine["edge_error"] < 0.05
     assert abs(machine["edge"]["beta"] - 0.5) < 4 * machine["edge_error"]
 
@@ -75,7 +75,7 @@ def test_a_wide_matrix_has_zeros_and_says_so(tmp_path):
     status, out, _ = run("spectrum", tmp_path / "wide.npy")
     assert status == 0
     assert "61 of 100 eigenvalues are zero" in out
-    machine = found(tmp_path / "wide.npy")
+    machine = as_json(tmp_path / "wide.npy")
     assert machine["null"] == 61
     assert machine["quantile_ratio"] is None  # infinite
 
@@ -96,7 +96,7 @@ def test_the_plot_is_written_as_a_file_and_again_the_same(file, kind, magic):
 
 def test_a_spectrum_without_an_edge_is_no_failure(tmp_path):
     np.save(tmp_path / "flat.npy", np.linalg.qr(np.random.default_rng(0).normal(size=(64, 64)))[0])
-    machine = found(tmp_path / "flat.npy", "--no-center", "--no-normalize")
+    machine = as_json(tmp_path / "flat.npy", "--no-center", "--no-normalize")
     assert machine["edge"] is None
     status, out, _ = run(
         "spectrum", tmp_path / "flat.npy", "--no-center", "--no-normalize", "--plot", tmp_path / "a.svg"
@@ -109,9 +109,9 @@ def test_shards_are_one_matrix(file, raw):
     os.mkdir("shards")
     np.save("shards/a.npy", raw[:70])
     np.save("shards/b.npy", raw[70:])
-    whole = found(file)["eigenvalues"]
-    assert found("shards")["eigenvalues"] == pytest.approx(whole, rel=1e-9, abs=1e-13)
-    assert found("shards/*.npy")["eigenvalues"] == pytest.approx(whole, rel=1e-9, abs=1e-13)
+    whole = as_json(file)["eigenvalues"]
+    assert as_json("shards")["eigenvalues"] == pytest.approx(whole, rel=1e-9, abs=1e-13)
+    assert as_json("shards/*.npy")["eigenvalues"] == pytest.approx(whole, rel=1e-9, abs=1e-13)
 
 
 def test_dask_may_stand_before_the_file(file):

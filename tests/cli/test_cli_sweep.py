@@ -7,7 +7,7 @@ import pytest
 from running import refused, run
 
 from edgelaw import embeddings, kaczmarz
-from edgelaw.cli import sweep
+from edgelaw.cli.format import digits
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_the_table_has_means_and_errors_over_seeds(file):
     assert (status, err) == (0, "")
     machine = json.loads(run("sweep", file, "--epochs", "3", "--order", "iid", "--seeds", "4", "--json")[1])
     last = np.array([one["test"][-1] for one in machine["runs"]])
-    assert sweep._said(last.mean(), last.std(ddof=1) / 2) in out
+    assert f"{digits(last.mean())} ± {digits(last.std(ddof=1) / 2, 1)}" in out
     assert "±" not in run("sweep", file, "--epochs", "3", "--seeds", "1")[1]
 
 

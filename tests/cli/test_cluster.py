@@ -35,10 +35,10 @@ def shards(tmp_path_factory):
     return folder
 
 
-def assert_same(found, wanted):
+def assert_same(values, expected):
     """Equal to 1e-10 of the largest, and zeros where zeros are."""
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * wanted[-1])
-    np.testing.assert_array_equal(found == 0, wanted == 0)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-10 * expected[-1])
+    np.testing.assert_array_equal(values == 0, expected == 0)
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -47,20 +47,20 @@ def test_two_processes_find_the_eigenvalues_of_one(client, shards, center, norma
     options = {"center": center, "normalize": normalize}
     calls = []
     made = design(open_matrix(shards), **options)
-    found = cluster.gram_eigenvalues(made, client, lambda *call: calls.append(call))
-    assert_same(found, design(open_matrix(shards), **options).gram_eigenvalues())
+    values = cluster.gram_eigenvalues(made, client, lambda *call: calls.append(call))
+    assert_same(values, design(open_matrix(shards), **options).gram_eigenvalues())
     done, total, what = calls[-1]
     assert done == total == 6000 * (2 if center else 1)
     assert what == "summing the Gram matrix"
     assert [call[0] for call in calls] == sorted(call[0] for call in calls)
     assert made.duplicates == 0  # found by the workers, too
-    np.testing.assert_array_equal(made.gram_eigenvalues(), found)  # and remembered
+    np.testing.assert_array_equal(made.gram_eigenvalues(), values)  # and remembered
 
 
 def test_chosen_rows_and_projections_are_the_same_on_workers(client, shards):
     options = {"rows": 4500, "dims": 22, "rng": 3}
-    found = cluster.gram_eigenvalues(design(open_matrix(shards), **options), client)
-    assert_same(found, design(open_matrix(shards), **options).gram_eigenvalues())
+    values = cluster.gram_eigenvalues(design(open_matrix(shards), **options), client)
+    assert_same(values, design(open_matrix(shards), **options).gram_eigenvalues())
 
 
 def test_without_a_client_the_same_tasks_run_here(shards):
@@ -87,9 +87,9 @@ def test_a_worker_killed_while_it_sums_costs_nothing(client, shards, tmp_path, m
     before = set(client.run(os.getpid).values())
     calls = []
     made = design(open_matrix(shards))
-    found = cluster.gram_eigenvalues(made, client, lambda *call: calls.append(call))
+    values = cluster.gram_eigenvalues(made, client, lambda *call: calls.append(call))
     assert mark.exists()
-    assert_same(found, design(open_matrix(shards)).gram_eigenvalues())
+    assert_same(values, design(open_matrix(shards)).gram_eigenvalues())
     assert calls[-1][:2] == (12000, 12000)
     client.wait_for_workers(2, timeout=30)
     assert len(before & set(client.run(os.getpid).values())) == 1  # one died and was replaced
@@ -104,8 +104,8 @@ def test_a_worker_killed_from_outside_costs_nothing(client, shards):
             os.kill(pids.pop(), signal.SIGKILL)
             pids.clear()
 
-    found = cluster.gram_eigenvalues(design(open_matrix(shards)), client, kill)
-    assert_same(found, design(open_matrix(shards)).gram_eigenvalues())
+    values = cluster.gram_eigenvalues(design(open_matrix(shards)), client, kill)
+    assert_same(values, design(open_matrix(shards)).gram_eigenvalues())
     client.wait_for_workers(2, timeout=30)
 
 
@@ -173,14 +173,14 @@ def test_where_nobody_listens_is_told_at_once():
     assert time.monotonic() - start < 5
 
 
-@pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
-def test_something_else_that_answers_is_not_taken_for_a_scheduler(said):
+@pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+def test_something_else_that_answers_is_not_taken_for_a_scheduler(greeting):
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer():
             caller, _ = server.accept()
             with caller:
-                caller.sendall(said)
+                caller.sendall(greeting)
 
         thread = threading.Thread(target=answer)
         thread.start()

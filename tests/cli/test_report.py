@@ -1,5 +1,6 @@
 """The report: whole, alone, escaped, and written at once or not at all."""
 
+import dataclasses
 import math
 import os
 import re
@@ -12,7 +13,8 @@ import pytest
 
 from edgelaw import data
 from edgelaw._common import atomic
-from edgelaw.cli import figures, format, report
+from edgelaw.cli import format, pictures, report
+from edgelaw.curves import LearningCurve
 from edgelaw.predict import predict
 
 HOSTILE = '<img src=x onerror="alert(1)">&amp;\'.npy'
@@ -21,6 +23,12 @@ HOSTILE = '<img src=x onerror="alert(1)">&amp;\'.npy'
 @pytest.fixture(scope="module")
 def prediction():
     return predict(data.gaussian(40, 40, rng=0), epochs=12, target=0.2, simulate=False, rng=0, search=False)
+
+
+@pytest.fixture(scope="module")
+def text(prediction):
+    """The page of a file with a tame name."""
+    return report.html(prediction, "embeddings.npy", "1.2.3")
 
 
 class Outline(HTMLParser):
@@ -53,8 +61,8 @@ class Outline(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def test_it_has_three_plots_with_descriptions_and_every_order(prediction):
-    page = Outline(report.html(prediction, "embeddings.npy", "1.2.3"))
+def test_it_has_three_plots_with_descriptions_and_every_order(prediction, text):
+    page = Outline(text)
     plots = [one for one in page.named("svg") if one.get("role") == "img"]
     assert len(plots) == 3
     assert all(len(one["aria-label"]) > 40 for one in plots)
@@ -71,8 +79,8 @@ def test_it_has_three_plots_with_descriptions_and_every_order(prediction):
         assert expected in words
 
 
-def test_its_numbers_are_those_of_the_prediction(prediction):
-    words = " ".join(Outline(report.html(prediction, "embeddings.npy")).words)
+def test_its_numbers_are_those_of_the_prediction(prediction, text):
+    words = " ".join(Outline(text).words)
     for forecast in prediction.forecasts.values():
         for kind in ("test", "train"):
             for n in (1, 12):
@@ -80,31 +88,117 @@ def test_its_numbers_are_those_of_the_prediction(prediction):
         assert str(forecast.epochs_to_target["test"]) in words
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_hostile_file_name_is_only_text(prediction):
-    text = report.html(prediction, HOSTILE)
-    page = Outline(text)
+    page = Outline(report.html(prediction, HOSTILE))
     assert page.named("img") == page.named("script") == []
     assert HOSTILE in page.words  # the parser unescapes: readers see the name as it is
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
 
 
-@hypothesis.given(st.text(max_size=40))
-@hypothesis.settings(max_examples=15)
-def test_any_name_leaves_the_page_whole(prediction, name):
-    page = Outline(report.html(prediction, name))
-    page_without = Outline(report.html(prediction, "plain"))
-    assert [tag for tag, _ in page.tags] == [tag for tag, _ in page_without.tags]
+@pytest.fixture
+def undrawn():
+    """In the place of the pictures, which know nothing of names and sentences."""
+    with pytest.MonkeyPatch.context() as patch:
+        empty = {name: report.Picture(None, name) for name in ("spectrum", "test", "train")}
+        patch.setattr(report, "drawn", lambda _: empty)
+        yield
 
 
-def test_it_loads_nothing(prediction):
-    text = report.html(prediction, "embeddings.npy")
-    assert not re.search(r"https?://|url\(|@import|<script|<iframe|<img", text)
+@pytest.mark.usefixtures("undrawn")
+def test_any_name_leaves_the_page_whole(prediction):
+    tame = [tag for tag, _ in Outline(report.html(prediction, "embeddings.npy")).tags]
+
+    @hypothesis.given(st.text(max_size=40))
+    @hypothesis.settings(max_examples=15)
+    def whole(name):
+        assert [tag for tag, _ in Outline(report.html(prediction, name)).tags] == tame
+
+    whole()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_sentences_of_a_prediction_are_escaped_too(prediction):
+    hostile = dataclasses.replace(
+        prediction,
+        preparation=("<b>kept</b>",),
+        advice=dataclasses.replace(prediction.advice, reason="<i>single</i> & shuffle", tie=True),
+        diagnostic=dataclasses.replace(prediction.diagnostic, text="<u>fits</u>"),
+    )
+    page = Outline(report.html(hostile, "x.npy"))
+    assert page.named("i") == page.named("u") == []
+    assert {"<b>kept</b>", "<i>single</i> & shuffle", "<u>fits</u>", "No clear winner"} <= set(page.words)
+
+
+def test_the_same_prediction_gives_the_same_page(prediction, text):
+    assert report.html(prediction, "embeddings.npy", "1.2.3") == text
+
+
+def test_no_two_elements_have_the_same_id_and_every_reference_has_one(text):
+    ids = [attributes["id"] for _, attributes in Outline(text).tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    references = set(re.findall(r"""(?:href="|url\()#([^")]+)""", text))
+    assert len(references) > 3
+    assert references <= set(ids)
+
+
+def test_every_colour_of_a_picture_is_a_variable_that_both_pages_define(text):
+    inside = "".join(re.findall(r"<svg.*?</svg>", text, re.DOTALL))
+    assert not re.search(r":\s*#[0-9a-f]{3}", inside)
+    light, dark = text.split("prefers-color-scheme:dark", 1)
+    for variable in set(re.findall(r"var\((--\w+)\)", inside)):
+        assert f"{variable}:#" in light
+        assert f"{variable}:#" in dark
+
+
+def test_a_wide_matrix_without_an_edge_and_with_measured_curves_is_reported_too(prediction):
+    iid = prediction.forecasts["iid"]
+    n = iid.curve.epochs
+    noisy = LearningCurve(n, iid.curve.test, iid.curve.train, 0.1 * iid.curve.test, 0.1 * iid.curve.train)
+    measured = dataclasses.replace(iid, how="pilot", why="No exact curve.", curve=noisy, simulated=noisy)
+    other = dataclasses.replace(prediction.forecasts["flip_flop"], simulated=noisy)
+    changed = dataclasses.replace(
+        prediction,
+        eigenvalues=np.append(np.zeros(7), prediction.eigenvalues[7:]),
+        edge=None,
+        edge_error=None,
+        target=None,
+        step="best",
+        forecasts={"iid": measured, "flip_flop": other},
+    )
+    words = " ".join(" ".join(Outline(report.html(changed, "wide.npy")).words).split())
+    for expected in (
+        "7 of 40 are zero",
+        "No power law could be fitted",
+        "IID (pilot)",
+        "Bands are two standard errors",
+        "hollow marks the simulation",
+        "every order at its best step",
+        "No exact curve.",
+    ):
+        assert expected in words
+
+
+def test_nothing_to_draw_is_said(prediction):
+    zero = LearningCurve(
+        *(np.array(column) for column in ([0, 1], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0]))
+    )
+    forecasts = {"iid": dataclasses.replace(prediction.forecasts["iid"], curve=zero)}
+    changed = dataclasses.replace(prediction, forecasts=forecasts, epochs=1)
+    page = Outline(report.html(changed, "zero.npy"))
+    assert len([one for one in page.named("svg") if one.get("role") == "img"]) == 1
+    assert " ".join(page.words).count("There is nothing to draw.") == 2
+
+
+def test_it_loads_nothing(text):
+    assert not re.search(r"https?://|url\((?!#)|@import|<script|<iframe|<img", text)
     page = Outline(text)
     assert [link["href"] for link in page.named("link")] == ["data:,"]
     policy = next(one["content"] for one in page.named("meta") if "http-equiv" in one)
     assert policy.startswith("default-src 'none'")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_it_is_written_whole_with_the_permissions_of_any_file(prediction, tmp_path):
     path = tmp_path / "report.html"
     report.write(path, prediction, "a\udcff.npy")
@@ -137,65 +231,54 @@ def test_a_link_is_followed_not_replaced(tmp_path):
     assert (tmp_path / "real.html").read_text() == "after"
 
 
-# the plots -------------------------------------------------------------------------------------------------
+# the pictures ----------------------------------------------------------------------------------------------
 
 
-def numbers(path):
-    return [float(found) for found in re.findall(r"-?\d+\.?\d*", path)]
+def path_of(svg, style):
+    """Coordinates of the first path that has a style, as columns."""
+    path = re.search(rf'<path d="([^"]*)"[^>]*style="[^"]*{re.escape(style)}', svg)[1]
+    values = [float(number) for number in re.findall(r"-?\d+\.?\d*", path)]
+    return np.array(values).reshape(-1, 2).T
 
 
-def test_a_power_law_is_a_straight_line_where_it_should_be():
-    x = np.array([1.0, 10.0, 100.0])
-    drawn = figures.loglog("a law", [figures.Series("law", "iid", x, 1 / x, linestyle="-")], "x", "y")
-    line = numbers(re.search(r'class="line" d="M([^"]*)"', drawn)[1])
-    (x0, y0), (x1, y1), (x2, y2) = zip(line[::2], line[1::2], strict=True)
-    assert x1 - x0 == pytest.approx(x2 - x1, abs=0.2)
-    assert y1 - y0 == pytest.approx(y2 - y1, abs=0.2)
-    assert x0 < x1
-    assert y0 < y1  # y runs downwards in SVG, and the law falls
+def test_a_power_law_is_a_straight_line_where_it_should_be(prediction):
+    n = np.array([0, 1, 10, 100])
+    curve = LearningCurve(n, 1.0 / np.maximum(n, 1), np.ones(4), np.zeros(4), np.zeros(4))
+    iid = dataclasses.replace(prediction.forecasts["iid"], curve=curve)
+    law = dataclasses.replace(prediction, forecasts={"iid": iid}, target=None)
+    x, y = path_of(pictures.inline(pictures.losses(law, "test"), "a law", "law"), "stroke:var(--iid)")
+    assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.02)
+    assert y[1] - y[0] == pytest.approx(y[2] - y[1], abs=0.02)
+    assert x[0] < x[1]
+    assert y[0] < y[1]  # y runs downwards in SVG, and the law falls
 
 
-def test_everything_drawn_is_inside_the_frame():
-    x = np.arange(0, 60)
-    y = np.where(x < 40, 1.0 / np.maximum(x, 1) ** 2, 0.0)
+def test_losses_far_below_the_largest_do_not_widen_the_axes(prediction):
+    n = np.arange(60)
+    y = np.where(n < 40, 1.0 / np.maximum(n, 1) ** 2, 1e-40)
     y[45:50] = np.nan
-    y[50:] = 1e-40
-    error = np.full(60, 0.5)
-    one = figures.Series("s", "iid", x, y, error=error, linestyle="--", marker="s", dots=True)
-    drawn = figures.loglog("s", [one], "x", "y", [(0.5, "target")])
-    for path in re.findall(r' d="([^"]*)"', drawn):
-        if "a4" in path or "v7" in path:  # a mark, drawn around its own origin
-            continue
-        assert "nan" not in path
-        assert "inf" not in path
-    band = numbers(re.search(r'class="band" d="([^"]*)"', drawn)[1])
-    assert min(band) >= 0
-    assert max(band[::2]) <= figures.WIDTH
-    assert max(band[1::2]) <= figures.HEIGHT
+    y[55:] = 0
+    curve = LearningCurve(n, y, y, np.full(60, 0.5), np.full(60, 0.5))
+    iid = dataclasses.replace(prediction.forecasts["iid"], curve=curve, how="simulated")
+    figure = pictures.losses(dataclasses.replace(prediction, forecasts={"iid": iid}, target=0.5), "train")
+    low, high = figure.axes[0].get_ylim()
+    assert 1e-4 < low < y[39]
+    assert 1 < high < 2
+    assert "nan" not in pictures.inline(figure, "a loss", "loss")
 
 
-def test_nothing_to_draw_is_said():
-    empty = figures.loglog("All losses are zero.", [figures.Series("s", "iid", [1], [0.0])], "x", "y")
-    assert "nothing to draw" in empty
+def test_a_picture_holds_its_text_as_text_and_is_small(text):
+    figures = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+    for svg, words in zip(figures, ("eigenvalue λ", "test loss", "training loss"), strict=True):
+        assert f">{words}</text>" in svg
+        assert "font-family" not in svg
+        assert len(svg) < 30_000
 
 
-@hypothesis.given(st.floats(-30, 30), st.floats(0, 30))
-@hypothesis.example(1.00001, 0.0)  # between 10 and 11
-def test_any_axis_has_a_few_labels_inside_it(low, length):
-    high = low + max(length, 0.04)
-    labelled, minor = figures._ticks(low, high)
-    assert 1 <= len(labelled) <= 7
-    assert all(low - 1e-6 <= place <= high + 1e-6 for place, _ in labelled)
-    assert all(low <= place <= high for place in minor)
-    assert len({label for _, label in labelled}) == len(labelled)
-
-
-@pytest.mark.parametrize(
-    ("mantissa", "exponent", "label"),
-    [(1, 0, "1"), (2, -3, "0.002"), (1, 4, "10,000"), (1, -5, "10⁻⁵"), (3, 12, "3·10¹²")],
-)
-def test_labels_of_an_axis_are_as_one_writes_them(mantissa, exponent, label):
-    assert figures._power(mantissa, exponent) == label
+def test_four_thousand_eigenvalues_are_drawn_by_a_few_hundred_dots(prediction):
+    values = np.sort(np.random.default_rng(0).gamma(2.0, size=4096))
+    svg = pictures.inline(pictures.spectrum(values, None, None), "many", "many")
+    assert 200 < svg.count("<use") < 600
 
 
 # numbers ---------------------------------------------------------------------------------------------------

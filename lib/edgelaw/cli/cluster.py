@@ -186,7 +186,9 @@ def gram_eigenvalues(
     >>> bool(abs(there - here).max() < 1e-10 * here[-1])
     True
     """
-    made = inputs.design(design_or_source) if isinstance(design_or_source, inputs.Source) else design_or_source
+    made = (
+        inputs.design(design_or_source) if isinstance(design_or_source, inputs.Source) else design_or_source
+    )
     if made.small:  # nothing to distribute
         return made.gram_eigenvalues(progress)
     workers = 1 if client is None else max(len(client.nthreads()), 1)

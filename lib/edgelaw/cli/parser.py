@@ -2,7 +2,7 @@
 
 Each command is a module of its own (``spectrum``, ``predict``, ``sweep``) with ``add(commands)``, which describes it,
 and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other packages add commands
-by an entry point of the group ``edgelaw.commands`` that names such an ``add``; ``verify`` comes from the ledger that way.
+by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one, of the ledger.
 
 What goes wrong is said in one sentence on standard error, never as a traceback: status 2 when the question or the
 file makes no sense, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130

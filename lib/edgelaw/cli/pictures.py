@@ -80,9 +80,7 @@ def spectrum(eigenvalues: Array, fit: "EdgeFit | None", error: float | None) -> 
             name = f"fitted edge: β = {with_error(fit.beta, error)}, Q = {digits(fit.Q)}"
             plots.edge_fit(ax, fit, label=name)
         ax.set(xlabel="eigenvalue λ", ylabel="F(λ)")
-        ax.set(
-            xlim=_span(positive), ylim=_span(np.arange(1, len(positive) + 1)[[0, -1]] / len(eigenvalues))
-        )
+        ax.set(xlim=_span(positive), ylim=_span(np.arange(1, len(positive) + 1)[[0, -1]] / len(eigenvalues)))
         plots.log_ticks(ax)
         figure.legend(loc="lower center")
     return figure

@@ -151,7 +151,9 @@ def sweep_table(runs: Sequence[Run]) -> Table:
     for loss, n in columns:
         table.add_column(f"{dict(LOSSES)[loss]}, epoch {n:,}", justify="right")
     for (order, step), row in means.items():
-        texts = [digits(mean) + (f" ± {digits(error, 1)}" if math.isfinite(error) else "") for mean, error in row]
+        texts = [
+            digits(mean) + (f" ± {digits(error, 1)}" if math.isfinite(error) else "") for mean, error in row
+        ]
         cells = [
             f"[bold green]{text}[/]" if mean == least and len(means) > 1 else text
             for text, (mean, _), least in zip(texts, row, lowest, strict=True)
