@@ -30,9 +30,9 @@ ORDER_STYLES: dict[str, dict[str, Any]] = {
     },
     "gradient_descent": {"color": "#444444", "marker": "x", "linestyle": ":", "label": "gradient descent"},
 }
-THEORY = {"color": "#D55E00", "linestyle": "-", "linewidth": 1.8}
-ASYMPTOTE = {"color": "#000000", "linestyle": "--", "linewidth": 1.0}
-DATA = {"color": "#56B4E9"}
+THEORY: dict[str, Any] = {"color": "#D55E00", "linestyle": "-", "linewidth": 1.8}
+ASYMPTOTE: dict[str, Any] = {"color": "#000000", "linestyle": "--", "linewidth": 1.0}
+DATA: dict[str, Any] = {"color": "#56B4E9"}
 # Lighter colours of the same hue, for a dark page.
 DARK_COLORS = {
     "iid": "#56b4e9",
@@ -43,7 +43,7 @@ DARK_COLORS = {
     "theory": "#ff8a4c",
 }
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "figure.dpi": 110,
     "savefig.dpi": 110,
     "figure.figsize": (7.0, 3.6),
@@ -170,8 +170,8 @@ def log_ticks(ax: "Axes", most: int = 7) -> "Axes":
     Powers of ten if there are three of them; else more digits, as many as it takes. The labels are text, not
     mathematics, so that an SVG file can hold them as text, too.
     """
-    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        labelled, minor = _log_ticks(*(math.log10(limit) for limit in limits), most)
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        labelled, minor = _log_ticks(math.log10(low), math.log10(high), most)
         axis.set_ticks([10.0**place for place, _ in labelled], [label for _, label in labelled])
         axis.set_ticks([10.0**place for place in minor], minor=True)
         axis.set_minor_formatter(mpl.ticker.NullFormatter())

@@ -194,7 +194,9 @@ def gram_eigenvalues(
     workers = 1 if client is None else max(len(client.nthreads()), 1)
     ranges = made.parts(TASKS_PER_WORKER * workers)
     passes = 2 if made.center else 1
-    survey = gram = mean = None
+    survey: Any = None
+    gram: Any = None
+    mean: Any = None
     done = 0
 
     def report(rows: int, what: str) -> None:

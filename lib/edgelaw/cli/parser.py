@@ -83,15 +83,15 @@ def _add_plugin(commands: Any, point: EntryPoint) -> None:
         if point.name in earlier:
             tell(f"edgelaw: {sentence}")
             return
+
+        def refuse(arguments: argparse.Namespace) -> int:
+            raise Refusal(sentence)
+
         broken = commands.choices.get(point.name) or command(
-            commands, point.name, print, "(cannot be loaded)", sentence.replace("%", "%%"), ""
+            commands, point.name, refuse, "(cannot be loaded)", sentence.replace("%", "%%"), ""
         )
         broken.add_argument("anything", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-        broken.set_defaults(run=lambda _: _refuse(sentence))
-
-
-def _refuse(sentence: str) -> int:
-    raise Refusal(sentence)
+        broken.set_defaults(run=refuse)
 
 
 def _with_dask(words: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from edgelaw.spectrum import EdgeFit
 
 WIDTH, HEIGHT = 392, 256  # of the axes with their labels, in points; the legend is added below
-LEFT, RIGHT, TOP, BOTTOM, LEGEND_LINE = 62, 8, 8, 42, 17
+LEFT, RIGHT, TOP, BOTTOM, LEGEND_LINE = 72, 8, 8, 42, 17
 DECADES = 12  # what lies further below the largest value than this is not drawn
 INK, SOFT, LINE, CARD = "#1d232b", "#5b6673", "#e3e5e8", "#ffffff"
 KNOWN_BY = {"exact": "exact", "simulated": "simulated", "pilot": "pilot"}
@@ -41,7 +41,7 @@ VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()} | {
     LINE: "var(--line)",
     CARD: "var(--card)",
 }
-STYLE = {
+STYLE: dict[Any, Any] = {
     **plots.STYLE,
     "figure.constrained_layout.use": False,
     "figure.dpi": 72,
@@ -82,7 +82,7 @@ def spectrum(eigenvalues: Array, fit: "EdgeFit | None", error: float | None) -> 
         ax.set(xlabel="eigenvalue λ", ylabel="F(λ)")
         ax.set(xlim=_span(positive), ylim=_span(np.arange(1, len(positive) + 1)[[0, -1]] / len(eigenvalues)))
         plots.log_ticks(ax)
-        figure.legend(loc="lower center")
+        _legend(figure)
     return figure
 
 
@@ -114,21 +114,26 @@ def losses(prediction: "Prediction", loss: str) -> Figure | None:
         if target is not None:
             _level(ax, target, f"target {as_typed(target)}")
         plots.log_ticks(ax)
-        figure.legend(loc="lower center", ncols=columns)
+        _legend(figure, columns)
     return figure
 
 
 @contextmanager
 def _axes(legend_lines: int) -> Iterator[tuple[Figure, mpl.axes.Axes]]:
     """A figure with one pair of axes of a fixed size above so many lines of a legend."""
-    legend = LEGEND_LINE * legend_lines + 6
+    legend = LEGEND_LINE * legend_lines + 4  # room for the last line's descenders
     height = HEIGHT + legend
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH / 72, height / 72))
-        box = (LEFT, BOTTOM + legend, WIDTH - LEFT - RIGHT, HEIGHT - BOTTOM - TOP)
-        ax = figure.add_axes(tuple(x / (WIDTH, height)[k % 2] for k, x in enumerate(box)))
-        ax.yaxis.set_label_coords(-(LEFT - 12) / box[2], 0.5)
+        across, down = WIDTH - LEFT - RIGHT, HEIGHT - BOTTOM - TOP
+        ax = figure.add_axes((LEFT / WIDTH, (BOTTOM + legend) / height, across / WIDTH, down / height))
+        ax.yaxis.set_label_coords(-(LEFT - 17) / across, 0.5)
         yield figure, ax
+
+
+def _legend(figure: Figure, columns: int = 1) -> None:
+    bottom = 4 / (72 * figure.get_figheight())
+    figure.legend(loc="lower center", bbox_to_anchor=(0.5, bottom), ncols=columns)
 
 
 def _span(values: Array) -> tuple[float, float]:
@@ -143,10 +148,10 @@ def _level(ax: mpl.axes.Axes, value: float, name: str) -> None:
     ax.axhline(value, color=INK, linewidth=1, linestyle=(0, (2, 3)))
     low, high = np.log10(ax.get_ylim())
     left = np.log10(value) < (low + high) / 2
-    place = {"xy": (0 if left else 1, value), "xytext": (5 if left else -5, 3)}
     ax.annotate(
         name,
-        **place,
+        xy=(0 if left else 1, value),
+        xytext=(5 if left else -5, 3),
         xycoords=ax.get_yaxis_transform(),
         textcoords="offset points",
         ha="left" if left else "right",

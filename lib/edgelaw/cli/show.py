@@ -67,7 +67,8 @@ def spectrum_plot(shown: Console, measured: Any) -> None:
     positive = measured.eigenvalues[measured.eigenvalues > 0]
     layers = [(positive, np.arange(1, len(positive) + 1) / len(measured.eigenvalues))]
     if measured.edge is not None:
-        line = np.geomspace(*measured.edge.window, 300)
+        low, high = measured.edge.window
+        line = np.geomspace(low, high, 300)
         layers.append((line, measured.edge.cdf(line)))
     plain = ascii_only(shown)
     width = max(24, min(72, shown.width - 12))
@@ -103,7 +104,7 @@ def prediction_table(predicted: Prediction) -> Table:
     """Two lines per order: test and training loss at a few epochs, and what follows from them."""
     forecasts = predicted.forecasts
     moments = format.milestones(next(iter(forecasts.values())).curve.epochs)
-    targeted = predicted.target is not None
+    target = predicted.target
     best = any(step for forecast in forecasts.values() for step in (forecast.best_step or {}).values())
     compared = any(forecast.discrepancy for forecast in forecasts.values())
     table = _table()
@@ -113,8 +114,8 @@ def prediction_table(predicted: Prediction) -> Table:
         table.add_column("step", justify="right", no_wrap=True)
     for index, n in enumerate(moments):
         table.add_column(f"{'epoch ' if index == 0 else ''}{n:,}", justify="right", no_wrap=True)
-    if targeted:
-        table.add_column(f"epochs to {as_typed(predicted.target)}", justify="right")
+    if target is not None:
+        table.add_column(f"epochs to {as_typed(target)}", justify="right")
     if best:
         table.add_column("best step", justify="right")
     if compared:
@@ -126,7 +127,7 @@ def prediction_table(predicted: Prediction) -> Table:
             if predicted.step == "best":
                 cells.append(digits(forecast.step) if first else "")
             cells += [digits(format.value_at(forecast.curve, n, loss)) for n in moments]
-            if targeted:
+            if target is not None:
                 cells.append(format.epochs_needed(forecast, loss, predicted.epochs))
             if best:
                 cells.append(digits((forecast.best_step or {}).get(loss)))
