@@ -275,6 +275,11 @@ def test_a_picture_holds_its_text_as_text_and_is_small(text):
         assert len(svg) < 30_000
 
 
+def test_older_styles_of_text_keep_their_size_only():
+    assert pictures._declaration(" font: 12px 'DejaVu Sans', sans-serif") == "font-size:12px"
+    assert pictures._declaration("font: inherit") == ""
+
+
 def test_four_thousand_eigenvalues_are_drawn_by_a_few_hundred_dots(prediction):
     values = np.sort(np.random.default_rng(0).gamma(2.0, size=4096))
     svg = pictures.inline(pictures.spectrum(values, None, None), "many", "many")
