@@ -139,6 +139,13 @@ def test_a_sweep_gives_the_same_digits_here_and_on_workers(client, shards):
         assert one[:3] == other[:3]
         np.testing.assert_array_equal(one.curve.test, other.curve.test)
         np.testing.assert_array_equal(one.curve.train, other.curve.train)
+    X = made.matrix()
+    sent = [
+        cluster.sweep(rows, "flip_flop", 1.5, 4, epochs=3, client=client)[0]
+        for rows in (X, design(X, center=False))
+    ]
+    for one in sent:  # an array, and a design that is in memory
+        np.testing.assert_allclose(one.curve.test, here[-1].curve.test, rtol=1e-9)
     alone = kaczmarz.simulate(made.matrix(), "flip_flop", 3, 1.5, probes=16, rng=4)
     np.testing.assert_array_equal(here[-1].curve.test, alone.test)
 

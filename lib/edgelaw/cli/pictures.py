@@ -209,7 +209,7 @@ def _simplify(element: ElementTree.Element, name: str, used: set[str]) -> None:
         if key == "style":
             value = _style(value)
         elif key in ("d", "x", "y", "width", "height", "transform"):
-            value = " ".join(re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.2f}", value).split())
+            value = " ".join(re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", value).split())
         attributes[key] = re.sub(r"^#|(?<=url\()#", f"#{name}-", value)
     element.attrib.clear()
     element.attrib |= attributes

@@ -3,7 +3,7 @@
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -12,11 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from edgelaw.cli import format, textplot
-from edgelaw.cli.cluster import Run
 from edgelaw.cli.format import as_typed, digits, with_error
 from edgelaw.cli.terminal import ascii_only, printable
-from edgelaw.curves import LearningCurve
-from edgelaw.predict import Prediction
+
+if TYPE_CHECKING:
+    from edgelaw.cli.cluster import Run
+    from edgelaw.curves import LearningCurve
+    from edgelaw.predict import Prediction
 
 LOSSES = (("test", "test"), ("train", "training"))  # the attribute of a curve, and its name in print
 PLOT_COLOURS = ("cyan", "bold red")
@@ -80,7 +82,7 @@ def spectrum_plot(shown: Console, measured: Any) -> None:
         shown.print(Text.assemble(*styled), no_wrap=True, overflow="crop")
 
 
-def prediction(shown: Console, predicted: Prediction, name: str) -> None:
+def prediction(shown: Console, predicted: "Prediction", name: str) -> None:
     """Everything that ``predict`` has to say."""
     heading(shown, name, predicted.shape, predicted.preparation)
     spectral(shown, predicted)
@@ -100,7 +102,7 @@ def _table() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
 
 
-def prediction_table(predicted: Prediction) -> Table:
+def prediction_table(predicted: "Prediction") -> Table:
     """Two lines per order: test and training loss at a few epochs, and what follows from them."""
     forecasts = predicted.forecasts
     moments = format.milestones(next(iter(forecasts.values())).curve.epochs)
@@ -137,7 +139,7 @@ def prediction_table(predicted: Prediction) -> Table:
     return table
 
 
-def sweep_table(runs: Sequence[Run]) -> Table:
+def sweep_table(runs: "Sequence[Run]") -> Table:
     """Means over seeds, with standard errors, at a few epochs; the lowest mean of each column stands out."""
     moments = format.milestones(runs[0].curve.epochs)
     groups: dict[tuple[str, float], list[LearningCurve]] = {}
@@ -163,7 +165,7 @@ def sweep_table(runs: Sequence[Run]) -> Table:
     return table
 
 
-def mean_over_seeds(curves: Sequence[LearningCurve], loss: str, epoch: int) -> tuple[float, float]:
+def mean_over_seeds(curves: "Sequence[LearningCurve]", loss: str, epoch: int) -> tuple[float, float]:
     """Mean over seeds at an epoch, and its standard error (NaN for one seed)."""
     values = np.array([format.value_at(curve, epoch, loss) for curve in curves])
     error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan

@@ -1,12 +1,20 @@
 """A scatter plot on logarithmic axes in a terminal: braille dots, or plain characters where there are none."""
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from edgelaw._common.types import Array, ArrayLike
+
+Pieces = list[tuple[str, int | None]]  # a line: texts, each with the layer it shows
 
 # the bit of each dot of a braille cell, by row and column
 _DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 
 
-def loglog(layers, width=64, height=14, plain=False):
+def loglog(
+    layers: Sequence[tuple[ArrayLike, ArrayLike]], width: int = 64, height: int = 14, plain: bool = False
+) -> list[Pieces]:
     """Lines of a plot, each a list of (text, layer) where layer is an index into ``layers`` or None.
 
     Parameters
@@ -37,13 +45,13 @@ def loglog(layers, width=64, height=14, plain=False):
     return _framed(cells, codes if plain else codes + 0x2800, box, plain)
 
 
-def _range(values):
-    """The smallest and the largest value, a little apart if they are one."""
+def _range(values: Array) -> tuple[float, float]:
+    """The smallest and the largest value, with a margin if they are equal."""
     low, high = float(values.min()), float(values.max())
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _pixels(values, limits, count):
+def _pixels(values: ArrayLike, limits: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndarray]:
     """Pixel of each value, and whether it is inside."""
     with np.errstate(divide="ignore", invalid="ignore"):
         place = (np.log10(np.asarray(values, dtype=float)) - limits[0]) / (limits[1] - limits[0])
@@ -51,19 +59,20 @@ def _pixels(values, limits, count):
     return np.clip(np.round(np.where(inside, place, 0) * (count - 1)), 0, count - 1).astype(int), inside
 
 
-def _framed(cells, codes, box, plain):
+def _framed(
+    cells: np.ndarray, codes: np.ndarray, box: list[tuple[float, float]], plain: bool
+) -> list[Pieces]:
     """Draw the axes around the area: a label at each decade, or at both ends where there is no decade."""
     height, width = cells.shape
     corner, bar, mark, floor, tick = "+|+-+" if plain else "└│┤─┬"
     marks = {height - 1 - row: label for row, label in _decades(box[1], height)}
     margin = max([len(label) for label in marks.values()] + [1])
-    lines = []
+    lines: list[Pieces] = []
     for row in range(height):
-        pieces = [(marks.get(row, "").rjust(margin) + " " + (mark if row in marks else bar), None)]
+        pieces: Pieces = [(marks.get(row, "").rjust(margin) + " " + (mark if row in marks else bar), None)]
         for column in range(width):
-            layer = int(cells[row, column])
-            text = chr(codes[row, column]) if layer >= 0 else " "
-            layer = layer if layer >= 0 else None
+            layer = int(cells[row, column]) if cells[row, column] >= 0 else None
+            text = " " if layer is None else chr(codes[row, column])
             if pieces[-1][1] == layer:
                 pieces[-1] = (pieces[-1][0] + text, layer)
             else:
@@ -84,10 +93,10 @@ def _framed(cells, codes, box, plain):
     return lines
 
 
-def _decades(limits, count):
+def _decades(limits: tuple[float, float], count: int) -> list[tuple[int, str]]:
     """Cells and labels of the powers of ten in a range; and of its two ends if there are fewer than two."""
     low, high = limits
-    powers = list(range(int(np.ceil(low - 1e-9)), int(np.floor(high + 1e-9)) + 1))
+    powers: list[float] = list(range(int(np.ceil(low - 1e-9)), int(np.floor(high + 1e-9)) + 1))
     places = powers[:: max(1, -(-len(powers) // 6))]
     cells = [round((place - low) / (high - low) * (count - 1)) for place in places]
     if len(places) < 2:  # the ends, unless a decade is next to them
