@@ -1,27 +1,12 @@
 """Losses as arrays, measured from all starts at once and predicted from eigenvalues: what the sweeps have in common.
 
 A loss that is averaged over all starts (the identity matrix for a start) leaves only the order of the rows to chance.
-The sweeps take what they need of the forecast's engine from here.
 """
 
 import numpy as np
 
 from edgelaw import kaczmarz
-from edgelaw.forecast.engine import Array, exact, subset
 from edgelaw.theory import BY_ORDER, iid
-
-__all__ = [
-    "Array",
-    "exact_or_nan",
-    "fixed_order",
-    "fresh_orders",
-    "measured",
-    "of_curve",
-    "of_map",
-    "powers",
-    "predicted",
-    "subset",
-]
 
 
 def of_curve(curve):
@@ -33,14 +18,6 @@ def predicted(eigenvalues, epochs, step, theories=BY_ORDER):
     """The exact curves of all orders from the eigenvalues alone: (orders, 2, epochs)."""
     values = np.maximum(eigenvalues, 0)
     return np.array([of_curve(theory.curve(values, np.array(epochs), step)) for theory in theories.values()])
-
-
-def exact_or_nan(order, eigenvalues, epochs, step, rho):
-    """The exact curve of one order at any aspect, (2, epochs), as the forecast has it; NaN where it is refused."""
-    try:
-        return of_curve(exact(order, eigenvalues, epochs, step, rho)[0])
-    except ArithmeticError:
-        return np.nan
 
 
 def measured(X, order, epochs, step, rng, runs):

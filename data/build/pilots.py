@@ -9,6 +9,7 @@ directions (a Haar projection) or by a subset of the coordinates; step 1, all or
 import functools
 import itertools
 
+import forecasting
 import losses
 import numpy as np
 from sweep import Sweep
@@ -48,14 +49,14 @@ def curves(X, rng, runs):
     measured, exact = np.full((2, len(ORDERS), 2, len(n) - 1), np.nan)
     for j, order in enumerate(ORDERS):
         measured[j], _ = losses.measured(X, order, n, STEP, rng, runs)
-        exact[j] = losses.exact_or_nan(order, eigenvalues, n, STEP, m / d)
+        exact[j] = forecasting.exact(order, eigenvalues, n, STEP, m / d)
     return measured, exact
 
 
 def part(X, rows, dims, mode, rng):
     """A pilot."""
     if mode == "directions":
-        return losses.subset(losses.Array(X), rows, dims, rng)
+        return forecasting.pilot(X, rows, dims, rng)
     places, columns = (
         rng.choice(size, count, replace=False) for size, count in zip(X.shape, (rows, dims), strict=True)
     )

@@ -8,6 +8,7 @@ the others are means over shuffles. About eight minutes on one core.
 
 import functools
 
+import forecasting
 import losses
 import numpy as np
 from sweep import Sweep
@@ -59,7 +60,7 @@ def cell(number):
         rng = np.random.default_rng([SEED, number, j])
         runs = SHUFFLES[name] if m == d else 3
         measured[j], error[j] = losses.measured(X, order, n, step, rng, runs)
-        predicted[j] = losses.exact_or_nan(order, eigenvalues, n, step, m / d)
+        predicted[j] = forecasting.exact(order, eigenvalues, n, step, m / d)
     return {"measured": measured, "error": error, "predicted": predicted}
 
 

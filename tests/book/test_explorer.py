@@ -91,7 +91,7 @@ def test_the_table_and_the_card_are_those_of_the_script(tables):
 
 def test_power_laws_are_the_librarys_constants(tables):
     step = int(np.flatnonzero(np.isclose(tables["steps isotropic"], 0.6))[0])
-    for i, theory in enumerate(explorer.THEORY.values()):
+    for i, theory in enumerate(explorer.BY_ORDER.values()):
         wanted = theory.test_constant(0.6), theory.train_constant(0.6)
         np.testing.assert_allclose(tables["constants isotropic"][step, i], wanted, rtol=1e-6)
     k = list(explorer.SPECTRA).index("beta 0.5")
