@@ -1,8 +1,8 @@
 """Whether the tests of data/build have already passed on exactly the files that they exercise.
 
 They take long and change rarely. A full run that passes, ``EDGELAW_BUILD_TESTS=1 python -m pytest tests/build``,
-records a hash of those files in LAST_RUN. As long as it stays the same, other runs skip these tests and say so. Any edit makes
-them run again, and so does EDGELAW_BUILD_TESTS, which the hosted workflow sets.
+records a hash of those files in LAST_RUN. As long as it stays the same, other runs skip these tests and say so. Any
+edit makes them run again, and so does EDGELAW_BUILD_TESTS, which the hosted workflow sets.
 """
 
 import hashlib
