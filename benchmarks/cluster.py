@@ -76,7 +76,7 @@ def with_workers(path, workers):
     from edgelaw import inputs
     from edgelaw.cli import cluster
 
-    assert cluster.TASKS_A_WORKER == TASKS
+    assert cluster.TASKS_PER_WORKER == TASKS
     with cluster.connect("local", workers=workers) as client:
         cluster.gram_eigenvalues(
             inputs.design(inputs.open_matrix(path), rows=5000, dims=20), client

@@ -19,7 +19,7 @@ def split(text):
 
 
 def joined(facts, prose):
-    """The text of a card: what `split` takes apart."""
+    """The text of a card: the reverse of `split`."""
     return f"{FENCE}{tomli_w.dumps(facts, indent=2)}{FENCE}{prose}"
 
 
