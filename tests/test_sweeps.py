@@ -47,18 +47,6 @@ def test_everything_that_ships_stays_under_15_megabytes():
     assert sum(path.stat().st_size for path in (ROOT / "data").glob("*.npz")) < 15e6
 
 
-def test_a_damaged_or_unknown_sweep_is_refused(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="name must be one of"):
-        data.sweep("another")
-    for name in ("universal_gap.npz", "universal_gap.md"):
-        (tmp_path / name).write_bytes((ROOT / "data" / name).read_bytes())
-    with (tmp_path / "universal_gap.npz").open("ab") as handle:
-        handle.write(b"!")
-    monkeypatch.setattr(shipped, "folder", lambda: tmp_path)
-    with pytest.raises(ValueError, match="SHA-256"):
-        data.sweep("universal_gap")
-
-
 # ----------------------------------------------------------------------------------------- eigenvalues and matrices
 
 
