@@ -32,9 +32,9 @@ def house(tmp_path):
     def run(*options, always=False):
         more = {"EDGELAW_BUILD_TESTS": "1"} if always else {}
         command = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider", "tests/build", *options]
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment | more, capture_output=True, text=True
-        ).stdout
+        ran = subprocess.run(command, cwd=tmp_path, env=environment | more, capture_output=True, text=True)
+        run.status = ran.returncode
+        return ran.stdout
 
     run.folder, run.record = tmp_path, tests / "LAST_RUN"
     return run
@@ -49,9 +49,11 @@ def test_scripts_that_passed_are_skipped_in_sight_and_any_edit_makes_their_tests
     assert "SKIPPED [1]" in printed
     assert "EDGELAW_BUILD_TESTS=1 runs them" in printed
     assert "2 passed" not in printed
+    assert house.status == 0
     assert "2 passed" in house(always=True)
     (house.folder / "data" / "build" / "script.py").write_text("ANSWER = 43\n")
     assert "1 failed, 1 passed" in house()
+    assert house.status == 1
 
 
 def test_a_run_of_a_part_or_with_a_failure_is_not_recorded(house):

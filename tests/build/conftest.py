@@ -36,8 +36,10 @@ def pytest_report_header():
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """Record a run of all of these tests, whole and without a failure."""
+    """Record a run of all of these tests, whole and without a failure; one that skipped them all is no failure."""
     config = session.config
+    if REASON and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
     chosen = config.option.keyword or config.option.markexpr or config.option.deselect
     parallel = hasattr(config, "workerinput") or config.pluginmanager.has_plugin("dsession")
     if exitstatus or chosen or parallel or not os.environ.get(last_run.VARIABLE):
