@@ -142,20 +142,24 @@ def in_shards(count, compute, job, folder, batch, progress):
     place = Path(folder) / hashlib.sha256(text.encode()).hexdigest()[:16]
     place.mkdir(parents=True, exist_ok=True)
     atomic.write(place / "job.json", text)
+    slices = [slice(start, min(start + batch, count)) for start in range(0, count, batch)]
+    paths = [place / f"{rows.start:06d}.npz" for rows in slices]
+    there = [path.exists() for path in paths]
+    done = sum(rows.stop - rows.start for rows, finished in zip(slices, there, strict=True) if finished)
     parts, total = [], 0.0
     with progress:
-        progress.show(0)
-        for start in range(0, count, batch):
-            rows = slice(start, min(start + batch, count))
+        progress.show(done)
+        for path, rows, finished in zip(paths, slices, there, strict=True):
             arrays, seconds = kept(
-                place / f"{start:06d}.npz",
+                path,
                 lambda rows=rows: {"rows": _checked(compute(rows), rows)},
                 time.perf_counter,
                 lambda arrays, rows=rows: _fits(arrays.get("rows"), rows),
             )
             parts.append(arrays["rows"])
             total += seconds
-            progress.show(rows.stop)
+            done += 0 if finished else rows.stop - rows.start
+            progress.show(done)
     tidy(place)
     return np.concatenate(parts), total
 

@@ -105,14 +105,19 @@ def computed(cells, folder, what, limit=np.inf):
     """
     folder.mkdir(parents=True, exist_ok=True)
     until = time.process_time() + limit
-    parts, seconds = {}, {}
+    paths = {
+        name: folder / f"{number:04d}_{re.sub(r'[^0-9A-Za-z.-]+', '_', name)}.npz"
+        for number, name in enumerate(cells, start=1)
+    }
+    there = {name for name, path in paths.items() if path.exists()}
+    parts, seconds, done = {}, {}, len(there)
     with resumable.Progress(len(cells), what) as progress:
-        progress.show(0)
-        for number, (name, compute) in enumerate(cells.items(), start=1):
-            path = folder / f"{number:04d}_{re.sub(r'[^0-9A-Za-z.-]+', '_', name)}.npz"
-            if time.process_time() >= until and not path.exists():
+        progress.show(done)
+        for name, compute in cells.items():
+            if time.process_time() >= until and name not in there:
                 raise SystemExit("Time is up: start it again to continue.")
-            parts[name], seconds[name] = resumable.kept(path, compute)
-            progress.show(number)
+            parts[name], seconds[name] = resumable.kept(paths[name], compute)
+            done += name not in there
+            progress.show(done)
     resumable.tidy(folder)
     return parts, seconds

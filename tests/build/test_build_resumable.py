@@ -267,6 +267,20 @@ def test_a_terminal_gets_a_bar_with_the_count_and_a_log_file_does_not():
     assert log.getvalue().splitlines()[-1].startswith("images: 40/40, done in")
 
 
+def test_what_an_earlier_run_finished_is_done_from_the_start(tmp_path):
+    def compute(rows):
+        if rows.start == 6 and not (tmp_path / "again").exists():
+            raise RuntimeError("interrupted")
+        return np.ones((rows.stop - rows.start, 2))
+
+    with pytest.raises(RuntimeError, match="interrupted"):
+        run(tmp_path, compute)
+    (tmp_path / "again").mkdir()
+    stream = SILENT()
+    in_shards(10, compute, {}, tmp_path, 3, Progress(10, "rows", stream))
+    assert stream.getvalue().startswith("rows: 6/10, starting\nrows: 9/10, ")
+
+
 def test_the_estimate_counts_only_this_runs_work(monkeypatch):
     clock = iter([0.0, 0.0, 10.0])
     monkeypatch.setattr("resumable.time.monotonic", lambda: next(clock))
