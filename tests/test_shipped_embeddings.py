@@ -129,7 +129,7 @@ def test_nearest_neighbours_of_a_text_share_its_topic_far_above_chance():
         ("Adrenal gland", "Endocrine system"),
     ],
 )
-def test_an_article_lies_nearest_to_a_kindred_one_so_titles_belong_to_their_rows(title, nearest):
+def test_an_article_lies_nearest_to_a_related_one_so_titles_belong_to_their_rows(title, nearest):
     texts = embeddings.wikipedia()
     row = texts.titles.index(title)
     similarity = texts.features @ texts.features[row]

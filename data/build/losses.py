@@ -14,10 +14,10 @@ def of_curve(curve):
     return np.array([curve.test[1:], curve.train[1:]])
 
 
-def predicted(eigenvalues, epochs, step, theories=BY_ORDER):
+def predicted(eigenvalues, epochs, step):
     """The exact curves of all orders from the eigenvalues alone: (orders, 2, epochs)."""
     values = np.maximum(eigenvalues, 0)
-    return np.array([of_curve(theory.curve(values, np.array(epochs), step)) for theory in theories.values()])
+    return np.array([of_curve(theory.curve(values, np.array(epochs), step)) for theory in BY_ORDER.values()])
 
 
 def measured(X, order, epochs, step, rng, runs):
@@ -52,10 +52,10 @@ def fixed_order(U, epochs, step):
 
 
 def fresh_orders(U, order, epochs, step, rng, batch=1):
-    """An order that draws every epoch anew (one stream of `rng`), on unit rows from all starts: (2, epochs).
+    """An order that draws every epoch anew (one stream, seeded by `rng`), on unit rows from all starts: (2, epochs).
 
-    The precision is that of the rows. `rng` itself seeds the stream, not a child of it as in `kaczmarz.simulate`: the
-    recorded sweeps were drawn so.
+    The precision is that of the rows. `rng` itself seeds the stream, not a child of it as in `kaczmarz.simulate`,
+    because the recorded sweeps were drawn this way.
     """
     start = np.eye(U.shape[1], dtype=U.dtype)
     walk = kaczmarz.iterates(U, order, int(epochs[-1]), start, step, batch, rng=rng, record=epochs)
@@ -63,7 +63,7 @@ def fresh_orders(U, order, epochs, step, rng, batch=1):
 
 
 def powers(A, epochs):
-    """A to each of the epochs, every one a product of powers already there."""
+    """A to each of the epochs, each a product of powers that are already known."""
     known = {1: A}
 
     def power(n):

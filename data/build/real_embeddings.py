@@ -6,7 +6,7 @@ Three data sets: CIFAR-10 through a ResNet-50 and Wikipedia through a sentence e
 preprocessing to 512 x 512 with seeds 0 to 7 (which choose the rows and draw the projection), and Gaussian rows,
 1024 x 1024, with the same seeds. Every run has its own order stream and 32 random unit starts; run r on seed s has the
 same starts at every step and in every order, so that ratios between orders are paired. Computed in float32 by
-edgelaw.kaczmarz.simulate. Every run is kept, so any standard error can be had.
+edgelaw.kaczmarz.simulate. Every run is kept, so any standard error can be computed.
 
 Beside the simulations, the exact curves of every order from the eigenvalues of seed 0 of the two real data sets, on a
 grid of steps. An interrupted run continues.

@@ -298,7 +298,7 @@ def arrangement(name, U, rng):
 
 
 def largest_residual(U, epochs, rng, probes=32):
-    """Test losses of the adaptive order that always projects onto the worst equation; d updates an epoch."""
+    """Test losses of the adaptive order that always projects onto the worst equation; d updates per epoch."""
     d, K = len(U), U @ U.T
     W = rng.standard_normal((d, probes))
     W /= np.linalg.norm(W, axis=0)

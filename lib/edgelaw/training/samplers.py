@@ -6,8 +6,8 @@ takes the place of ``DataLoader(dataset, batch_size=32, shuffle=True)``, which i
 random numbers. `learning_rate` says which ``lr`` is the step η of this book.
 
 The indices are those of `edgelaw.orders.stream`, epoch for epoch, so a model trained through a `DataLoader`
-sees the very rows that the simulator and the theory speak of. No room of the library but this one (with
-`edgelaw.probe` and `edgelaw.transformer`) imports torch before a .pt file is read.
+sees exactly the rows of the simulator and the theory. Only this module, `edgelaw.probe`, `edgelaw.transformer` and the
+reader of .pt files import torch.
 """
 
 from collections.abc import Iterator, Mapping, Sized
