@@ -56,7 +56,7 @@ def parts(path):
 
 
 def alone(path):
-    """The same in a process of its own, the best of some turns a part."""
+    """The same in a process of its own, the best of some turns for each part."""
     command = [sys.executable, __file__, path]
     runs = [
         json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -101,9 +101,9 @@ def table(head, rows):
     ]
 
 
-def grown(found, sizes, which):
+def growth(times, sizes, which):
     """Exponent of the growth of a part between the first and the last size."""
-    return np.log(found[-1][which] / found[0][which]) / np.log(sizes[-1] / sizes[0])
+    return np.log(times[-1][which] / times[0][which]) / np.log(sizes[-1] / sizes[0])
 
 
 def in_words(seconds):
@@ -156,14 +156,14 @@ def main():
         by_columns = [alone(save(folder, 16384, d)) for d in COLUMNS]
         path = save(folder, *SHARED, SHARDS)
         turns = [[with_workers(path, workers) for workers in (1, 2)] for _ in range(TURNS)]
-        shared = [min(found, key=lambda turn: turn[0]) for found in zip(*turns, strict=True)]
+        shared = [min(runs, key=lambda run: run[0]) for runs in zip(*turns, strict=True)]
     assert abs(shared[0][4] - shared[1][4]).max() < 1e-10 * shared[0][4][-1]
     m, d = 16384, COLUMNS[-1]
     product, mean = m * d**2 / by_columns[-1][1], 4 * m * d / by_columns[-1][0]
     head = ("the mean, s", "the sum, s", "the eigensolver, s", "GFLOP/s of the sum")
 
-    def line(size, found, m, d):
-        return [f"{size:,}", *(f"{x:.3f}" for x in found), f"{m * d**2 / found[1] / 1e9:.0f}"]
+    def line(size, times, m, d):
+        return [f"{size:,}", *(f"{x:.3f}" for x in times), f"{m * d**2 / times[1] / 1e9:.0f}"]
 
     lines = [
         "## Measured",
@@ -172,15 +172,15 @@ def main():
         "",
         *table(("rows m", *head), [line(m, f, m, 512) for m, f in zip(ROWS, by_rows, strict=True)]),
         "",
-        f"The sum grows as m to the power {grown(by_rows, ROWS, 1):.2f}; the eigensolver does not know m.",
+        f"The sum grows as m to the power {growth(by_rows, ROWS, 1):.2f}; the eigensolver does not know m.",
         "Columns, at 16,384 rows:",
         "",
         *table(
             ("columns d", *head), [line(d, f, 16384, d) for d, f in zip(COLUMNS, by_columns, strict=True)]
         ),
         "",
-        f"The sum grows as d to the power {grown(by_columns, COLUMNS, 1):.2f}, the eigensolver as d to the power "
-        f"{grown(by_columns, COLUMNS, 2):.2f}, the mean as d to the power {grown(by_columns, COLUMNS, 0):.2f}.",
+        f"The sum grows as d to the power {growth(by_columns, COLUMNS, 1):.2f}, the eigensolver as d to the power "
+        f"{growth(by_columns, COLUMNS, 2):.2f}, the mean as d to the power {growth(by_columns, COLUMNS, 0):.2f}.",
         f"Workers, on {SHARED[0]:,} x {SHARED[1]:,} in {SHARDS} shards, both reads and the sums together:",
         "",
         *table(
@@ -188,12 +188,12 @@ def main():
             [
                 [
                     str(k + 1),
-                    str(found[3]),
-                    f"{found[0]:.2f}",
-                    f"{found[0] / shared[0][0]:.2f}",
-                    f"{found[2]:.0f}",
+                    str(run[3]),
+                    f"{run[0]:.2f}",
+                    f"{run[0] / shared[0][0]:.2f}",
+                    f"{run[2]:.0f}",
                 ]
-                for k, found in enumerate(shared)
+                for k, run in enumerate(shared)
             ],
         ),
         "",

@@ -84,12 +84,12 @@ def main():
         write(folder)
         turns = {name: [] for name in ("yardstick", *FILES)}
         for _ in range(TURNS):
-            for name, found in turns.items():
-                found.append(
+            for name, runs in turns.items():
+                runs.append(
                     run("yardstick", folder) if name == "yardstick" else run("file", folder / FILES[name])
                 )
-    best = {name: min(found, key=lambda turn: turn["processor"]) for name, found in turns.items()}
-    wall = {name: min(turn["wall"] for turn in found) for name, found in turns.items()}
+    best = {name: min(runs, key=lambda turn: turn["processor"]) for name, runs in turns.items()}
+    wall = {name: min(turn["wall"] for turn in runs) for name, runs in turns.items()}
     assert max(best[name]["value"] for name in FILES) < min(best[name]["value"] for name in FILES) * (
         1 + 1e-12
     )

@@ -178,7 +178,7 @@ def one_probe(turns, d=512):
 
 
 def long_horizon(count, d=256):
-    """Many epochs of one probe in one go, beside what reading the rows once an epoch would take."""
+    """Many epochs of one probe in one go, beside what reading the rows once per epoch would take."""
     X = gaussian(d, d)
     record = np.unique(np.geomspace(1, count, 60).astype(int))
     simulate(X, "single_shuffle", 1, probes=1)

@@ -1,11 +1,13 @@
 """Data cards: Markdown whose front part, between two lines of ``+++``, is TOML that a program can read."""
 
-import json
 import platform
 import tomllib
 from pathlib import Path
 
-from resumable import atomic, sha256
+import tomli_w
+from resumable import sha256
+
+from edgelaw._common import atomic
 
 FENCE = "+++\n"
 
@@ -16,23 +18,9 @@ def split(text):
     return tomllib.loads(front), prose
 
 
-def _toml(facts):
-    """TOML for a flat dictionary of strings, numbers and lists of them, then its lists of tables."""
-    lines, tables = [], []
-    for key, value in facts.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            for entry in value:
-                tables += ["", f"[[{key}]]", *(f"{k} = {_value(v)}" for k, v in entry.items())]
-        elif isinstance(value, list):
-            lines += [f"{key} = [", *(f"  {_value(item)}," for item in value), "]"]
-        else:
-            lines.append(f"{key} = {_value(value)}")
-    return "\n".join([*lines, *tables]) + "\n"
-
-
-def _value(value):
-    """A TOML value; JSON's strings and numbers are TOML's."""
-    return json.dumps(value, ensure_ascii=False)
+def joined(facts, prose):
+    """The text of a card: the reverse of `split`."""
+    return f"{FENCE}{tomli_w.dumps(facts, indent=2)}{FENCE}{prose}"
 
 
 def inputs(packages):
@@ -67,23 +55,5 @@ def write(array_path, facts, prose):
         "sha256": sha256(array_path),
         **facts,
     }
-    with atomic(path) as handle:
-        handle.write(f"{FENCE}{_toml(facts)}{FENCE}{prose}".encode())
+    atomic.write(path, joined(facts, prose))
     return path
-
-
-def write_sweep(array_path, title, source, seed, seconds, keys, prose):
-    """Write the card of a sweep that a script of the same name computed from a seed."""
-    name = Path(array_path).stem
-    facts = {
-        "title": title,
-        "source": source,
-        "licence": "CC BY 4.0",
-        "built_by": f"data/build/{name}.py",
-        "command": f"OMP_NUM_THREADS=1 python data/build/{name}.py data/{name}.npz",
-        "seed": seed,
-        "run_time_seconds": round(seconds, 1),
-        "machine": machine("cpu") + ", processor time on one core",
-        "keys": keys,
-    }
-    return write(array_path, facts, prose)

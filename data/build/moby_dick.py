@@ -6,7 +6,8 @@ from pathlib import Path
 
 import card
 from fetch import MOBY_DICK, default_cache, fetch, read_members
-from resumable import atomic
+
+from edgelaw._common import atomic
 
 DATA = Path(__file__).resolve().parent.parent
 CHAPTERS = 10
@@ -25,10 +26,8 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     began = time.perf_counter()
     names = [f"package/data/chapter_{number}.txt" for number in range(1, CHAPTERS + 1)]
-    found = read_members(fetch(MOBY_DICK, options.cache), names)
-    with atomic(options.out) as handle:
-        for name in names:
-            handle.write(found[name].strip() + b"\n\n")
+    chapters = read_members(fetch(MOBY_DICK, options.cache), names)
+    atomic.write(options.out, b"".join(chapters[name].strip() + b"\n\n" for name in names))
     text = options.out.read_text(encoding="utf-8")
     facts = {
         "title": f"Moby-Dick; or, The Whale: chapters 1 to {CHAPTERS}",

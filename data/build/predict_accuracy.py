@@ -6,16 +6,15 @@ Every epoch to 50, m = d = 512 at three steps, and two shapes with m ≠ d. IID 
 the others are means over shuffles. About eight minutes on one core.
 """
 
-import argparse
-import os
-import time
-from pathlib import Path
+import functools
 
-import card
+import forecasting
+import losses
 import numpy as np
+from sweep import Sweep
 
-from edgelaw import data, orders
-from edgelaw.forecast import engine
+from edgelaw import data
+from edgelaw.orders import ORDERS
 from edgelaw.spectrum import gram_eigenvalues
 
 SEED, EPOCHS = 11, 50
@@ -25,66 +24,62 @@ CASES = (  # data, rows, dims, step
     ("cifar10", 256, 512, 1.0),
     ("wikipedia", 1024, 512, 1.0),
 )
-TITLE = "Losses of all four orders at every epoch, measured from all starts and predicted from eigenvalues"
-KEYS = [
-    "names, shapes, steps: of each case",
-    "measured, error: (cases, orders, test or training, epochs 1 to 50), mean over shuffles, standard error",
-    "predicted: from the eigenvalues alone; NaN where the library refuses a curve",
-]
-PROSE = """
+SWEEP = Sweep(
+    "predict_accuracy",
+    title="Losses of all four orders at every epoch, measured from all starts and predicted from eigenvalues",
+    source="random rows, and cifar10_resnet50.npz and wikipedia_mpnet.npz beside this file",
+    seed=SEED,
+    keys=(
+        "names, shapes, steps: of each case",
+        "measured, error: (cases, orders, test or training, epochs 1 to 50), mean over shuffles, standard error",
+        "predicted: from the eigenvalues alone; NaN where the library refuses a curve",
+    ),
+    prose="""
 # Curves from eigenvalues at every epoch
 
 Gaussian rows and embeddings at m = d, and embeddings with half and twice as many rows as dimensions. Orders as in
 `edgelaw.orders.ORDERS`.
-"""
+""",
+)
 
 
 def rows(name, m, d):
     """Rows of norm √d."""
     if name == "gaussian":
         return data.normalize_rows(data.gaussian(m, d, rng=SEED))
-    return data.normalize_rows(data.preprocess(getattr(data, name)().features, rows=m, dims=d, rng=0).X)
+    return data.normalize_rows(data.preprocess(data.load(name).features, rows=m, dims=d, rng=0).X)
 
 
-def main():
+def cell(number):
+    """One case."""
+    name, m, d, step = CASES[number]
+    X, n = rows(name, m, d), np.arange(EPOCHS + 1)
+    eigenvalues = np.maximum(gram_eigenvalues(X), 0)
+    measured, error, predicted = np.full((3, len(ORDERS), 2, EPOCHS), np.nan)
+    for j, order in enumerate(ORDERS):
+        rng = np.random.default_rng([SEED, number, j])
+        runs = SHUFFLES[name] if m == d else 3
+        measured[j], error[j] = losses.measured(X, order, n, step, rng, runs)
+        predicted[j] = forecasting.exact(order, eigenvalues, n, step, m / d)
+    return {"measured": measured, "error": error, "predicted": predicted}
+
+
+def gathered(parts):
+    """The arrays that ship."""
+    arrays = {
+        "names": [case[0] for case in CASES],
+        "shapes": [case[1:3] for case in CASES],
+        "steps": [case[3] for case in CASES],
+    }
+    for key in ("measured", "error", "predicted"):
+        arrays[key] = np.array([part[key] for part in parts.values()], dtype=np.float32)
+    return arrays
+
+
+def main(argv=None):
     """Run it from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("output", type=Path)
-    arguments = parser.parse_args()
-    start = time.process_time()
-    n = np.arange(EPOCHS + 1)
-    measured, error, predicted = np.full((3, len(CASES), len(orders.ORDERS), 2, EPOCHS), np.nan)
-    for i, (name, m, d, step) in enumerate(CASES):
-        X = rows(name, m, d)
-        values = np.maximum(gram_eigenvalues(X), 0)
-        for j, order in enumerate(orders.ORDERS):
-            rng = np.random.default_rng([SEED, i, j])
-            found = engine.measure(X, order, n, step, rng, SHUFFLES[name] if m == d else 3, d)
-            measured[i, j] = found.test[1:], found.train[1:]
-            error[i, j] = found.test_se[1:], found.train_se[1:]
-            try:
-                exact, _ = engine.exact(order, values, n, step, m / d)
-            except ArithmeticError as refusal:
-                print(order, refusal)
-                continue
-            predicted[i, j] = exact.test[1:], exact.train[1:]
-        off = 100 * np.abs(measured[i] / predicted[i] - 1).max(axis=-1)
-        print(name, m, d, step, off.round(2).tolist(), f"{time.process_time() - start:.0f} s", flush=True)
-    partial = arguments.output.with_suffix(".tmp.npz")
-    np.savez_compressed(
-        partial,
-        names=[case[0] for case in CASES],
-        shapes=[case[1:3] for case in CASES],
-        steps=[case[3] for case in CASES],
-        measured=measured.astype(np.float32),
-        error=error.astype(np.float32),
-        predicted=predicted.astype(np.float32),
-    )
-    os.replace(partial, arguments.output)
-    source = "random rows, and cifar10_resnet50.npz and wikipedia_mpnet.npz beside this file"
-    card.write_sweep(arguments.output, TITLE, source, SEED, time.process_time() - start, KEYS, PROSE)
+    cells = {" ".join(map(str, case)): functools.partial(cell, i) for i, case in enumerate(CASES)}
+    SWEEP.run(SWEEP.parser(__doc__).parse_args(argv), cells, gathered)
 
 
 if __name__ == "__main__":

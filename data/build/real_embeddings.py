@@ -6,50 +6,57 @@ Three data sets: CIFAR-10 through a ResNet-50 and Wikipedia through a sentence e
 preprocessing to 512 x 512 with seeds 0 to 7 (which choose the rows and draw the projection), and Gaussian rows,
 1024 x 1024, with the same seeds. Every run has its own order stream and 32 random unit starts; run r on seed s has the
 same starts at every step and in every order, so that ratios between orders are paired. Computed in float32 by
-edgelaw.kaczmarz.simulate. Every run is kept, so any standard error can be had.
+edgelaw.kaczmarz.simulate. Every run is kept, so any standard error can be computed.
 
 Beside the simulations, the exact curves of every order from the eigenvalues of seed 0 of the two real data sets, on a
-grid of steps. Finished parts are kept beside the output while it runs: a run that is interrupted continues where it
-stopped.
+grid of steps. An interrupted run continues.
 """
 
-import argparse
-import io
-import time
-from pathlib import Path
+import functools
 
-import card
+import losses
 import numpy as np
-from resumable import atomic
+from sweep import Sweep
 
 from edgelaw import data, kaczmarz
-from edgelaw.orders import ORDERS
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
+from edgelaw.theory import BY_ORDER
 
-DATA = Path(__file__).resolve().parent.parent
 SEEDS = 8
 STEPS = (0.5, 1.0, 1.5)
 EPOCHS = (1, 2, 3, 4, 5, 6, 8, 10, 14, 20, 28, 40, 50, 70, 100)
 PROBES = 32
 SCAN = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 1.9)  # steps of the exact curves
 REACH = 50  # and their last epoch
-THEORY = dict(zip(ORDERS, (iid, random_reshuffle, single_shuffle, flip_flop), strict=True))
 # runs on each seed: IID's training loss is the noisiest; seed 0 has more, for the curves of one matrix
 IID_RUNS = {"gaussian": 8, "cifar10": 13, "wikipedia": 13}
 OTHER_RUNS = {"gaussian": (2, 2), "cifar10": (16, 4), "wikipedia": (16, 4)}  # seed 0, every other seed
-PROSE = """
+SWEEP = Sweep(
+    "real_embeddings",
+    title="Simulated learning curves of the four orders on real embeddings and on Gaussian rows",
+    source="cifar10_resnet50.npz and wikipedia_mpnet.npz beside this file; Gaussian rows by edgelaw.data",
+    seed=0,
+    keys=(
+        "steps, epochs: the steps, and the epochs at which losses were recorded",
+        "DATA ORDER STEP: losses (runs, epochs, 2), test then training",
+        "DATA ORDER seeds: the preprocessing seed of each run",
+        "DATA ORDER exact: exact losses of seed 0, (exact steps, epochs up to 50, 2)",
+        "DATA ORDER exact error: their own estimate of their relative numerical error",
+    ),
+    licence="as the project; numbers computed from the arrays named above",
+    prose="""
 # The four orders on real embeddings
 
 Simulated learning curves for chapter 10, which recomputes a part of them and compares. Key `cifar10 iid 1.0` (data
 set, order, step) holds an array (runs, epochs, 2): test loss, that is squared parameter error over its start, and
-training loss, one row a run; `cifar10 iid seeds` (data set, order) says which seed of the preprocessing each run
+training loss, one row per run; `cifar10 iid seeds` (data set, order) says which seed of the preprocessing each run
 belongs to, and run r of seed s was `edgelaw.kaczmarz.simulate(..., probes=32, rng=1000 * s + r)`. Key
 `cifar10 iid exact` holds the exact curve from the eigenvalues of seed 0, (steps, epochs up to 50, 2), on the grid
 `exact steps`, and `cifar10 iid exact error` what each curve says of its own numerical accuracy.
 
 Wikipedia's text is by its contributors, CC BY-SA 4.0 (see `wikipedia_mpnet.md`); nothing of it is in this file.
-"""
+""",
+)
 
 
 def matrix(name, seed):
@@ -70,84 +77,47 @@ def plan(name, order):
 def measure(X, order, step, number):
     """Test and training loss of one run at the recorded epochs: (epochs, 2)."""
     curve = kaczmarz.simulate(X, order, EPOCHS[-1], step, PROBES, rng=number, record=EPOCHS, workers=1)
-    return np.stack([curve.test[1:], curve.train[1:]], axis=1).astype(np.float32)
+    return losses.of_curve(curve).T.astype(np.float32)
 
 
-def save(path, arrays):
-    """A compressed .npz that is there whole or not at all."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    with atomic(path) as handle:
-        handle.write(buffer.getvalue())
-
-
-def part(name):
+def simulated(name):
     """All runs on one data set."""
-    found = {}
+    arrays = {}
     matrices = [matrix(name, seed) for seed in range(SEEDS)]
-    for order in ORDERS:
+    for order in BY_ORDER:
         pairs = plan(name, order)
-        found[f"{name} {order} seeds"] = np.array([seed for seed, _ in pairs], dtype=np.int8)
+        arrays[f"{name} {order} seeds"] = np.array([seed for seed, _ in pairs], dtype=np.int8)
         for step in STEPS:
             runs = [measure(matrices[seed], order, step, 1000 * seed + run) for seed, run in pairs]
-            found[f"{name} {order} {step}"] = np.array(runs)
-    return found
+            arrays[f"{name} {order} {step}"] = np.array(runs)
+    return arrays
 
 
 def exact():
-    """The exact curves of the real data sets' seed 0: (steps, epochs, 2) an order."""
-    found, epochs = {}, [n for n in EPOCHS if n <= REACH]
+    """The exact curves of the real data sets' seed 0: (steps, epochs, 2) for each order."""
+    arrays, epochs = {}, [n for n in EPOCHS if n <= REACH]
     for name in ("cifar10", "wikipedia"):
         eigenvalues = gram_eigenvalues(data.preprocess(data.load(name).features, rows=512, dims=512, rng=0).X)
-        for order in ORDERS:
-            curves = [THEORY[order].curve(eigenvalues, epochs, step) for step in SCAN]
-            losses = [np.stack([curve.test[1:], curve.train[1:]], axis=1) for curve in curves]
-            found[f"{name} {order} exact"] = np.array(losses, dtype=np.float32)
-            found[f"{name} {order} exact error"] = np.array([curve.error for curve in curves])
-    return found
+        for order, theory in BY_ORDER.items():
+            curves = [theory.curve(eigenvalues, epochs, step) for step in SCAN]
+            values = [losses.of_curve(curve).T for curve in curves]
+            arrays[f"{name} {order} exact"] = np.array(values, dtype=np.float32)
+            arrays[f"{name} {order} exact error"] = np.array([curve.error for curve in curves])
+    return arrays
 
 
-def main():
-    """Simulate, compute, save, and write the card."""
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
-    parser.add_argument("--output", type=Path, default=DATA / "real_embeddings.npz")
-    output = parser.parse_args().output
-    arrays, seconds = (
-        {"steps": np.array(STEPS), "epochs": np.array(EPOCHS), "exact steps": np.array(SCAN)},
-        0.0,
-    )
-    kept = {name: output.with_suffix(f".{name}.part.npz") for name in (*IID_RUNS, "exact")}
-    for name, path in kept.items():
-        if not path.exists():
-            start = time.process_time()
-            found = exact() if name == "exact" else part(name)
-            save(path, {**found, "seconds": time.process_time() - start})
-        with np.load(path) as saved:
-            seconds += float(saved["seconds"])
-            arrays |= {key: saved[key] for key in saved if key != "seconds"}
-        print(f"{name}: {seconds:.0f} s of processor time so far", flush=True)
-    save(output, arrays)
-    facts = {
-        "title": "Simulated learning curves of the four orders on real embeddings and on Gaussian rows",
-        "keys": [
-            "steps, epochs: the steps, and the epochs at which losses were recorded",
-            "DATA ORDER STEP: losses (runs, epochs, 2), test then training",
-            "DATA ORDER seeds: the preprocessing seed of each run",
-            "DATA ORDER exact: exact losses of seed 0, (exact steps, epochs up to 50, 2)",
-            "DATA ORDER exact error: their own estimate of their relative numerical error",
-        ],
-        "built_by": "data/build/real_embeddings.py",
-        "command": "python data/build/real_embeddings.py",
-        "seed": 0,
-        "source": "cifar10_resnet50.npz and wikipedia_mpnet.npz beside this file; Gaussian rows by edgelaw.data",
-        "licence": "as the project; numbers computed from the arrays named above",
-        "run_time_seconds": round(seconds, 1),
-        "machine": card.machine("cpu, one thread"),
-    }
-    card.write(output, facts, PROSE)
-    for path in kept.values():
-        path.unlink()
+def gathered(parts):
+    """The arrays that ship."""
+    arrays = {"steps": STEPS, "epochs": EPOCHS, "exact steps": SCAN}
+    for part in parts.values():
+        arrays |= part
+    return arrays
+
+
+def main(argv=None):
+    """Run it from the command line."""
+    cells = {name: functools.partial(simulated, name) for name in IID_RUNS} | {"exact": exact}
+    SWEEP.run(SWEEP.parser(__doc__).parse_args(argv), cells, gathered)
 
 
 if __name__ == "__main__":

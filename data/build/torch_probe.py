@@ -3,30 +3,26 @@
     python data/build/torch_probe.py data/torch_probe.npz
 
 Every cell is a problem, a loss, an optimiser, a batch size and a step; in each, twelve splits of the features, and on
-each split five runs that differ in the order of their rows only. A cell takes up to a minute of one core and is kept in
-the folder of --parts, if given, so that an interrupted run goes on where it was.
+each split five runs that differ in the order of their rows only. A cell takes up to a minute of one core; an
+interrupted run continues.
 """
 
-import argparse
+import functools
 import json
-import os
-import time
-from pathlib import Path
 
-import card
+import losses
 import numpy as np
 import torch
+from sweep import Sweep
 from torch.utils.data import RandomSampler
 
 from edgelaw import embeddings, orders, probe
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
 
 DIMS, HELD, SPLITS, RIDGE = 256, 1400, 12, 0.01
 ORDERS = (*orders.ORDERS, "shuffle=True")
 PROBLEMS = {"taught": (256, 40), "labels": (256, 40), "tall": (1024, 12)}  # rows, epochs
 RECORD = {40: (1, 2, 5, 10, 20, 30, 40), 12: (1, 2, 3, 4, 6, 9, 12)}
-THEORY = iid, random_reshuffle, single_shuffle, flip_flop
 EXACT = 0.25, 0.5, 1.0, 1.5  # 0.25 is eight over a batch of 32
 # problem, loss, optimiser, batch, step (for Adam: its lr)
 CELLS = (
@@ -60,16 +56,19 @@ CELLS = (
     ("tall", "cross_entropy", "adam", 32, 3e-3),
     ("tall", "cross_entropy", "decay", 32, 32.0),
 )
-TITLE = "Linear probes on CIFAR-10 features in PyTorch, by order, optimiser, batch and loss"
-SOURCE = "computed from data/cifar10_resnet50.npz by torch, float64"
-KEYS = [
-    "orders: the names, the fifth is DataLoader's own shuffle",
-    "cells: JSON, a list of [problem, loss, optimiser, batch, step]",
-    "cell NUMBER: (splits, orders, epochs, 3) float32: parameter error, excess training loss, held-out accuracy",
-    "exact STEP: (four splits, orders, epochs, 2) float32: predicted from the eigenvalues, problem taught",
-    "epochs PROBLEM: the recorded epochs;  best NUMBER: (splits,) held-out accuracy of the minimum",
-]
-PROSE = """
+SWEEP = Sweep(
+    "torch_probe",
+    title="Linear probes on CIFAR-10 features in PyTorch, by order, optimiser, batch and loss",
+    source="computed from data/cifar10_resnet50.npz by torch, float64",
+    seed=0,
+    keys=(
+        "orders: the names, the fifth is DataLoader's own shuffle",
+        "cells: JSON, a list of [problem, loss, optimiser, batch, step]",
+        "cell NUMBER: (splits, orders, epochs, 3) float32: parameter error, excess training loss, held-out accuracy",
+        "exact STEP: (four splits, orders, epochs, 2) float32: predicted from the eigenvalues, problem taught",
+        "epochs PROBLEM: the recorded epochs;  best NUMBER: (splits,) held-out accuracy of the minimum",
+    ),
+    prose="""
 # Linear probes in PyTorch
 
 Ten classes, 256 dimensions (a Gaussian projection of the 2048 features), rows of norm 16. A split's seed chooses
@@ -85,7 +84,8 @@ their seed.
 Parameter error is ‖W − W*‖²/‖W*‖² with W* the minimum (least squares: exact; cross-entropy: with a ridge of 0.01, by
 L-BFGS), excess training loss is over its value at zero weights. Optimisers and steps are those of
 `edgelaw.probe.train`. Accuracy means nothing in the problem "taught", whose targets are not the classes.
-"""
+""",
+)
 
 
 def problem(name, split, pool):
@@ -111,10 +111,10 @@ def cell(name, loss, optimiser, batch, step, splits=range(SPLITS), names=ORDERS,
     best = [probe.optimum(one, loss, ridge) for one in probes]
     runs = [one for one in probes for _ in names]
     visits = np.stack([indices(order, rows, epochs, split) for split in splits for order in names])
-    found = []
+    measured = []
     for n, W in enumerate(probe.train(runs, visits, loss, optimiser, step, batch, ridge)):
         if n in RECORD[epochs]:
-            found.append(
+            measured.append(
                 [
                     probe.measure(one, w, loss, best[k // len(names)], ridge)
                     for k, (one, w) in enumerate(zip(runs, W, strict=True))
@@ -122,68 +122,44 @@ def cell(name, loss, optimiser, batch, step, splits=range(SPLITS), names=ORDERS,
             )
     shape = len(RECORD[epochs]), len(probes), len(names), 3
     accuracy = [probe.measure(p, b, loss, b, ridge)[2] for p, b in zip(probes, best, strict=True)]
-    return np.array(found).reshape(shape).transpose(1, 2, 0, 3), np.array(accuracy)
+    return np.array(measured).reshape(shape).transpose(1, 2, 0, 3), np.array(accuracy)
 
 
 def exact(step, splits=range(SPLITS // 3), pool=None):
     """What the eigenvalues of each split say of "taught": (splits, orders, epochs, 2), without the null direction."""
     pool = embeddings.cifar10() if pool is None else pool
-    found = []
+    predicted = []
     for split in splits:
         values = gram_eigenvalues(problem("taught", split, pool).X, method="gram")
         null = (values == 0).mean()
-        curves = [theory.curve(values, RECORD[40], step) for theory in THEORY]
-        found.append([[(c.test[1:] - null) / (1 - null), c.train[1:]] for c in curves])
-    return np.array(found).transpose(0, 1, 3, 2)
+        curves = losses.predicted(values, RECORD[40], step)
+        curves[:, 0] = (curves[:, 0] - null) / (1 - null)
+        predicted.append(curves)
+    return np.array(predicted).transpose(0, 1, 3, 2)
 
 
-def main():
-    """Compute every cell that is not there yet, and write arrays and card."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--parts", type=Path, help="folder that keeps finished cells")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop between cells after this")
-    given = parser.parse_args()
+def recorded(number):
+    """One cell, as it is kept."""
+    measured, accuracy = cell(*CELLS[number])
+    return {"measured": measured.astype(np.float32), "accuracy": accuracy}
+
+
+def gathered(parts):
+    """The arrays that ship."""
+    arrays = {"orders": ORDERS, "cells": json.dumps(CELLS)}
+    arrays |= {f"epochs {name}": RECORD[epochs] for name, (_, epochs) in PROBLEMS.items()}
+    for number in range(len(CELLS)):
+        part = parts[f"cell {number}"]
+        arrays[f"cell {number}"], arrays[f"best {number}"] = part["measured"], part["accuracy"]
+    return arrays | {f"exact {step}": parts[f"exact {step}"]["losses"].astype(np.float32) for step in EXACT}
+
+
+def main(argv=None):
+    """Run it from the command line."""
     torch.set_num_threads(1)
-    begun, arrays, seconds, pool = time.monotonic(), {}, 0.0, embeddings.cifar10()
-    for number, what in enumerate(CELLS):
-        kept = given.parts and given.parts / f"{number}.npz"
-        if kept and kept.exists():
-            with np.load(kept) as part:
-                found, accuracy, spent = part["found"], part["accuracy"], float(part["spent"])
-        else:
-            if time.monotonic() - begun > 60 * given.minutes:
-                print("stopped; run it again to go on")
-                return
-            start = time.process_time()
-            found, accuracy = cell(*what, pool=pool)
-            spent = time.process_time() - start
-            if kept:
-                given.parts.mkdir(exist_ok=True)
-                np.savez(kept, found=found, accuracy=accuracy, spent=spent)
-        print(number, *what, f"{spent:.1f}", found[:, :, -1].mean(axis=0).round(4).tolist(), flush=True)
-        arrays[f"cell {number}"], arrays[f"best {number}"] = found.astype(np.float32), accuracy
-        seconds += spent
-    for step in EXACT:
-        kept = given.parts and given.parts / f"exact {step}.npz"
-        if kept and kept.exists():
-            with np.load(kept) as part:
-                found, spent = part["found"], float(part["spent"])
-        else:
-            start = time.process_time()
-            found = exact(step, pool=pool)
-            spent = time.process_time() - start
-            if kept:
-                np.savez(kept, found=found, spent=spent)
-        print("exact", step, f"{spent:.1f}", flush=True)
-        arrays[f"exact {step}"] = found.astype(np.float32)
-        seconds += spent
-    for name, (_, epochs) in PROBLEMS.items():
-        arrays[f"epochs {name}"] = np.array(RECORD[epochs])
-    arrays |= {"orders": np.array(ORDERS), "cells": np.array(json.dumps(CELLS))}
-    np.savez_compressed(given.output, **arrays)
-    card.write_sweep(given.output, TITLE, SOURCE, 0, seconds, KEYS, PROSE)
-    print(f"{os.path.getsize(given.output)} bytes, {seconds:.0f} s of processor time")
+    cells = {f"cell {number}": functools.partial(recorded, number) for number in range(len(CELLS))}
+    cells |= {f"exact {step}": lambda step=step: {"losses": exact(step)} for step in EXACT}
+    SWEEP.run(SWEEP.parser(__doc__).parse_args(argv), cells, gathered)
 
 
 if __name__ == "__main__":

@@ -6,18 +6,18 @@ goes on from the body with next-character mean squared error, head alone and eve
 """
 
 import argparse
-import time
+import functools
 from pathlib import Path
 
 import card
 import numpy as np
+import sweep as sweeps
 import torch
 from fetch import default_cache
-from resumable import Progress, atomic
+from resumable import save
 
 from edgelaw import transformer
 
-DATA = Path(__file__).resolve().parent.parent
 LENGTH, HEADS, RATE = 64, 4, 3e-3
 BODY = {"width": 128, "depth": 2, "steps": 800, "batch": 16}
 SWEEP = ((32, 2), (64, 1), (64, 2), (64, 4), (128, 2), (256, 2))  # width, depth
@@ -105,24 +105,9 @@ def unfreeze(stream):
     return out
 
 
-def kept(cache, name, compute, *arguments):
-    """What an earlier run computed under this name, or compute and keep it."""
-    path = Path(cache) / "transformer" / f"{name}.npz"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        began = time.process_time()
-        arrays = compute(*arguments)
-        with atomic(path) as handle:
-            np.savez(handle, seconds=time.process_time() - began, **arrays)
-    with np.load(path, allow_pickle=False) as arrays:
-        found = dict(arrays)
-    return found, float(found.pop("seconds"))
-
-
 def write(path, arrays, facts, seconds):
-    """The array, compressed, and its card."""
-    with atomic(path) as handle:
-        np.savez_compressed(handle, **arrays)
+    """The arrays, compressed, and their card."""
+    save(path, arrays)
     facts = {
         "title": facts["title"],
         "keys": facts["keys"],
@@ -130,7 +115,7 @@ def write(path, arrays, facts, seconds):
         "source": "data/moby_dick.txt and the library's edgelaw.transformer",
         "licence": "MIT (this repository); the text is in the public domain",
         "preprocessing": facts["preprocessing"],
-        "run_time_seconds": round(seconds, 1),
+        "run_time_seconds": round(sum(seconds.values()), 1),
         "machine": f"{card.machine('cpu')}, torch {torch.__version__}, 1 thread, processor time",
     }
     card.write(path, facts, "\n# Written by hand\n")
@@ -140,7 +125,7 @@ def write(path, arrays, facts, seconds):
 BODY_FACTS = {
     "title": "A Transformer of two blocks trained on ten chapters of Moby-Dick, in eight bits",
     "keys": [
-        "NAME.weight, NAME.weight.scale: int8 matrix and one float32 factor a row",
+        "NAME.weight, NAME.weight.scale: int8 matrix and one float32 factor per row",
         "heads: attention heads",
         "losses: cross-entropy of every training step's batch",
         f"spectra: covariance eigenvalues of the unrounded model after {BODY_CHECKPOINTS} steps",
@@ -177,28 +162,25 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", nargs="?", default="all", choices=["all", "body", "sweep", "unfreeze"])
     parser.add_argument("--cache", type=Path, default=default_cache())
-    parser.add_argument("--out", type=Path, default=DATA)
+    parser.add_argument("--out", type=Path, default=sweeps.DATA)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    folder = options.cache / "transformer"
     if options.part in ("all", "body"):
-        arrays, seconds = kept(options.cache, "body", body)
-        write(options.out / "transformer_body.npz", arrays, BODY_FACTS, seconds)
-    jobs = [(f"sweep_{w}_{d}_{s}", sweep, w, d, s) for s in range(SEEDS) for w, d in SWEEP]
-    others = [(f"unfreeze_{stream}", unfreeze, stream) for stream in range(STREAMS)]
-    wanted = {"all": jobs + others, "body": [], "sweep": jobs, "unfreeze": others}[options.part]
-    progress, found = Progress(len(wanted), "training"), {}
-    for number, job in enumerate(wanted):
-        progress.show(number)
-        found[job[0]] = kept(options.cache, *job)
-    progress.show(len(wanted))
+        parts, seconds = sweeps.computed({"body": body}, folder / "body", "body")
+        write(options.out / "transformer_body.npz", parts["body"], BODY_FACTS, seconds)
+    trained, unfrozen = {}, {}
+    if options.part in ("all", "sweep"):
+        trained = {
+            f"sweep_{w}_{d}_{s}": functools.partial(sweep, w, d, s) for s in range(SEEDS) for w, d in SWEEP
+        }
+    if options.part in ("all", "unfreeze"):
+        unfrozen = {f"unfreeze_{stream}": functools.partial(unfreeze, stream) for stream in range(STREAMS)}
+    parts, seconds = sweeps.computed(trained, folder / "sweep", "sweep")
+    more, more_seconds = sweeps.computed(unfrozen, folder / "unfreeze", "unfreeze")
     if options.part == "all":
-        runs = {name: arrays for name, (arrays, _) in found.items()}
-        write(
-            options.out / "transformer_runs.npz",
-            gathered(runs),
-            RUNS_FACTS,
-            sum(seconds for _, seconds in found.values()),
-        )
+        path = options.out / "transformer_runs.npz"
+        write(path, gathered(parts | more), RUNS_FACTS, seconds | more_seconds)
 
 
 def gathered(runs):

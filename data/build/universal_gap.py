@@ -8,21 +8,20 @@ where rows are not rotationally invariant, its exact expectation. Random reshuff
 that only its permutations are drawn.
 """
 
-import time
-from pathlib import Path
+import functools
 
-import card
+import losses
 import numpy as np
 import scipy.linalg
-from resumable import atomic
+from sweep import Sweep
 
 from edgelaw import data, kaczmarz
+from edgelaw.orders import ORDERS
 from edgelaw.theory import flip_flop, gap, iid, random_reshuffle
 
 SEED = 8
 BETAS = (1 / 14, 1 / 7, 0.3, 0.5, 0.75, 1.0, 1.5)
 STEPS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75)
-OUTPUT = Path(__file__).resolve().parents[1] / "universal_gap.npz"
 
 
 def unit_rows(X):
@@ -48,9 +47,17 @@ def fixed_order(U, step, doublings):
 def from_identity(U, order, epochs, step, rng, batch=1):
     """Test losses of one order stream over all starts, at n = 1, 2, 4, ... up to `epochs`."""
     record = 2 ** np.arange(int(np.log2(epochs)) + 1)
-    start = np.eye(U.shape[1])
-    walk = kaczmarz.iterates(U, order, epochs, start, step, batch, rng=rng, record=record)
-    return np.array([(W**2).sum() / len(U) for n, W in walk if n])
+    return losses.fresh_orders(U, order, record, step, rng, batch)[0]
+
+
+def effective_steps(step, values):
+    """The effective step that the library states for each order, from the drawn eigenvalues."""
+    return {
+        "iid": step,
+        "random_reshuffle": random_reshuffle.effective_step(step, values),
+        "single_shuffle": 1 / (1 / step - 0.5),
+        "flip_flop": flip_flop.effective_step(step, values),
+    }
 
 
 def limit(steps, share, n, beta, dims):
@@ -88,40 +95,35 @@ def edges(rng, dims=400, draws=4, doublings=40, reshuffles=2, epochs=64):
 
 def edge_cell(beta, step, rng, dims, draws, n, reshuffles, epochs):
     """One beta and one step."""
-    found = {}
-
-    def keep(name, value):
-        found.setdefault(name, []).append(value)
-
-    for draw in range(draws):
-        U = unit_rows(data.power_law(dims, dims, beta, rng))
-        values = eigenvalues(U)
-        losses = dict(zip(("single_shuffle", "flip_flop"), fixed_order(U, step, len(n) - 1), strict=True))
-        losses["iid"] = iid.curve(values, n, step).test[1:]
-        laws = {
-            "single_shuffle": 1 / (1 / step - 0.5),
-            "flip_flop": flip_flop.effective_step(step, values),
-            "iid": step,
-            "random_reshuffle": random_reshuffle.effective_step(step, values),
-        }
-        if draw < reshuffles:
-            losses["random_reshuffle"] = from_identity(U, "random_reshuffle", epochs, step, rng)
-        for order, loss in losses.items():
-            m = n[: len(loss)]
-            steps = gap.equivalent_step(loss, values, m)
-            keep(f"{order}_loss", loss)
-            keep(f"{order}_step", steps)
-            edge = 1.0 if order in ("iid", "random_reshuffle") else beta
-            keep(f"{order}_limit", limit(steps, gap.laplace(values, laws[order] * m), m, edge, dims))
-        for order, law in laws.items():
-            keep(f"{order}_law", law)
-        keep("kappa_2", values.var() / values.mean() ** 2)
-        once = losses["single_shuffle"]
-        keep("gain", np.where(once > 1e-12, losses["iid"] / np.maximum(once, 1e-12), np.nan))
+    values = [
+        edge_draw(beta, step, rng, dims, n, epochs if draw < reshuffles else 0) for draw in range(draws)
+    ]
     cell = {}
-    for key, value in found.items():
-        cell[key], cell[key + "_se"] = mean_and_error(value)
+    for key in values[0]:
+        cell[key], cell[key + "_se"] = mean_and_error([draw[key] for draw in values if key in draw])
     return cell
+
+
+def edge_draw(beta, step, rng, dims, n, epochs):
+    """One design: losses, equivalent steps, limits and laws of all orders; random reshuffle if it has epochs to run."""
+    U = unit_rows(data.power_law(dims, dims, beta, rng))
+    values = eigenvalues(U)
+    curves = dict(zip(("single_shuffle", "flip_flop"), fixed_order(U, step, len(n) - 1), strict=True))
+    curves["iid"] = iid.curve(values, n, step).test[1:]
+    laws = effective_steps(step, values)
+    if epochs:
+        curves["random_reshuffle"] = from_identity(U, "random_reshuffle", epochs, step, rng)
+    draw = {f"{order}_law": law for order, law in laws.items()}
+    for order, loss in curves.items():
+        m = n[: len(loss)]
+        steps = gap.equivalent_step(loss, values, m)
+        draw[f"{order}_loss"], draw[f"{order}_step"] = loss, steps
+        edge = 1.0 if order in ("iid", "random_reshuffle") else beta
+        draw[f"{order}_limit"] = limit(steps, gap.laplace(values, laws[order] * m), m, edge, dims)
+    draw["kappa_2"] = values.var() / values.mean() ** 2
+    once = curves["single_shuffle"]
+    draw["gain"] = np.where(once > 1e-12, curves["iid"] / np.maximum(once, 1e-12), np.nan)
+    return draw
 
 
 def large(rng, dims=2000, doublings=16):
@@ -183,45 +185,49 @@ def design(name, dims, rng):
 def structured(rng, dims=300, draws=3, doublings=7):
     """Every design, three steps, four orders: losses over what the law with the design's own eigenvalues says."""
     n, steps = 2 ** np.arange(doublings + 1), (0.5, 1.0, 1.5)
-    orders = ("iid", "random_reshuffle", "single_shuffle", "flip_flop")
-    ratios = np.full((draws, len(DESIGNS), len(steps), len(orders), len(n)), np.nan)
-    losses, kappa = ratios.copy(), np.zeros((draws, len(DESIGNS)))
+    ratios = np.full((draws, len(DESIGNS), len(steps), len(ORDERS), len(n)), np.nan)
+    values, kappa = ratios.copy(), np.zeros((draws, len(DESIGNS)))
     for draw in range(draws):
         for i, name in enumerate(DESIGNS):
             U = design(name, dims, rng)
-            values = eigenvalues(U)
-            kappa[draw, i] = values.var()
+            spectrum = eigenvalues(U)
+            kappa[draw, i] = spectrum.var()
             for j, step in enumerate(steps):
-                once, flipped = fixed_order(U, step, doublings)
-                found = {"single_shuffle": once, "flip_flop": flipped}
-                if not name.endswith(("sorted", "in_order")):
-                    found["random_reshuffle"] = from_identity(U, "random_reshuffle", 64, step, rng)
-                if not name.endswith(("sorted", "in_order")) and draw == 0:
-                    found["iid"] = iid.expected_curve(U, n, step, tolerance=1e-6).test[1:]
-                laws = {
-                    "iid": step,
-                    "random_reshuffle": random_reshuffle.effective_step(step, values),
-                    "single_shuffle": 1 / (1 / step - 0.5),
-                    "flip_flop": flip_flop.effective_step(step, values),
-                }
-                for order, loss in found.items():
-                    place = draw, i, j, orders.index(order), slice(len(loss))
-                    losses[place] = loss
-                    ratios[place] = loss / gap.laplace(values, laws[order] * n[: len(loss)])
-    with np.errstate(invalid="ignore"):
-        table = {
-            "designs": np.array(DESIGNS),
-            "design_steps": steps,
-            "design_epochs": n,
-            "design_kappa_2": kappa.mean(axis=0),
-        }
-        for name, array in (("design_loss", losses), ("design_over_law", ratios)):
-            table[name] = np.nanmean(np.where(np.isnan(array).all(axis=0), 0, array), axis=0)
-            table[name] = np.where(np.isnan(array).all(axis=0), np.nan, table[name])
-            count = (~np.isnan(array)).sum(axis=0)
-            spread = np.sqrt(np.nansum((array - table[name]) ** 2, axis=0) / np.maximum(count - 1, 1))
-            table[name + "_se"] = np.where(count > 1, spread / np.sqrt(np.maximum(count, 1)), np.nan)
+                laws = effective_steps(step, spectrum)
+                for order, loss in design_losses(name, U, step, rng, n, first=draw == 0).items():
+                    place = draw, i, j, ORDERS.index(order), slice(len(loss))
+                    values[place] = loss
+                    ratios[place] = loss / gap.laplace(spectrum, laws[order] * n[: len(loss)])
+    table = {
+        "designs": np.array(DESIGNS),
+        "design_steps": steps,
+        "design_epochs": n,
+        "design_kappa_2": kappa.mean(axis=0),
+    }
+    for name, array in (("design_loss", values), ("design_over_law", ratios)):
+        table[name], table[name + "_se"] = mean_and_error_of_present(array)
     return table
+
+
+def design_losses(name, U, step, rng, n, first):
+    """Test losses by order; rows in a chosen order have no fresh ones, and IID's expectation is taken once."""
+    single, flipped = fixed_order(U, step, len(n) - 1)
+    curves = {"single_shuffle": single, "flip_flop": flipped}
+    if not name.endswith(("sorted", "in_order")):
+        curves["random_reshuffle"] = from_identity(U, "random_reshuffle", 64, step, rng)
+        if first:
+            curves["iid"] = iid.expected_curve(U, n, step, tolerance=1e-6).test[1:]
+    return curves
+
+
+def mean_and_error_of_present(array):
+    """Mean and standard error over the first axis of what is not NaN; NaN where nothing is, or no error is known."""
+    absent = np.isnan(array).all(axis=0)
+    mean = np.where(absent, np.nan, np.nanmean(np.where(absent, 0, array), axis=0))
+    count = (~np.isnan(array)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        spread = np.sqrt(np.nansum((array - mean) ** 2, axis=0) / np.maximum(count - 1, 1))
+    return mean, np.where(count > 1, spread / np.sqrt(np.maximum(count, 1)), np.nan)
 
 
 # ------------------------------------------------------------------------------------------- batches and other orders
@@ -292,7 +298,7 @@ def arrangement(name, U, rng):
 
 
 def largest_residual(U, epochs, rng, probes=32):
-    """Test losses of the adaptive order that always projects onto the worst equation; d updates an epoch."""
+    """Test losses of the adaptive order that always projects onto the worst equation; d updates per epoch."""
     d, K = len(U), U @ U.T
     W = rng.standard_normal((d, probes))
     W /= np.linalg.norm(W, axis=0)
@@ -342,7 +348,13 @@ def arrangements(rng, dims=250, draws=6, epochs=64):
     }
 
 
-PROSE = """
+SWEEP = Sweep(
+    "universal_gap",
+    title="Test losses of four orders across left edges, steps and kinds of rows",
+    source="computed from random designs and the two shipped embedding sets; nothing was downloaded",
+    seed=SEED,
+    list_cells=True,
+    prose="""
 # The sweep of the chapter on the universal gap
 
 Test losses of four orders on designs with chosen left edges, and on rows that break rotational invariance. Made by
@@ -357,39 +369,28 @@ starts at once, drawn permutations.
 **How to read it.** `*_step` is the equivalent step (`edgelaw.theory.gap.equivalent_step`), `*_limit` its extrapolation
 (value, distance to a linear fit), `*_law` the effective step the library states for the drawn eigenvalues; `*_se` are
 standard errors over draws. The first two axes are the exponents `betas` and the steps `steps`.
-"""
+""",
+)
+PARTS = (edges, large, structured, batches, arrangements)
 
 
-def main():
-    """Run every part, write the arrays and the card."""
-    started = time.process_time()
-    children = np.random.default_rng(SEED).spawn(5)
-    table, seconds = {}, {}
-    for part, child in zip((edges, large, structured, batches, arrangements), children, strict=True):
-        before = time.process_time()
-        table |= part(child)
-        seconds[part.__name__] = round(time.process_time() - before, 1)
-        print(f"{part.__name__}: {seconds[part.__name__]} s")
-    small = {}
-    for key, value in table.items():
-        array = np.asarray(value)
-        keep = array.dtype.kind in "iUS" or key in ("betas", "steps")
-        small[key] = array if keep else array.astype(np.float32)
-    with atomic(OUTPUT) as handle:
-        np.savez_compressed(handle, **small)
-    facts = {
-        "title": "Test losses of four orders across left edges, steps and kinds of rows",
-        "source": "computed from random designs and the two shipped embedding sets; nothing was downloaded",
-        "licence": "CC BY 4.0",
-        "built_by": "data/build/universal_gap.py",
-        "command": "OMP_NUM_THREADS=1 python data/build/universal_gap.py",
-        "seed": SEED,
-        "run_time_seconds": round(time.process_time() - started, 1),
-        "machine": card.machine("cpu") + f", numpy {np.__version__}, processor time on one core",
-        "keys": sorted(small),
-        "parts": [f"{name}: {value} s" for name, value in seconds.items()],
+def gathered(parts):
+    """The arrays that ship: real numbers in single precision, but for the axes."""
+    arrays = {}
+    for part in parts.values():
+        for key, array in part.items():
+            keep = array.dtype.kind in "iUS" or key in ("betas", "steps")
+            arrays[key] = array if keep else array.astype(np.float32)
+    return arrays
+
+
+def main(argv=None):
+    """Run it from the command line."""
+    children = np.random.default_rng(SEED).spawn(len(PARTS))
+    cells = {
+        part.__name__: functools.partial(part, child) for part, child in zip(PARTS, children, strict=True)
     }
-    card.write(OUTPUT, facts, PROSE)
+    SWEEP.run(SWEEP.parser(__doc__).parse_args(argv), cells, gathered)
 
 
 if __name__ == "__main__":

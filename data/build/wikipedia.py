@@ -12,7 +12,7 @@ import device as devices
 import numpy as np
 import torch
 from fetch import MPNET_PARTS, WIKIPEDIA, default_cache, fetch, mpnet, read_wheel
-from resumable import Progress, atomic, in_shards
+from resumable import Progress, in_shards, save
 
 DATA = Path(__file__).resolve().parent.parent
 SHORTEST = 300  # characters: shorter extracts are one sentence that says little
@@ -108,7 +108,7 @@ def service(args, texts):
 
 
 def preprocessing(args):
-    """What is done to a text, a sentence a step; part of the job's identity as well as of its card."""
+    """What is done to a text, one sentence per step; part of the job's identity as well as of its card."""
     chosen = [
         f"extracts of at least {SHORTEST} characters that have a topic in Wikipedia's list of vital articles",
         f"{args.extracts} of them by numpy.random.default_rng({args.seed}), in the order of their titles",
@@ -148,7 +148,7 @@ def facts(args, columns, device, seconds, packages):
         "columns": columns,
         "dtype": "float16",
         "keys": [
-            "features: one row an extract",
+            "features: one row per extract",
             "titles: the article's title",
             "labels: topic number",
             "classes: the topics' names",
@@ -196,14 +196,13 @@ def main(argv=None):
     features[order] = sorted_rows
     classes, labels = np.unique([article["topic"] for article in chosen], return_inverse=True)
     out = args.out or DATA / f"{name}.npz"
-    with atomic(out) as handle:
-        np.savez(
-            handle,
-            features=features.astype(np.float16),
-            titles=np.array([article["title"] for article in chosen]),
-            labels=labels.astype(np.uint8),
-            classes=classes,
-        )
+    arrays = {
+        "features": features.astype(np.float16),
+        "titles": np.array([article["title"] for article in chosen]),
+        "labels": labels.astype(np.uint8),
+        "classes": classes,
+    }
+    save(out, arrays, compressed=False)
     written = card.write(out, facts(args, features.shape[1], device, seconds, packages), PROSE)
     print(f"Wrote {out} ({out.stat().st_size / 1e6:.1f} MB) and {written.name}.")
 

@@ -1,6 +1,10 @@
 """The public name of :mod:`edgelaw.training.probe`: linear probes on frozen features, trained by PyTorch."""
 
 from edgelaw.training.probe import (
+    DECAY,
+    LOSSES,
+    MOMENTUM,
+    OPTIMISERS,
     Probe,
     measure,
     optimum,
@@ -10,6 +14,10 @@ from edgelaw.training.probe import (
 )
 
 __all__ = [
+    "DECAY",
+    "LOSSES",
+    "MOMENTUM",
+    "OPTIMISERS",
     "Probe",
     "measure",
     "optimum",

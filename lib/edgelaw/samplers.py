@@ -2,6 +2,7 @@
 
 from edgelaw.training.samplers import (
     IID,
+    LOSSES,
     FlipFlop,
     OrderSampler,
     RandomReshuffle,
@@ -11,6 +12,7 @@ from edgelaw.training.samplers import (
 
 __all__ = [
     "IID",
+    "LOSSES",
     "FlipFlop",
     "OrderSampler",
     "RandomReshuffle",

@@ -91,7 +91,7 @@ def test_the_table_and_the_card_are_those_of_the_script(tables):
 
 def test_power_laws_are_the_librarys_constants(tables):
     step = int(np.flatnonzero(np.isclose(tables["steps isotropic"], 0.6))[0])
-    for i, theory in enumerate(explorer.THEORY.values()):
+    for i, theory in enumerate(explorer.BY_ORDER.values()):
         wanted = theory.test_constant(0.6), theory.train_constant(0.6)
         np.testing.assert_allclose(tables["constants isotropic"][step, i], wanted, rtol=1e-6)
     k = list(explorer.SPECTRA).index("beta 0.5")
@@ -99,11 +99,11 @@ def test_power_laws_are_the_librarys_constants(tables):
     # The curve of the law itself, after many epochs: IID and random reshuffle reach theirs soon.
     values, weights = explorer.law(0.5, 400)
     for i, name in ((0, "iid"), (1, "random_reshuffle")):
-        curve = explorer.THEORY[name].curve(values, np.array([300]), 0.6, weights=weights)
+        curve = explorer.BY_ORDER[name].curve(values, np.array([300]), 0.6, weights=weights)
         law = tables["constants spectra"][k, step, i, 0] * 300**-0.5
         assert abs(law / curve.test[1] - 1) < 0.01
     assert np.isnan(tables["constants spectra"][:, :, 1:, 1]).all()  # no such constant is known
-    curve = explorer.THEORY["iid"].curve(values, np.array([300]), 0.6, weights=weights)
+    curve = explorer.BY_ORDER["iid"].curve(values, np.array([300]), 0.6, weights=weights)
     assert abs(tables["constants spectra"][k, step, 0, 1] * 300**-1.5 / curve.train[1] - 1) < 0.02
 
 
@@ -111,7 +111,7 @@ def test_two_quadratures_of_a_designed_law_give_the_same_curves():
     n = np.array([1, 10, 50])
     for beta in explorer.BETA:
         few, many = (
-            explorer.THEORY["iid"].curve(v, n, 1.7, weights=w)
+            explorer.BY_ORDER["iid"].curve(v, n, 1.7, weights=w)
             for v, w in map(explorer.law, (beta,) * 2, (200, 320))
         )
         np.testing.assert_allclose(few.test, many.test, rtol=1e-8)
@@ -295,7 +295,7 @@ def test_the_best_step_is_the_best_of_the_librarys(chromium, book, tables):
         shown = numbers(page)
     steps = explorer.STEPS["isotropic"]
     for i in (0, 1, 3):  # single shuffle takes long near 2
-        theory = explorer.THEORY[ORDERS[i]]
+        theory = explorer.BY_ORDER[ORDERS[i]]
         losses = np.array([theory.train_loss(20, step) for step in steps])
         assert losses[np.isclose(steps, shown[ORDERS[i]][3])][0] <= losses.min() * 1.002
         assert shown[ORDERS[i]][4] == pytest.approx(losses.min(), rel=0.002)

@@ -47,6 +47,15 @@ def torchvision_shapes():
     return shapes | {"fc.weight": (1000, 2048), "fc.bias": (1000,)}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_networks():
+    """Every weight is loaded, so no network of these tests has to draw 25 million random numbers first."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("kaiming_uniform_", "uniform_"):
+            patch.setattr(torch.nn.init, name, lambda tensor, *options, **more: tensor)
+        yield
+
+
 @pytest.fixture(scope="module")
 def state():
     """Random weights of the right shapes, scaled so that activations neither vanish nor explode."""
@@ -149,7 +158,7 @@ def test_torchvision_names_and_shapes_load_exactly(state):
 
 
 def test_torchvision_weights_give_what_torchvisions_network_gives(state):
-    x = torch.randn(2, 3, 96, 80, generator=torch.Generator().manual_seed(3))
+    x = torch.randn(2, 3, 64, 48, generator=torch.Generator().manual_seed(3))
     with torch.inference_mode():
         features = from_torchvision(state)(x)
         expected = reference(state, x, 1e-5)
@@ -163,7 +172,7 @@ def test_torchvision_weights_give_what_torchvisions_network_gives(state):
 def test_keras_weights_give_what_keras_network_gives(state, keras):
     arrays, biases = keras
     assert len(arrays) == 320
-    x = torch.randn(2, 3, 96, 80, generator=torch.Generator().manual_seed(4))
+    x = torch.randn(2, 3, 64, 48, generator=torch.Generator().manual_seed(4))
     with torch.inference_mode():
         features = from_keras(arrays)(x)
         expected = reference(state, x, 1.001e-5, stride_on_3x3=False, bias=biases)
@@ -192,15 +201,13 @@ def test_weights_of_another_network_are_refused_in_one_sentence(state, keras):
 
 
 def test_the_same_features_come_from_two_batch_sizes(state):
-    images = np.random.default_rng(0).integers(0, 256, (6, 32, 32, 3), dtype=np.uint8)
+    images = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), dtype=np.uint8)
     compute = extractor(from_torchvision(state), "torchvision", images, "cpu")
-    whole = compute(slice(0, 6))
-    in_twos = np.concatenate([compute(slice(i, i + 2)) for i in (0, 2, 4)])
-    alone = compute(slice(3, 4))
+    whole = compute(slice(0, 3))
+    in_parts = np.concatenate([compute(slice(0, 2)), compute(slice(2, 3))])
     scale = np.abs(whole).max()
     assert np.std(whole, axis=0).max() > 1e-3 * scale  # the images do give different features
-    np.testing.assert_allclose(in_twos, whole, rtol=1e-4, atol=1e-5 * scale)
-    np.testing.assert_allclose(alone[0], whole[3], rtol=1e-4, atol=1e-5 * scale)
+    np.testing.assert_allclose(in_parts, whole, rtol=1e-4, atol=1e-5 * scale)
 
 
 def test_images_are_normalised_as_each_family_of_weights_wants():

@@ -8,14 +8,15 @@ import sys
 import tarfile
 import textwrap
 import time
-import zipfile
 from pathlib import Path
 
+import cifar10
 import numpy as np
 import pytest
 import resumable
+import torch
 from PIL import Image
-from resumable import Progress, atomic, in_shards
+from resumable import Progress, in_shards
 
 BUILD = Path(resumable.__file__).parent
 SILENT = io.StringIO
@@ -92,23 +93,16 @@ def test_rows_that_are_not_finite_or_too_few_are_refused(tmp_path):
     assert not list(tmp_path.glob("*/*.npz"))
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
-    path = tmp_path / "x.npz"
-    path.write_bytes(b"old")
-
-    def write_half():
-        with atomic(path) as handle:
-            handle.write(b"half of the n")
-            raise RuntimeError("disk full")
-
-    with pytest.raises(RuntimeError, match="disk full"):
-        write_half()
-    assert path.read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["x.npz"]
-    with atomic(path) as handle:
-        handle.write(b"new")
-        assert path.read_bytes() == b"old"
-    assert path.read_bytes() == b"new"
+def test_a_part_that_is_kept_is_not_computed_again_and_remembers_its_seconds(tmp_path):
+    clock = iter([10.0, 13.5])
+    path = tmp_path / "part.npz"
+    first = resumable.kept(path, lambda: {"x": [1, 2]}, clock=lambda: next(clock))
+    again = resumable.kept(path, lambda: pytest.fail("computed again"))
+    for arrays, seconds in (first, again):
+        assert arrays["x"].tolist() == [1, 2]
+        assert list(arrays) == ["x"]
+        assert seconds == 3.5
+    assert [p.name for p in tmp_path.iterdir()] == ["part.npz"]
 
 
 def wait_for(condition, process, seconds=60):
@@ -116,29 +110,87 @@ def wait_for(condition, process, seconds=60):
     while not condition():
         assert process.poll() is None, "the process ended by itself"
         assert time.monotonic() < end, "waited too long"
-        time.sleep(0.002)
+        time.sleep(0.01)
+
+
+def start(program, **names):
+    """Run a program in a process of its own, with the build scripts on its path."""
+    head = f"import os, sys, time\nsys.path.insert(0, {str(BUILD)!r})\n"
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen([sys.executable, "-c", head + textwrap.dedent(program).format(**names)], **silent)
+
+
+def kill(process):
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
 
 
 def test_a_kill_in_the_middle_of_writing_leaves_the_old_file(tmp_path):
     path = tmp_path / "x.bin"
     path.write_bytes(b"old")
-    program = f"""
-    import sys, time
-    sys.path.insert(0, {str(BUILD)!r})
-    from resumable import atomic
-    with atomic({str(path)!r}) as handle:
-        handle.write(b"n" * 100000)
-        handle.flush()
-        time.sleep(60)
+    program = """
+    from edgelaw._common import atomic
+    os.fsync = lambda descriptor: time.sleep(60)  # written, not yet renamed
+    atomic.write({path!r}, b"n" * 100000)
     """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)])
-    wait_for(lambda: any(p.stat().st_size == 100000 for p in tmp_path.glob(".*.part")), process)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    process = start(program, path=str(path))
+    wait_for(lambda: any(p.stat().st_size == 100000 for p in tmp_path.glob(".edgelaw-*.tmp")), process)
+    kill(process)
     assert path.read_bytes() == b"old"
 
 
-def package(path, images_a_file=40):
+PROGRAM = """
+import numpy as np
+import resumable
+
+def compute(rows):
+    time.sleep({pause})
+    with open({log!r}, "a") as log:
+        log.write(str(rows.stop - rows.start) + "\\n")
+    return np.arange(rows.start, rows.stop, dtype=float)[:, None] ** [0, 1]
+
+progress = resumable.Progress(120, "rows")
+matrix, seconds = resumable.in_shards(120, compute, {{}}, {cache!r}, 4, progress)
+resumable.save({out!r}, {{"matrix": matrix}})
+"""
+
+
+def test_a_run_that_is_killed_twice_continues_and_ends_as_a_straight_one(tmp_path):
+    def begin(name, pause):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        paths = {kind: str(folder / kind) for kind in ("log", "cache")}
+        return start(PROGRAM, pause=pause, out=str(folder / "out.npz"), **paths)
+
+    def shards():
+        return sorted((tmp_path / "killed" / "cache").glob("*/0*.npz"))
+
+    def rows_computed():
+        return sum(map(int, (tmp_path / "killed" / "log").read_text().split()))
+
+    out, kept = tmp_path / "killed" / "out.npz", 0
+    for target in (5, 12):
+        process = begin("killed", 0.03)
+        wait_for(lambda target=target: len(shards()) >= target, process)
+        kill(process)
+        assert not out.exists()  # nothing appears under the final name before the end
+        for shard in shards():  # and no batch is ever half there
+            with np.load(shard) as arrays:
+                assert arrays["rows"].shape == (4, 2)
+        assert len(shards()) >= target > kept
+        kept = len(shards())
+    before = rows_computed()
+    assert before <= 4 * (kept + 2)  # each kill lost at most the batch it interrupted
+    stale = shards()[0].with_name(".edgelaw-0123456789abcdef.tmp")
+    stale.write_bytes(b"what a kill in the middle of writing leaves")
+    assert begin("killed", 0).wait() == 0
+    assert rows_computed() - before == 120 - 4 * kept  # the last run computed exactly what was missing
+    assert begin("straight", 0).wait() == 0
+    assert out.read_bytes() == (tmp_path / "straight" / "out.npz").read_bytes()
+    assert not stale.exists()
+
+
+def package(path, images_per_file=20):
     """A file of the form of the CIFAR-10 package, with random images."""
     rng = np.random.default_rng(0)
     with tarfile.open(path, "w:gz") as archive:
@@ -149,88 +201,53 @@ def package(path, images_a_file=40):
             archive.addfile(info, io.BytesIO(content))
 
         for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
-            pixels = rng.integers(0, 256, (images_a_file, 1024, 3), dtype=np.uint8)
+            pixels = rng.integers(0, 256, (images_per_file, 1024, 3), dtype=np.uint8)
             png = io.BytesIO()
             Image.fromarray(pixels).save(png, "PNG")
             add(f"{name}.png", png.getvalue())
-        labels = [i % 10 for i in range(6 * images_a_file)]
-        add("train_lables.json", json.dumps(labels[: 5 * images_a_file]).encode())
-        add("test_lables.json", json.dumps(labels[5 * images_a_file :]).encode())
+        labels = [i % 10 for i in range(6 * images_per_file)]
+        add("train_lables.json", json.dumps(labels[: 5 * images_per_file]).encode())
+        add("test_lables.json", json.dumps(labels[5 * images_per_file :]).encode())
 
 
-STAND_IN = """
-import os, sys, time
-sys.path.insert(0, {build!r})
-import torch, cifar10
-from pathlib import Path
+def test_an_interrupted_image_script_continues_and_ends_as_a_straight_one(tmp_path, monkeypatch):
+    package(tmp_path / "images.tgz")
+    torch.manual_seed(0)
+    computed = []
 
-torch.set_num_threads(1)
-torch.manual_seed(0)
+    class Tiny(torch.nn.Conv2d):
+        """A stand-in for the network."""
 
-class Tiny(torch.nn.Conv2d):
-    '''A stand-in for the network: slow enough to be caught in the middle.'''
-    def forward(self, x):
-        time.sleep({pause})
-        with open({log!r}, "a") as log:
-            log.write(str(len(x)) + "\\n")
-        return super().forward(x).mean(dim=(2, 3))
+        stop_at = None
 
-cifar10.fetch = lambda package, cache: Path({tarball!r})
-cifar10.load_model = lambda weights, cache: (Tiny(3, 5, 8, stride=8), "keras", {{"weights": "stand-in"}})
-cifar10.main(["--images", "120", "--batch", "4", "--device", "cpu", "--out", {out!r}, "--cache", {cache!r}])
-"""
+        def forward(self, x):
+            if len(computed) == self.stop_at:
+                raise KeyboardInterrupt
+            computed.append(len(x))
+            return super().forward(x).mean(dim=(2, 3))
 
+    model = Tiny(3, 5, 8, stride=8)
+    monkeypatch.setattr(cifar10, "fetch", lambda package, cache: tmp_path / "images.tgz")
+    monkeypatch.setattr(
+        cifar10, "load_model", lambda weights, cache: (model, "keras", {"weights": "stand-in"})
+    )
 
-def test_the_image_script_survives_being_killed(tmp_path):
-    tarball = tmp_path / "images.tgz"
-    package(tarball)
+    def run(name):
+        places = ["--out", str(tmp_path / f"{name}.npz"), "--cache", str(tmp_path / name)]
+        cifar10.main(["--images", "20", "--batch", "4", "--device", "cpu", *places])
 
-    def start(name, pause):
-        (tmp_path / name).mkdir(exist_ok=True)
-        paths = {kind: str(tmp_path / name / kind) for kind in ("log", "cache")}
-        out = str(tmp_path / name / "out.npz")
-        program = STAND_IN.format(build=str(BUILD), pause=pause, tarball=str(tarball), out=out, **paths)
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen([sys.executable, "-c", program], **silent)
-
-    def shards():
-        return sorted((tmp_path / "killed" / "cache").glob("jobs/*/0*.npz"))
-
-    def rows_computed():
-        return sum(map(int, (tmp_path / "killed" / "log").read_text().split()))
-
-    def whole(path):
-        with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None
-
-    out = tmp_path / "killed" / "out.npz"
-    kept = 0
-    for target in (5, 12):
-        process = start("killed", 0.02)
-
-        def reached(target=target):
-            assert not out.exists()  # nothing appears under the final name before the end
-            assert all(whole(shard) for shard in shards())  # and no batch is ever half there
-            return len(shards()) >= target
-
-        wait_for(reached, process)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-        assert all(whole(shard) for shard in shards())
-        assert not out.exists()
-        assert len(shards()) >= target > kept
-        kept = len(shards())
-    before = rows_computed()
-    assert before <= 4 * (kept + 2)  # each kill lost at most the batch it interrupted
-    assert start("killed", 0).wait() == 0
-    assert rows_computed() - before == 120 - 4 * kept  # the last run computed exactly what was missing
-    assert start("straight", 0).wait() == 0
-    assert out.read_bytes() == (tmp_path / "straight" / "out.npz").read_bytes()
-    left = [p for p in tmp_path.rglob("*") if p.name.endswith(".part")]
-    assert not left
-    with np.load(out, allow_pickle=False) as arrays:
-        assert arrays["features"].shape == (120, 5)
-        assert np.bincount(arrays["labels"]).tolist() == [12] * 10
+    model.stop_at = 2
+    with pytest.raises(KeyboardInterrupt):
+        run("interrupted")
+    assert not (tmp_path / "interrupted.npz").exists()
+    model.stop_at = None
+    run("interrupted")
+    assert computed == [4] * 5
+    run("straight")
+    assert (tmp_path / "interrupted.npz").read_bytes() == (tmp_path / "straight.npz").read_bytes()
+    with np.load(tmp_path / "straight.npz", allow_pickle=False) as arrays:
+        assert arrays["features"].shape == (20, 5)
+        assert np.bincount(arrays["labels"]).tolist() == [2] * 10
 
 
 class Terminal(io.StringIO):
@@ -238,19 +255,33 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_progress_bar_redraws_one_line_on_a_terminal():
-    stream = Terminal()
-    bar = Progress(40, "images", stream)
-    for done in (0, 20, 40):
-        bar.show(done)
-    drawn = stream.getvalue()
-    assert drawn.count("\n") == 1
-    assert drawn.endswith("\n")
-    assert "[##########..........] 20/40" in drawn
-    assert "done in" in drawn
+def test_a_terminal_gets_a_bar_with_the_count_and_a_log_file_does_not():
+    drawn, log = Terminal(), SILENT()
+    for stream in (drawn, log):
+        with Progress(40, "images", stream) as bar:
+            for done in (0, 20, 40):
+                bar.show(done)
+    assert "━" in drawn.getvalue()
+    assert "40/40" in drawn.getvalue()
+    assert "━" not in log.getvalue()
+    assert log.getvalue().splitlines()[-1].startswith("images: 40/40, done in")
 
 
-def test_the_progress_bar_counts_only_this_runs_work_in_its_estimate(monkeypatch):
+def test_what_an_earlier_run_finished_is_done_from_the_start(tmp_path):
+    def compute(rows):
+        if rows.start == 6 and not (tmp_path / "again").exists():
+            raise RuntimeError("interrupted")
+        return np.ones((rows.stop - rows.start, 2))
+
+    with pytest.raises(RuntimeError, match="interrupted"):
+        run(tmp_path, compute)
+    (tmp_path / "again").mkdir()
+    stream = SILENT()
+    in_shards(10, compute, {}, tmp_path, 3, Progress(10, "rows", stream))
+    assert stream.getvalue().startswith("rows: 6/10, starting\nrows: 9/10, ")
+
+
+def test_the_estimate_counts_only_this_runs_work(monkeypatch):
     clock = iter([0.0, 0.0, 10.0])
     monkeypatch.setattr("resumable.time.monotonic", lambda: next(clock))
     stream = SILENT()

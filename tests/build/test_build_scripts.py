@@ -18,6 +18,8 @@ import resnet50
 import torch
 import wikipedia
 
+from edgelaw import shipped
+
 BUILD = Path(fetch.__file__).parent
 
 
@@ -127,6 +129,13 @@ def test_the_encoder_is_put_together_from_its_parts_and_checked(tmp_path, monkey
     assert (folder / "vocab.txt").read_text() == "the vocab.txt"
     monkeypatch.setattr(fetch, "fetch", None)
     assert fetch.mpnet(tmp_path) == folder  # put together once
+
+
+def test_what_went_into_the_shipped_embeddings_are_the_pinned_packages():
+    pinned = {p.file: p.sha256 for p in (fetch.CIFAR10, fetch.RESNET50, fetch.WIKIPEDIA, *fetch.MPNET_PARTS)}
+    for entry in shipped.shipped():
+        for package in entry.card["input"]:
+            assert package["sha256"] == pinned[package["file"]]
 
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 30))
@@ -249,6 +258,15 @@ def test_a_card_keeps_its_prose_and_renews_its_facts(tmp_path):
     read, prose = card.split(path.read_text())
     assert read["sha256"] == hashlib.sha256(b"second").hexdigest()
     assert prose == "\n# Prose\nMore, by hand.\n"
+
+
+CARDS = sorted(path.name for path in shipped.folder().glob("*.md") if path.name != "README.md")
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_the_shipped_cards_are_written_again_byte_for_byte(name):
+    text = (shipped.folder() / name).read_text(encoding="utf-8")
+    assert card.joined(*card.split(text)) == text
 
 
 @pytest.mark.parametrize("script", [cifar10, wikipedia])

@@ -86,8 +86,8 @@ def test_all_runs_in_small_have_the_shipped_keys_and_are_computed_once(tmp_path,
     np.testing.assert_array_equal(first["frozen_spectra"][:, 0], first["frozen_spectra"][:, 1])
     assert not np.array_equal(first["unfrozen_spectra"][:, 0], first["unfrozen_spectra"][:, 1])
     assert (first["frozen_mse"][:, 1] < first["frozen_mse"][:, 0]).all()
-    wanted = {name for name in transformer.shipped_runs() if not name.startswith("width")}
-    assert wanted == {name for name in first if not name.startswith("width")}
+    shipped_keys = {name for name in transformer.shipped_runs() if not name.startswith("width")}
+    assert shipped_keys == {name for name in first if not name.startswith("width")}
     facts, _ = card.split((tmp_path / "transformer_runs.md").read_text(encoding="utf-8"))
     assert facts["bytes"] == (tmp_path / "transformer_runs.npz").stat().st_size
     with np.load(tmp_path / "transformer_body.npz", allow_pickle=False) as body:
@@ -95,7 +95,8 @@ def test_all_runs_in_small_have_the_shipped_keys_and_are_computed_once(tmp_path,
         assert "head.weight" not in body
         assert body["spectra"].shape == (2, 16)
     for name in ("body", "sweep", "unfreeze"):
-        monkeypatch.setattr(transformer_runs, name, None)  # a second run reads what the first one kept
+        # a second run reads what the first one kept
+        monkeypatch.setattr(transformer_runs, name, lambda *arguments: pytest.fail("computed again"))
     transformer_runs.main(["all", *arguments])
     with np.load(tmp_path / "transformer_runs.npz", allow_pickle=False) as arrays:
         assert all(np.array_equal(arrays[name], first[name]) for name in first)

@@ -1,3 +1,5 @@
+"""The samplers: the orders of the simulator in a DataLoader, resumed, shared between replicas, at the right rate."""
+
 import itertools
 import json
 
@@ -32,8 +34,7 @@ def train(sampler, X, y, epochs, step, workers):
     return weights
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("order", "workers"), [*((order, 0) for order in ORDERS), ("random_reshuffle", 2)])
 def test_a_model_trained_through_a_dataloader_has_the_iterates_of_the_simulator(order, workers):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 12))
@@ -74,8 +75,17 @@ def test_row_probabilities_reach_the_stream():
     assert list(OrderSampler("iid", 4, probabilities=[0, 0, 1, 0])) == [2, 2, 2, 2]
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("used", [0, 1, 6, 10, 11, 13, 20])
+@pytest.mark.parametrize(
+    ("order", "used"),
+    [
+        *itertools.product(ORDERS, (6, 10)),
+        ("iid", 0),
+        ("random_reshuffle", 1),
+        ("single_shuffle", 11),
+        ("flip_flop", 13),
+        ("flip_flop", 20),
+    ],
+)
 def test_a_state_saved_in_the_middle_of_an_epoch_continues_there(order, used):
     expected = stream(order, 10, 7).epochs(0, 4).ravel().tolist()
     sampler = OrderSampler(order, 10, seed=7)
@@ -216,8 +226,17 @@ LOSS_OF = {
 }
 
 
-@pytest.mark.parametrize("loss", LOSS_OF)
-@pytest.mark.parametrize(("batch", "step", "outputs"), [(1, 1.3, 1), (1, 0.7, 3), (8, 1.9, 1), (8, 1.0, 3)])
+@pytest.mark.parametrize(
+    ("loss", "batch", "step", "outputs"),
+    [
+        ("mse", 1, 0.7, 3),
+        ("mse", 8, 1.9, 1),
+        ("half", 8, 1.0, 3),
+        ("half", 1, 1.3, 1),
+        ("half_sum", 8, 1.0, 3),
+        ("half_sum", 1, 1.3, 1),
+    ],
+)
 def test_the_learning_rate_makes_torch_the_simulator(loss, batch, step, outputs):
     rng = np.random.default_rng(1)
     m, d = 36, 16  # the last batch of eight is short

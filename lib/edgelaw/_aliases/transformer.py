@@ -1,6 +1,7 @@
 """The public name of :mod:`edgelaw.training.transformer`: a small language model and its head."""
 
 from edgelaw.training.transformer import (
+    LOSSES,
     HeadProblem,
     Transformer,
     contexts,
@@ -16,6 +17,7 @@ from edgelaw.training.transformer import (
 )
 
 __all__ = [
+    "LOSSES",
     "HeadProblem",
     "Transformer",
     "contexts",

@@ -1,1 +1,4 @@
-"""PyTorch: samplers in every order, linear probes, a small Transformer. Imported only when needed."""
+"""PyTorch: samplers in every order, linear probes, a small Transformer.
+
+Importing this package loads nothing; each of its modules imports torch.
+"""

@@ -6,15 +6,17 @@ and Adam act on each number separately, so this is what as many separate loops w
 `train_one` is such a loop, through a `DataLoader`, and a test holds the two together to rounding.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from scipy.optimize import minimize
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from edgelaw._common import arguments
-from edgelaw.samplers import learning_rate
+from edgelaw._common.types import Array, ArrayLike, Integers, Rng
+from edgelaw.training.samplers import learning_rate
 
 LOSSES = ("squares", "cross_entropy")
 OPTIMISERS = ("sgd", "momentum", "adam", "decay")
@@ -35,20 +37,20 @@ class Probe:
         Rows that no training sees.
     """
 
-    X: np.ndarray = field(repr=False)
-    labels: np.ndarray = field(repr=False)
-    targets: np.ndarray = field(repr=False)
-    held: np.ndarray = field(repr=False)
-    held_labels: np.ndarray = field(repr=False)
+    X: Array = field(repr=False)
+    labels: Integers = field(repr=False)
+    targets: Array = field(repr=False)
+    held: Array = field(repr=False)
+    held_labels: Integers = field(repr=False)
 
-    def taught(self, rng):
+    def taught(self, rng: Rng) -> "Probe":
         """The same rows with targets X Wᵀ of a random W: least squares without noise, from an isotropic start."""
         K, d = self.targets.shape[1], self.X.shape[1]
         W = arguments.generator(rng).standard_normal((K, d)) / np.sqrt(d)
         return replace(self, targets=self.X @ W.T)
 
 
-def split(features, labels, rows, dims, held, rng):
+def split(features: ArrayLike, labels: ArrayLike, rows: int, dims: int, held: int, rng: Rng) -> Probe:
     r"""Choose training and held-out rows, project, centre and scale them by the training rows' mean.
 
     The preprocessing is the paper's (`edgelaw.embeddings.preprocess`); held-out rows go through it too, with the
@@ -74,28 +76,28 @@ def split(features, labels, rows, dims, held, rng):
     >>> probe.X.shape, probe.held.shape, probe.targets.shape
     ((20, 20), (10, 20), (20, 3))
     """
-    features, rng = arguments.matrix(features, "features").astype(np.float64), arguments.generator(rng)
-    labels = arguments.counts(labels, "labels")
+    pool, generator = arguments.matrix(features, "features").astype(np.float64), arguments.generator(rng)
+    classes = arguments.counts(labels, "labels")
     rows, held = arguments.whole(rows, "rows", 2), arguments.whole(held, "held", 1)
     dims = arguments.whole(dims, "dims", 2)
-    N, columns = features.shape
-    if labels.shape != (N,):
+    N, columns = pool.shape
+    if classes.shape != (N,):
         raise ValueError(f"labels must have one entry for each of the {N} rows of features.")
     if rows + held > N or dims > columns:
         raise ValueError(
             f"rows + held must be at most {N} and dims at most {columns}, not {rows} + {held} and {dims}."
         )
-    chosen = rng.permutation(N)[: rows + held]
-    Z = features[chosen] @ (rng.standard_normal((columns, dims)) / np.sqrt(dims))
+    chosen = generator.permutation(N)[: rows + held]
+    Z = pool[chosen] @ (generator.standard_normal((columns, dims)) / np.sqrt(dims))
     Z -= Z[:rows].mean(axis=0)
     scale = np.sqrt(dims) / np.linalg.norm(Z, axis=1)
     Z *= scale[:, None]
-    hot = np.eye(labels.max() + 1)[labels[chosen[:rows]]]
+    hot = np.eye(classes.max() + 1)[classes[chosen[:rows]]]
     hot -= np.average(hot, axis=0, weights=1 / scale[:rows])
-    return Probe(Z[:rows], labels[chosen[:rows]], hot, Z[rows:], labels[chosen[rows:]])
+    return Probe(Z[:rows], classes[chosen[:rows]], hot, Z[rows:], classes[chosen[rows:]])
 
 
-def optimum(probe, loss, ridge=0.0):
+def optimum(probe: Probe, loss: str, ridge: float = 0.0) -> Array:
     r"""The weights (K, d) that minimise the training loss :math:`+ \frac{\text{ridge}}2\lVert W\rVert^2`.
 
     Least squares (half the squared error, summed over outputs, averaged over rows) is solved directly, without a
@@ -112,27 +114,28 @@ def optimum(probe, loss, ridge=0.0):
     arguments.choice(loss, "loss", LOSSES)
     X, (m, d) = probe.X, probe.X.shape
     if loss == "squares" and ridge == 0:
-        return np.linalg.lstsq(X, probe.targets, rcond=1e-10)[0].T
+        solution: Array = np.linalg.lstsq(X, probe.targets, rcond=1e-10)[0]  # type: ignore[assignment]
+        return solution.T
     ridge = arguments.number(ridge, "ridge", 0)
     if loss == "squares":
         return np.linalg.solve(X.T @ X / m + ridge * np.eye(d), X.T @ probe.targets / m).T
     K = probe.targets.shape[1]
 
-    def objective(flat):
+    def objective(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(K, d)
         value, gradient = _cross_entropy(X @ W.T, probe.labels)
         value += ridge / 2 * (W**2).sum()
         return value, (gradient.T @ X / m + ridge * W).ravel()
 
     options = {"maxiter": 20000, "maxfun": 40000, "maxcor": 40, "ftol": 0, "gtol": 1e-9}
-    found = minimize(objective, np.zeros(K * d), jac=True, method="L-BFGS-B", options=options)
-    distance = np.linalg.norm(objective(found.x)[1]) / ridge
-    if distance > 1e-5 * np.linalg.norm(found.x):
+    minimum = minimize(objective, np.zeros(K * d), jac=True, method="L-BFGS-B", options=options).x
+    distance = np.linalg.norm(objective(minimum)[1]) / ridge
+    if distance > 1e-5 * np.linalg.norm(minimum):
         raise ValueError(f"cross-entropy with ridge={ridge:g} was not minimised: it may be too small.")
-    return found.x.reshape(K, d)
+    return minimum.reshape(K, d)
 
 
-def _cross_entropy(scores, labels):
+def _cross_entropy(scores: Array, labels: Integers) -> tuple[float, Array]:
     """Mean cross-entropy, and m times its gradient by the scores."""
     scores = scores - scores.max(axis=1, keepdims=True)
     logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
@@ -142,7 +145,9 @@ def _cross_entropy(scores, labels):
     return -logs[places].mean(), gradient
 
 
-def _optimiser(kind, parameter, step, dims, ridge):
+def _optimiser(
+    kind: str, parameter: torch.Tensor, step: float, dims: int, ridge: float
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler | None]:
     """The optimiser and its schedule; `step` is η, for Adam its lr."""
     rate = learning_rate(step, dims, loss="half_sum")
     if kind == "adam":
@@ -156,7 +161,15 @@ def _optimiser(kind, parameter, step, dims, ridge):
     return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, lambda n: 1 / (1 + n / DECAY))
 
 
-def train(probes, indices, loss, optimiser="sgd", step=1.0, batch=1, ridge=0.0):
+def train(
+    probes: Sequence[Probe],
+    indices: ArrayLike,
+    loss: str,
+    optimiser: str = "sgd",
+    step: float = 1.0,
+    batch: int = 1,
+    ridge: float = 0.0,
+) -> Iterator[Array]:
     r"""Train many probes at once; yields the weights (runs, K, d) after every epoch, 0 included.
 
     Parameters
@@ -179,20 +192,19 @@ def train(probes, indices, loss, optimiser="sgd", step=1.0, batch=1, ridge=0.0):
     Array of float64, from zero weights. The same numbers as `train_one` run by run, to rounding.
     """
     arguments.choice(loss, "loss", LOSSES), arguments.choice(optimiser, "optimiser", OPTIMISERS)
-    batch, indices = arguments.whole(batch, "batch", 1), arguments.counts(indices, "indices")
+    batch, visits = arguments.whole(batch, "batch", 1), torch.tensor(arguments.counts(indices, "indices"))
     different = list({id(probe): probe for probe in probes}.values())
     place = {id(probe): k for k, probe in enumerate(different)}
     which = torch.tensor([place[id(probe)] for probe in probes])[:, None]
     X = torch.tensor(np.stack([probe.X for probe in different]))
     aims = "targets" if loss == "squares" else "labels"
     Y = torch.tensor(np.stack([getattr(probe, aims) for probe in different]))
-    visits = torch.tensor(indices)
     K, d = different[0].targets.shape[1], X.shape[2]
     W = torch.zeros(len(probes), K, d, dtype=torch.float64)
     W.grad = torch.zeros_like(W)
     rule, schedule = _optimiser(optimiser, W, step, d, ridge)
     yield W.numpy().copy()
-    for n in range(indices.shape[1]):
+    for n in range(visits.shape[1]):
         for places in visits[:, n].split(batch, dim=1):
             x, y = X[which, places], Y[which, places]
             scores = torch.bmm(x, W.transpose(1, 2))
@@ -209,7 +221,16 @@ def train(probes, indices, loss, optimiser="sgd", step=1.0, batch=1, ridge=0.0):
         yield W.numpy().copy()
 
 
-def train_one(probe, sampler, loss, optimiser="sgd", step=1.0, batch=1, epochs=1, ridge=0.0):
+def train_one(
+    probe: Probe,
+    sampler: Sampler[int] | None,
+    loss: str,
+    optimiser: str = "sgd",
+    step: float = 1.0,
+    batch: int = 1,
+    epochs: int = 1,
+    ridge: float = 0.0,
+) -> Iterator[Array]:
     """One probe in the usual loop: a `DataLoader`, a module, a loss, autograd; yields the weights (K, d) by epoch.
 
     Parameters
@@ -246,7 +267,7 @@ def train_one(probe, sampler, loss, optimiser="sgd", step=1.0, batch=1, epochs=1
         yield model.weight.detach().numpy().copy()
 
 
-def measure(probe, W, loss, best, ridge=0.0):
+def measure(probe: Probe, W: Array, loss: str, best: Array, ridge: float = 0.0) -> Array:
     """Parameter error, excess training loss (both over their values at zero weights) and held-out accuracy.
 
     Parameters
@@ -270,7 +291,7 @@ def measure(probe, W, loss, best, ridge=0.0):
     [1.0, 1.0]
     """
 
-    def cost(V):
+    def cost(V: Array) -> float:
         scores = probe.X @ V.T
         if loss == "squares":
             value = ((scores - probe.targets) ** 2).sum(axis=1).mean() / 2

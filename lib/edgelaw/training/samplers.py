@@ -6,19 +6,23 @@ takes the place of ``DataLoader(dataset, batch_size=32, shuffle=True)``, which i
 random numbers. `learning_rate` says which ``lr`` is the step η of this book.
 
 The indices are those of `edgelaw.orders.stream`, epoch for epoch, so a model trained through a `DataLoader`
-sees the very rows that the simulator and the theory speak of. Beside `edgelaw.transformer` and `edgelaw.probe`,
-no other module of the library imports torch.
+sees exactly the rows of the simulator and the theory. Only this module, `edgelaw.probe`, `edgelaw.transformer` and the
+reader of .pt files import torch.
 """
+
+from collections.abc import Iterator, Mapping, Sized
+from typing import Any
 
 from torch.utils.data import Sampler
 
 from edgelaw import orders
 from edgelaw._common import arguments
+from edgelaw._common.types import ArrayLike
 
 LOSSES = ("mse", "half", "half_sum")
 
 
-class OrderSampler(Sampler):
+class OrderSampler(Sampler[int]):
     """A sample order for a `DataLoader`, for one process or for one of several replicas.
 
     Iterating yields one epoch. An epoch that was iterated to its end is followed by the next one, with or
@@ -54,21 +58,29 @@ class OrderSampler(Sampler):
     True
     """
 
-    def __init__(self, order, rows, seed=0, probabilities=None, num_replicas=1, rank=0):
-        rows = len(rows) if hasattr(rows, "__len__") else rows
+    def __init__(
+        self,
+        order: str,
+        rows: int | Sized,
+        seed: int = 0,
+        probabilities: ArrayLike | None = None,
+        num_replicas: int = 1,
+        rank: int = 0,
+    ):
+        count = len(rows) if isinstance(rows, Sized) else rows
         self._seed = arguments.whole(seed, "seed", 0)
-        self._stream = orders.stream(order, rows, self._seed, probabilities)
+        self._stream = orders.stream(order, count, self._seed, probabilities)
         self._replicas = arguments.whole(num_replicas, "num_replicas", 1)
         self._rank = arguments.whole(rank, "rank", 0)
         if self._rank >= self._replicas:
             raise ValueError(f"rank must be below num_replicas={self._replicas}, not {self._rank}.")
         self._epoch, self._position, self._resume = 0, 0, 0
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Indices of this replica in one epoch."""
         return len(range(self._rank, self._stream.rows, self._replicas))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         self._position, self._resume = self._resume, 0
         epoch, position = self._epoch, self._position
         for index in self._stream.epoch(epoch)[self._rank :: self._replicas].tolist()[position:]:
@@ -77,11 +89,11 @@ class OrderSampler(Sampler):
             yield index
         self._epoch, self._position = epoch + 1, 0
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """Start epoch number `epoch`, counted from 0, at the next iteration; any epoch, in any sequence."""
         self._epoch, self._position, self._resume = arguments.whole(epoch, "epoch", 0), 0, 0
 
-    def state_dict(self, position=None):
+    def state_dict(self, position: int | None = None) -> dict[str, Any]:
         """Where the sampler is: a dictionary of plain numbers and strings.
 
         Parameters
@@ -97,7 +109,7 @@ class OrderSampler(Sampler):
             state["position"] = self._place(position)
         return state
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue where `state_dict` was taken: the next iteration yields the rest of that epoch."""
         own = self.state_dict()
         for key in ("order", "rows", "seed", "num_replicas"):
@@ -108,7 +120,7 @@ class OrderSampler(Sampler):
         self.set_epoch(state["epoch"])
         self._position = self._resume = self._place(state["position"])
 
-    def _place(self, position):
+    def _place(self, position: int) -> int:
         if arguments.whole(position, "position", 0) > len(self):
             raise ValueError(f"position must be at most the {len(self)} indices of an epoch, not {position}.")
         return position
@@ -123,7 +135,14 @@ class IID(OrderSampler):
     5
     """
 
-    def __init__(self, rows, seed=0, probabilities=None, num_replicas=1, rank=0):
+    def __init__(
+        self,
+        rows: int | Sized,
+        seed: int = 0,
+        probabilities: ArrayLike | None = None,
+        num_replicas: int = 1,
+        rank: int = 0,
+    ):
         super().__init__("iid", rows, seed, probabilities, num_replicas, rank)
 
 
@@ -137,7 +156,7 @@ class RandomReshuffle(OrderSampler):
     True
     """
 
-    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+    def __init__(self, rows: int | Sized, seed: int = 0, num_replicas: int = 1, rank: int = 0):
         super().__init__("random_reshuffle", rows, seed, None, num_replicas, rank)
 
 
@@ -151,7 +170,7 @@ class SingleShuffle(OrderSampler):
     True
     """
 
-    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+    def __init__(self, rows: int | Sized, seed: int = 0, num_replicas: int = 1, rank: int = 0):
         super().__init__("single_shuffle", rows, seed, None, num_replicas, rank)
 
 
@@ -165,11 +184,11 @@ class FlipFlop(OrderSampler):
     True
     """
 
-    def __init__(self, rows, seed=0, num_replicas=1, rank=0):
+    def __init__(self, rows: int | Sized, seed: int = 0, num_replicas: int = 1, rank: int = 0):
         super().__init__("flip_flop", rows, seed, None, num_replicas, rank)
 
 
-def learning_rate(step, dims, loss="mse", outputs=1):
+def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1) -> float:
     r"""The ``lr`` of `torch.optim.SGD` that makes the update of this book with step η.
 
     For rows of norm :math:`\sqrt d` and half the squared error of one row the gradient is :math:`(x\cdot w - y)\,x`, so

@@ -1,0 +1,21 @@
+"""What the sweeps take from the forecast's room, in one place."""
+
+import losses
+import numpy as np
+
+from edgelaw import inputs
+from edgelaw.forecast.exact_curves import exact_curve
+from edgelaw.forecast.measuring import random_part
+
+
+def exact(order, eigenvalues, epochs, step, rho):
+    """The exact curve of one order at any aspect, (2, epochs), as the forecast has it; NaN where it is refused."""
+    try:
+        return losses.of_curve(exact_curve(order, eigenvalues, epochs, step, rho)[0])
+    except ArithmeticError:
+        return np.nan
+
+
+def pilot(X, rows, dims, rng):
+    """So many random rows in so many random directions, as the forecast takes them."""
+    return random_part(inputs.design(X, center=False, normalize=False), rows, dims, rng)
