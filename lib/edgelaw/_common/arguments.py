@@ -1,11 +1,15 @@
 """Refusing bad input where it enters, in one sentence that says what was wrong and what would be right."""
 
 import operator
+from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
+
+from edgelaw._common.types import Array, ArrayLike, Integers
 
 
-def generator(rng):
+def generator(rng: object) -> np.random.Generator:
     """A generator from a generator or a seed; ``None`` is refused, since nobody could repeat it."""
     if isinstance(rng, np.random.Generator):
         return rng
@@ -20,7 +24,7 @@ def generator(rng):
     return np.random.default_rng(seed)
 
 
-def _array(values, name, ndim):
+def _array(values: ArrayLike, name: str, ndim: int) -> npt.NDArray:
     """An array of real numbers with ``ndim`` dimensions, whatever its values; a memmap is not read."""
     try:
         array = np.asanyarray(values)
@@ -33,7 +37,7 @@ def _array(values, name, ndim):
     return array
 
 
-def real_array(values, name, ndim):
+def real_array(values: ArrayLike, name: str, ndim: int) -> Array:
     """A finite float array of ``ndim`` dimensions (float32 is kept, everything else becomes float64)."""
     array = np.asarray(_array(values, name, ndim))
     if array.dtype != np.float32:
@@ -43,7 +47,7 @@ def real_array(values, name, ndim):
     return array
 
 
-def unread_matrix(X, name="X", minimum=2):
+def unread_matrix(X: ArrayLike, name: str = "X", minimum: int = 2) -> npt.NDArray:
     """A real matrix of at least ``minimum`` rows and columns, its values not yet looked at."""
     X = _array(X, name, 2)
     if min(X.shape) < minimum:
@@ -53,12 +57,12 @@ def unread_matrix(X, name="X", minimum=2):
     return X
 
 
-def matrix(X, name="X", minimum=2):
+def matrix(X: ArrayLike, name: str = "X", minimum: int = 2) -> Array:
     """A finite real matrix with at least ``minimum`` rows and columns."""
     return real_array(unread_matrix(X, name, minimum), name, 2)
 
 
-def whole(value, name, minimum):
+def whole(value: object, name: str, minimum: int) -> int:
     """An integer no smaller than ``minimum`` (True and 3.0 are not integers)."""
     try:
         count = operator.index(value)
@@ -69,7 +73,7 @@ def whole(value, name, minimum):
     return count
 
 
-def counts(values, name):
+def counts(values: ArrayLike, name: str) -> Integers:
     """Non-negative integers, a scalar or an array of them, as int64 (3.0 is not an integer, nor is True)."""
     try:
         array = np.asarray(values)
@@ -80,44 +84,74 @@ def counts(values, name):
     return array.astype(np.int64)
 
 
-def number(value, name, low, high=np.inf):
-    """A real number strictly between ``low`` and ``high``."""
+def number(value: object, name: str, low: float, high: float = np.inf) -> float:
+    """A real number strictly between ``low`` and ``high``; the text "1" is no number."""
     try:
-        x = float(value)
+        x = np.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         x = np.nan
     if not low < x < high:
-        wanted = f"greater than {low:g}" if high == np.inf else f"strictly between {low:g} and {high:g}"
-        raise ValueError(f"{name} must be a finite number {wanted}, not {value!r}.")
+        allowed = f"greater than {low:g}" if high == np.inf else f"strictly between {low:g} and {high:g}"
+        raise ValueError(f"{name} must be a finite number {allowed}, not {value!r}.")
     return x
 
 
-def choice(value, name, allowed):
+def choice(value: object, name: str, allowed: Iterable[str]) -> str:
     """One of a few allowed words."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
     return value
 
 
-def step(value, name="step"):
+def step(value: object, name: str = "step") -> float:
     """A step of the row-by-row update, strictly between 0 and 2: beyond it SGD diverges on every design."""
     return number(value, name, 0, 2)
 
 
-def aspect(value, name="rho"):
+def aspect(value: object, name: str = "rho") -> float:
     """An aspect ratio m/d of rows to dimensions."""
     return number(value, name, 0)
 
 
-def eigenvalues(values, name="eigenvalues", fewest=2):
-    """Ascending eigenvalues of a Gram matrix or a covariance, at least ``fewest``, none of them negative.
+def eigenvalues(
+    values: ArrayLike,
+    name: str = "eigenvalues",
+    fewest: int = 2,
+    nonzero: bool = False,
+    ascending: bool = True,
+) -> Array:
+    """Eigenvalues of a Gram matrix or a covariance, at least ``fewest``, none of them negative; sorted if ascending.
 
     An eigensolver returns zeros as numbers of either sign: what is negative by at most 1e-10 of the largest becomes
-    exactly 0.0.
+    exactly 0.0. With ``nonzero``, zeros alone are refused.
     """
-    array = np.sort(real_array(values, name, 1).astype(np.float64, copy=False))
+    array = real_array(values, name, 1).astype(np.float64, copy=False)
     if len(array) < fewest:
         raise ValueError(f"{name} must hold at least {fewest} values, not {len(array)}.")
-    if array[0] < -1e-10 * array[-1]:
-        raise ValueError(f"{name} must be non-negative, but the smallest is {array[0]:g}.")
-    return np.maximum(array, 0.0)
+    if array.min(initial=0.0) < -1e-10 * array.max(initial=0.0):
+        raise ValueError(f"{name} must be non-negative, but the smallest is {array.min():g}.")
+    if nonzero and array.max(initial=0.0) <= 0:
+        raise ValueError(f"{name} must not all be zero.")
+    array = np.maximum(array, 0.0)
+    return np.sort(array) if ascending else array
+
+
+def spectrum(
+    values: ArrayLike,
+    weights: ArrayLike | None = None,
+    name: str = "eigenvalues",
+    smallest: float = 1e-13,
+) -> tuple[Array, Array]:
+    """The different eigenvalues over their mean, ascending, and the share of the spectrum at each.
+
+    What `eigenvalues` accepts, if not all of it is zero, in any order and on any scale; ``weights`` are positive, one
+    per eigenvalue. Eigenvalues below ``smallest`` times the largest count as zeros.
+    """
+    array = eigenvalues(values, name, fewest=1, nonzero=True, ascending=False)
+    shares = np.ones(len(array)) if weights is None else real_array(weights, "weights", 1)
+    if len(shares) != len(array) or shares.min() <= 0:
+        raise ValueError(f"weights must be positive, one for each of the {len(array)} eigenvalues.")
+    array = array / array.max()
+    array, places = np.unique(np.where(array < smallest, 0.0, array), return_inverse=True)
+    shares = np.bincount(places, shares / shares.sum())
+    return array / (array @ shares), shares

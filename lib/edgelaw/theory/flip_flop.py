@@ -28,6 +28,8 @@ How it is known: *derived*, by the transport equations of the paper's appendix a
 import numpy as np
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.curves import LearningCurve
 from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common
 from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
@@ -46,7 +48,7 @@ __all__ = [
 _SMALLEST = 1e-300
 
 
-def test_loss(n, step=1.0, rho=1.0):
+def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
     r"""Mean of ‖w_n‖² / ‖w_0‖² after n epochs, :math:`\lim \mathbb{E}\operatorname{Tr}(A^\top A)^n/d`.
 
     .. math:: b_n = \frac{1}{n\tau}\,[q^{n-1}]\,\frac{(\tau+\kappa q)^n e^{-n\tau\rho(1-q)}}{(1-q)^2}
@@ -80,7 +82,7 @@ def test_loss(n, step=1.0, rho=1.0):
     return _evaluate(_test, n, step, rho)
 
 
-def train_loss(n, step=1.0, rho=1.0):
+def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
     r"""Mean of (1/m) ‖X w_n‖² / ‖w_0‖² after n epochs, :math:`\lim \mathbb{E}\operatorname{Tr} S(A^\top A)^n/m`.
 
     .. math:: a_n = \frac{1}{n}\,[q^{n-1}]\,G'(q)\,(\tau+\kappa q)^n e^{-n\tau\rho(1-q)}, \qquad n \ge 1,
@@ -113,7 +115,7 @@ def train_loss(n, step=1.0, rho=1.0):
     return _evaluate(_train, n, step, rho)
 
 
-def test_constant(step=1.0):
+def test_constant(step: float = 1.0) -> float:
     r"""The limit of √n · `test_loss` at rho = 1: :math:`\sqrt{(1/\tau - 1/2)/\pi}`, smallest at step 1.
 
     Examples
@@ -125,7 +127,7 @@ def test_constant(step=1.0):
     return float(np.sqrt((1 / tau - 0.5) / np.pi))
 
 
-def train_constant(step=1.0):
+def train_constant(step: float = 1.0) -> float:
     r"""The limit of :math:`n^{3/2}` · `train_loss` at rho = 1.
 
     .. math:: \frac{G'(1)}{\sqrt{2\pi\tau(2-\tau)}}, \qquad
@@ -144,7 +146,7 @@ def train_constant(step=1.0):
     return float(slope / np.sqrt(2 * np.pi * tau * (2 - tau)))
 
 
-def effective_step(step, eigenvalues=None):
+def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     r"""The step at which gradient descent has the same test-loss asymptote, on a spectrum with a hard edge.
 
     .. math:: \eta_{\mathrm{eff}} = \frac{1}{2a}, \qquad
@@ -183,9 +185,7 @@ def effective_step(step, eigenvalues=None):
     eta = arguments.step(step)
     v = 0.0
     if eigenvalues is not None:
-        values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
-        if len(values) == 0 or values.min() < 0 or values.max() == 0:
-            raise ValueError("eigenvalues must be non-negative numbers, not all zero.")
+        values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
         v = values.var() / values.mean() ** 2 - 1
     return float(1 / (2 / _tau(eta) - 1 + eta * v / (3 * (2 - eta))))
 
@@ -193,7 +193,13 @@ def effective_step(step, eigenvalues=None):
 # --------------------------------------------------------------------------------------------------- any spectrum
 
 
-def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
+def curve(
+    eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> LearningCurve:
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
     With :math:`\langle\cdot\rangle` the average over the spectrum's free cumulants (:mod:`edgelaw.theory.levy`), find
@@ -278,7 +284,9 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     return _any_spectrum(n, step, rho, averages, float(shares[values == 0].sum()))
 
 
-def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
+def population_curve(
+    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
+) -> LearningCurve:
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
     The formulas of `curve`, with the average over the covariance's eigenvalues and s from 0 to ρ.
@@ -310,7 +318,7 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     """
     step, n = arguments.step(step), common.recorded(epochs)
     rho = arguments.aspect(rho)
-    values, shares = levy.spectrum(covariance_eigenvalues)
+    values, shares = arguments.spectrum(covariance_eigenvalues, name="covariance_eigenvalues")
     null = max(float(shares[values == 0].sum()), 1 - rho)
 
     def averages(last, wider):
@@ -320,7 +328,7 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     return _any_spectrum(n, step, rho, averages, null)
 
 
-def population_constants(covariance_eigenvalues, step=1.0):
+def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
 
     With :math:`b = 1/\eta - 1/2`, :math:`\kappa_j = \langle\lambda^j\rangle` over the eigenvalues (mean 1),
@@ -399,9 +407,7 @@ def _any_spectrum(n, step, rho, averages, null):
 def _evaluate(loss, n, step, rho):
     """`loss` at every entry of n, in the shape of n."""
     eta, rho = arguments.step(step), arguments.aspect(rho)
-    epochs = np.asarray(n)
-    if epochs.dtype.kind not in "iu" or (epochs.size and epochs.min() < 0):
-        raise ValueError(f"n must be a non-negative integer or an array of them, not {n!r}.")
+    epochs = arguments.counts(n, "n")
     distinct, places = np.unique(epochs, return_inverse=True)
     values = np.array([loss(int(k), eta, rho) if k else 1.0 for k in distinct])
     values[values < _SMALLEST] = 0.0

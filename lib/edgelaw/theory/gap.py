@@ -22,6 +22,7 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
 
 __all__ = [
     "batch_step",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 
-def laplace(eigenvalues, time):
+def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> Array:
     r"""The mean of :math:`e^{-2\lambda t}` over a spectrum: gradient descent's test loss at step × epochs = t.
 
     Eigenvalues are scaled to mean 1; ``time`` is a number or an array. Exact for gradient flow, and what every order's
@@ -46,12 +47,12 @@ def laplace(eigenvalues, time):
     >>> round(float(laplace([0.5, 1.5], 1.0)), 6), laplace([0.0, 2.0], [0.0, 50.0]).tolist()
     (0.208833, [1.0, 0.5])
     """
-    values = _spectrum(eigenvalues)
+    values = _mean_one(eigenvalues)
     times = np.asarray(time, dtype=float)
     return np.exp(-2 * np.multiply.outer(times, values)).mean(axis=-1)[()]
 
 
-def equivalent_step(loss, eigenvalues, n):
+def equivalent_step(loss: ArrayLike, eigenvalues: ArrayLike, n: ArrayLike) -> Array:
     r"""The step s at which :math:`\frac1d\sum_j e^{-2 s \lambda_j n}` is a given test loss after n epochs.
 
     It measures an order on any data without fitting an exponent: the effective step is its limit as n grows.
@@ -75,7 +76,7 @@ def equivalent_step(loss, eigenvalues, n):
     >>> round(float(equivalent_step(np.exp(-3.0), [1.0, 1.0], 2)), 9)
     0.75
     """
-    values = _spectrum(eigenvalues)
+    values = _mean_one(eigenvalues)
     loss, n = np.broadcast_arrays(np.asarray(loss, dtype=float), arguments.counts(n, "n"))
     if (n < 1).any():
         raise ValueError("n must be at least 1: after no epoch every step has the same loss.")
@@ -84,11 +85,11 @@ def equivalent_step(loss, eigenvalues, n):
         middle = (low + high) / 2
         above = laplace(values, np.exp(middle)) > loss
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    found = np.exp((low + high) / 2) / n
-    return np.where((low > -60.0) & (high < 90.0), found, np.nan)[()]
+    steps = np.exp((low + high) / 2) / n
+    return np.where((low > -60.0) & (high < 90.0), steps, np.nan)[()]
 
 
-def doubled_losses(epoch, doublings):
+def doubled_losses(epoch: ArrayLike, doublings: int) -> Array:
     r"""Test losses :math:`\lVert A^n\rVert_F^2/d` of a repeated epoch A at n = 1, 2, 4, ..., :math:`2^{doublings}`.
 
     Repeated squaring: no Monte Carlo noise, and :math:`10^{12}` epochs cost forty products. Rounding limits it: an
@@ -122,7 +123,7 @@ def doubled_losses(epoch, doublings):
     return np.array(losses)
 
 
-def skew_correction(beta):
+def skew_correction(beta: float) -> float:
     r"""C(β): single shuffle's test loss is its law times :math:`1 + C(\beta)\,\kappa_2 f_n/(12a^2)` to next order.
 
     :math:`f_n` is the law itself, :math:`Q\,\Gamma(\beta+1)(2n/a)^{-\beta}`, the share of the dimensions still slow.
@@ -152,7 +153,7 @@ def skew_correction(beta):
     return float(mass @ _skew_kernel(x) @ mass * 4**beta / scipy.special.gamma(beta + 1) ** 2)
 
 
-def second_order_loss(eigenvalues, n, step=1.0):
+def second_order_loss(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
     r"""Single shuffle's test loss on a sample spectrum to second order in the skew part of its slow space.
 
     :math:`\frac1d\sum_j e^{-2n\lambda_j/a} + \frac{\kappa_2}{12a^2}\,\frac1{d^2}\sum_{ij}\{\dots\}`, the bracket of
@@ -166,7 +167,7 @@ def second_order_loss(eigenvalues, n, step=1.0):
     >>> bool(1.0 < second_order_loss(values, 100) / laplace(values, 200.0) < 1.05)
     True
     """
-    values, a = _spectrum(eigenvalues), _symmetric(step)
+    values, a = _mean_one(eigenvalues), _symmetric(step)
     n = arguments.whole(n, "n", 1)
     x = n * values / a
     correction = values.var() / (12 * a**2) * _skew_kernel(x).mean()
@@ -181,13 +182,13 @@ def _skew_kernel(x):
     safe = np.where(near, 1.0, gap)
     eX, eY = np.exp(-X), np.exp(-Y)
     with np.errstate(over="ignore", under="ignore"):
-        apart = eX * (Y / safe - X) / safe - Y / safe * (eY / safe)
-        first = np.where(near, eX * (1 - Y * (0.5 - gap / 6 + gap**2 / 24)), apart)
+        distant = eX * (Y / safe - X) / safe - Y / safe * (eY / safe)
+        first = np.where(near, eX * (1 - Y * (0.5 - gap / 6 + gap**2 / 24)), distant)
         second = np.where(near, np.exp(-(X + Y) / 2) * (1 + gap**2 / 24), (eX - eY) / safe)
         return 2 * (eX * X) * first + (np.sqrt(X) * second * np.sqrt(Y)) ** 2
 
 
-def batch_step(step, share=0.0):
+def batch_step(step: float, share: float = 0.0) -> float:
     r"""Single shuffle by projections of batches of b = share · d rows: :math:`1/\bigl(a(1 - b/d)\bigr)`.
 
     The symmetric part of the block triangular M is :math:`aD + K/2` with D the block diagonal of K, and for Haar left
@@ -206,7 +207,7 @@ def batch_step(step, share=0.0):
     return 1 / (_symmetric(step) * (1 - share))
 
 
-def cluster_rows(size, spread):
+def cluster_rows(size: int, spread: float) -> Array:
     r"""Unit rows around one direction: :math:`(1, \varepsilon g_i)/\sqrt{1+\varepsilon^2}`, g the corners of a simplex.
 
     ``size`` rows in as many dimensions; all pairs have the same angle, so that their order does not matter. One
@@ -225,7 +226,7 @@ def cluster_rows(size, spread):
     return np.column_stack([np.ones(size), spread * corners]) / np.sqrt(1 + spread**2)
 
 
-def cluster_gain(size, step=1.0, beta=0.5):
+def cluster_gain(size: int, step: float = 1.0, beta: float = 0.5) -> float:
     r"""IID's test constant over single shuffle's for clusters of near-parallel rows; below 1 the conjecture fails.
 
     Take clusters of ``size`` rows (:func:`cluster_rows`), mutually orthogonal, whose squared spreads have a power-law
@@ -256,9 +257,7 @@ def _symmetric(step):
     return 1 / arguments.step(step) - 0.5
 
 
-def _spectrum(eigenvalues):
-    """Non-negative eigenvalues, scaled to mean 1."""
-    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
-    if values.size == 0 or values.min() < 0 or values.max() == 0:
-        raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
+def _mean_one(eigenvalues: ArrayLike) -> Array:
+    """Eigenvalues scaled to mean 1."""
+    values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
     return values / values.mean()

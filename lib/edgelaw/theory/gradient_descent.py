@@ -11,8 +11,10 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import LearningCurve
-from edgelaw.laws import MarchenkoPastur
+from edgelaw.laws import EdgeFit, MarchenkoPastur
+from edgelaw.theory._any_spectrum import common
 
 __all__ = [
     "asymptotic_test",
@@ -27,7 +29,7 @@ __all__ = [
 TINY = 1e-300  # what is smaller comes out as 0.0
 
 
-def test_loss(n, step, rho=1.0):
+def test_loss(n: ArrayLike, step: float, rho: float = 1.0) -> float | Array:
     r"""Test loss after n epochs on isotropic Gaussian rows, d → ∞, m = ρd (**proved**: an exact integral).
 
     :math:`\int (1-\eta\lambda)^{2n} dF` over the Marchenko–Pastur law, the atom :math:`1-\rho` of ρ < 1 included:
@@ -66,7 +68,7 @@ def test_loss(n, step, rho=1.0):
     return _marchenko_pastur(n, step, rho, power=0)
 
 
-def train_loss(n, step, rho=1.0):
+def train_loss(n: ArrayLike, step: float, rho: float = 1.0) -> float | Array:
     r"""Training loss after n epochs on isotropic Gaussian rows, d → ∞, m = ρd (**proved**: an exact integral).
 
     :math:`\int \lambda(1-\eta\lambda)^{2n} dF`, which starts at 1. Parameters, accuracy and method are those of
@@ -83,10 +85,10 @@ def train_loss(n, step, rho=1.0):
 def _marchenko_pastur(n, step, rho, power):
     """∫ λ^power (1 − step λ)^{2n} dF at each n."""
     n = arguments.counts(n, "n")
-    law = MarchenkoPastur(rho)
+    law = MarchenkoPastur(arguments.aspect(rho))
     step = _step(step, law.support[1])
     values = [_integral(int(k), step, law, power) for k in n.ravel()]
-    return np.reshape(values, n.shape)[()]
+    return np.reshape(values, n.shape) if n.ndim else float(values[0])
 
 
 def _integral(n, step, law, power):
@@ -125,7 +127,7 @@ def _log_abs(x):
         return np.log(np.abs(x))
 
 
-def test_constant(step):
+def test_constant(step: float) -> float:
     r"""Limit of :math:`\sqrt n` times the test loss at ρ = 1, :math:`1/\sqrt{2\pi\eta}` (**proved**), η < 1/2.
 
     Examples
@@ -133,10 +135,10 @@ def test_constant(step):
     >>> round(float(test_constant(0.25)), 6)
     0.797885
     """
-    return 1 / np.sqrt(2 * np.pi * _step(step, 4.0))
+    return float(1 / np.sqrt(2 * np.pi * _step(step, 4.0)))
 
 
-def train_constant(step):
+def train_constant(step: float) -> float:
     r"""Limit of :math:`n^{3/2}` times the training loss at ρ = 1: :math:`(2\eta)^{-3/2}/(2\sqrt\pi)`, **proved**.
 
     It is the law of IID SGD's, :math:`1/(2\sqrt{2\pi}\,\eta^{3/2}(2-\eta))`, without the factor
@@ -147,10 +149,10 @@ def train_constant(step):
     >>> round(float(train_constant(0.25)), 6)
     0.797885
     """
-    return (2 * _step(step, 4.0)) ** -1.5 / (2 * np.sqrt(np.pi))
+    return float((2 * _step(step, 4.0)) ** -1.5 / (2 * np.sqrt(np.pi)))
 
 
-def effective_step(step, eigenvalues=None):
+def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     """The gradient-descent step with the same test-loss edge: for gradient descent, the step itself.
 
     It exists so that every order has one; a step that the spectrum does not allow is refused.
@@ -160,10 +162,10 @@ def effective_step(step, eigenvalues=None):
     >>> effective_step(0.3)
     0.3
     """
-    return _step(step, 4.0 if eigenvalues is None else _spectrum(eigenvalues).max())
+    return _step(step, 4.0 if eigenvalues is None else _eigenvalues(eigenvalues).max())
 
 
-def curve(eigenvalues, epochs, step):
+def curve(eigenvalues: ArrayLike, epochs: ArrayLike, step: float) -> LearningCurve:
     r"""Learning curve on a given spectrum, exactly.
 
     Test loss :math:`\frac1d\sum_j (1-\eta\lambda_j)^{2n}`, training loss the same with weights
@@ -189,11 +191,9 @@ def curve(eigenvalues, epochs, step):
     >>> curve([0.5, 1.5], epochs=1, step=1.0).test.tolist()
     [1.0, 0.25]
     """
-    values = _spectrum(eigenvalues)
+    values = _eigenvalues(eigenvalues)
     step = _step(step, values.max())
-    epochs = np.asarray(epochs)
-    recorded = arguments.counts(np.arange(epochs + 1) if epochs.ndim == 0 else epochs, "epochs")
-    recorded = np.union1d(recorded, 0)
+    recorded = common.recorded(epochs)
     logs = np.where(
         step * values < 0.5, np.log1p(-np.minimum(step * values, 0.5)), _log_abs(1 - step * values)
     )
@@ -206,7 +206,7 @@ def curve(eigenvalues, epochs, step):
     return LearningCurve(recorded, test, train, np.zeros_like(test), np.zeros_like(train))
 
 
-def asymptotic_test(n, edge, step):
+def asymptotic_test(n: ArrayLike, edge: EdgeFit, step: float) -> Array:
     r"""What a left edge says of the test loss as n grows (**proved** for an exact edge, as n → ∞ after d → ∞).
 
     .. math::
@@ -229,14 +229,14 @@ def asymptotic_test(n, edge, step):
 
     Examples
     --------
-    >>> from edgelaw.spectrum import EdgeFit
+    >>> from edgelaw.laws import EdgeFit
     >>> round(float(asymptotic_test(1, EdgeFit(0.5, 2 / np.pi), 0.25)), 6)
     0.797885
     """
     return _edge_terms(n, edge, step)[0][()]
 
 
-def asymptotic_train(n, edge, step):
+def asymptotic_train(n: ArrayLike, edge: EdgeFit, step: float) -> Array:
     r"""What a left edge says of the training loss as n grows (**proved**, as in :func:`asymptotic_test`).
 
     :math:`Q\,\beta\,\Gamma(\beta+1)(2\eta' n)^{-(\beta+1)}(1-\eta\lambda_0)^{2n}` plus :math:`\lambda_0` times the
@@ -244,7 +244,7 @@ def asymptotic_train(n, edge, step):
 
     Examples
     --------
-    >>> from edgelaw.spectrum import EdgeFit
+    >>> from edgelaw.laws import EdgeFit
     >>> round(float(asymptotic_train(1, EdgeFit(0.5, 2 / np.pi), 0.25)), 6)
     0.797885
     """
@@ -263,12 +263,9 @@ def _edge_terms(n, edge, step):
         return size * t**-edge.beta, size * edge.beta * t ** -(edge.beta + 1)
 
 
-def _spectrum(eigenvalues):
-    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(float)
-    if len(values) == 0 or values.min() < 0 or values.max() == 0:
-        raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
-    return values
+def _eigenvalues(eigenvalues: ArrayLike) -> Array:
+    return arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
 
 
-def _step(step, largest):
+def _step(step: float, largest: float) -> float:
     return arguments.number(step, "step (gradient descent diverges from 2/λmax on)", 0, 2 / largest)

@@ -28,7 +28,9 @@ import numpy as np
 import scipy.linalg.lapack
 
 from edgelaw._common import arguments
-from edgelaw.laws import MarchenkoPastur
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.curves import LearningCurve
+from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory._any_spectrum import common, silverstein
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "edge_law",
     "effective_step",
     "expected_curve",
+    "population_constants",
     "population_curve",
     "rate_density",
     "test_constant",
@@ -44,8 +47,10 @@ __all__ = [
     "train_loss",
 ]
 
+_SMALLEST = 1e-100  # of the largest eigenvalue: what is smaller would take 10^100 epochs to move
 
-def test_loss(n, step=1.0, rho=1.0):
+
+def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
     r"""Test loss after n epochs for isotropic Gaussian rows, m = ρ d, as d → ∞.
 
     In the angle of the Marchenko–Pastur law, :math:`\lambda = |1 - r e^{i\theta}|^2` with :math:`r = \rho^{-1/2}`,
@@ -80,7 +85,7 @@ def test_loss(n, step=1.0, rho=1.0):
     return _gaussian(n, step, rho)[0]
 
 
-def train_loss(n, step=1.0, rho=1.0):
+def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
     r"""Training loss after n epochs for isotropic Gaussian rows, m = ρ d, as d → ∞.
 
     The integral of `test_loss` with :math:`\lambda/a` in it, starting at 1; parameters and accuracy as there.
@@ -93,7 +98,7 @@ def train_loss(n, step=1.0, rho=1.0):
     return _gaussian(n, step, rho)[1]
 
 
-def rate_density(x, step=1.0, rho=1.0):
+def rate_density(x: ArrayLike, step: float = 1.0, rho: float = 1.0) -> Array:
     r"""Density of the measure μ of decay rates for isotropic Gaussian rows: what noise makes of the spectrum.
 
     It is the Marchenko–Pastur density times :math:`a^2/(a^2 - 2 a b\,x \cos\theta/r + b^2 x^2/r^2)` with
@@ -113,7 +118,7 @@ def rate_density(x, step=1.0, rho=1.0):
     return density * a**2 / (a**2 - a * b * x * (1 + r**2 - x) / r**2 + (b * x / r) ** 2)
 
 
-def test_constant(step=1.0):
+def test_constant(step: float = 1.0) -> float:
     r"""The limit of :math:`\sqrt n` times the test loss at ρ = 1: :math:`1/\sqrt{2\pi\eta}`.
 
     Examples
@@ -124,7 +129,7 @@ def test_constant(step=1.0):
     return float((2 * np.pi * arguments.step(step)) ** -0.5)
 
 
-def train_constant(step=1.0):
+def train_constant(step: float = 1.0) -> float:
     r"""The limit of :math:`n^{3/2}` times the training loss at ρ = 1: :math:`1/(2\sqrt{2\pi}\,\eta^{3/2}(2-\eta))`.
 
     Examples
@@ -136,7 +141,7 @@ def train_constant(step=1.0):
     return test_constant(step) / (2 * step * (2 - step))
 
 
-def effective_step(step, eigenvalues=None):
+def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     r"""The step of gradient descent with the same test-loss edge: the step itself, whatever the spectrum.
 
     On a spectrum with a left edge :math:`F \approx Q\lambda^\beta` at zero, any β > 0, both test losses tend to
@@ -151,11 +156,11 @@ def effective_step(step, eigenvalues=None):
     1.5
     """
     if eigenvalues is not None:
-        _spectrum(eigenvalues)
+        arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
     return arguments.step(step)
 
 
-def edge_law(n, edge, step=1.0):
+def edge_law(n: ArrayLike, edge: EdgeFit, step: float = 1.0) -> tuple[Array, Array]:
     r"""What the left edge says of both losses at m = d: the theorem's two power laws.
 
     .. math:: \text{test} \sim Q\,\Gamma(\beta+1)(2\eta n)^{-\beta}, \qquad
@@ -168,7 +173,7 @@ def edge_law(n, edge, step=1.0):
     ----------
     n : int or array of int
         Epochs, positive.
-    edge : edgelaw.spectrum.EdgeFit
+    edge : edgelaw.laws.EdgeFit
         With ``lambda_0`` = 0: beyond a gap the noise changes the rate itself, and no such law holds.
     step : float
         In (0, 2).
@@ -180,7 +185,6 @@ def edge_law(n, edge, step=1.0):
 
     Examples
     --------
-    >>> from edgelaw.laws import MarchenkoPastur
     >>> test, train = edge_law(100, MarchenkoPastur().edge)
     >>> round(float(test), 6), round(float(train), 6)
     (0.039894, 0.000199)
@@ -194,7 +198,13 @@ def edge_law(n, edge, step=1.0):
     return test, edge.beta / (step * (2 - step)) * test / n
 
 
-def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
+def curve(
+    eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> LearningCurve:
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
     The roots :math:`x_i` of :math:`1 + \frac{\eta}{2d} \sum_j \lambda_j^2/(x - \lambda_j) = 0` are the decay rates.
@@ -204,9 +214,10 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     Parameters
     ----------
     eigenvalues : array_like
-        Eigenvalues of :math:`X^\top X/m`, zeros included, in any order and on any scale: they are divided by their
-        mean, because the normalised update does not see the scale of the rows and, with rows of norm √d, that mean
-        is 1. (If row norms vary, what counts is the spectrum of the normalised rows, ``edgelaw.data.normalize_rows``.)
+        Eigenvalues of :math:`X^\top X/m`, zeros included, at least 20 of them, in any order and on any scale: they
+        are divided by their mean, because the normalised update does not see the scale of the rows and, with rows of
+        norm √d, that mean is 1. (If row norms vary, what counts is the spectrum of the normalised rows,
+        ``edgelaw.data.normalize_rows``.)
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float
@@ -215,7 +226,7 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
         m/d: updates an epoch, over d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature, say,
-        make this the curve of a continuous law.
+        make this the curve of a continuous law, with any number of nodes.
 
     Returns
     -------
@@ -231,11 +242,11 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     --------
     A flat spectrum: test and training loss are :math:`e^{-\eta(2-\eta)n}`.
 
-    >>> [round(float(x), 6) for x in curve(np.ones(4), epochs=1).test]
+    >>> [round(float(x), 6) for x in curve(np.ones(20), epochs=1).test]
     [1.0, 0.367879]
     """
-    (values, shares, null), n = _spectrum(eigenvalues, weights), common.recorded(epochs)
-    step, rho = arguments.step(step), arguments.aspect(rho)
+    step, rho, n = arguments.step(step), arguments.aspect(rho), common.recorded(epochs)
+    values, shares, null = common.positive(*common.sample(eigenvalues, weights, _SMALLEST))
     rates, parts = _modes(values, shares, step)
     losses = parts, parts * rates / (1 - step / 2)
     error = max(abs(losses[0].sum() / shares.sum() - 1), abs(losses[1].sum() - 1))
@@ -243,7 +254,9 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     return common.learning_curve(n, null + test, train, error)
 
 
-def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
+def population_curve(
+    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
+) -> LearningCurve:
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
     With :math:`v` the solution of Silverstein's equation, :math:`x = -1/v + \frac1\rho\langle\tau/(1+\tau v)\rangle`
@@ -275,9 +288,9 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     >>> [round(float(x), 6) for x in curve.test]
     [1.0, 0.501944, 0.040083]
     """
-    (values, shares, null), n = _spectrum(covariance_eigenvalues), common.recorded(epochs)
-    step, rho = arguments.step(step), arguments.aspect(rho)
-    law = silverstein.Sample(values * (1 - null), shares / (1 - null), rho / (1 - null))
+    step, rho, n = arguments.step(step), arguments.aspect(rho), common.recorded(epochs)
+    values, shares, null = common.covariance(covariance_eigenvalues, _SMALLEST)
+    law = silverstein.Sample(values, shares, rho / (1 - null))
     a, b, rho = 1 - step / 2, step / 2, law.rho
     start = law.leftmost(lambda x, v: a - b * rho * x * (1 + x * v))
 
@@ -297,7 +310,47 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     return common.learning_curve(n, null + (1 - null) * (max(0.0, 1 - rho) + test), train, error)
 
 
-def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
+def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
+    r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
+
+    A square sample has the left edge :math:`\beta = \frac12`, :math:`Q = \frac2\pi\sqrt\ell` with
+    :math:`\ell = \langle1/\lambda\rangle` over the eigenvalues at mean 1 (:func:`edgelaw.laws.square_edge`), and
+    `edge_law` makes of it
+
+    .. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta n}}, \qquad
+       \text{train} \sim \frac{1}{2\eta(2-\eta)}\sqrt{\frac{\ell}{2\pi\eta}}\, n^{-3/2} .
+
+    Parameters
+    ----------
+    covariance_eigenvalues : array_like
+        Positive, on any scale. A zero would leave a constant test loss, and no power law.
+    step : float
+        In (0, 2).
+
+    Returns
+    -------
+    tuple of float
+        The constants of the test and of the training loss.
+
+    Notes
+    -----
+    **Proved** for the large-d equation. With equal eigenvalues they are `test_constant` and `train_constant`.
+
+    Examples
+    --------
+    >>> test, train = population_constants([2.0, 2.0], step=0.5)
+    >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
+    (True, True)
+    """
+    step = arguments.step(step)
+    (inverse,) = common.edge_averages(covariance_eigenvalues, np.reciprocal)
+    factor = inverse**0.5
+    return factor * test_constant(step), factor * train_constant(step)
+
+
+def expected_curve(
+    X: ArrayLike, epochs: ArrayLike, step: float = 1.0, tolerance: float = 1e-10
+) -> LearningCurve:
     r"""The exact expected learning curve of one data set, over row draws and isotropic starts: no limit, no noise.
 
     The mean of :math:`w w^\top` obeys
@@ -345,15 +398,15 @@ def expected_curve(X, epochs, step=1.0, tolerance=1e-10):
         change = A @ M
         return step * (U.T * quadratic) @ U - m * (change + change.T)
 
-    found = None
+    losses = None
     for theta, weights in _lanczos(generator, np.eye(d) / np.sqrt(d)):
-        previous = found
+        previous = losses
         powers = (1 + theta * step / m) ** (m * n[:, None])
         train = -theta / (m / d * (2 - step))
-        found = np.stack([powers @ weights, powers @ (weights * train)])
-        if previous is not None and (np.abs(found - previous) <= tolerance * np.abs(found) + 1e-300).all():
+        losses = np.stack([powers @ weights, powers @ (weights * train)])
+        if previous is not None and (np.abs(losses - previous) <= tolerance * np.abs(losses) + 1e-300).all():
             break
-    return common.learning_curve(n, *found, tolerance)
+    return common.learning_curve(n, *losses, tolerance)
 
 
 def _gaussian(n, step, rho):
@@ -425,7 +478,7 @@ def _panels(centre, width):
 
 def _modes(values, shares, step):
     """Decay rates x (in units of 2·step an epoch at m = d) and test weights, for positive values of mean 1."""
-    values, shares = _apart(values, shares)
+    values, shares = _merged(values, shares)
     poles, shares = 1 / values[::-1], shares[::-1]
     strength, total = step / 2 / (1 - step / 2), shares.sum()
     if len(poles) == 1:  # LAPACK returns no differences for one pole
@@ -442,7 +495,7 @@ def _modes(values, shares, step):
     return rates, parts
 
 
-def _apart(values, shares, closest=1e-13):
+def _merged(values, shares, closest=1e-13):
     """The same spectrum with values that agree to thirteen digits made one: LAPACK cannot tell roots between them."""
     groups = np.zeros(len(values), dtype=int)
     if (values[1:] > values[:-1] * (1 + closest)).all():
@@ -486,18 +539,3 @@ def _lanczos(operator, start):
             return
         off.append(size)
         old, new = new, image / size
-
-
-def _spectrum(eigenvalues, weights=None):
-    """The different positive eigenvalues, over the mean of all, ascending; their shares; the share of zeros."""
-    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
-    if len(values) == 0 or values.min() < 0 or values.max() == 0:
-        raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
-    shares = np.ones(len(values)) if weights is None else arguments.real_array(weights, "weights", 1)
-    if len(shares) != len(values) or shares.min() <= 0:
-        raise ValueError(f"weights must be positive, one for each of the {len(values)} eigenvalues.")
-    values, places = np.unique(values / values.max(), return_inverse=True)
-    shares = np.bincount(places, shares / shares.sum())
-    values = values / (values @ shares)
-    positive = values > 1e-100  # what is smaller would take 10^100 epochs to move
-    return values[positive], shares[positive], float(shares[~positive].sum())

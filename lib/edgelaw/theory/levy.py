@@ -23,11 +23,13 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
 
 __all__ = ["Average", "from_covariance", "from_sample"]
 
@@ -56,16 +58,22 @@ class Average:
     1.25
     """
 
-    nodes: np.ndarray = field(repr=False)
-    weights: np.ndarray = field(repr=False)
+    nodes: npt.NDArray = field(repr=False)
+    weights: npt.NDArray = field(repr=False)
     error: float
 
-    def __call__(self, values):
+    def __call__(self, values: npt.ArrayLike) -> npt.NDArray:
         """⟨φ⟩ from the values of φ at the nodes, which run along the last axis."""
         return np.asarray(values) @ self.weights
 
 
-def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6, rho=1.0):
+def from_sample(
+    eigenvalues: ArrayLike,
+    weights: ArrayLike | None = None,
+    reach: float = 0.02,
+    tolerance: float = 1e-6,
+    rho: float = 1.0,
+) -> Average:
     r"""The average from the eigenvalues of a sample of m = ρd rows, whose left basis is Haar.
 
     For ρ ≠ 1 it is the m × m matrix :math:`XX^\top/m` whose free cumulants count, since
@@ -106,7 +114,7 @@ def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6, rho=1.0):
     [1.0, 1.0, 0.35]
     """
     rho = arguments.aspect(rho)
-    values, shares = companion(*spectrum(eigenvalues, weights), rho)
+    values, shares = companion(*arguments.spectrum(eigenvalues, weights), rho)
     reach = rho * arguments.number(reach, "reach", 0)
     tolerance = arguments.number(tolerance, "tolerance", 0)
     zeta = _around(values, _reached(values, shares, reach))
@@ -126,7 +134,12 @@ def from_sample(eigenvalues, weights=None, reach=0.02, tolerance=1e-6, rho=1.0):
     return Average(nodes, masses, float(error))
 
 
-def from_covariance(eigenvalues, weights=None, reach=0.02, tolerance=1e-10):
+def from_covariance(
+    eigenvalues: ArrayLike,
+    weights: ArrayLike | None = None,
+    reach: float = 0.02,
+    tolerance: float = 1e-10,
+) -> Average:
     r"""The average from the eigenvalues of a covariance: a Gauss rule in :math:`\log(\lambda + \text{reach})`.
 
     Parameters
@@ -147,7 +160,7 @@ def from_covariance(eigenvalues, weights=None, reach=0.02, tolerance=1e-10):
     >>> len(average.nodes) < 30, round(float(average(average.nodes)), 9)
     (True, 1.0)
     """
-    values, shares = spectrum(eigenvalues, weights)
+    values, shares = arguments.spectrum(eigenvalues, weights)
     reach = arguments.number(reach, "reach", 0)
     tolerance = arguments.number(tolerance, "tolerance", 0)
     t = _around(values, reach)
@@ -161,24 +174,7 @@ def from_covariance(eigenvalues, weights=None, reach=0.02, tolerance=1e-10):
             return Average(nodes, masses, float(error))
 
 
-def spectrum(eigenvalues, weights=None):
-    """The different eigenvalues, over their mean, ascending, and their shares; both checked.
-
-    Negative eigenvalues are allowed down to −1e-10 of the largest, which is rounding, and become zeros.
-    """
-    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
-    if len(values) == 0 or values.max() <= 0 or values.min() < -1e-10 * values.max():
-        raise ValueError("eigenvalues must be non-negative, and at least one of them positive.")
-    shares = np.ones(len(values)) if weights is None else arguments.real_array(weights, "weights", 1)
-    if len(shares) != len(values) or shares.min() <= 0:
-        raise ValueError(f"weights must be positive, one for each of the {len(values)} eigenvalues.")
-    values = np.maximum(values, 0) / values.max()
-    values, places = np.unique(np.where(values < 1e-13, 0.0, values), return_inverse=True)
-    shares = np.bincount(places, shares / shares.sum())
-    return values / (values @ shares), shares
-
-
-def companion(values, shares, rho):
+def companion(values: Array, shares: Array, rho: float) -> tuple[Array, Array]:
     """The spectrum of the m × m Gram matrix, m = ρd, of mean 1, from that of the d × d one: other zeros."""
     if rho == 1:
         return values, shares
@@ -225,28 +221,28 @@ def _rational(t, y, tolerance, small):
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # when it stops at max_terms; the error below tells
-        found = scipy.interpolate.AAA(
+        poles = scipy.interpolate.AAA(
             np.concatenate([t, t.conj()]), np.concatenate([y, y.conj()]), rtol=tolerance, max_terms=_LARGEST
         ).poles()
-    found = found[np.isfinite(found)]
-    found = found[np.abs(t[:, None] - found).min(axis=0) > 1e-9 * np.abs(found)]  # inside, not on the contour
-    tiny = np.abs(found) < 2 * small
-    found = np.concatenate([found[~tiny], [small, -small] if tiny.any() else []])
-    real = found[np.abs(found.imag) <= 1e-4 * np.abs(found)].real
-    upper, lower = (found[sign * found.imag > 1e-4 * np.abs(found)] for sign in (1, -1))
+    poles = poles[np.isfinite(poles)]
+    poles = poles[np.abs(t[:, None] - poles).min(axis=0) > 1e-9 * np.abs(poles)]  # inside, not on the contour
+    tiny = np.abs(poles) < 2 * small
+    poles = np.concatenate([poles[~tiny], [small, -small] if tiny.any() else []])
+    real = poles[np.abs(poles.imag) <= 1e-4 * np.abs(poles)].real
+    upper, lower = (poles[sign * poles.imag > 1e-4 * np.abs(poles)] for sign in (1, -1))
     if len(upper):
-        apart = np.abs(upper - lower.conj()[:, None]).min(axis=1) > 0.1 * np.abs(lower.imag)
-        upper = np.concatenate([upper, lower[apart].conj()])
+        unpaired = np.abs(upper - lower.conj()[:, None]).min(axis=1) > 0.1 * np.abs(lower.imag)
+        upper = np.concatenate([upper, lower[unpaired].conj()])
     else:
         upper = lower.conj()
     one, other = 1 / (t[:, None] - upper), 1 / (t[:, None] - upper.conj())
     columns = np.concatenate([1 / (t[:, None] - real), one + other, 1j * (one - other)], axis=1)
-    columns, wanted = np.concatenate([columns.real, columns.imag]), np.concatenate([y.real - 1, y.imag])
+    columns, target = np.concatenate([columns.real, columns.imag]), np.concatenate([y.real - 1, y.imag])
     sizes = np.linalg.norm(columns, axis=0)
-    solution = np.linalg.lstsq(columns / sizes, wanted, rcond=1e-13)[0] / sizes
+    solution = np.linalg.lstsq(columns / sizes, target, rcond=1e-13)[0] / sizes
     first, second, third = np.split(solution, [len(real), len(real) + len(upper)])
     pairs = second + 1j * third
-    error = np.abs(columns @ solution - wanted).max()
+    error = np.abs(columns @ solution - target).max()
     return np.concatenate([real, upper, upper.conj()]), np.concatenate([first, pairs, pairs.conj()]), error
 
 

@@ -11,10 +11,14 @@ through one cycle for ever under an order that repeats itself.
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, cg
 
-from edgelaw import kaczmarz
+from edgelaw import orders
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike, Rng
+
+_BLOCK = 512  # rows: their Gram matrix is the largest array of an epoch
 
 
 class Floor(NamedTuple):
@@ -35,7 +39,7 @@ class Floor(NamedTuple):
     noise: float
 
 
-def iid_floor(X, y, step=1.0, tolerance=1e-10):
+def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 1e-10) -> Floor:
     r"""The stationary losses of IID sampling with the normalised update: exact for one data set.
 
     The stationary :math:`M = \mathbb E\,ee^\top` solves
@@ -92,7 +96,9 @@ def iid_floor(X, y, step=1.0, tolerance=1e-10):
     return Floor(float(np.trace(solved.reshape(d, d))), d * eta / (2 - eta) * noise, d * noise)
 
 
-def cycle_floor(X, y, order="single_shuffle", step=1.0, rng=0):
+def cycle_floor(
+    X: ArrayLike, y: ArrayLike, order: str = "single_shuffle", step: float = 1.0, rng: Rng = 0
+) -> Floor:
     r"""Where an order that repeats itself ends: the fixed point of its epoch, for one permutation.
 
     Rows U in visiting order, residuals r alike: one epoch is :math:`e \mapsto Ae + b` with
@@ -123,19 +129,32 @@ def cycle_floor(X, y, order="single_shuffle", step=1.0, rng=0):
     U, r = _unit(X, y)
     eta, d = arguments.step(step), U.shape[1]
     noise = float(np.mean(r**2))
-    epochs = 1 if order == "single_shuffle" else 2
-    # The affine map of a cycle: its linear part acts on the identity, its constant part is the image of zero.
-    start = np.concatenate([np.zeros((d, 1)), np.eye(d)], axis=1)
-    walk = dict(kaczmarz.iterates(U, order, epochs, start, eta, y=r, rng=rng))
-    ends = []
-    b, A = walk[epochs][:, 0], walk[epochs][:, 1:] - walk[epochs][:, :1]
-    e = np.linalg.lstsq(np.eye(d) - A, b, rcond=1e-12)[0]
-    for n in range(1, epochs):
-        ends.append(walk[n][:, 0] + (walk[n][:, 1:] - walk[n][:, :1]) @ e)
-    ends.append(e)
+    visits = orders.stream(order, len(U), rng).epochs(0, 1 if order == "single_shuffle" else 2)
+    # The affine map e ↦ Ae + b of a cycle, as the columns b, A; the map after each of its epochs is kept.
+    maps = [np.eye(d, d + 1, 1)]
+    for rows in visits:
+        maps.append(_epoch(U[rows], r[rows], eta, maps[-1]))
+    end = np.linalg.lstsq(np.eye(d) - maps[-1][:, 1:], maps[-1][:, 0], rcond=1e-12)[0]
+    ends = [part[:, 0] + part[:, 1:] @ end for part in maps[1:-1]] + [end]
     test = np.mean([e @ e for e in ends])
     train = np.mean([((U @ e) ** 2).mean() for e in ends])
     return Floor(float(test), float(d * train), d * noise)
+
+
+def _epoch(U: Array, r: Array, step: float, affine: Array) -> Array:
+    """The affine map (b, A) followed by an epoch through the rows U with the residuals r, a block of rows at a time.
+
+    A block of rows u_1, ..., u_k is one update :math:`e \\mapsto e + U^\\top M^{-1}(r - Ue)`, by a triangular solve.
+    """
+    affine = affine.copy()
+    for first in range(0, len(U), _BLOCK):
+        rows = U[first : first + _BLOCK]
+        M = np.tril(rows @ rows.T, -1)
+        M[np.diag_indices(len(M))] = 1 / step
+        gap = -rows @ affine
+        gap[:, 0] += r[first : first + _BLOCK]
+        affine += rows.T @ scipy.linalg.solve_triangular(M, gap, lower=True)
+    return affine
 
 
 def _unit(X, y):
@@ -160,7 +179,9 @@ def _projector(U):
     return V.T @ V
 
 
-def filter_factors(eigenvalues, n, step=1.0, rho=1.0, dims=None):
+def filter_factors(
+    eigenvalues: ArrayLike, n: ArrayLike, step: float = 1.0, rho: float = 1.0, dims: int | None = None
+) -> Array:
     r"""How much of the solution IID's mean iterate has after n epochs from zero, along each eigenvector.
 
     :math:`\mathbb E\,w_n = \sum_j f_n(\lambda_j)\,(v_j\cdot w_*)\,v_j` with
@@ -191,13 +212,8 @@ def filter_factors(eigenvalues, n, step=1.0, rho=1.0, dims=None):
     >>> filter_factors([0.0, 1.0], 1, dims=2).tolist()
     [0.0, 0.75]
     """
-    values, n = (
-        arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64),
-        arguments.counts(n, "n"),
-    )
-    step, rho = arguments.step(step), arguments.aspect(rho)
-    if (values < 0).any():
-        raise ValueError("eigenvalues must not be negative.")
+    values = arguments.eigenvalues(eigenvalues, fewest=0, ascending=False)
+    n, step, rho = arguments.counts(n, "n"), arguments.step(step), arguments.aspect(rho)
     if dims is not None:
         d = arguments.whole(dims, "dims", 1)
         if values.max(initial=0) > d * (1 + 1e-9):
@@ -207,7 +223,7 @@ def filter_factors(eigenvalues, n, step=1.0, rho=1.0, dims=None):
     return -np.expm1(np.multiply.outer(n, -step * rho * values))
 
 
-def ridge_factors(eigenvalues, ridge):
+def ridge_factors(eigenvalues: ArrayLike, ridge: float) -> Array:
     r"""The filter of ridge regression, :math:`\lambda/(\lambda + \kappa)`, to set beside :func:`filter_factors`.
 
     :func:`matching_ridge` says which κ belongs to n epochs.
@@ -217,13 +233,11 @@ def ridge_factors(eigenvalues, ridge):
     >>> ridge_factors([0.0, 1.0, 3.0], ridge=1.0).tolist()
     [0.0, 0.5, 0.75]
     """
-    values = arguments.real_array(eigenvalues, "eigenvalues", 1)
-    if (values < 0).any():
-        raise ValueError("eigenvalues must not be negative.")
+    values = arguments.eigenvalues(eigenvalues, fewest=0, ascending=False)
     return values / (values + arguments.number(ridge, "ridge", 0))
 
 
-def matching_ridge(n, step=1.0, rho=1.0):
+def matching_ridge(n: int, step: float = 1.0, rho: float = 1.0) -> float:
     r"""The ridge with the same slope at λ → 0 as n epochs: :math:`\kappa = 1/(\eta\rho n)`.
 
     Then :math:`\frac{\lambda}{\lambda+\kappa} \le 1 - e^{-\lambda/\kappa} \le 1.30\,\frac{\lambda}{\lambda+\kappa}`:

@@ -44,8 +44,11 @@ symmetric matrix of 400 rows, diagonalised once for a step and aspect (a tenth o
 import functools
 
 import numpy as np
+import numpy.typing as npt
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.curves import LearningCurve
 from edgelaw.theory._any_spectrum import common, reshuffle_operator
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "mean_epoch",
     "one_resolvent",
     "overlap",
+    "population_constants",
     "population_curve",
     "test_constant",
     "test_loss",
@@ -67,7 +71,7 @@ _GRID = 48  # Chebyshev points for the kernel, and 12 √rho more
 _LARGE = 10**6  # at rho = 1 and beyond so many epochs: the constants, with a correction that falls as 1/n
 
 
-def test_loss(n, step=1.0, rho=1.0):
+def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
     r"""Test loss after n epochs, :math:`\lim_d \mathbb E\lVert w_n\rVert^2/\lVert w_0\rVert^2 = \int T^n1\,dF`.
 
     Parameters
@@ -95,7 +99,7 @@ def test_loss(n, step=1.0, rho=1.0):
     return _loss(n, step, rho, "test")
 
 
-def train_loss(n, step=1.0, rho=1.0):
+def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
     r"""Training loss after n epochs, :math:`\frac1\rho\int\lambda\, T^n1\,dF`.
 
     It is the limit of :math:`\mathbb E\frac1m\lVert Xw_n\rVert^2/\lVert w_0\rVert^2` with rows scaled to norm √d, so
@@ -112,7 +116,7 @@ def train_loss(n, step=1.0, rho=1.0):
     return _loss(n, step, rho, "train")
 
 
-def test_constant(step=1.0):
+def test_constant(step: float = 1.0) -> float:
     r""":math:`\lim_n \sqrt n` · test loss at ρ = 1: :math:`1/\sqrt{2\pi\,\eta(1+\eta/2)}`.
 
     It is gradient descent's constant at :func:`effective_step`: the mean epoch multiplies a direction of small
@@ -127,7 +131,7 @@ def test_constant(step=1.0):
     return float(1 / np.sqrt(2 * np.pi * effective_step(step)))
 
 
-def train_constant(step=1.0):
+def train_constant(step: float = 1.0) -> float:
     r""":math:`\lim_n n^{3/2}` · training loss at ρ = 1: :math:`g(0)/(2\sqrt{2\pi\,\eta(1+\eta/2)})`, (1 − T) g = λ.
 
     g(λ) is the training loss added up over all epochs when the start is an eigenvector of eigenvalue λ. Its equation
@@ -138,10 +142,16 @@ def train_constant(step=1.0):
     >>> round(train_constant(), 7)
     0.0977282
     """
-    return float(_potential(_step(step)) / (2 * np.sqrt(2 * np.pi * effective_step(step))))
+    return float(_potential(arguments.step(step)) / (2 * np.sqrt(2 * np.pi * effective_step(step))))
 
 
-def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
+def curve(
+    eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> LearningCurve:
     r"""Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone.
 
     The rows enter through :math:`K = UU^\top` only, and where their left basis is Haar, as for Gaussian rows of any
@@ -197,13 +207,15 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     [1.0, 0.25, 0.0625]
     """
     values, shares = common.sample(eigenvalues, weights)
-    n, step, rho = common.recorded(epochs), _step(step), _aspect(rho)
+    n, step, rho = common.recorded(epochs), arguments.step(step), arguments.aspect(rho)
     law = reshuffle_operator.sample(values, shares, rho)
     (test, train), error = reshuffle_operator.losses(law, n, step)
     return common.learning_curve(n, law.null + test, train / rho, error)
 
 
-def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
+def population_curve(
+    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
+) -> LearningCurve:
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
     The same operator as in `curve`, with the spectrum F that Silverstein's equation gives for the covariance.
@@ -233,13 +245,62 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     [1.0, 0.367879, 0.104071]
     """
     values, shares, null = common.covariance(covariance_eigenvalues)
-    n, step, rho = common.recorded(epochs), _step(step), _aspect(rho) / (1 - null)
+    n, step, rho = common.recorded(epochs), arguments.step(step), arguments.aspect(rho) / (1 - null)
     law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
     (test, train), error = reshuffle_operator.losses(law, n, step)
     return common.learning_curve(n, null + (1 - null) * (law.null + test), train / rho, error)
 
 
-def effective_step(step, eigenvalues=None):
+def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
+    r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
+
+    With :math:`\ell = \langle1/\lambda\rangle` over the eigenvalues at mean 1, :math:`\eta_{RR} = -\bar a'(0)` the
+    :func:`effective_step` of a large square sample, and g the solution of :math:`(1-T)g = \lambda`,
+
+    .. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
+       \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
+
+    since T is symmetric in :math:`L^2(F)`: :math:`\text{train}_n = \int\lambda\,T^n1\,dF` is the decrease of
+    :math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch.
+
+    Parameters
+    ----------
+    covariance_eigenvalues : array_like
+        Positive, on any scale. A zero would leave a constant test loss, and no power law.
+    step : float
+        In (0, 2).
+
+    Returns
+    -------
+    tuple of float
+        The constants of the test loss, to about 1e-12, and of the training loss, to about 1e-6 on covariances whose
+        eigenvalues span two decades. No closed form is known.
+
+    Raises
+    ------
+    ArithmeticError
+        If two contours give constants that differ by more than a relative 1e-3.
+
+    Notes
+    -----
+    *Derived*, as `population_curve` is. With equal eigenvalues they are `test_constant` and `train_constant`.
+
+    Examples
+    --------
+    >>> test, train = population_constants([2.0, 2.0], step=0.5)
+    >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
+    (True, True)
+    """
+    step = arguments.step(step)
+    (inverse,) = common.edge_averages(covariance_eigenvalues, np.reciprocal)
+    values, shares, _ = common.covariance(covariance_eigenvalues)
+    law = reshuffle_operator.population(values, shares, 1.0, reach=0.01)
+    rate, potential, _ = reshuffle_operator.edge(law, step)
+    test = float(np.sqrt(inverse / (2 * np.pi * rate)))
+    return test, test * potential / 2
+
+
+def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     r"""The gradient-descent step with the same test-loss edge: η(1 + η/2) for isotropic Gaussian rows.
 
     In general it is :math:`-\bar a'(0)`, the rate at which the mean epoch forgets a direction of small eigenvalue. With
@@ -273,25 +334,23 @@ def effective_step(step, eigenvalues=None):
     >>> effective_step(1.0)
     1.5
     """
-    eta = _step(step)
+    eta = arguments.step(step)
     if eigenvalues is None:
         return eta * (1 + eta / 2)
-    values = arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64)
-    if values.size == 0 or values.min() < 0 or values.max() == 0:
-        raise ValueError("eigenvalues must hold at least one positive value and none below zero.")
+    values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
     values = values / values.mean()
     previous, nodes = np.nan, 64
     while nodes <= 4096:
-        found = _edge_rate(values, eta, nodes)
-        if abs(found - previous) <= 1e-9 * abs(found):
-            return found
-        previous, nodes = found, 2 * nodes
+        rate = _edge_rate(values, eta, nodes)
+        if abs(rate - previous) <= 1e-9 * abs(rate):
+            return rate
+        previous, nodes = rate, 2 * nodes
     raise ValueError(
         "The effective step of these eigenvalues could not be computed to 1e-9: they spread over too many scales."
     )
 
 
-def mean_epoch(eigenvalues, step=1.0, rho=1.0):
+def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> Array:
     r"""The mean epoch :math:`\mathbb E_\pi A \simeq \bar a(S)`: :math:`\bar a(\lambda)` at eigenvalues λ of S.
 
     At ρ = 1 it is :math:`\operatorname{Im}(a e^{-\eta a})/\operatorname{Im} a` with
@@ -310,11 +369,11 @@ def mean_epoch(eigenvalues, step=1.0, rho=1.0):
     >>> float(mean_epoch(0.0)), bool(np.isclose(mean_epoch(1e-6), 1 - 1.5e-6, rtol=1e-11))
     (1.0, True)
     """
-    eta, rho = _step(step), _aspect(rho)
+    eta, rho = arguments.step(step), arguments.aspect(rho)
     return _multiplier(_root(_bulk(eigenvalues, rho), rho), eta, rho)[()]
 
 
-def overlap(first, second, step=1.0, rho=1.0):
+def overlap(first: ArrayLike, second: ArrayLike, step: float = 1.0, rho: float = 1.0) -> Array:
     r"""T's kernel, k(λ, μ) = lim d · E (v_λᵀ A v_μ)², for eigenvectors v of S with different eigenvalues.
 
     Symmetric, smooth, and λμ times an entire function of both.
@@ -330,14 +389,14 @@ def overlap(first, second, step=1.0, rho=1.0):
     >>> bool(overlap(0.5, 2.0) > 0), bool(np.isclose(overlap(0.5, 2.0), overlap(2.0, 0.5)))
     (True, True)
     """
-    eta, rho = _step(step), _aspect(rho)
+    eta, rho = arguments.step(step), arguments.aspect(rho)
     grid, kernel = _kernel(eta, rho)
     first, second = _bulk(first, rho), _bulk(second, rho)
     left, right = (_interpolation(grid, x.ravel(), rho).reshape(*x.shape, -1) for x in (first, second))
     return (first * second * np.einsum("...j,...j->...", left @ kernel, right))[()]
 
 
-def one_resolvent(x, step=1.0, rho=1.0):
+def one_resolvent(x: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> npt.NDArray:
     r""":math:`\lim \frac1d\operatorname{tr} A (z-S)^{-1} A^\top` as a function of x = G(z), the Cauchy transform of F.
 
     :math:`C(x) = (a-1)\,[\eta\,W + (2-\eta)\,x\,e^{-2\eta\rho a}]/(2a-2+\eta)` with a = 1/(1−x), W = exp(−η(2−η)ρ), and
@@ -348,13 +407,13 @@ def one_resolvent(x, step=1.0, rho=1.0):
     >>> round(float(one_resolvent(1e-6)) / 1e-6, 4)  # x ≈ 1/z at large z: the test loss after one epoch
     0.3679
     """
-    eta, rho = _step(step), _aspect(rho)
+    eta, rho = arguments.step(step), arguments.aspect(rho)
     a = 1 / (1 - np.asarray(x))
     W = np.exp(-eta * (2 - eta) * rho)
     return (a - 1) * (eta * W + (2 - eta) * (1 - 1 / a) * np.exp(-2 * eta * rho * a)) / (2 * a - 2 + eta)
 
 
-def two_resolvents(x, y, step=1.0, rho=1.0):
+def two_resolvents(x: npt.ArrayLike, y: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> npt.NDArray:
     r""":math:`\lim \frac1d\operatorname{tr}(z-S)^{-1}A(w-S)^{-1}A^\top` as a function of x = G(z) and y = G(w).
 
     With a = 1/(1−x), b = 1/(1−y), z = 1/x + ρa, w = 1/y + ρb and H as in the module's description it is
@@ -371,7 +430,7 @@ def two_resolvents(x, y, step=1.0, rho=1.0):
     >>> bool(np.isclose(two_resolvents(0.1j, 0.2), two_resolvents(0.2, 0.1j)))
     True
     """
-    eta, rho = _step(step), _aspect(rho)
+    eta, rho = arguments.step(step), arguments.aspect(rho)
     x, y = np.asarray(x, dtype=complex), np.asarray(y, dtype=complex)
     a, b = 1 / (1 - x), 1 / (1 - y)
     z, w = 1 / x + rho * a, 1 / y + rho * b
@@ -382,7 +441,7 @@ def two_resolvents(x, y, step=1.0, rho=1.0):
 
 def _loss(n, step, rho, which):
     """Either loss at all n."""
-    n, eta, rho = arguments.counts(n, "n"), _step(step), _aspect(rho)
+    n, eta, rho = arguments.counts(n, "n"), arguments.step(step), arguments.aspect(rho)
     distinct, places = np.unique(n, return_inverse=True)
     modes = _modes(eta, rho)
     if rho == 1.0:
@@ -543,14 +602,6 @@ def _edge_rate(values, eta, nodes):
     inverse = 1 / (z[:, None] - values)
     G, slope = inverse.mean(axis=1), -(inverse**2).mean(axis=1)
     return float((np.exp(-eta / G) / z * slope / G * dz).sum().imag / (2 * np.pi))
-
-
-def _step(step):
-    return arguments.step(step)
-
-
-def _aspect(rho):
-    return arguments.aspect(rho)
 
 
 def _bulk(values, rho):

@@ -28,19 +28,24 @@ eigenvalues); there, by Cauchy and Schwarz, :math:`\Phi` has no singularity in e
 """
 
 import dataclasses
-import functools
-import itertools
-import math
-from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import gammaincc
+import numpy.typing as npt
 
 from edgelaw._common import arguments
-from edgelaw.theory import levy, series
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.curves import LearningCurve
+from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common, shuffle_pairs
 from edgelaw.theory._any_spectrum import shuffle_contour as contours
+from edgelaw.theory.single_shuffle_sums import (
+    expansion,
+    queue_weights,
+    test_expansion,
+    test_sum,
+    train_expansion,
+    train_sum,
+)
 
 __all__ = [
     "curve",
@@ -66,7 +71,7 @@ _WORK = 6e7  # nodes cubed times epochs squared, for a sample with m ≠ d: ten 
 # ------------------------------------------------------------------------------------------------ the exact curves
 
 
-def test_loss(n, step=1.0, rho=1.0):
+def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
     r"""The test loss :math:`E\|A^n\|_F^2/d` as :math:`d \to \infty`: the squared parameter error after n epochs.
 
     Parameters
@@ -101,7 +106,7 @@ def test_loss(n, step=1.0, rho=1.0):
     return _losses("test", n, step, rho)
 
 
-def train_loss(n, step=1.0, rho=1.0):
+def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
     r"""The training loss :math:`E\|X A^n\|_F^2/(m d)` with rows of norm :math:`\sqrt d`, as :math:`d \to \infty`.
 
     Arguments, algorithm and accuracy as for :func:`test_loss`. The paper's
@@ -116,7 +121,9 @@ def train_loss(n, step=1.0, rho=1.0):
     return _losses("train", n, step, rho)
 
 
-def generating_functions(v, v2, step=1.0, rho=1.0):
+def generating_functions(
+    v: npt.ArrayLike, v2: npt.ArrayLike, step: float = 1.0, rho: float = 1.0
+) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray, npt.NDArray]:
     r"""z, w, :math:`\Phi` and :math:`\Psi` at parameters v and v′: the closed forms at the head of this module.
 
     Valid for v and v′ small enough that the series converge; for real ones in [0, 1) and rho ≤ 1 always.
@@ -135,34 +142,33 @@ def generating_functions(v, v2, step=1.0, rho=1.0):
 
 
 def _losses(loss, n, step, rho):
-    n = _epochs(n)
+    n = arguments.counts(n, "n")
     model = contours.model(arguments.step(step), arguments.aspect(rho))
-    wanted, where = np.unique(n, return_inverse=True)
-    values = np.ones(len(wanted))
-    octave = np.where(wanted > 0, np.floor(np.log2(np.maximum(wanted, 1))), -1)
-    for k in np.unique(octave[wanted > 0]):
-        group = wanted[octave == k]
+    distinct, places = np.unique(n, return_inverse=True)
+    values = np.ones(len(distinct))
+    octave = np.where(distinct > 0, np.floor(np.log2(np.maximum(distinct, 1))), -1)
+    for k in np.unique(octave[distinct > 0]):
+        group = distinct[octave == k]
         values[octave == k], error = model.diagonals(loss, group, 1e-10)
         if error > 1e-6:
             raise ValueError(
                 f"The {loss} loss at {group[-1]} epochs, step {step:g} and rho {rho:g} needs more nodes than are "
                 "allowed: take fewer epochs, a smaller step or a rho closer to 1."
             )
-    return values[where].reshape(n.shape)[()]
-
-
-def _epochs(n):
-    """An array of non-negative integers."""
-    array = np.asarray(n)
-    if array.dtype.kind not in "iu" or (array < 0).any():
-        raise ValueError(f"n must be a non-negative integer or an array of them, not {n!r}.")
-    return array.astype(np.int64)
+    losses = values[places].reshape(n.shape)
+    return losses if n.ndim else float(losses)
 
 
 # --------------------------------------------------------------------------------------------------- any spectrum
 
 
-def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
+def curve(
+    eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> LearningCurve:
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
     Both losses depend on the rows only through :math:`K = U U^\top`, whose eigenvectors are Haar for Gaussian rows
@@ -229,7 +235,9 @@ def curve(eigenvalues, epochs, step=1.0, rho=1.0, weights=None):
     return _any_spectrum(n, step, rho, *averages)
 
 
-def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
+def population_curve(
+    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
+) -> LearningCurve:
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
     The formulas of `curve`, with the average over the covariance's eigenvalues.
@@ -264,11 +272,11 @@ def population_curve(covariance_eigenvalues, epochs, step=1.0, rho=1.0):
     values, shares, null = common.covariance(covariance_eigenvalues)
     reach = 0.1 * np.sqrt(1.0 / max(int(n[-1]), 1))
     averages = [levy.from_covariance(values, shares, reach, tolerance) for tolerance in (1e-10, 1e-8)]
-    found = _any_spectrum(n, step, rho / (1 - null), *averages)
-    return dataclasses.replace(found, test=null + (1 - null) * found.test)
+    moving = _any_spectrum(n, step, rho / (1 - null), *averages)
+    return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
 
-def population_constants(covariance_eigenvalues, step=1.0):
+def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
 
     With :math:`a = 1/\eta - 1/2`, v the variance of the eigenvalues (mean 1) and
@@ -315,14 +323,13 @@ def _any_spectrum(n, step, rho, fine, coarse):
         shuffle_pairs.Pairs(fine, step, rho, int(samples)),
         shuffle_pairs.Pairs(coarse, step, rho, int(0.8 * samples)),
     ]
-    found = shuffle_pairs.coefficients(*resolutions, n[1:])
-    return common.vouched(n, *found)
+    return common.vouched(n, *shuffle_pairs.coefficients(*resolutions, n[1:]))
 
 
 # -------------------------------------------------------------------------------------- constants at the edge, rho = 1
 
 
-def test_constant(step=1.0):
+def test_constant(step: float = 1.0) -> float:
     r""":math:`\lim \sqrt n \cdot` test loss at rho = 1: :math:`\sqrt{a/2\pi}` with :math:`a = 1/\eta - 1/2`. *Derived.*
 
     Examples
@@ -330,10 +337,10 @@ def test_constant(step=1.0):
     >>> round(float(test_constant() * 2 * np.sqrt(np.pi)), 12)
     1.0
     """
-    return np.sqrt((1 / arguments.step(step) - 0.5) / (2 * np.pi))
+    return float(np.sqrt((1 / arguments.step(step) - 0.5) / (2 * np.pi)))
 
 
-def train_constant(step=1.0):
+def train_constant(step: float = 1.0) -> float:
     r""":math:`\lim n^{3/2} \cdot` training loss at rho = 1.
 
     .. math:: \frac{a^2 + 1/4}{4\sqrt{2\pi a}} = \frac{2 - 2\eta + \eta^2}{8\sqrt\pi\, \eta^{3/2}\sqrt{2-\eta}},
@@ -348,10 +355,10 @@ def train_constant(step=1.0):
     1.0
     """
     a = 1 / arguments.step(step) - 0.5
-    return (a**2 + 0.25) / (4 * np.sqrt(2 * np.pi * a))
+    return float((a**2 + 0.25) / (4 * np.sqrt(2 * np.pi * a)))
 
 
-def effective_step(step, eigenvalues=None):
+def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     r"""The gradient-descent step with the same test-loss edge at m = d: :math:`1/a = 2\eta/(2-\eta)`.
 
     On isotropic Gaussian rows gradient descent at a step :math:`\eta'` has the edge :math:`1/\sqrt{2\pi\eta'
@@ -372,261 +379,5 @@ def effective_step(step, eigenvalues=None):
     2.0
     """
     if eigenvalues is not None:
-        arguments.real_array(eigenvalues, "eigenvalues", 1)
+        arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
     return 1 / (1 / arguments.step(step) - 0.5)
-
-
-# ---------------------------------------------------------------------------------- step 1: sums over Poisson weights
-
-
-def queue_weights(count, rho=1.0):
-    r"""The weights :math:`H_k` and :math:`G_k`, k < ``count``, of the sums for the two losses at step 1.
-
-    .. math:: \sum_k H_k u^k = \frac{1-u}{1 - u e^{\rho(1-u)}}, \qquad
-              \sum_k G_k u^k = \frac{1}{1-u} - \frac{1-\rho}{1 - u e^{\rho(1-u)}} .
-
-    For rho < 1 they are probabilities: a queue with Poisson arrivals at rate rho and unit service (M/D/1) holds k
-    customers with probability :math:`(1-\rho) H_k` and more than k with probability :math:`G_k` (the first formula
-    is Pollaczek and Khinchine's). At rho = 1 H tends to 2, faster than :math:`8^{-k}`, and G is 1. For rho > 1 both
-    grow like :math:`c^{-k}`, c the solution of :math:`c\,e^{\rho(1-c)} = 1` below 1. The pole at c is split off and
-    the rest found by one FFT: relative accuracy about 1e-13. *Exact.*
-
-    Examples
-    --------
-    >>> H, G = queue_weights(3)
-    >>> [round(float(h), 9) for h in H], round(float(np.e - 1), 9), round(float(np.e**2 - 2 * np.e), 9)
-    ([1.0, 1.718281828, 1.952492442], 1.718281828, 1.952492442)
-    >>> [round(float(g), 9) for g in G]
-    [1.0, 1.0, 1.0]
-    """
-    count, rho = arguments.whole(count, "count", 1), arguments.aspect(rho)
-    H, G, log_c = _scaled_weights(count, rho)
-    with np.errstate(over="ignore"):
-        growth = np.exp(-log_c * np.arange(count))
-    return H * growth, G * growth
-
-
-def _scaled_weights(count, rho):
-    """H_k c^k, G_k c^k and log c."""
-    delta = _queue_pole(rho)
-    c = 1 - delta
-    ratio = 0.5 + delta / 3 + delta**2 / 4 if abs(delta) < 1e-4 else (rho - 1) / delta  # (ρ − 1)/(1 − c)
-    residue = 1 / (rho - ratio)
-
-    def rest(s):
-        u = c * s
-        pole = 1 - u * np.exp(rho * (1 - u))
-        return (1 - u) / pole - residue / (1 - s), 1 / (1 - u) - (1 - rho) / pole - ratio * residue / (1 - s)
-
-    radius = 1.3
-    H, G = (series.coefficients(lambda s, i=i: rest(s)[i], min(count, 200), radius) for i in (0, 1))
-    pad = (0, count - len(H))
-    return residue + np.pad(H, pad), ratio * residue + np.pad(G, pad), np.log1p(-delta)
-
-
-def _queue_pole(rho):
-    """δ = 1 − c, where log c + ρ(1 − c) = 0 and c ≠ 1 (unless ρ = 1), without loss of digits near ρ = 1."""
-
-    def excess(delta):
-        if abs(delta) < 1e-2:
-            return sum(delta**j / (j + 1) for j in range(1, 9)) - (rho - 1)
-        return -np.log1p(-delta) / delta - rho
-
-    low = -1.0
-    while excess(low) > 0:
-        low *= 2
-    high = 0.5
-    while excess(high) < 0:
-        high = (1 + high) / 2
-    return brentq(excess, low, high, xtol=1e-300, rtol=1e-15)
-
-
-def test_sum(n, rho=1.0):
-    r"""The test loss at step 1 as a sum of n + 1 squares that can be done by hand for n = 1, 2, 3.
-
-    .. math:: c_n = \sum_{k=0}^n H_k \bigl[(1-\rho) P(N \le n-k) + \rho\, P(N = n-k)\bigr]^2,
-              \qquad N \sim \mathrm{Poisson}(\rho n),
-
-    with the :math:`H_k` of :func:`queue_weights`; the k = 0 bracket is the trace moment
-    :math:`E \operatorname{tr} A^n/d`. Another route to :func:`test_loss`, for one n at a time. *Exact*, given
-    the generating function.
-
-    Examples
-    --------
-    >>> bool(np.isclose(test_sum(1), np.exp(-1), rtol=1e-12))
-    True
-    """
-    n, rho = arguments.whole(n, "n", 0), arguments.aspect(rho)
-    if n == 0:
-        return 1.0
-    k = np.arange(n + 1)
-    H, _, log_c = _scaled_weights(n + 1, rho)
-    below = (1 - rho) * gammaincc(n - k + 1, rho * n) if rho != 1 else 0.0
-    bracket = below + rho * series.poisson(n - k, rho * n)
-    return float(np.sum(H * (bracket * np.exp(-log_c * k / 2)) ** 2))
-
-
-def train_sum(n, rho=1.0):
-    r"""The training loss at step 1 as a sum of n squares; at rho = 1 every :math:`G_k` is 1.
-
-    .. math:: \frac1\rho \sum_{k=1}^n G_k \Bigl(\frac kn\Bigr)^2 P(N = n-k)^2, \qquad N \sim \mathrm{Poisson}(\rho n).
-
-    *Exact*, given the generating function.
-
-    Examples
-    --------
-    At rho = 1 and n = 2: :math:`e^{-4}\,(\tfrac14 \cdot 2^2 + 1)`.
-
-    >>> bool(np.isclose(train_sum(2), 2 * np.exp(-4), rtol=1e-12))
-    True
-    """
-    n, rho = arguments.whole(n, "n", 0), arguments.aspect(rho)
-    if n == 0:
-        return 1.0
-    k = np.arange(n + 1)
-    _, G, log_c = _scaled_weights(n + 1, rho)
-    return float(np.sum(G * (k / n * series.poisson(n - k, rho * n) * np.exp(-log_c * k / 2)) ** 2) / rho)
-
-
-# ---------------------------------------------------------------------------- step 1, rho 1: asymptotic expansions
-
-
-def test_expansion(n, terms=4):
-    r"""The first terms of the test loss at step 1 and rho 1 for large n, with exact coefficients.
-
-    .. math:: c_n \sim \frac{1}{2\sqrt\pi}\, n^{-1/2} + \frac{1}{6\pi}\, n^{-1} + \frac{1}{32\sqrt\pi}\, n^{-3/2}
-              + \frac{13}{540\pi}\, n^{-2} + \dots
-
-    Every coefficient is a rational over :math:`\sqrt\pi` or :math:`\pi` in turn, from :func:`expansion`.
-    *Proved*, given the sum :func:`test_sum`.
-
-    Examples
-    --------
-    >>> bool(abs(test_expansion(1000, terms=6) / test_loss(1000) - 1) < 1e-9)
-    True
-    """
-    return _evaluate(expansion("test", terms), n)
-
-
-def train_expansion(n, terms=4):
-    r"""The same for the training loss, :math:`\frac{1}{8\sqrt\pi} n^{-3/2} + \frac{1}{12\pi} n^{-2} + \dots`.
-
-    Examples
-    --------
-    >>> bool(abs(train_expansion(1000, terms=6) / train_loss(1000) - 1) < 1e-9)
-    True
-    """
-    return _evaluate(expansion("train", terms), n)
-
-
-def _evaluate(coefficients, n):
-    n = np.asarray(n, dtype=np.float64)
-    if not (n > 0).all():
-        raise ValueError("n must be positive: the expansion is one for large n.")
-    return sum(float(c) / np.pi**over * n ** -float(power) for power, c, over in coefficients)
-
-
-def expansion(loss, terms):
-    r"""Exact coefficients: a list of (power, c, over), each for a term :math:`c\,\pi^{-over}\, n^{-power}`.
-
-    At step 1 and rho 1, with p = 1 − v and w = p + q − pq, both losses are
-
-    .. math:: \Bigl(\frac{1}{2\pi i}\Bigr)^2 \iint f\; e^{n(\gamma(p) + \gamma(q))}\, dp\, dq, \qquad
-              \gamma(p) = \frac{p^2}{2} + \frac{p^3}{3} + \dots,
-
-    with :math:`f = w/\bigl((1-w)(1-(1-w)e^w)\bigr)` for test and :math:`pq/(w(1-w))` for training. Scaling
-    :math:`p \to p/\sqrt n` leaves integrals of :math:`p^a q^b (p+q)^{-m} e^{(p^2+q^2)/2}`, which are
-    :math:`\int_0^\infty \frac{s^{m-1}}{(m-1)!} \mathrm{He}_a(s) \mathrm{He}_b(s)\, \frac{e^{-s^2}}{2\pi}\, ds`.
-
-    Examples
-    --------
-    >>> [str(c) for _, c, _ in expansion("test", 2)], [str(c) for _, c, _ in expansion("train", 2)]
-    (['1/2', '1/6'], ['1/8', '1/12'])
-    """
-    arguments.choice(loss, "loss", ("test", "train"))
-    return _expansion(loss, arguments.whole(terms, "terms", 1))
-
-
-@functools.lru_cache(maxsize=16)
-def _expansion(loss, terms):
-    shift = 0 if loss == "test" else 2  # f starts at degree -1 or, thanks to the factor pq, +1
-    outer = _outer_series(loss, terms)
-    inner = _exponential_series(terms)
-    found = []
-    for order in range(terms):  # n^(-1/2 - shift/2 - order/2)
-        total = [Fraction(0), Fraction(0)]
-        for i in range(order + 1):  # the term w^(i-1) of f
-            for j in range(order - i + 1):  # w^(i-1) contains (pq)^j (p+q)^(i-1-j)
-                binomial = _binomial(i - 1, j) * (-1) ** j * outer[i]
-                for r in range(order - i - j + 1):
-                    s = order - i - j - r
-                    for (a, x), (b, y) in itertools.product(inner[r].items(), inner[s].items()):
-                        extra = j + (shift > 0)
-                        for which, value in enumerate(_integral(a + extra, b + extra, 1 + j - i)):
-                            total[which] += binomial * x * y * value
-        power = Fraction(1 + shift + order, 2)
-        found.append((power, total[order % 2], 0.5 if order % 2 == 0 else 1))
-        assert total[1 - order % 2] == 0
-    return found
-
-
-def _outer_series(loss, terms):
-    """Coefficients of w·f, or of w·f/(pq), in powers of w."""
-    if loss == "train":
-        return [Fraction(1)] * terms
-    bottom = [Fraction(k + 1, math.factorial(k + 2)) for k in range(terms)]
-    bottom = [bottom[k] - (bottom[k - 1] if k else 0) for k in range(terms)]
-    top = []
-    for k in range(terms):
-        top.append((Fraction(k == 0) - sum(bottom[k - i] * top[i] for i in range(k))) / bottom[0])
-    return top
-
-
-def _exponential_series(terms):
-    """Polynomials e_r(p) = Σ coefficient·p^a with exp(Σ_r x^r p^(r+2)/(r+2)) = Σ_r x^r e_r(p)."""
-    found = [{0: Fraction(1)}]
-    for r in range(1, terms):
-        new = {}
-        for i in range(1, r + 1):
-            for a, x in found[r - i].items():
-                new[a + i + 2] = new.get(a + i + 2, 0) + Fraction(i, (i + 2) * r) * x
-        found.append(new)
-    return found
-
-
-def _binomial(top, j):
-    """The binomial coefficient for any integer ``top``."""
-    value = Fraction(1)
-    for i in range(j):
-        value = value * (top - i) / (i + 1)
-    return value
-
-
-@functools.cache
-def _hermite(a):
-    """Coefficients of the monic Hermite polynomial He_a, from the constant up."""
-    if a < 2:
-        return [0] * a + [1]
-    older, old = _hermite(a - 2), _hermite(a - 1)
-    new = [0, *old]
-    for k, c in enumerate(older):
-        new[k] -= (a - 1) * c
-    return new
-
-
-@functools.cache
-def _integral(a, b, m):
-    """The integral of p^a q^b (p+q)^(-m) e^((p²+q²)/2): a pair, the coefficients of 1/√π and 1/π."""
-    if m <= 0:
-        pairs = ((math.comb(-m, i), a + i, b - m - i) for i in range(1 - m))
-        return Fraction(0), sum(
-            (Fraction(c * _hermite(x)[0] * _hermite(y)[0], 2) for c, x, y in pairs), Fraction(0)
-        )
-    even = odd = Fraction(0)
-    for (i, x), (j, y) in itertools.product(enumerate(_hermite(a)), enumerate(_hermite(b))):
-        power = i + j + m - 1
-        if power % 2:  # ∫ s^power e^(-s²) ds = ((power-1)/2)!/2
-            odd += Fraction(x * y * math.factorial(power // 2), 4)
-        else:  # = √π (power)!/(power/2)!/2^(power+1)
-            even += Fraction(x * y * math.factorial(power), math.factorial(power // 2) * 2 ** (power + 2))
-    return even / math.factorial(m - 1), odd / math.factorial(m - 1)

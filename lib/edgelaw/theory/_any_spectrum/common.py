@@ -1,8 +1,11 @@
 """What the learning curves of all orders on an arbitrary spectrum share: what goes in, and what may come out."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.theory import levy
 
@@ -11,15 +14,17 @@ MOST_NODES = 40  # beyond this the average is made less accurate, down to 1e-5, 
 LARGEST_ERROR = 1e-3
 
 
-def recorded(epochs):
+def recorded(epochs: ArrayLike) -> Integers:
     """The epochs to return: all up to a given one, or the given ones; 0 included."""
     numbers = arguments.counts(epochs, "epochs")
     return np.arange(numbers + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
 
 
-def sample(eigenvalues, weights=None):
+def sample(
+    eigenvalues: ArrayLike, weights: ArrayLike | None = None, smallest: float = 1e-13
+) -> tuple[Array, Array]:
     """The different eigenvalues of a sample over their mean, and their shares; too few are refused."""
-    values, shares = levy.spectrum(eigenvalues, weights)
+    values, shares = arguments.spectrum(eigenvalues, weights, smallest=smallest)
     if weights is None and np.size(eigenvalues) < FEWEST:
         raise ValueError(
             f"eigenvalues must be at least {FEWEST} to stand for a spectrum, not {np.size(eigenvalues)}; a "
@@ -28,14 +33,21 @@ def sample(eigenvalues, weights=None):
     return values, shares
 
 
-def covariance(eigenvalues):
+def positive(values: Array, shares: Array) -> tuple[Array, Array, float]:
+    """The positive eigenvalues of a spectrum, their shares, and the share of zeros."""
+    moving = values > 0
+    return values[moving], shares[moving], float(shares[~moving].sum())
+
+
+def covariance(eigenvalues: ArrayLike, smallest: float = 1e-13) -> tuple[Array, Array, float]:
     """The positive eigenvalues of a covariance, mean 1, their shares, and the share of zeros: what no row has."""
-    values, shares = levy.spectrum(eigenvalues)
-    null = float(shares[values == 0].sum())
-    return values[values > 0] * (1 - null), shares[values > 0] / (1 - null), null
+    values, shares, null = positive(
+        *arguments.spectrum(eigenvalues, name="covariance_eigenvalues", smallest=smallest)
+    )
+    return values * (1 - null), shares / (1 - null), null
 
 
-def edge_averages(covariance_eigenvalues, *functions):
+def edge_averages(covariance_eigenvalues: ArrayLike, *functions: Callable[[Array], Array]) -> list[float]:
     """Means of functions over a covariance's eigenvalues, mean 1, which must all be positive for an edge at zero."""
     values, shares, null = covariance(covariance_eigenvalues)
     if null:
@@ -45,22 +57,22 @@ def edge_averages(covariance_eigenvalues, *functions):
     return [float(shares @ function(values)) for function in functions]
 
 
-def sample_averages(values, shares, reach, rho=1.0):
+def sample_averages(values: Array, shares: Array, reach: float, rho: float = 1.0) -> list[levy.Average]:
     """The average over a sample at two resolutions: as accurate as few nodes allow, and ten times less."""
-    found = None
+    averages: list[levy.Average] = []
     for tolerance in (1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
         try:
-            found = [levy.from_sample(values, shares, reach, t, rho) for t in (tolerance, 10 * tolerance)]
+            averages = [levy.from_sample(values, shares, reach, t, rho) for t in (tolerance, 10 * tolerance)]
         except ArithmeticError:
-            if tolerance == 1e-5 and found is None:
+            if tolerance == 1e-5 and not averages:
                 raise
             continue
-        if len(found[0].nodes) <= MOST_NODES:
+        if len(averages[0].nodes) <= MOST_NODES:
             break
-    return found
+    return averages
 
 
-def vouched(n, fine, coarse):
+def vouched(n: Integers, fine: Array, coarse: Array) -> LearningCurve:
     """The learning curve of a computation at two resolutions, each (test, train) after n[1:]; or a refusal."""
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.abs(coarse / fine - 1)
@@ -74,7 +86,7 @@ def vouched(n, fine, coarse):
     return learning_curve(n, *np.concatenate([np.ones((2, 1)), fine], axis=1), error)
 
 
-def learning_curve(n, test, train, error):
+def learning_curve(n: Integers, test: Array, train: Array, error: float) -> LearningCurve:
     """A computed curve: it starts at 1, what is below 1e-300 is 0, and there are no standard errors."""
     test[0] = train[0] = 1.0
     test[np.abs(test) < 1e-300] = train[np.abs(train) < 1e-300] = 0.0

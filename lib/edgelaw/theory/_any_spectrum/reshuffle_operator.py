@@ -114,7 +114,7 @@ class Operator:
         left = self.nodes[:, None] * self.basis @ self.kernel
         right = self.basis.T * (self.nodes * self.mass)
         square, state, now = self.multiplier**2, np.ones_like(self.multiplier), 0
-        powers, found = [], np.empty((2, len(n)))
+        powers, sums = [], np.empty((2, len(n)))
         for place, target in enumerate(n):
             if target - now > 2000 and len(self.nodes) <= _DENSE:
                 powers = powers or [np.diag(square) + left @ right]
@@ -127,8 +127,8 @@ class Operator:
                 for _ in range(target - now):
                     state = square * state + left @ (right @ state)
             now = target
-            found[:, place] = (self.mass @ state).real, ((self.mass * self.nodes) @ state).real
-        return found
+            sums[:, place] = (self.mass @ state).real, ((self.mass * self.nodes) @ state).real
+        return sums
 
     def radius(self):
         """The spectral radius of T between the polynomials of the basis."""
@@ -140,11 +140,10 @@ class Operator:
 
 def losses(law, n, step):
     """Test and training loss of F's positive part at ascending n, and their relative error; or a refusal."""
-    contour = _contour(law)
+    contour, parts = _resolutions(law, step)
     pole = 1 + 2 * max(0.0, -contour.scaled(1.1)(36)[0].real.min())
-    parts = [_parts(law, step, contour, 48), _parts(law, step, contour.scaled(1.1), 40)]
     tries = [_attempt(law, parts, n, pole, power) for power in (0, 1, 4)]
-    better, error, radius = min(tries, key=lambda found: found[1])
+    better, error, radius = min(tries, key=lambda attempt: attempt[1])
     for other, allowed, _ in tries:  # each estimate must be true of the others too
         if np.isfinite(allowed):
             error = max(error, _distance(better, other) - 2 * allowed)
@@ -157,9 +156,50 @@ def losses(law, n, step):
     return better, float(max(error, asymmetry))
 
 
+def edge(law, step):
+    r"""The rate −ā′(0) at a left edge at zero, the potential g(0) there, and their relative error; or a refusal.
+
+    g solves :math:`(1-T)g = \lambda`. Divided by λ that is
+    :math:`g(\lambda)(1-\bar a^2)/\lambda = 1 + \sum\psi_i(\lambda)K_{ij}c_j` with
+    :math:`c_j = \int\psi_j\mu g\,dF`: a linear system for c, as large as the number of polynomials ψ.
+    """
+    contour, parts = _resolutions(law, step)
+    kernels = [_kernel(law, part, 1.0, 0) for part in parts]
+    sizes = _sizes(kernels[0][1], kernels[1][1], len(parts[0].nodes))
+    rates = [_rate_at_zero(law, step, at) for at in (contour, contour.scaled(1.1))]
+    values = [
+        _potential_at_zero(part, basis[:, :size], kernel[:size, :size], origin[:size], rate)
+        for part, (basis, kernel, origin), size, rate in zip(parts, kernels, sizes, rates, strict=True)
+    ]
+    error = max(abs(pair[1] / pair[0] - 1) for pair in (rates, values))
+    if not error <= _TRUSTED:
+        raise ArithmeticError(
+            f"The edge constants of random reshuffle could not be computed: estimated relative error {error:.1e}."
+        )
+    return rates[0], values[0], float(error)
+
+
+def _rate_at_zero(law, step, contour):
+    z, dz = contour(80)
+    x, slope = law.transform(z)
+    return float((np.exp(-step * law.rho / x) / z * slope / x * dz).sum().real)
+
+
+def _potential_at_zero(part, basis, kernel, origin, rate):
+    weighted = basis.T * (part.mass * part.nodes**2 / (1 - part.multiplier**2))
+    c = np.linalg.solve(np.eye(len(kernel)) - (weighted @ basis).real @ kernel, weighted.sum(axis=1).real)
+    return float((1 + origin @ kernel @ c) / (2 * rate))
+
+
+def _resolutions(law, step):
+    """The contour, and what it and a wider one with a coarser grid give."""
+    contour = _contour(law)
+    return contour, [_parts(law, step, contour, 48), _parts(law, step, contour.scaled(1.1), 40)]
+
+
 def _attempt(law, parts, n, pole, power):
     """Losses, their error and the spectral radius, with one choice of polynomials."""
-    (one, basis, kernel), (other, rougher, rough) = (
+    (one, basis, kernel, _), (other, rougher, rough, _) = (
         (part, *_kernel(law, part, pole, power)) for part in parts
     )
     size, fewer = _sizes(kernel, rough, len(one.nodes))
@@ -254,7 +294,7 @@ def _multiplier(law, step, contour, nodes):
 
 
 def _kernel(law, part, pole, power):
-    """Polynomials ψ on the nodes, and k/(λμ) = Σ kernel ψψ: tested with χψ, where ψ are orthonormal for χλ dF.
+    """Polynomials ψ on the nodes, k/(λμ) = Σ kernel ψψ, and ψ(0): tested with χψ, where ψ are orthonormal for χλ dF.
 
     χ is a power of λ/(λ + pole), which silences null directions, the more so the wider the gap above them; χ = 1 is
     better where eigenvalues span many scales.
@@ -272,7 +312,7 @@ def _kernel(law, part, pole, power):
     kernel = kernel - (tests.T @ (tests * (part.mass * part.multiplier**2)[:, None])).real
     if power == 0 and law.low == 0:
         kernel = kernel - law.null * origin.T @ origin
-    return basis, (kernel + kernel.T) / 2
+    return basis, (kernel + kernel.T) / 2, origin[0]
 
 
 def _chebyshev(y):
