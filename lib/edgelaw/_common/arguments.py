@@ -131,7 +131,7 @@ def eigenvalues(
     if array.min(initial=0.0) < -1e-10 * array.max(initial=0.0):
         raise ValueError(f"{name} must be non-negative, but the smallest is {array.min():g}.")
     if nonzero and array.max(initial=0.0) <= 0:
-        raise ValueError(f"{name} must not all be zero.")
+        raise ValueError(f"{name} must be non-negative, and at least one of them positive.")
     array = np.maximum(array, 0.0)
     return np.sort(array) if ascending else array
 

@@ -138,14 +138,14 @@ def _critical(r):
     """(u_c, 2 + u_c, critical value as two doubles) of each critical point, from right to left."""
     if r >= _CUSP:
         return []
-    found = []
+    branches = []
     for branch in (0, -1) if r > 0 else (0,):
         with mpmath.workdps(40):
             w = mpmath.lambertw(-mpmath.mpf(r) * mpmath.e, branch).real
             value = -((w - 1) ** 2) * mpmath.exp(w - 1)
             high = float(value)
-            found.append((float(w - 1), float(w + 1), high, float(value - high)))
-    return found
+            branches.append((float(w - 1), float(w + 1), high, float(value - high)))
+    return branches
 
 
 def r_lambert(x, r, branch=0):

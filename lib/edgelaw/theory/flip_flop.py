@@ -26,6 +26,7 @@ How it is known: *derived*, by the transport equations of the paper's appendix a
 """
 
 import numpy as np
+from scipy.optimize import brentq
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
@@ -491,23 +492,16 @@ def _saddle(tau, kappa, rho):
 def _between_pole_and_saddle(n, tau, kappa, rho, inside):
     """1 − q at the minimum of q (1 − q)⁻² (ψ(q)/q)ⁿ for 0 < q < 1, or for q > 1 if not `inside`."""
     sign = 1 if inside else -1
-    low, high = (
-        -80.0,
-        0.0 if inside else 80.0,
-    )  # of log|1 − q|; the logarithm is convex in log q, and so unimodal
-    for _ in range(70):
-        middle = (low + high) / 2
-        gap = sign * np.exp(middle)
+
+    def slope(log):  # of the logarithm by log q, at |1 − q| = e^log; it is convex there, and so unimodal
+        gap = sign * np.exp(log)
         q = 1 - gap
-        if q <= 0:
-            high = middle
-            continue
-        slope = n * (kappa * q / (1 - kappa * gap) + tau * rho * q - 1) + 1 + 2 * q / gap  # d/d log q
-        if slope * sign > 0:
-            low = middle
-        else:
-            high = middle
-    return sign * np.exp(low)
+        return sign * (n * (kappa * q / (1 - kappa * gap) + tau * rho * q - 1) + 1 + 2 * q / gap)
+
+    furthest = -(2.0**-53) if inside else 80.0
+    if slope(furthest) > 0:  # after one epoch the minimum is at q = 0
+        return sign * np.exp(furthest)
+    return sign * np.exp(brentq(slope, -80.0, furthest))
 
 
 def _moments(x):

@@ -30,9 +30,8 @@ import numpy as np
 import scipy.optimize
 import scipy.special
 
-_OUTER = (
-    4.0  # radius of the cut disc over its tip; larger ones need functions of λ analytic in a wider sector
-)
+# Radius of the cut disc over its tip; larger ones need functions of λ analytic in a wider sector.
+_OUTER = 4.0
 _LOSS = 4.0  # the contour crosses the axis at tip·exp(−_LOSS/n), which costs exp(_LOSS) of the precision
 _FURTHEST = 50.0  # where the search for the tip of the cut ends
 _CHUNK = 2_000_000  # complex numbers in the largest array
@@ -124,11 +123,11 @@ class Problem:
     def newton(self, q, z, steps=10):
         """q at every z from a guess; `Unsolved` if that takes more than a few steps."""
         size = max(1, _CHUNK // (3 * len(self.nodes) * self.points**2))
-        found = np.empty_like(q)
+        solution = np.empty_like(q)
         for first in range(0, len(z), size):
             part = slice(first, first + size)
-            found[part] = self._newton(q[part], z[part], steps)
-        return found
+            solution[part] = self._newton(q[part], z[part], steps)
+        return solution
 
     def _newton(self, q, z, steps):
         for _ in range(steps):
@@ -212,16 +211,16 @@ def furthest(problem, largest, null):
         nonlocal q, low
         ahead = np.exp(x)
         try:
-            found = problem.newton(q, np.array([ahead + 0j]), steps=8)
+            solution = problem.newton(q, np.array([ahead + 0j]), steps=8)
         except Unsolved:
             return False
-        value = _without_pole(problem, found, ahead, null)
+        value = _without_pole(problem, solution, ahead, null)
         slope = (values[-1] - values[-2]) / (z[-1] - z[-2])
         if (value < values[-1] + slope * (ahead - z[-1]) * (1 - 1e-6)).any():
             return False
         values.append(value)
         z.append(ahead)
-        q, low = found, x
+        q, low = solution, x
         return True
 
     if not reached(8 / largest):
@@ -276,12 +275,12 @@ def _rule(smallest, largest, tolerance, outer):
     crossing = np.exp(-_LOSS / max(largest, 4))
     radius = scipy.optimize.brentq(lambda r: _cut_disc(r, outer)[0] - crossing, 1e-3, 1 - 1e-9)
     n = np.unique(np.geomspace(max(smallest, 1), max(largest, 1), 200).astype(int))
-    wanted = np.exp(scipy.special.gammaln(n + 0.5) - scipy.special.gammaln(n + 1)) / np.sqrt(np.pi)
+    exact = np.exp(scipy.special.gammaln(n + 0.5) - scipy.special.gammaln(n + 1)) / np.sqrt(np.pi)
     size = 16
     while True:
         z, slope = _cut_disc(radius * np.exp(2j * np.pi * (np.arange(size // 2) + 0.5) / size), outer)
-        found = (np.exp(-n[:, None] * np.log(z)) @ (slope / np.sqrt(1 - z))).real * 2 / size
-        if np.abs(found / wanted - 1).max() < tolerance:
+        computed = (np.exp(-n[:, None] * np.log(z)) @ (slope / np.sqrt(1 - z))).real * 2 / size
+        if np.abs(computed / exact - 1).max() < tolerance:
             return radius, size
         size = 2 * int(0.56 * size + 1)
 

@@ -13,7 +13,7 @@ For ρ < 1 a contour may enclose v = 1, the pole of the eigenvalue 1, whose resi
 import functools
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
 from edgelaw.theory import series
 
@@ -57,13 +57,13 @@ class Model:
         if self.eta <= 1:
             return np.inf
         end = self.eta / -self.b
-        found = minimize_scalar(
+        saddle = minimize_scalar(
             lambda v: -log_mean(2 * np.log(v), 2 * np.log(1 - self.b * (1 - v)))[0],
             bounds=(min(1.0, end / 2), end * (1 - 1e-9)),
             method="bounded",
             options={"xatol": 1e-12},
         )
-        return max(-found.fun, 0.0)
+        return max(-saddle.fun, 0.0)
 
     def log_z(self, v, e):
         near = np.abs(e) < 0.5
@@ -118,10 +118,10 @@ class Model:
             )
             above = np.array([self._curve(0, np.full(level.shape, r), angle)[3] > level for r in scan])
             first = above.argmax(axis=0)
-            found = above.any(axis=0)
-            high = np.where(found, scan[first], high)
+            crossed = above.any(axis=0)
+            high = np.where(crossed, scan[first], high)
             low = np.where(
-                found & (first > 0), scan[np.maximum(first - 1, 0)], np.where(found, low, scan[-1])
+                crossed & (first > 0), scan[np.maximum(first - 1, 0)], np.where(crossed, low, scan[-1])
             )
         with np.errstate(
             divide="ignore", invalid="ignore"
@@ -147,13 +147,13 @@ class Model:
             if outermost > self.saddle:
                 height = outermost - self.saddle
                 families.append((1, self.saddle + height * (1 - np.geomspace(1e-4, 0.9, 40))))
-        found = []
+        candidates = []
         for about, levels in families:
             v, e, _ = self.contour(about, levels[:, None], angle)
             with np.errstate(all="ignore"):
                 size = np.log(np.abs(self.kernel("test", v, e, v.conj(), e.conj())))
-                found.append((about, levels, size, self.log_z(v, e).real))
-        return found
+                candidates.append((about, levels, size, self.log_z(v, e).real))
+        return candidates
 
     def choose(self, n):
         """The contour (about, level) on which the integrand is smallest, kept away from the singularities."""
@@ -170,13 +170,11 @@ class Model:
 
     def _largest_circle(self):
         """log ‖v‖ where ρ Λ = 1 on the positive real axis."""
-        low, high = -700.0, 12.0
-        for _ in range(80):
-            middle = (low + high) / 2
-            e = -np.expm1(middle)
-            inside = log_mean(2 * middle, 2 * np.log1p(-self.b * e))[0] < -np.log(self.rho)
-            low, high = (middle, high) if inside else (low, middle)
-        return low
+
+        def excess(radius):
+            return log_mean(2 * radius, 2 * np.log1p(self.b * np.expm1(radius)))[0] + np.log(self.rho)
+
+        return brentq(excess, -700.0, 12.0, xtol=1e-15)
 
     def diagonals(self, loss, n, tolerance):
         """Losses at an ascending array of n ≥ 1 within a factor of two, and the change at the last refinement."""

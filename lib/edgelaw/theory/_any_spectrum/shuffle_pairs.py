@@ -90,9 +90,9 @@ class Pairs:
         x = a[:, None] * ((late * self.nodes) @ self.weights)
         image, conjugated = _representatives(z)
         size = len(z)
-        found = np.zeros((2, size * size), dtype=complex)
-        wanted = np.unique(image)
-        for block in np.array_split(wanted, 1 + len(wanted) // 256):
+        functions = np.zeros((2, size * size), dtype=complex)
+        distinct = np.unique(image)
+        for block in np.array_split(distinct, 1 + len(distinct) // 256):
             i, j = np.divmod(block, size)
             q = z[i] * z[j]
             total = 1 + alpha[i] + alpha[j]
@@ -101,14 +101,14 @@ class Pairs:
             c0 = (vectors @ parts[..., None])[..., 0]
             cs = (vectors @ (parts[..., None] * np.exp(rates[..., None] * self.s))).swapaxes(1, 2)
             known = self.null * (1 / (1 - z[i]) + 1 / (1 - z[j]) - 1) / (1 - q)
-            found[0, block] = (total * c0) @ self.weights + known
+            functions[0, block] = (total * c0) @ self.weights + known
             heavy = self.weights * self.nodes
             first = (late[j] * cs + early[i] * c0[:, None, :]) @ heavy
             second = (late[i] * cs + early[j] * c0[:, None, :]) @ heavy
             density = x[i] * x[j] * ((cs * total[:, None, :]) @ heavy) - x[i] * first - x[j] * second
-            found[1, block] = (total * c0) @ heavy + density @ self.ds / self.rho
-        found = found[:, image]
-        return np.where(conjugated, found.conj(), found)
+            functions[1, block] = (total * c0) @ heavy + density @ self.ds / self.rho
+        functions = functions[:, image]
+        return np.where(conjugated, functions.conj(), functions)
 
     def _modes(self, a, b, total):
         """Eigenvalues and eigenvectors of J for a batch of pairs, and the constant 1 in them."""
@@ -170,7 +170,7 @@ def _hyperbola_nodes(first, last, points):
 
 def coefficients(fine, coarse, n):
     """Both losses at each positive n, ascending, at two resolutions: an array (2, 2, len(n)), the fine one first."""
-    found = np.empty((2, 2, len(n)))
+    losses = np.empty((2, 2, len(n)))
     if fine.rho != 1:
         return np.stack([_following(fine, n, 1e-8, 2.2), _following(coarse, n, 1e-7, 1.8)])
     first = len(n)
@@ -180,7 +180,7 @@ def coefficients(fine, coarse, n):
         small, large = hyperbola(coarse, n[group], 10), hyperbola(coarse, n[group], 14)
         if not np.abs(small / large - 1).max() < 3e-6:
             break
-        found[0, :, group], found[1, :, group] = hyperbola(fine, n[group], 14), large
+        losses[0, :, group], losses[1, :, group] = hyperbola(fine, n[group], 14), large
         first = start
     if first:
         last = n[first - 1]
@@ -189,9 +189,9 @@ def coefficients(fine, coarse, n):
                 f"Single shuffle at step {fine.step:g} is not yet near its edge at epoch {last}, and contours for "
                 "so many epochs take too long: ask for at most 128 epochs, or for a smaller step."
             )
-        found[0, :, :first] = circle(fine, n[:first], 1e-8 ** (0.5 / max(last, 8)), int(1.7 * last) + 20)
-        found[1, :, :first] = circle(coarse, n[:first], 1e-7 ** (0.5 / max(last, 8)), int(1.4 * last) + 18)
-    return found
+        losses[0, :, :first] = circle(fine, n[:first], 1e-8 ** (0.5 / max(last, 8)), int(1.7 * last) + 20)
+        losses[1, :, :first] = circle(coarse, n[:first], 1e-7 ** (0.5 / max(last, 8)), int(1.4 * last) + 18)
+    return losses
 
 
 def _following(pairs, n, amplitude, points):
@@ -200,19 +200,19 @@ def _following(pairs, n, amplitude, points):
     Where they decay at one rate, one circle serves both. Below ρ = 1 the test loss has a plateau and stays on |z| = 1,
     while the training loss goes on to circles of its own once it is small.
     """
-    found = np.empty((2, len(n)))
+    curves = np.empty((2, len(n)))
     groups, done, last = [([0, 1], 1.0)], 0, 2
     while done < len(n):
         last = max(2, min(last, int(n[-1])))
         here = np.searchsorted(n, last, side="right")
-        every, wanted, following = np.arange(1, last + 1), n[done:here] - 1, []
+        every, places, following = np.arange(1, last + 1), n[done:here] - 1, []
         for losses, radius in groups:
             values = circle(pairs, every, radius * amplitude ** (0.5 / last), int(points * last) + 16)[losses]
             if not (values[:, -2:] > 0).all():
                 raise ArithmeticError(
                     f"After {last} epochs less is left of a loss than the arithmetic carries: ask for fewer epochs."
                 )
-            found[losses, done:here] = values[:, wanted]
+            curves[losses, done:here] = values[:, places]
             radii = np.sqrt(values[:, -2] / values[:, -1])
             if len(losses) == 2 and pairs.rho < 1:
                 far = values[1, -1] < 1e-3
@@ -221,4 +221,4 @@ def _following(pairs, n, amplitude, points):
                 plateau = pairs.rho < 1 and losses == [0]
                 following.append((losses, 1.0 if plateau else radii.min()))
         groups, done, last = following, here, 2 * last
-    return found
+    return curves

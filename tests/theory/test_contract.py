@@ -1,0 +1,296 @@
+"""One contract for all orders: names, signatures, types, the start at 1, refusals in the same sentence."""
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+
+from edgelaw import orders
+from edgelaw.curves import LearningCurve
+from edgelaw.theory import BY_ORDER, gradient_descent
+
+SIGNATURES = {
+    "test_loss": "(n, step=1.0, rho=1.0)",
+    "train_loss": "(n, step=1.0, rho=1.0)",
+    "test_constant": "(step=1.0)",
+    "train_constant": "(step=1.0)",
+    "effective_step": "(step, eigenvalues=None)",
+    "curve": "(eigenvalues, epochs, step=1.0, rho=1.0, weights=None)",
+    "population_curve": "(covariance_eigenvalues, epochs, step=1.0, rho=1.0)",
+    "population_constants": "(covariance_eigenvalues, step=1.0)",
+}
+STABLE = 0.3  # a step that gradient descent takes too, on Marchenko and Pastur's law at any rho from 1/2 on
+LOSSES = ("test_loss", "train_loss")
+EVERYONE = [*BY_ORDER.values(), gradient_descent]
+SPECTRUM = np.linspace(0.05, 1.95, 40)
+
+every_order = pytest.mark.parametrize("module", BY_ORDER.values(), ids=BY_ORDER)
+everyone = pytest.mark.parametrize("module", EVERYONE, ids=[*BY_ORDER, "gradient_descent"])
+
+
+def plain(function):
+    """A signature without its annotations."""
+    signature = inspect.signature(function)
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+
+
+@functools.cache
+def sampled(module, rho=1.0):
+    """Six epochs on a sample spectrum, computed once per order and aspect."""
+    return module.curve(SPECTRUM, 6, 0.8, rho)
+
+
+def refusal(call, *arguments, **keywords):
+    """The sentence with which a call refuses its arguments."""
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the sentence itself is what is compared
+        call(*arguments, **keywords)
+    sentence = str(error.value)
+    assert sentence.endswith(".")
+    assert ". " not in sentence
+    return sentence
+
+
+def one_refusal(call):
+    """The sentence that all orders share."""
+    sentences = {refusal(call, module) for module in BY_ORDER.values()}
+    assert len(sentences) == 1, sentences
+    return sentences.pop()
+
+
+# --------------------------------------------------------------------------------------------- names and signatures
+
+
+def test_every_order_has_its_module():
+    assert tuple(BY_ORDER) == orders.ORDERS
+    assert all(module.__name__.endswith(f".{name}") for name, module in BY_ORDER.items())
+
+
+@every_order
+@pytest.mark.parametrize(("name", "signature"), SIGNATURES.items())
+def test_an_order_has_every_function_with_the_same_arguments(module, name, signature):
+    assert name in module.__all__
+    assert plain(getattr(module, name)) == signature
+
+
+@pytest.mark.parametrize("name", [*SIGNATURES][:6])
+def test_gradient_descent_has_the_same_arguments_in_the_same_sequence_as_far_as_it_has_them(name):
+    ours = list(inspect.signature(getattr(gradient_descent, name)).parameters)
+    assert ours == list(inspect.signature(getattr(BY_ORDER["iid"], name)).parameters)[: len(ours)]
+
+
+@everyone
+def test_every_public_function_is_annotated_and_has_an_example(module):
+    for name in module.__all__:
+        function = getattr(module, name)
+        signature = inspect.signature(function)
+        assert signature.return_annotation is not inspect.Signature.empty, name
+        assert all(p.annotation is not inspect.Parameter.empty for p in signature.parameters.values()), name
+        assert ">>>" in inspect.getdoc(function), name
+
+
+# --------------------------------------------------------------------------------------------------- types and shapes
+
+
+@everyone
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_scalar_gives_a_float_and_an_array_its_own_shape(module, name):
+    loss = functools.partial(getattr(module, name), step=STABLE)
+    for scalar in (3, np.int64(3), np.array(3)):
+        assert type(loss(scalar)) is float
+    table = loss(np.array([[0, 3], [3, 1]]))
+    assert table.shape == (2, 2)
+    assert table.dtype == np.float64
+    assert table[0, 1] == pytest.approx(loss(3), rel=1e-13)
+    assert loss([0, 1]).shape == (2,)
+    assert loss(np.zeros(0, dtype=int)).shape == (0,)
+
+
+@everyone
+def test_constants_and_the_effective_step_are_floats(module):
+    for name in ("test_constant", "train_constant", "effective_step"):
+        assert type(getattr(module, name)(STABLE)) is float
+    assert type(module.effective_step(STABLE, SPECTRUM)) is float
+
+
+@everyone
+def test_both_losses_start_at_one_at_any_aspect(module):
+    for name in LOSSES:
+        loss = getattr(module, name)
+        assert [loss(0, STABLE, rho) for rho in (0.5, 1.0, 2.0)] == pytest.approx([1.0] * 3, rel=1e-14)
+
+
+@every_order
+def test_what_is_below_1e_300_is_zero(module):
+    assert module.test_loss(10**5, 1.0, 4.0) == 0.0
+    assert module.train_loss(10**5, 1.0, 4.0) == 0.0
+
+
+@every_order
+@pytest.mark.parametrize("rho", [1.0, 1.5])
+def test_a_curve_starts_at_one_falls_and_has_no_standard_errors(module, rho):
+    curve = sampled(module, rho)
+    assert isinstance(curve, LearningCurve)
+    assert curve.epochs.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert curve.test[0] == curve.train[0] == 1.0
+    assert (np.diff(curve.test) < 0).all()
+    assert type(curve.error) is float
+    assert 0 <= curve.error < 1e-3
+    assert np.isnan([curve.test_se, curve.train_se]).all()
+
+
+@every_order
+def test_epochs_may_be_a_number_or_an_array_in_any_order_and_zero_is_included(module):
+    few = module.curve(SPECTRUM, [5, 2], 0.8)
+    assert few.epochs.tolist() == [0, 2, 5]
+    assert few.test == pytest.approx(sampled(module).test[[0, 2, 5]], rel=1e-4)
+    for none in (0, [0]):
+        alone = module.curve(SPECTRUM, none)
+        assert (alone.epochs.tolist(), alone.test.tolist(), alone.train.tolist()) == ([0], [1.0], [1.0])
+
+
+@every_order
+def test_scale_sequence_rounding_below_zero_and_weights_do_not_matter(module):
+    rounded = np.append(7.0 * SPECTRUM[::-1], -1e-15)
+    weights = np.append(np.ones(40), 1e-12)
+    curve = module.curve(rounded, [1, 6], 0.8, weights=weights)
+    assert curve.test == pytest.approx(sampled(module).test[[0, 1, 6]], rel=1e-4)
+
+
+@every_order
+def test_a_quadrature_of_marchenko_and_pasturs_law_gives_the_closed_losses(module):
+    x, width = np.polynomial.legendre.leggauss(300)
+    angle = np.pi * (x + 1) / 2
+    weights = width * np.cos(angle / 2) ** 2
+    curve = module.curve(4 * np.sin(angle / 2) ** 2, [1, 10], 0.8, weights=weights)
+    assert curve.test == pytest.approx(module.test_loss(curve.epochs, 0.8), rel=1e-3)
+    assert curve.train == pytest.approx(module.train_loss(curve.epochs, 0.8), rel=1e-3)
+
+
+# ---------------------------------------------------------------------------------------------------- population
+
+
+@every_order
+@pytest.mark.parametrize("step", [0.4, 1.6])
+def test_the_constants_of_an_isotropic_covariance_are_those_of_the_order(module, step):
+    constants = module.population_constants([3.0, 3.0, 3.0], step)
+    assert type(constants) is tuple
+    assert [type(constant) for constant in constants] == [float, float]
+    assert constants[0] == pytest.approx(module.test_constant(step), rel=1e-12)
+    assert constants[1] == pytest.approx(module.train_constant(step), rel=1e-6)
+
+
+@every_order
+@pytest.mark.parametrize(
+    ("covariance", "step"),
+    [([0.5, 0.5, 2.5], 1.0), (np.arange(1, 21) ** -0.5, 0.5), ([1.0, 1.2, 3.0], 1.4)],
+)
+def test_the_constants_of_a_covariance_are_the_limits_of_its_curve(module, covariance, step):
+    n = np.array([1000, 2000, 4000])
+    curve = module.population_curve(covariance, n, step)
+    test, train = module.population_constants(covariance, step)
+    ratios = np.array([curve.test[1:] * n**0.5 / test, curve.train[1:] * n**1.5 / train])
+    powers = (0.5, 1) if module is BY_ORDER["single_shuffle"] else (1, 2)  # in which the corrections come
+    for power in powers:
+        ratios = (2**power * ratios[:, 1:] - ratios[:, :-1]) / (2**power - 1)
+    assert ratios == pytest.approx(np.ones((2, 1)), abs=2e-4)
+
+
+@every_order
+def test_a_covariance_gives_a_curve_of_the_same_type(module):
+    curve = module.population_curve([0.5, 1.5], 3, 0.8, 0.7)
+    assert isinstance(curve, LearningCurve)
+    assert curve.epochs.tolist() == [0, 1, 2, 3]
+    assert curve.test[0] == curve.train[0] == 1.0
+    assert curve.test[-1] > 0.3  # the directions that no row has
+
+
+# --------------------------------------------------------------------------------------------------------- refusals
+
+BAD_STEPS = [0, 2, -1, np.nan, np.inf, "1", None]
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, True, np.nan, "1", [1, -2], [[1], [1, 2]]], ids=repr)
+def test_bad_epochs_are_refused_in_the_same_sentence_by_every_loss_and_curve(bad):
+    for name in LOSSES:
+        said = one_refusal(lambda module: getattr(module, name)(bad))  # noqa: B023
+        assert said == f"n must be a non-negative integer or an array of them, not {bad!r}."
+        assert said == refusal(getattr(gradient_descent, name), bad, STABLE)
+    said = one_refusal(lambda module: module.curve(SPECTRUM, bad))
+    assert said.startswith("epochs must be a non-negative integer")
+    assert said == one_refusal(lambda module: module.population_curve([1.0, 2.0], bad))
+    assert said == refusal(gradient_descent.curve, SPECTRUM, bad, STABLE)
+
+
+@pytest.mark.parametrize("bad", BAD_STEPS, ids=repr)
+def test_a_bad_step_is_refused_in_the_same_sentence_by_every_function(bad):
+    sentence = f"step must be a finite number strictly between 0 and 2, not {bad!r}."
+    for call in (
+        lambda module: module.test_loss(1, bad),
+        lambda module: module.train_loss(1, bad),
+        lambda module: module.test_constant(bad),
+        lambda module: module.train_constant(bad),
+        lambda module: module.effective_step(bad),
+        lambda module: module.curve(SPECTRUM, 1, bad),
+        lambda module: module.population_curve([1.0, 2.0], 1, bad),
+        lambda module: module.population_constants([1.0, 2.0], bad),
+    ):
+        assert one_refusal(call) == sentence
+    assert "diverges" in refusal(gradient_descent.test_loss, 1, bad)
+
+
+@pytest.mark.parametrize("bad", [0, -1, np.nan, np.inf, "1"], ids=repr)
+def test_a_bad_aspect_is_refused_in_the_same_sentence_by_every_function(bad):
+    sentence = f"rho must be a finite number greater than 0, not {bad!r}."
+    for call in (
+        lambda module: module.test_loss(1, 1.0, bad),
+        lambda module: module.train_loss(1, 1.0, bad),
+        lambda module: module.curve(SPECTRUM, 1, 1.0, bad),
+        lambda module: module.population_curve([1.0, 2.0], 1, 1.0, bad),
+    ):
+        assert one_refusal(call) == sentence
+    assert refusal(gradient_descent.test_loss, 1, STABLE, bad) == sentence
+
+
+BAD_EIGENVALUES = {
+    "empty": ([], "must hold at least 1 values, not 0."),
+    "negative": (np.append(SPECTRUM, -1.0), "must be non-negative, but the smallest is -1."),
+    "zeros": (np.zeros(30), "must be non-negative, and at least one of them positive."),
+    "NaN": (np.append(SPECTRUM, np.nan), "must be finite, but it contains NaN or infinity."),
+    "table": (SPECTRUM.reshape(2, 20), "must have 1 dimension(s), not 2 (shape (2, 20))."),
+    "complex": (SPECTRUM + 0j, "must hold real numbers, not dtype complex128."),
+}
+
+
+@pytest.mark.parametrize(("bad", "words"), BAD_EIGENVALUES.values(), ids=BAD_EIGENVALUES)
+def test_bad_eigenvalues_are_refused_in_the_same_sentence_by_every_function(bad, words):
+    sentence = f"eigenvalues {words}"
+    assert one_refusal(lambda module: module.curve(bad, 1)) == sentence
+    assert one_refusal(lambda module: module.effective_step(1.0, bad)) == sentence
+    assert one_refusal(lambda module: module.population_curve(bad, 1)) == f"covariance_{sentence}"
+    assert one_refusal(lambda module: module.population_constants(bad)) == f"covariance_{sentence}"
+    assert refusal(gradient_descent.curve, bad, 1, STABLE) == sentence
+    assert refusal(gradient_descent.effective_step, STABLE, bad) == sentence
+
+
+def test_too_few_eigenvalues_or_weights_that_do_not_fit_are_refused_in_the_same_sentence():
+    assert one_refusal(lambda module: module.curve(np.ones(19), 1)) == (
+        "eigenvalues must be at least 20 to stand for a spectrum, not 19; a quadrature of a continuous law comes "
+        "with weights."
+    )
+    sentence = "weights must be positive, one for each of the 2 eigenvalues."
+    for weights in ([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, 1.0, 1.0]):
+        assert one_refusal(lambda module, w=weights: module.curve([1.0, 2.0], 1, weights=w)) == sentence
+    assert one_refusal(lambda module: module.curve([1.0, 2.0], 1, weights=[1.0, np.nan])).startswith("weights")
+
+
+def test_a_covariance_with_a_null_direction_has_no_edge_constants():
+    sentence = one_refusal(lambda module: module.population_constants([0.0, 1.0]))
+    assert sentence.startswith("covariance_eigenvalues must be positive")
+
+
+def test_gradient_descent_takes_eigenvalues_that_are_negative_by_rounding_too():
+    curve = gradient_descent.curve(np.append(SPECTRUM, -1e-15), 2, STABLE)
+    assert curve.test == pytest.approx(gradient_descent.curve(np.append(SPECTRUM, 0.0), 2, STABLE).test)
+    assert all(module.effective_step(STABLE, [-1e-15, 2.0]) > 0 for module in EVERYONE)
