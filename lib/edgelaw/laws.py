@@ -8,6 +8,9 @@ import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
+
+__all__ = ["EdgeFit", "MarchenkoPastur", "square_edge"]
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,11 @@ class EdgeFit:
     residual: float = 0.0
     window: tuple[float, float] = (0.0, np.inf)
 
-    def cdf(self, x):
+    def cdf(self, x: ArrayLike) -> Array:
         r"""The law itself, :math:`Q (x - \lambda_0)_+^\beta`: a fraction of the spectrum only near the edge."""
         return self.Q * np.maximum(np.asarray(x, dtype=float) - self.lambda_0, 0.0) ** self.beta
 
-    def laplace(self, t):
+    def laplace(self, t: ArrayLike) -> Array:
         r"""What the law says of :math:`\int e^{-t\lambda}\,dF` as t grows.
 
         It is :math:`Q\,\Gamma(\beta+1)\,t^{-\beta} e^{-\lambda_0 t}`, with a relative error of order 1/t.
@@ -60,7 +63,7 @@ class EdgeFit:
         return self.Q * scipy.special.gamma(self.beta + 1) * t**-self.beta * np.exp(-self.lambda_0 * t)
 
 
-def square_edge(covariance_eigenvalues):
+def square_edge(covariance_eigenvalues: ArrayLike) -> EdgeFit:
     r"""The left edge of a *square* sample, m = d, of rows with a given covariance: always :math:`\beta = 1/2`.
 
     With the covariance's eigenvalues τ at mean 1 and :math:`\ell = \langle 1/\tau\rangle`, Silverstein's equation
@@ -88,7 +91,7 @@ def square_edge(covariance_eigenvalues):
     >>> edge.beta, round(edge.Q, 6)
     (0.5, 0.63662)
     """
-    values = arguments.eigenvalues(covariance_eigenvalues)
+    values = arguments.eigenvalues(covariance_eigenvalues, "covariance_eigenvalues")
     if values[0] == 0:
         raise ValueError(
             "covariance_eigenvalues must be positive: a direction without variance makes Q infinite."
@@ -99,6 +102,7 @@ def square_edge(covariance_eigenvalues):
 
 @functools.cache
 def _legendre(count):
+    """Gauss–Legendre nodes and weights on (−1, 1)."""
     return np.polynomial.legendre.leggauss(count)
 
 
@@ -128,24 +132,24 @@ class MarchenkoPastur:
     aspect: float = 1.0
 
     def __post_init__(self):
-        object.__setattr__(self, "aspect", arguments.number(self.aspect, "aspect", 0))
+        object.__setattr__(self, "aspect", arguments.aspect(self.aspect, "aspect"))
 
     @property
     def _r(self):
         return self.aspect**-0.5
 
     @property
-    def support(self):
+    def support(self) -> tuple[float, float]:
         """Left and right end of the continuous part."""
         return (1 - self._r) ** 2, (1 + self._r) ** 2
 
     @property
-    def atom(self):
+    def atom(self) -> float:
         """Fraction of the eigenvalues that is zero."""
         return max(0.0, 1 - self.aspect)
 
     @property
-    def edge(self):
+    def edge(self) -> EdgeFit:
         r"""The exact left edge of the continuous part, as an :class:`EdgeFit`.
 
         At ρ = 1 the density *diverges* as :math:`\lambda^{-1/2}` (a hard edge at 0): β = 1/2, Q = 2/π. At any
@@ -157,7 +161,7 @@ class MarchenkoPastur:
             return EdgeFit(0.5, 2 / np.pi, 0.0, window=(left, right))
         return EdgeFit(1.5, 2 / (3 * np.pi * self._r**1.5 * left), left, window=(left, right))
 
-    def pdf(self, x):
+    def pdf(self, x: ArrayLike) -> Array:
         """Density of the continuous part (the atom of ρ < 1 is not in it)."""
         x = self._points(x)
         left, right = self.support
@@ -166,16 +170,16 @@ class MarchenkoPastur:
         density = np.sqrt((right - safe) * (safe - left)) / (2 * np.pi * self._r**2 * safe)
         return np.where(inside, density, 0.0)[()]
 
-    def cdf(self, x):
+    def cdf(self, x: ArrayLike) -> Array:
         """Fraction of the eigenvalues at or below x, the atom included."""
         x = self._points(x)
         return np.where(x < 0, 0.0, self.atom + self._mass(self._angle(x)))[()]
 
-    def sf(self, x):
+    def sf(self, x: ArrayLike) -> Array:
         """Fraction above x, ``1 - cdf(x)``."""
         return 1 - self.cdf(x)
 
-    def quantile(self, p):
+    def quantile(self, p: ArrayLike) -> Array:
         """The smallest x with ``cdf(x) >= p``, for p in [0, 1]."""
         p = np.asarray(p, dtype=float)
         if not ((p >= 0) & (p <= 1)).all():
@@ -197,7 +201,7 @@ class MarchenkoPastur:
         x = np.where(target >= min(1.0, self.aspect), self.support[1], x)
         return np.where(p <= self.atom, 0.0 if self.atom else self.support[0], x)[()]
 
-    def _points(self, x):
+    def _points(self, x: ArrayLike) -> Array:
         x = np.asarray(x)
         if x.dtype.kind not in "fiub" or np.isnan(x).any():
             raise ValueError("x must hold real numbers, none of them NaN.")

@@ -3,15 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
-
-# Powers of n in which the corrections come: half-integers only for single shuffle.
-ORDERS = {
-    "iid": (iid, (1, 2, 3)),
-    "random_reshuffle": (random_reshuffle, (1, 2, 3)),
-    "flip_flop": (flip_flop, (1, 2, 3)),
-    "single_shuffle": (single_shuffle, (0.5, 1, 1.5, 2, 2.5, 3)),
-}
+from edgelaw.theory import BY_ORDER
 
 
 def limit(values, powers, ratio):
@@ -28,9 +20,11 @@ def test_richardson_by_hand():
 
 
 @pytest.mark.parametrize("step", [0.3, 1.0, 1.6])
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", BY_ORDER)
 def test_a_constant_is_the_limit_of_the_exact_losses_to_a_millionth(order, step):
-    module, powers = ORDERS[order]
+    # Powers of n in which the corrections come: half-integers only for single shuffle.
+    powers = (0.5, 1, 1.5, 2, 2.5, 3) if order == "single_shuffle" else (1, 2, 3)
+    module = BY_ORDER[order]
     n = 3000 * 2 ** np.arange(len(powers) + 1)
     test = limit(np.sqrt(n) * module.test_loss(n, step), powers, 2)
     train = limit(n**1.5 * module.train_loss(n, step), powers, 2)

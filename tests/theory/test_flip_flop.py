@@ -166,9 +166,9 @@ def test_no_seam_up_to_a_million_epochs():
     for step in (0.05, 1.0, 1.95):
         for loss, power in [(flip_flop.test_loss, 0.5), (flip_flop.train_loss, 1.5)]:
             t = np.log(n / 1000) / np.log(1000) * 2 - 1
-            smooth = np.polynomial.Chebyshev.fit(t, n**power * loss(n, step), 30)
-            wanted = n**power * loss(n, step)
-            assert np.abs(smooth(t) / wanted - 1).max() < 3e-11
+            scaled = n**power * loss(n, step)
+            smooth = np.polynomial.Chebyshev.fit(t, scaled, 30)
+            assert np.abs(smooth(t) / scaled - 1).max() < 3e-11
 
 
 def test_the_test_loss_is_the_same_at_two_steps_that_add_to_two_and_the_training_loss_is_not():
@@ -182,32 +182,6 @@ def test_untouched_directions_stay_and_the_rest_decays():
     assert flip_flop.train_loss(300, 0.8, 0.6) < 1e-6
     assert flip_flop.test_loss(1000, 1.0, 4.0) == 0.0
     assert flip_flop.train_loss(1000, 1.0, 4.0) == 0.0
-
-
-def test_a_scalar_gives_a_float_and_an_array_its_own_shape():
-    n = np.array([[0, 3], [3, 1]])
-    assert isinstance(flip_flop.train_loss(np.int64(3)), float)
-    assert flip_flop.test_loss(n).shape == (2, 2)
-    assert flip_flop.test_loss(n)[0, 1] == flip_flop.test_loss(3)
-    assert flip_flop.train_loss(n, 0.3, 2.0)[0, 0] == 1.0
-    assert flip_flop.test_loss(np.zeros(0, int)).shape == (0,)
-
-
-@pytest.mark.parametrize("loss", [flip_flop.test_loss, flip_flop.train_loss])
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ((-1,), "n"),
-        ((1.5,), "n"),
-        (([0, -2],), "n"),
-        ((True,), "n"),
-        ((3, 2.0), "step"),
-        ((3, 1.0, 0.0), "rho"),
-    ],
-)
-def test_bad_input_is_refused_by_name(loss, arguments, word):
-    with pytest.raises(ValueError, match=rf"^{word} must be"):
-        loss(*arguments)
 
 
 # ------------------------------------------------------------------------------------------ the effective step
@@ -225,9 +199,6 @@ def test_the_effective_step_sees_a_spectrum_through_its_variance_only_and_in_any
     assert flip_flop.effective_step(1.2, wide) == pytest.approx(flip_flop.effective_step(1.2, 50 * wide))
     assert flip_flop.effective_step(1.2, [0.0, 2.0]) == pytest.approx(flip_flop.effective_step(1.2))
     assert flip_flop.effective_step(1.2, wide) < flip_flop.effective_step(1.2)
-    for bad in ([], [0.0, 0.0], [1.0, -1.0]):
-        with pytest.raises(ValueError, match=r"^eigenvalues must be"):
-            flip_flop.effective_step(1.0, bad)
 
 
 def _anisotropic_sum(z, step, population, weights, guess):
@@ -267,13 +238,13 @@ def test_an_anisotropic_covariance_enters_the_effective_step_through_its_varianc
         roots.append(np.sqrt(1 - z))
         values.append(total * np.sqrt(1 - z))
     limit = np.polyfit(roots[-5:], values[-5:], 2)[-1]  # √(ℓ a), with ℓ the mean of 1/λ
-    found = limit**2 / (weights @ (1 / population))
+    measured = limit**2 / (weights @ (1 / population))
     # Any sample of relative variance 1 + v will do: a share p of ones among zeros has (1 − p)/p.
     sample = np.zeros(1000)
     sample[: round(1000 / (2 + variance))] = 1
-    assert 1 / (2 * found) == pytest.approx(flip_flop.effective_step(step, sample), rel=3e-3)
+    assert 1 / (2 * measured) == pytest.approx(flip_flop.effective_step(step, sample), rel=3e-3)
     isotropic = 1 / (step * (2 - step)) - 0.5
-    assert abs(found / isotropic - 1) > 0.03  # the term is seen, and not only allowed
+    assert abs(measured / isotropic - 1) > 0.03  # the term is seen, and not only allowed
 
 
 # ----------------------------------------------------------------------------------------------------- matrices
@@ -306,22 +277,20 @@ def _extrapolated(d, draws, step, rho, epochs, rng):
 @pytest.mark.parametrize(
     ("d", "draws", "step", "rho"),
     [
-        (120, 60, 0.5, 1.0),
         (120, 60, 1.0, 1.0),
         (120, 60, 1.5, 1.0),
         (120, 60, 0.4, 1.1),
         (120, 60, 1.2, 0.75),
-        (500, 5, 0.7, 1.0),
     ],
 )
 def test_matrices_agree_within_their_standard_error_at_odd_and_even_n(d, draws, step, rho):
     epochs = np.array([1, 2, 3, 4, 7, 10])
     mean, error = _extrapolated(d, draws, step, rho, epochs, np.random.default_rng(d))
-    wanted = np.array([flip_flop.test_loss(epochs, step, rho), flip_flop.train_loss(epochs, step, rho)])
-    assert (error[0] < 0.005 * wanted[0]).all()
-    assert (error[1] < 0.015 * wanted[1]).all()
-    # 72 comparisons in all, strongly correlated: 4 standard errors allow for that many.
-    assert (np.abs(mean - wanted) < 4 * error).all()
+    exact = np.array([flip_flop.test_loss(epochs, step, rho), flip_flop.train_loss(epochs, step, rho)])
+    assert (error[0] < 0.005 * exact[0]).all()
+    assert (error[1] < 0.015 * exact[1]).all()
+    # 48 comparisons in all, strongly correlated: 4 standard errors allow for that many.
+    assert (np.abs(mean - exact) < 4 * error).all()
 
 
 def test_the_traces_are_what_the_simulator_measures():

@@ -32,8 +32,9 @@ def losses(curve, epochs):
 # ------------------------------------------------------------------------------------------- isotropic closed forms
 
 
-@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("step", [0.1, 0.5, 1.0, 1.5, 1.9])
+@pytest.mark.parametrize(
+    ("step", "rho"), [(0.1, 1.0), (0.5, 2.0), (1.0, 0.5), (1.5, 1.0), (1.9, 2.0), (1.9, 0.5)]
+)
 def test_equal_covariance_eigenvalues_give_the_closed_forms(step, rho):
     curve = flip_flop.population_curve([3.0, 3.0], EPOCHS, step, rho)
     np.testing.assert_allclose(curve.test, flip_flop.test_loss(curve.epochs, step, rho), rtol=1e-7)
@@ -43,7 +44,7 @@ def test_equal_covariance_eigenvalues_give_the_closed_forms(step, rho):
     assert np.isnan(curve.train_se).all()
 
 
-@pytest.mark.parametrize("step", [0.1, 0.7, 1.0, 1.9])
+@pytest.mark.parametrize("step", [0.1, 1.9])
 def test_the_marchenko_pastur_spectrum_gives_the_closed_forms(step):
     x, weights = np.polynomial.legendre.leggauss(300)
     angle = np.pi * (x + 1) / 2
@@ -89,8 +90,9 @@ def covariances(d):
     }
 
 
-@pytest.mark.parametrize("step", [0.5, 1.5])
-@pytest.mark.parametrize("name", ["two-point", "uniform", "power"])
+@pytest.mark.parametrize(
+    ("name", "step"), [("two-point", 0.5), ("uniform", 1.5), ("power", 0.5), ("power", 1.5)]
+)
 def test_matrices_of_a_given_covariance_deviate_by_order_one_over_d(name, step):
     d, runs, n = 300, 8, np.array([1, 2, 5, 10, 20, 50])
     covariance = covariances(d)[name]
@@ -115,7 +117,7 @@ def test_matrices_with_more_or_fewer_rows_than_columns(step, rho):
     assert (np.abs(mean / theory - 1) < 4 * error / mean + 4 / d).all()
 
 
-@pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("step", [0.5, 1.5])
 def test_a_sample_s_own_eigenvalues_predict_its_curve(step):
     d, runs, n = 400, 8, np.array([1, 2, 5, 10, 20, 50])
     rng = np.random.default_rng(3)
@@ -150,10 +152,10 @@ def test_a_spectrum_with_a_gap_decays_exponentially(step):
 # -------------------------------------------------------------------------------------------------------- real data
 
 
-@pytest.mark.parametrize(("name", "step"), [("cifar10", 1.5), ("wikipedia", 0.5)])
-def test_real_embeddings_follow_the_curve_of_their_eigenvalues(name, step):
+def test_real_embeddings_follow_the_curve_of_their_eigenvalues():
+    step = 0.5
     n = np.array([1, 2, 5, 10, 20, 50])
-    X = data.preprocess(embeddings.load(name).features, 512, 512, 0).X
+    X = data.preprocess(embeddings.load("wikipedia").features, 512, 512, 0).X
     curve = flip_flop.curve(np.linalg.eigvalsh(X.T @ X), 50, step)
     assert curve.error < 1e-3
     rng = np.random.default_rng(4)
@@ -166,16 +168,6 @@ def test_real_embeddings_follow_the_curve_of_their_eigenvalues(name, step):
 
 
 # ------------------------------------------------------------------------------------------------------ consistency
-
-
-def test_scale_order_and_zero_epochs_do_not_matter():
-    eigenvalues = np.linspace(0.05, 2, 40) ** 2
-    one = flip_flop.curve(eigenvalues, 6, 0.8)
-    other = flip_flop.curve(1e5 * eigenvalues[::-1], [0, 3, 6], 0.8)
-    np.testing.assert_allclose(other.test, one.test[[0, 3, 6]], rtol=3e-5)
-    np.testing.assert_allclose(other.train, one.train[[0, 3, 6]], rtol=3e-5)
-    alone = flip_flop.curve(eigenvalues, 0)
-    assert alone.test.tolist() == alone.train.tolist() == [1.0]
 
 
 def test_null_directions_of_a_covariance_keep_their_share():
@@ -198,10 +190,6 @@ def test_null_directions_of_a_sample_keep_their_share():
     curve = flip_flop.curve(eigenvalues, 4)
     assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 6 / d).all()
     assert 0.25 < curve.test[4] < 0.252
-    with pytest.raises(
-        ArithmeticError
-    ):  # nothing else is left, and the training loss is below the average's error
-        flip_flop.curve(eigenvalues, 60)
 
 
 def test_later_epochs_continue_the_same_curve():
@@ -212,8 +200,9 @@ def test_later_epochs_continue_the_same_curve():
     np.testing.assert_allclose(far.train[:3], near.train, rtol=1e-6)
 
 
-@pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
-@pytest.mark.parametrize("covariance", [[0.4, 1.6], [1.0, 2.0, 6.0], [0.5, 0.6, 0.7, 4.0]])
+@pytest.mark.parametrize(
+    ("covariance", "step"), [([0.4, 1.6], 1.5), ([1.0, 2.0, 6.0], 0.5), ([0.5, 0.6, 0.7, 4.0], 1.0)]
+)
 def test_the_edge_constants_are_the_limits_of_the_curve(covariance, step):
     n = np.array([4000, 8000, 16000])
     curve = flip_flop.population_curve(covariance, n, step)
@@ -237,36 +226,11 @@ def edge_coefficient(step, v):
 def test_the_effective_step_counts_the_sample_s_variance():
     rng = np.random.default_rng(0)
     U = unit_rows(np.repeat([0.5, 1.5], 600), 1200, rng)
-    found = flip_flop.effective_step(1.5, np.linalg.eigvalsh(U.T @ U))
-    assert abs(found * 2 * edge_coefficient(1.5, 0.25) - 1) < 0.01
+    effective = flip_flop.effective_step(1.5, np.linalg.eigvalsh(U.T @ U))
+    assert abs(effective * 2 * edge_coefficient(1.5, 0.25) - 1) < 0.01
 
 
 # -------------------------------------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize(
-    ("eigenvalues", "message"),
-    [
-        (np.append(np.ones(30), -0.1), "non-negative"),
-        (np.zeros(30), "positive"),
-        (np.append(np.ones(30), np.nan), "finite"),
-        (np.ones(19), "at least 20"),
-    ],
-)
-def test_bad_spectra_are_refused(eigenvalues, message):
-    with pytest.raises(ValueError, match=message):
-        flip_flop.curve(eigenvalues, 5)
-
-
-def test_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match="step"):
-        flip_flop.curve(np.ones(30), 5, 2.0)
-    with pytest.raises(ValueError, match="epochs"):
-        flip_flop.curve(np.ones(30), -1)
-    with pytest.raises(ValueError, match="rho"):
-        flip_flop.population_curve([1.0, 2.0], 5, rho=0)
-    with pytest.raises(ValueError, match="positive"):
-        flip_flop.population_constants([0.0, 1.0])
 
 
 def test_a_curve_that_two_resolutions_do_not_share_is_refused(monkeypatch):
@@ -287,3 +251,29 @@ def test_newton_s_method_says_when_it_fails():
         problem.newton(problem.start()[None], np.array([0.7 + 0j]), steps=1)
     with pytest.raises(ArithmeticError, match="converge"):
         boundary.along(problem, lambda fraction: np.array([0.5 * fraction if fraction < 0.4 else 1e9 + 0j]))
+
+
+def test_an_equation_that_is_not_solved_is_tried_with_wider_averages_and_then_refused(monkeypatch):
+    reaches = []
+
+    def unsolved(averages, *arguments):
+        reaches.append(len(averages))
+        raise boundary.Unsolved("Newton's method did not converge.")
+
+    monkeypatch.setattr(boundary, "coefficients", unsolved)
+    with pytest.raises(ArithmeticError, match="converge"):
+        flip_flop.curve(np.linspace(0.05, 2, 40), 5)
+    assert reaches == [2, 2, 2]
+
+
+def test_an_average_that_is_never_accurate_enough_is_refused_after_all_tolerances(monkeypatch):
+    tolerances = []
+
+    def inaccurate(values, shares, reach, tolerance, rho):
+        tolerances.append(tolerance)
+        raise ArithmeticError("The average was not accurate enough.")
+
+    monkeypatch.setattr(levy, "from_sample", inaccurate)
+    with pytest.raises(ArithmeticError, match="accurate enough"):
+        flip_flop.curve(np.linspace(0.05, 2, 40), 5, rho=1.5)
+    assert tolerances == [1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4]

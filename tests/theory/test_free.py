@@ -118,19 +118,19 @@ def test_r_lambert_finds_the_root_of_its_branch_also_next_to_branch_points_and_c
                 x = float(mpmath.mpf(u) * mpmath.exp(u) + mpmath.mpf(r) * u)
                 if r == 0 and branch == -1 and x >= 0:
                     continue
-                found = free.r_lambert(x, r, branch)
-                if found in points:  # rounding has carried x to the end of the branch
-                    assert abs(u - found) < 1e-5
+                root = free.r_lambert(x, r, branch)
+                if root in points:  # rounding has carried x to the end of the branch
+                    assert abs(u - root) < 1e-5
                     continue
                 # the function is monotone on a branch, so a change of sign encloses the root
-                error = 2e-15 * max(abs(found), 1e-3)
+                error = 2e-15 * max(abs(root), 1e-3)
                 sides = [
                     w * mpmath.exp(w) + mpmath.mpf(r) * w - x
-                    for w in (mpmath.mpf(found) - error, mpmath.mpf(found) + error)
+                    for w in (mpmath.mpf(root) - error, mpmath.mpf(root) + error)
                 ]
                 assert sides[0] * sides[1] < 0, (branch, u)
-            assert low <= found <= high
-            assert found == pytest.approx(u, abs=1e-5)
+            assert low <= root <= high
+            assert root == pytest.approx(u, abs=1e-5)
 
 
 def test_r_lambert_has_three_branches_below_the_cusp_two_for_negative_r_and_one_beyond():
@@ -159,8 +159,8 @@ def moment_by_recurrence(n, step, rho):
 @pytest.mark.parametrize("rho", ASPECTS)
 def test_trace_moments_agree_with_exact_sums_up_to_300_epochs(step, rho):
     n = np.array([1, 2, 3, 7, 40, 300])
-    found = free.trace_moment(n, step, rho)
-    for count, value in zip(n.tolist(), found, strict=True):
+    moments = free.trace_moment(n, step, rho)
+    for count, value in zip(n.tolist(), moments, strict=True):
         exact = moment_by_recurrence(count, step, rho)
         if exact > 1e-250:
             assert abs(mpmath.mpf(value) / exact - 1) < 1e-10, count
@@ -280,8 +280,8 @@ def test_block_moments_are_what_the_s_transform_gives(blocks, rho):
     product = np.array([1.0])
     for _ in range(blocks):
         product = np.convolve(product, series)[:6]
-    found = free.block_trace_moment(np.arange(1, 7), blocks, rho)
-    assert found == pytest.approx(free.moments_from_s_series(product), rel=1e-9)
+    moments = free.block_trace_moment(np.arange(1, 7), blocks, rho)
+    assert moments == pytest.approx(free.moments_from_s_series(product), rel=1e-9)
 
 
 def test_block_moments_at_rho_one_are_binomial_coefficients():

@@ -54,15 +54,15 @@ def test_no_fixed_order_moves_a_mode_faster_than_the_symmetric_part_allows():
 def test_the_skew_part_on_the_slow_space_has_the_stated_variance():
     rng, d = np.random.default_rng(2), 240
     for beta in (0.2, 1.0):
-        found = []
+        variances = []
         for _ in range(48):
             U, _ = power_law(d, beta, rng)
             K = U @ U.T
             values, vectors = np.linalg.eigh(K)
             slow = vectors[:, :24]
             N = slow.T @ (np.tril(K, -1) - np.triu(K, 1)) @ slow
-            found.append((N**2).sum() / (24 * 23) * d / values.var())
-        mean, error = np.mean(found), np.std(found, ddof=1) / np.sqrt(48)
+            variances.append((N**2).sum() / (24 * 23) * d / values.var())
+        mean, error = np.mean(variances), np.std(variances, ddof=1) / np.sqrt(48)
         # beta = 1: twenty-four of 240 directions are not quite null, hence the allowance of 5 %
         assert error < 0.02 * mean
         assert abs(mean - 1 / 3) < 4 * error + 0.05 / 3
@@ -114,7 +114,7 @@ def test_bad_input_is_refused_in_one_sentence(call, complaint):
 @pytest.mark.parametrize("beta", [1 / 7, 0.3, 0.6, 1.0])
 @pytest.mark.parametrize("step", [0.5, 1.0, 1.4])
 def test_single_shuffle_and_flip_flop_tend_to_their_effective_steps(beta, step):
-    d, found = 300, []
+    d, ratios = 300, []
     rng = np.random.default_rng(4)
     for _ in range(4):
         U, values = power_law(d, beta, rng)
@@ -126,8 +126,8 @@ def test_single_shuffle_and_flip_flop_tend_to_their_effective_steps(beta, step):
         once = gap.equivalent_step(gap.doubled_losses(A, k)[-1], values, n[k])
         log_mu = np.log(np.linalg.svd(A, compute_uv=False) ** 2)
         flipped = gap.equivalent_step(np.exp(n[late] * log_mu).mean(), values, n[late])
-        found.append([once / laws[0], flipped / laws[1]])
-    mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / 2
+        ratios.append([once / laws[0], flipped / laws[1]])
+    mean, error = np.mean(ratios, axis=0), np.std(ratios, axis=0, ddof=1) / 2
     # what is left of the slow space's skew part, C κ₂ f/(12 a²) with f = 2/d .. 4/d, in the logarithm of the step
     a, kappa = 1 / step - 0.5, values.var()
     left = kappa * 4 / d / (12 * a**2) * (gap.skew_correction(beta) if beta < 1 else 10) / beta + 10 / n[k]
@@ -166,15 +166,15 @@ def test_the_constant_of_the_second_term_is_that_of_the_double_sum():
 def test_random_reshuffle_tends_to_its_effective_step_on_a_power_law():
     rng, d = np.random.default_rng(6), 250
     for beta, step in ((0.3, 1.5), (0.75, 1.0)):
-        found = []
+        ratios = []
         for _ in range(3):
             U, values = power_law(d, beta, rng)
             *_, (n, W) = iterates(U, "random_reshuffle", 40, np.eye(d), step, rng=rng, record=[40])
-            found.append(
+            ratios.append(
                 gap.equivalent_step((W**2).sum() / d, values, n)
                 / random_reshuffle.effective_step(step, values)
             )
-        mean, error = np.mean(found), np.std(found, ddof=1) / np.sqrt(3)
+        mean, error = np.mean(ratios), np.std(ratios, ddof=1) / np.sqrt(3)
         assert error < 0.01
         assert abs(mean - 1) < 4 * error + 2 / 40  # its corrections are of order 1/n
 
@@ -194,13 +194,13 @@ def test_the_order_of_the_effective_steps_is_the_same_for_every_exponent():
 def test_a_batch_shortens_the_symmetric_part_by_its_share():
     rng, d = np.random.default_rng(7), 240
     for batch in (40, 120):
-        found = []
+        ratios = []
         for _ in range(4):
             U, values = power_law(d, 0.5, rng)
             (_, _), (_, A) = iterates(U, "single_shuffle", 1, np.eye(d), 1.0, batch, rng=rng)
             loss = gap.doubled_losses(A, 9)[-1]
-            found.append(gap.equivalent_step(loss, values, 512) / gap.batch_step(1.0, batch / d))
-        mean, error = np.mean(found), np.std(found, ddof=1) / 2
+            ratios.append(gap.equivalent_step(loss, values, 512) / gap.batch_step(1.0, batch / d))
+        mean, error = np.mean(ratios), np.std(ratios, ddof=1) / 2
         assert error < 0.02
         assert abs(mean - 1) < 4 * error + 0.03
     assert gap.batch_step(0.5) == single_shuffle.effective_step(0.5)
@@ -210,9 +210,9 @@ def test_the_slow_space_of_a_cluster_has_cotangents_for_its_skew_part():
     for k in (2, 3, 7):
         sign = np.sign(np.subtract.outer(np.arange(k), np.arange(k)))
         P = np.eye(k) - 1 / k
-        found = np.sort(np.linalg.eigvals(P @ sign @ P).imag)
-        wanted = np.sort(np.append(1 / np.tan(np.pi * np.arange(1, k) / k), 0.0))
-        np.testing.assert_allclose(found, wanted, atol=1e-12)
+        skew = np.sort(np.linalg.eigvals(P @ sign @ P).imag)
+        cotangents = np.sort(np.append(1 / np.tan(np.pi * np.arange(1, k) / k), 0.0))
+        np.testing.assert_allclose(skew, cotangents, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,9 @@ def test_gradient_descent_on_a_gaussian_design_follows_the_law():
     n = np.array([1, 3, 10])
     for rho in (0.5, 1.0, 2.0):
         values = gram_eigenvalues(data.gaussian(int(1000 * rho), 1000, rng=3))
-        found = gd.curve(values, n, 0.2)
-        assert found.test[1:] == pytest.approx(gd.test_loss(n, 0.2, rho), rel=0.01)
-        assert found.train[1:] == pytest.approx(gd.train_loss(n, 0.2, rho), rel=0.03)
+        curve = gd.curve(values, n, 0.2)
+        assert curve.test[1:] == pytest.approx(gd.test_loss(n, 0.2, rho), rel=0.01)
+        assert curve.train[1:] == pytest.approx(gd.train_loss(n, 0.2, rho), rel=0.03)
 
 
 def test_the_curve_is_what_iterating_the_matrix_gives():
@@ -144,9 +144,9 @@ def test_the_asymptotic_law_of_a_general_edge_is_the_limit_of_the_integral(edge)
     errors = []
     for n in (400, 1600):
         with mpmath.workdps(25):
-            wanted = [float(_edge_integral(edge, n, step, power)) for power in (0, 1)]
-        found = gd.asymptotic_test(n, edge, step), gd.asymptotic_train(n, edge, step)
-        errors.append(np.array(found) / wanted - 1)
+            exact = [float(_edge_integral(edge, n, step, power)) for power in (0, 1)]
+        laws = gd.asymptotic_test(n, edge, step), gd.asymptotic_train(n, edge, step)
+        errors.append(np.array(laws) / exact - 1)
     assert np.abs(errors[1]).max() < 0.01
     assert errors[1] == pytest.approx(np.array(errors[0]) / 4, rel=0.1)
 
@@ -164,25 +164,12 @@ def test_the_effective_step_of_gradient_descent_is_its_step():
     assert gd.effective_step(0.9, [0.5, 2.0]) == 0.9
 
 
-def test_shapes_are_kept():
-    assert np.ndim(gd.test_loss(3, 0.2)) == 0
-    assert gd.train_loss(np.array([[1, 2], [3, 4]]), 0.2).shape == (2, 2)
-
-
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
         (lambda: gd.test_loss(1, 0.5), "diverges from 2/λmax on.* strictly between 0 and 0.5"),
         (lambda: gd.train_loss(1, 1.0, rho=4.0), "strictly between 0 and 0.88"),
-        (lambda: gd.test_loss(-1, 0.2), "n must be a non-negative integer"),
-        (lambda: gd.test_loss(1.0, 0.2), "n must be a non-negative integer"),
-        (lambda: gd.test_loss([[1], [1, 2]], 0.2), "n must be a non-negative integer"),
-        (lambda: gd.test_loss(1, 0.2, rho=0), "aspect must be"),
         (lambda: gd.curve([1.0, 4.0], 3, 0.5), "diverges from 2/λmax on"),
-        (lambda: gd.curve([1.0, -4.0], 3, 0.1), "non-negative, and at least one"),
-        (lambda: gd.curve([0.0, 0.0], 3, 0.1), "non-negative, and at least one"),
-        (lambda: gd.curve([1.0, 2.0], [-3], 0.1), "epochs must be a non-negative integer"),
-        (lambda: gd.curve([1.0, 2.0], 2.5, 0.1), "epochs must be a non-negative integer"),
         (lambda: gd.effective_step(0.6), "diverges"),
         (lambda: gd.test_constant(0.5), "diverges"),
         (lambda: gd.asymptotic_test(1, EdgeFit(1.5, 1.0, 2.0), 0.5), "below 1/λ₀"),

@@ -20,11 +20,11 @@ def free_cumulants(moments):
 
 
 def _power(series, times, order):
-    found = np.zeros(order + 1)
-    found[0] = 1.0
+    product = np.zeros(order + 1)
+    product[0] = 1.0
     for _ in range(times):
-        found = np.convolve(found, series)[: order + 1]
-    return found
+        product = np.convolve(product, series)[: order + 1]
+    return product
 
 
 def marchenko_pastur(nodes=2000):
@@ -51,10 +51,10 @@ def test_averages_of_powers_are_free_cumulants(name):
     eigenvalues = SPECTRA[name] / SPECTRA[name].mean()
     kappa = free_cumulants([np.mean(eigenvalues**k) for k in range(1, 7)])
     average = levy.from_sample(SPECTRA[name], tolerance=1e-8, reach=0.05)
-    found = [average(average.nodes**k) for k in range(7)]
+    averages = [average(average.nodes**k) for k in range(7)]
     scale = eigenvalues.max() ** np.arange(1, 7)
-    assert abs(found[0] - 1) < 1e-9
-    assert (np.abs(found[1:] - kappa) < 1e-7 * scale).all()
+    assert abs(averages[0] - 1) < 1e-9
+    assert (np.abs(averages[1:] - kappa) < 1e-7 * scale).all()
 
 
 def test_marchenko_pastur_has_one_node():
@@ -71,8 +71,8 @@ def test_a_free_poisson_law_of_two_jumps_gives_the_jumps():
     covariance = np.where(np.arange(d) < d // 2, 0.5, 1.5)
     average = levy.from_sample(sample(d, covariance), reach=0.2, tolerance=1e-5)
     exact = [np.mean(1 / (x + covariance)) for x in (0.3, 1.0, 5.0)]
-    found = [average(1 / (x + average.nodes)).real for x in (0.3, 1.0, 5.0)]
-    assert np.allclose(found, exact, rtol=1e-2)
+    resolvents = [average(1 / (x + average.nodes)).real for x in (0.3, 1.0, 5.0)]
+    assert np.allclose(resolvents, exact, rtol=1e-2)
 
 
 def test_equal_eigenvalues_give_value_plus_derivative_at_zero():
@@ -137,7 +137,7 @@ def test_scale_and_order_of_the_eigenvalues_do_not_matter():
         ([1.0, np.nan], "finite"),
         ([-0.1, 1.0], "non-negative"),
         ([0.0, 0.0], "at least one of them positive"),
-        ([], "non-negative"),
+        ([], "at least 1 values"),
         ([[1.0]], "dimension"),
         (["a"], "real numbers"),
         ([1j], "real numbers"),

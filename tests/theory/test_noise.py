@@ -22,11 +22,11 @@ def test_the_iid_floor_is_where_simulation_ends(problem, step):
     floor = noise.iid_floor(X, y, step)
     record = range(400, 1200, 20)
     curve = kaczmarz.simulate(X, "iid", 1200, step, probes=4, runs=64, y=y, rng=1, record=record, workers=1)
-    for found, error, exact in (
+    for losses, error, exact in (
         (curve.test, curve.test_se, floor.test),
         (curve.train, curve.train_se, floor.train),
     ):
-        mean, error = found[1:].mean(), error[1:].mean() / np.sqrt(40)  # epochs 20 apart: nearly independent
+        mean, error = losses[1:].mean(), error[1:].mean() / np.sqrt(40)  # epochs 20 apart: nearly independent
         assert error < 0.015 * exact
         assert abs(mean - exact) < 4 * error
 

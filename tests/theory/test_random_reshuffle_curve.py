@@ -17,29 +17,29 @@ def marchenko_pastur():
     return values, 2 / np.pi * np.sin(theta) ** 2 / values * width
 
 
-def far(found, wanted):
-    return np.abs(found / wanted - 1).max()
+def far(values, exact):
+    return np.abs(values / exact - 1).max()
 
 
 # --------------------------------------------------------------------------------------------- known exactly
 
 
-@pytest.mark.parametrize("step", [0.3, 0.5, 1.5, 1.9])
+@pytest.mark.parametrize("step", [0.5, 1.9])
 def test_orthogonal_rows_multiply_both_losses_by_the_same_factor_every_epoch(step):
     curve = rr.curve(np.full(25, 3.0), epochs=6, step=step)
-    wanted = (1 - step) ** (2 * np.arange(7))
-    assert far(curve.test, wanted) < 1e-9
-    assert far(curve.train, wanted) < 1e-9
+    exact = (1 - step) ** (2 * np.arange(7))
+    assert far(curve.test, exact) < 1e-9
+    assert far(curve.train, exact) < 1e-9
 
 
 def test_orthogonal_rows_at_step_one_are_done_after_an_epoch():
     assert np.abs(rr.curve(np.ones(20), epochs=3).test[1:]).max() < 1e-12
 
 
-@pytest.mark.parametrize("values", [np.repeat([0.5, 1.5], 20), np.linspace(0.01, 1, 60) ** 2])
-def test_the_first_orders_in_the_step_are_traces(values):
+def test_the_first_orders_in_the_step_are_traces():
     """tr AᵀA = 1 − 2η + η²(2m₂ − 1) − η³[(m₃ − 3m₂ + 2)/3 + m₃ − m₂] + O(η⁴) for unit rows in any order, exactly."""
-    values = values / values.mean()
+    values = np.repeat([0.5, 1.0, 1.5], 10) ** 2
+    values /= values.mean()
     m2, m3 = (values**2).mean(), (values**3).mean()
     steps = np.linspace(0.02, 0.3, 7)
     loss = np.array([rr.curve(values, [1], step).test[1] for step in steps])
@@ -49,8 +49,7 @@ def test_the_first_orders_in_the_step_are_traces(values):
     assert fit[2] == pytest.approx(-((m3 - 3 * m2 + 2) / 3 + m3 - m2), rel=2e-3)
 
 
-@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("step", [0.4, 1.0, 1.7])
+@pytest.mark.parametrize(("step", "rho"), [(0.4, 2.0), (1.0, 1.0), (1.7, 0.5)])
 def test_the_first_epoch_sees_fresh_rows_as_iid_sampling_from_the_covariance_does(step, rho):
     covariance = np.concatenate([np.linspace(0.2, 1, 30), np.full(10, 3.0)])
     fresh = iid.curve(covariance, [1], step, rho).test[1]
@@ -79,7 +78,7 @@ def test_the_double_transform_is_symmetric_though_it_does_not_look_it():
 # ------------------------------------------------------------------------------------------- isotropic rows
 
 
-@pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
+@pytest.mark.parametrize("step", [0.1, 1.9])
 def test_a_marchenko_pastur_sample_has_the_closed_curve_and_an_honest_error(step):
     values, weights = marchenko_pastur()
     curve = rr.curve(7 * values, 100, step, weights=weights)
@@ -90,8 +89,7 @@ def test_a_marchenko_pastur_sample_has_the_closed_curve_and_an_honest_error(step
     assert np.isnan(curve.test_se).all()
 
 
-@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("step", [0.1, 0.7, 1.9])
+@pytest.mark.parametrize(("step", "rho"), [(0.1, 1.0), (0.7, 2.0), (1.9, 0.5), (1.9, 1.0)])
 def test_the_identity_covariance_has_the_closed_curve(step, rho):
     curve = rr.population_curve(np.ones(3), 100, step, rho)
     assert far(curve.test, rr.test_loss(curve.epochs, step, rho)) < 1e-7
@@ -100,7 +98,7 @@ def test_the_identity_covariance_has_the_closed_curve(step, rho):
 
 def test_many_epochs_are_applied_not_extrapolated():
     values, weights = marchenko_pastur()
-    n = np.array([500, 8000])
+    n = np.array([50, 4000])
     for curve in (rr.curve(values, n, 1.2, weights=weights), rr.population_curve([1.0], n, 1.2)):
         assert far(curve.test[1:], rr.test_loss(n, 1.2)) < 1e-6
         assert far(curve.train[1:], rr.train_loss(n, 1.2)) < 1e-5
@@ -120,27 +118,21 @@ def test_null_directions_stay_in_the_test_loss():
     assert far(curve.train, rr.train_loss(curve.epochs, 1.0, 2.0)) < 1e-6
 
 
-def test_eigenvalues_that_are_negative_by_rounding_are_null_directions():
-    values = np.linspace(0, 2, 64)
-    rounded = np.append(-1e-14, values[1:])
-    assert far(rr.curve(rounded, [3]).test, rr.curve(values, [3]).test) < 1e-12
-
-
 # ------------------------------------------------------------------------------------------------ matrices
 
 
 def ratios(eigenvalues, step, recorded, designs, rng):
     """Simulated over computed losses, for designs of Haar left and right vectors with this spectrum."""
-    found = []
+    draws = []
     for _ in range(designs):
         X = data.normalize_rows(data.with_spectrum(eigenvalues, len(eigenvalues), rng))
         curve = rr.curve(spectrum.gram_eigenvalues(X), recorded, step)
         run = simulate(
             X, "random_reshuffle", recorded[-1], step=step, probes=128, runs=8, record=recorded, rng=rng
         )
-        found.append([run.test[1:] / curve.test[1:], run.train[1:] / curve.train[1:]])
-    found = np.array(found)
-    return found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(designs)
+        draws.append([run.test[1:] / curve.test[1:], run.train[1:] / curve.train[1:]])
+    draws = np.array(draws)
+    return draws.mean(axis=0), draws.std(axis=0, ddof=1) / np.sqrt(designs)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +140,6 @@ def ratios(eigenvalues, step, recorded, designs, rng):
     [
         (np.repeat([0.3, 1.7], 150), 1.5),  # a gap at zero, two values
         (np.append(np.zeros(60), np.linspace(0.4, 1.8, 240)), 0.7),  # null directions
-        (np.linspace(0.03, 1, 300) ** 3, 1.0),  # a power law down to small eigenvalues
     ],
 )
 def test_matrices_of_a_given_spectrum_follow_the_curve(eigenvalues, step):
@@ -165,15 +156,15 @@ def test_a_sample_agrees_with_its_covariance():
     d, step = 1200, 1.2
     covariance = np.arange(1, d + 1) ** -0.5
     X = data.gaussian(d, d, rng=3) * np.sqrt(covariance)
-    found = rr.curve(np.linalg.eigvalsh(X.T @ X), [1, 5, 20], step)
-    wanted = rr.population_curve(covariance, [1, 5, 20], step)
-    assert far(found.test, wanted.test) < 0.02
-    assert far(found.train, wanted.train) < 0.05
+    drawn = rr.curve(np.linalg.eigvalsh(X.T @ X), [1, 5, 20], step)
+    limit = rr.population_curve(covariance, [1, 5, 20], step)
+    assert far(drawn.test, limit.test) < 0.02
+    assert far(drawn.train, limit.train) < 0.05
 
 
-@pytest.mark.parametrize(("name", "step"), [("cifar10", 1.5), ("wikipedia", 0.5)])
-def test_real_embeddings_follow_the_curve_of_their_eigenvalues(name, step):
-    made = data.preprocess(data.load(name).features, 512, 512, rng=2)
+def test_real_embeddings_follow_the_curve_of_their_eigenvalues():
+    step = 1.5
+    made = data.preprocess(data.load("cifar10").features, 512, 512, rng=2)
     recorded = [1, 4, 16]
     curve = rr.curve(spectrum.gram_eigenvalues(made.X), recorded, step)
     run = simulate(made.X, "random_reshuffle", 16, step=step, probes=256, runs=20, record=recorded, rng=5)
@@ -185,16 +176,6 @@ def test_real_embeddings_follow_the_curve_of_their_eigenvalues(name, step):
 
 
 # ------------------------------------------------------------------------------------------ shapes and refusals
-
-
-def test_epochs_may_be_a_number_or_an_array_and_zero_is_included():
-    values = np.linspace(0.1, 2, 40)
-    whole, some = rr.curve(values, 4, 0.5), rr.curve(values, [4, 2], 0.5)
-    assert whole.epochs.tolist() == [0, 1, 2, 3, 4]
-    assert some.epochs.tolist() == [0, 2, 4]
-    assert np.allclose(whole.test[[0, 2, 4]], some.test, rtol=1e-12)
-    assert whole.test[0] == whole.train[0] == 1.0
-    assert rr.curve(values, 0).test.tolist() == [1.0]
 
 
 def test_the_test_loss_never_rises():
@@ -214,27 +195,5 @@ def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
 
 
 def test_a_few_eigenvalues_on_many_scales_are_refused():
-    for values, weights in (([1e-4, 1e-2, 1.0, 1e2, 1e4], np.ones(5)), ([1.0, 1e6], [1.0, 1e-6])):
-        with pytest.raises(ArithmeticError, match="could not be computed"):
-            rr.curve(values, 5, weights=weights)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: rr.curve(np.ones(19), 3), "at least 20"),
-        (lambda: rr.curve(np.zeros(30), 3), "at least one of them positive"),
-        (lambda: rr.curve(np.append(-0.1, np.ones(30)), 3), "non-negative"),
-        (lambda: rr.curve(np.append(np.nan, np.ones(30)), 3), "finite"),
-        (lambda: rr.curve(np.ones(30), -1), "epochs must be"),
-        (lambda: rr.curve(np.ones(30), 2.5), "epochs must be"),
-        (lambda: rr.curve(np.ones(30), 3, step=2.0), "step must be"),
-        (lambda: rr.curve(np.ones(3), 3, weights=[1, 1]), "weights must be positive"),
-        (lambda: rr.population_curve(np.ones(30), 3, rho=0), "rho must be"),
-        (lambda: rr.population_curve([0.0, 0.0], 3), "at least one of them positive"),
-    ],
-)
-def test_bad_input_is_refused_in_one_sentence(call, words):
-    with pytest.raises(ValueError, match=words) as refusal:
-        call()
-    assert str(refusal.value).count(". ") == 0
+    with pytest.raises(ArithmeticError, match="could not be computed"):
+        rr.curve([1.0, 1e6], 5, weights=[1.0, 1e-6])

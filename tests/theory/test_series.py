@@ -8,13 +8,13 @@ from edgelaw.theory import series
 
 
 def test_taylor_coefficients_of_the_geometric_series_are_powers():
-    found = series.coefficients(lambda z: 1 / (1 - 0.7 * z), 60, radius=1.0)
-    assert np.allclose(found, 0.7 ** np.arange(60), rtol=0, atol=1e-14)
+    computed = series.coefficients(lambda z: 1 / (1 - 0.7 * z), 60, radius=1.0)
+    assert np.allclose(computed, 0.7 ** np.arange(60), rtol=0, atol=1e-14)
 
 
 def test_taylor_coefficients_see_the_singularity_when_the_radius_is_too_large():
-    found = series.coefficients(lambda z: 1 / (1 - z), 5, radius=2.0)
-    assert not np.allclose(found, 1, atol=0.1)
+    computed = series.coefficients(lambda z: 1 / (1 - z), 5, radius=2.0)
+    assert not np.allclose(computed, 1, atol=0.1)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7])

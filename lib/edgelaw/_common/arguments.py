@@ -16,7 +16,7 @@ def generator(rng: object) -> np.random.Generator:
     if isinstance(rng, np.random.SeedSequence):
         return np.random.default_rng(rng)
     try:
-        seed = operator.index(rng)
+        seed = operator.index(rng)  # type: ignore[arg-type]
     except TypeError:
         seed = -1
     if seed < 0:
@@ -65,7 +65,7 @@ def matrix(X: ArrayLike, name: str = "X", minimum: int = 2) -> Array:
 def whole(value: object, name: str, minimum: int) -> int:
     """An integer no smaller than ``minimum`` (True and 3.0 are not integers)."""
     try:
-        count = operator.index(value)
+        count = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         count = None
     if count is None or isinstance(value, bool | np.bool_) or count < minimum:
@@ -152,6 +152,6 @@ def spectrum(
     if len(shares) != len(array) or shares.min() <= 0:
         raise ValueError(f"weights must be positive, one for each of the {len(array)} eigenvalues.")
     array = array / array.max()
-    array, places = np.unique(np.where(array < smallest, 0.0, array), return_inverse=True)
-    shares = np.bincount(places, shares / shares.sum())
-    return array / (array @ shares), shares
+    distinct, places = np.unique(np.where(array < smallest, 0.0, array), return_inverse=True)
+    shares = np.asarray(np.bincount(places, shares / shares.sum()), dtype=np.float64)
+    return distinct / (distinct @ shares), shares

@@ -21,10 +21,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
 from edgelaw.theory._lambert import lambert_w, r_lambert, r_lambert_branch_points
 
 __all__ = [
@@ -46,7 +48,9 @@ __all__ = [
 # ------------------------------------------------------------------------------------------------ S-transforms
 
 
-def s_transform(z, step=1.0, rho=1.0, blocks=None):
+def s_transform(
+    z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0, blocks: int | None = None
+) -> npt.NDArray:
     r"""S-transform of an epoch: of the free product of m block updates, or of its limit.
 
     A block update :math:`I - \eta Q`, Q the projection on a random subspace of dimension ρd/m, has eigenvalue
@@ -70,7 +74,7 @@ def s_transform(z, step=1.0, rho=1.0, blocks=None):
     >>> float(s_transform(1.0, rho=0.5, blocks=1)), round(float(s_transform(1.0, rho=0.5)), 6)
     (1.3333333333333333, 1.284025)
     """
-    eta, rho = _step_and_rho(step, rho)
+    eta, rho = arguments.step(step), arguments.aspect(rho)
     z = np.asarray(z)
     if blocks is None:
         return np.exp(eta * rho / (1 + eta * z))[()]
@@ -86,7 +90,7 @@ def s_transform(z, step=1.0, rho=1.0, blocks=None):
     return ((2 * (1 + z) / (b + root)) ** m)[()]
 
 
-def s_series(moments):
+def s_series(moments: ArrayLike) -> Array:
     r"""Coefficients of the S-transform, :math:`S(z) = s_0 + s_1 z + \dots`, from moments :math:`m_1, \dots, m_N`.
 
     The moment series is inverted as a formal power series; nothing has to converge, and the moments may be
@@ -106,7 +110,7 @@ def s_series(moments):
     return inverse + np.concatenate([[0.0], inverse[:-1]])
 
 
-def moments_from_s_series(series):
+def moments_from_s_series(series: ArrayLike) -> Array:
     r"""Moments :math:`m_1, \dots, m_N` of the variable whose S-transform has the given first N coefficients.
 
     Examples
@@ -157,7 +161,7 @@ def _log1p_minus(x):
         return np.where(small, -y * t + 2 * t * total, np.log(1 + np.where(small, 0, x)) - x)
 
 
-def generating_function(z, step=1.0, rho=1.0):
+def generating_function(z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> npt.NDArray:
     r"""The generating function :math:`\sum_{n \ge 0} m_n z^n` of the trace moments, for :math:`|z| < 1`.
 
     It is 1/(1 − v), where v is the one solution of :math:`z = v \exp(\eta\rho(1-v)/(1-qv))` in the unit disc
@@ -183,7 +187,7 @@ def generating_function(z, step=1.0, rho=1.0):
     >>> round(float(generating_function(0.5)), 12), round(float(1 / (1 + lambert_w(-0.5 / math.e))), 12)
     (1.302017135572, 1.302017135572)
     """
-    eta, rho = _step_and_rho(step, rho)
+    eta, rho = arguments.step(step), arguments.aspect(rho)
     z = np.asarray(z)
     if z.dtype.kind not in "fiubc" or not (np.abs(z) < 1).all():
         raise ValueError("z must hold numbers of modulus below 1.")
@@ -211,7 +215,7 @@ def generating_function(z, step=1.0, rho=1.0):
     return (value if z.dtype.kind == "c" else value.real)[()]
 
 
-def trace_moment(n, step=1.0, rho=1.0):
+def trace_moment(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> Array:
     r"""The limit of :math:`\mathbb{E}\,\mathrm{tr}(A^n)/d` for n epochs of single shuffle, rows isotropic, m = ρd.
 
     By Lagrange inversion :math:`m_n = \frac1n [v^{n-1}] (1-v)^{-2} \exp(-n\eta\rho(1-v)/(1-qv))`, with q = 1
@@ -246,7 +250,7 @@ def trace_moment(n, step=1.0, rho=1.0):
     >>> round(float(trace_moment(1, step=0.5, rho=2.0)) / math.exp(-1), 10)
     1.0
     """
-    eta, rho = _step_and_rho(step, rho)
+    eta, rho = arguments.step(step), arguments.aspect(rho)
     counts = arguments.counts(n, "n")
     flat = counts.ravel()
     unique, place = np.unique(flat, return_inverse=True)
@@ -297,7 +301,7 @@ def _contour(n, eta, rho):
     return np.where(value < 1e-300, 0.0, value)
 
 
-def block_trace_moment(n, blocks, rho=1.0):
+def block_trace_moment(n: ArrayLike, blocks: int, rho: float = 1.0) -> Array:
     r"""Trace moments of block Kaczmarz with m blocks at step 1, d → ∞: the finite-m value of `trace_moment`.
 
     For m free projections of trace 1 − ρ/m, :math:`m_n = \mathbb{E}(1 - N/n)_+` with N binomial(mn, ρ/m), a
@@ -320,7 +324,7 @@ def block_trace_moment(n, blocks, rho=1.0):
     >>> [round(float(m), 12) for m in block_trace_moment([0, 1, 2, 3], blocks=2)]
     [1.0, 0.25, 0.1875, 0.15625]
     """
-    _, rho = _step_and_rho(1.0, rho)
+    rho = arguments.aspect(rho)
     m = arguments.whole(blocks, "blocks", 1)
     if m < rho:
         raise ValueError(f"blocks must be at least rho = {rho:g}, or a block has no direction left, not {m}.")
@@ -341,7 +345,7 @@ def block_trace_moment(n, blocks, rho=1.0):
     return np.array([one(int(count)) for count in counts.flat]).reshape(counts.shape)[()]
 
 
-def second_moments(dims, blocks, size=1, step=1.0):
+def second_moments(dims: int, blocks: int, size: int = 1, step: float = 1.0) -> tuple[float, float, float]:
     r"""Exact expectations of :math:`\mathrm{tr}(A^2)/d`, :math:`\mathrm{tr}(AA^\top)/d`, :math:`(\mathrm{tr}A/d)^2`.
 
     Finite d: the epoch has m block updates :math:`I - \eta Q_i`, the :math:`Q_i` independent projections on uniform
@@ -441,17 +445,17 @@ class SquaredSingularValues:
     step: float = 1.0
 
     def __post_init__(self):
-        eta, rho = _step_and_rho(self.step, self.rho)
+        eta, rho = arguments.step(self.step), arguments.aspect(self.rho)
         object.__setattr__(self, "step", eta)
         object.__setattr__(self, "rho", rho)
 
     @property
-    def atom(self):
+    def atom(self) -> float:
         """Mass at 1: the fraction of directions that no row touches."""
         return max(0.0, 1 - self.rho)
 
     @cached_property
-    def support(self):
+    def support(self) -> tuple[float, float]:
         """The two ends of the continuous part (without the atom); an end below 1e-308 is 0.0."""
         t = np.array([0.0, np.pi])
         low = 0.0 if self._q == 0 else float(np.exp(self._log_x(t)[1]))
@@ -515,7 +519,7 @@ class SquaredSingularValues:
             low, high = np.where(above, middle, low), np.where(above, high, middle)
         return (low + high) / 2
 
-    def cdf(self, x):
+    def cdf(self, x: ArrayLike) -> Array:
         """Fraction of the squared singular values up to x, the atom at 1 included."""
         x = _real(x, "x")
         low, high = self.support
@@ -524,7 +528,7 @@ class SquaredSingularValues:
         value = np.where(inside, self._below(t), np.where(x >= high, min(1.0, self.rho), 0.0))
         return np.where(x >= 1, 1.0, np.clip(value, 0, 1))[()]
 
-    def pdf(self, x):
+    def pdf(self, x: ArrayLike) -> Array:
         """Density of the continuous part, which has mass min(1, ρ); 0 outside the support."""
         x = _real(x, "x")
         low, high = self.support
@@ -534,7 +538,7 @@ class SquaredSingularValues:
         distance = (1 - s) ** 2 + 4 * s * np.sin(phi / 2) ** 2
         return np.where(inside, s * np.sin(phi) / (np.pi * safe * distance), 0.0)[()]
 
-    def quantile(self, p):
+    def quantile(self, p: ArrayLike) -> Array:
         """The x with cdf(x) = p, for p strictly between 0 and 1; 1.0 in the atom."""
         p = _real(p, "p")
         if not ((p > 0) & (p < 1)).all():
@@ -543,12 +547,12 @@ class SquaredSingularValues:
         t = self._solve(self._below, np.where(inside, p, 0.5 * min(1.0, self.rho)))
         return np.where(inside, np.exp(self._log_x(t)), 1.0)[()]
 
-    def moment(self, n):
+    def moment(self, n: ArrayLike) -> Array:
         r"""Limit of :math:`\mathrm{tr}((AA^\top)^n)/d`: the trace moment at the step η(2 − η)."""
         return trace_moment(n, self._tau, self.rho)
 
 
-def eigenvalue_boundary(angles, rho=1.0):
+def eigenvalue_boundary(angles: ArrayLike, rho: float = 1.0) -> npt.NDArray:
     r"""The curve in the complex plane around the eigenvalues of an epoch matrix at step 1.
 
     Outside of it :math:`\mathrm{tr}\,R(\lambda)R(\lambda)^*/d`, the mean square of the resolvent, is finite;
@@ -572,11 +576,11 @@ def eigenvalue_boundary(angles, rho=1.0):
     >>> complex(eigenvalue_boundary(0.0)), round(float(eigenvalue_boundary(math.pi).real * math.exp(2)), 12)
     ((1+0j), -1.0)
     """
-    _, rho = _step_and_rho(1.0, rho)
+    rho = arguments.aspect(rho)
     theta = _real(angles, "angles")
     t = 1.0
     if rho != 1:
-        t = -lambert_w(-rho * math.exp(-rho), branch=0 if rho > 1 else -1) / rho
+        t = -float(lambert_w(-rho * math.exp(-rho), branch=0 if rho > 1 else -1)) / rho
     v = math.sqrt(t) * np.exp(1j * theta)
     return (np.exp(-rho * (1 - v)) / v)[()]
 
@@ -584,11 +588,7 @@ def eigenvalue_boundary(angles, rho=1.0):
 # ------------------------------------------------------------------------------------------------------ input
 
 
-def _step_and_rho(step, rho):
-    return arguments.step(step), arguments.aspect(rho)
-
-
-def _real(values, name):
+def _real(values: ArrayLike, name: str) -> Array:
     array = np.asarray(values)
     if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite real numbers.")

@@ -398,15 +398,16 @@ def expected_curve(
         change = A @ M
         return step * (U.T * quadratic) @ U - m * (change + change.T)
 
-    losses = None
+    losses = np.full((2, len(n)), np.inf)
     for theta, weights in _lanczos(generator, np.eye(d) / np.sqrt(d)):
         previous = losses
         powers = (1 + theta * step / m) ** (m * n[:, None])
         train = -theta / (m / d * (2 - step))
         losses = np.stack([powers @ weights, powers @ (weights * train)])
-        if previous is not None and (np.abs(losses - previous) <= tolerance * np.abs(losses) + 1e-300).all():
+        if (np.abs(losses - previous) <= tolerance * np.abs(losses) + 1e-300).all():
             break
-    return common.learning_curve(n, *losses, tolerance)
+    test, train = losses
+    return common.learning_curve(n, test, train, tolerance)
 
 
 def _gaussian(n, step, rho):

@@ -219,7 +219,7 @@ def filter_factors(
         if values.max(initial=0) > d * (1 + 1e-9):
             raise ValueError(f"eigenvalues of rows of norm √d are at most d = {d}, not {values.max():g}.")
         inside = np.maximum(1 - step * values / d, -1)
-        return 1 - inside ** (round(rho * d) * n[..., None])
+        return 1 - np.power(inside, round(rho * d) * n[..., None])
     return -np.expm1(np.multiply.outer(n, -step * rho * values))
 
 

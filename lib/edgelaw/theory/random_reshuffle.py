@@ -604,7 +604,7 @@ def _edge_rate(values, eta, nodes):
     return float((np.exp(-eta / G) / z * slope / G * dz).sum().imag / (2 * np.pi))
 
 
-def _bulk(values, rho):
+def _bulk(values: ArrayLike, rho: float) -> Array:
     """Eigenvalues of S in the bulk, or a refusal."""
     array = np.asarray(values, dtype=float)
     low, high = (1 - np.sqrt(rho)) ** 2, (1 + np.sqrt(rho)) ** 2

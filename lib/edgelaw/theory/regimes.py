@@ -13,7 +13,8 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw.laws import MarchenkoPastur
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory import gradient_descent
 
 __all__ = [
@@ -31,14 +32,13 @@ __all__ = [
 ]
 
 
-def window_end(dims, edge, step):
+def window_end(dims: int, edge: EdgeFit, step: float) -> float:
     r"""The epoch at which about one eigenvalue is left below 1/t: :math:`n = (Qd)^{1/\beta} / (2\eta)`.
 
     The power law holds for n far below it. It is the paper's :math:`d^{1/\beta}` with its constant.
 
     Examples
     --------
-    >>> from edgelaw.spectrum import EdgeFit
     >>> round(float(window_end(256, EdgeFit(0.5, 2 / np.pi), step=1.0)))
     13280
     """
@@ -46,7 +46,7 @@ def window_end(dims, edge, step):
     return (edge.Q * dims) ** (1 / edge.beta) / (2 * step)
 
 
-def window_start(edge, step, beyond=0.10):
+def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
     r"""The epoch from which the Laplace integral lies inside the fitted edge.
 
     At time :math:`t = 2\eta n` the law of the edge says :math:`\int Q\beta x^{\beta-1}e^{-tx}dx`, of which the fraction
@@ -69,7 +69,6 @@ def window_start(edge, step, beyond=0.10):
 
     Examples
     --------
-    >>> from edgelaw.spectrum import EdgeFit
     >>> edge = EdgeFit(1.0, 2.0, 0.1, window=(0.1, 0.6))  # then e^{−t/2} = 1/10
     >>> round(float(window_start(edge, step=0.5) / (2 * np.log(10))), 12)
     1.0
@@ -81,7 +80,7 @@ def window_start(edge, step, beyond=0.10):
     return scipy.special.gammainccinv(edge.beta, beyond) / (2 * step * reach)
 
 
-def independent_spread(n, dims, edge, step):
+def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> Array:
     r"""Relative standard deviation of the loss over draws of d *independent* eigenvalues (**proved**, in the window).
 
     A mean of d independent terms :math:`e^{-t\lambda}` has relative variance
@@ -91,7 +90,6 @@ def independent_spread(n, dims, edge, step):
 
     Examples
     --------
-    >>> from edgelaw.spectrum import EdgeFit
     >>> edge = EdgeFit(0.5, 2 / np.pi)  # then (πηn)^(1/4) / √d
     >>> round(float(independent_spread(100, 400, edge, step=0.25) / ((np.pi * 25) ** 0.25 / 20)), 12)
     1.0
@@ -100,7 +98,7 @@ def independent_spread(n, dims, edge, step):
     return np.sqrt((t / 2) ** edge.beta / (edge.Q * scipy.special.gamma(edge.beta + 1) * dims))[()]
 
 
-def gaussian_spread(n, dims, step):
+def gaussian_spread(n: ArrayLike, dims: int, step: float) -> Array:
     r"""Relative standard deviation of the loss over square real Gaussian designs: :math:`\sqrt{\eta n}/d`.
 
     **Derived**, for :math:`1 \ll t \ll d^2`. Eigenvalues repel each other, so :math:`\sum_j e^{-t\lambda_j}` has
@@ -118,7 +116,7 @@ def gaussian_spread(n, dims, step):
     return (np.sqrt(_time(n, step) / 2) / arguments.whole(dims, "dims", 1))[()]
 
 
-def smallest_survival(x, dims):
+def smallest_survival(x: ArrayLike, dims: int) -> Array:
     r"""Probability that the smallest eigenvalue of a square real Gaussian :math:`X^\top X/d` exceeds x.
 
     **Proved** as d → ∞ (Edelman 1988): :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`. Near zero the
@@ -134,21 +132,20 @@ def smallest_survival(x, dims):
     return np.exp(-z / 2 - np.sqrt(z))[()]
 
 
-def smallest_survival_independent(x, dims, edge):
+def smallest_survival_independent(x: ArrayLike, dims: int, edge: EdgeFit) -> Array:
     r"""Probability that the smallest of d independent eigenvalues exceeds x: a Weibull law.
 
     :math:`\exp(-d\,Q\,x^\beta)`, **proved** as d → ∞: it is the limit of :math:`(1-F(x))^d`.
 
     Examples
     --------
-    >>> from edgelaw.spectrum import EdgeFit
     >>> round(float(smallest_survival_independent(0.01, 10, EdgeFit(0.5, 1.0))), 6) == round(float(np.exp(-1)), 6)
     True
     """
     return np.exp(-arguments.whole(dims, "dims", 1) * edge.cdf(_nonnegative(x, "x")))[()]
 
 
-def expected_smallest(n, dims, step):
+def expected_smallest(n: ArrayLike, dims: int, step: float) -> Array:
     r"""What the smallest eigenvalue alone contributes to the expected loss of Gaussian designs, m = d (**derived**).
 
     :math:`\frac1d \mathbb E e^{-t\lambda_1} = \frac1d\int_0^\infty (1+y)\,e^{-(1/2+s)y^2-y}\,dy` with
@@ -169,7 +166,7 @@ def expected_smallest(n, dims, step):
     return ((plain + (1 - plain) / (2 * a)) / dims)[()]
 
 
-def expected_loss(n, dims, step):
+def expected_loss(n: ArrayLike, dims: int, step: float) -> Array:
     r"""Expected test loss of gradient descent over square real Gaussian designs, in every regime (**derived**).
 
     In the window it is the Marchenko–Pastur integral with the 1/d correction of the real Wishart ensemble,
@@ -241,7 +238,9 @@ def _arcsine(n, step):
     return np.mean((1 - 4 * step * np.sin(np.pi * (np.arange(M) + 0.5) / (2 * M)) ** 2) ** (2 * n))
 
 
-def gap_and_atom(n, edge, smallest, fraction, step):
+def gap_and_atom(
+    n: ArrayLike, edge: EdgeFit, smallest: float, fraction: float, step: float
+) -> tuple[Array, Array]:
     r"""The paper's finite-d predictor at a shifted edge: a truncated edge plus an atom at the smallest eigenvalue.
 
     With :math:`x = \lambda_{\min}-\lambda_0`, :math:`z = 2\eta n x` and p the fraction of eigenvalues at the
@@ -274,7 +273,6 @@ def gap_and_atom(n, edge, smallest, fraction, step):
     --------
     Without gap and atom it is the law of the edge:
 
-    >>> from edgelaw.spectrum import EdgeFit
     >>> test, train = gap_and_atom(1, EdgeFit(0.5, 2 / np.pi), smallest=0.0, fraction=1e-9, step=0.25)
     >>> round(float(test), 6), round(float(train), 6)
     (0.797885, 0.797885)
@@ -288,7 +286,9 @@ def gap_and_atom(n, edge, smallest, fraction, step):
     return (front * body + atom)[()], (front * (edge_0 * body + tilt) + smallest * atom)[()]
 
 
-def atoms_and_edge(n, edge, smallest, dims, step):
+def atoms_and_edge(
+    n: ArrayLike, edge: EdgeFit, smallest: ArrayLike, dims: int, step: float
+) -> tuple[Array, Array]:
     r"""The predictor that replaces :func:`gap_and_atom`: the k smallest eigenvalues exactly, the edge law beyond them.
 
     The edge's continuous part starts where it has left out exactly the mass of the k atoms,
@@ -315,7 +315,6 @@ def atoms_and_edge(n, edge, smallest, dims, step):
 
     Examples
     --------
-    >>> from edgelaw.spectrum import EdgeFit
     >>> test, _ = atoms_and_edge(10**6, EdgeFit(0.5, 1.0), smallest=[1e-9], dims=10, step=0.25)
     >>> round(float(test), 3)  # everything else has long decayed: e^{−2ηnλ}/d
     0.1
@@ -338,7 +337,7 @@ def atoms_and_edge(n, edge, smallest, dims, step):
     return (body + atoms.sum(axis=-1))[()], (edge.lambda_0 * body + tilt + atoms @ low)[()]
 
 
-def aspect_crossover(n, rho, step):
+def aspect_crossover(n: ArrayLike, rho: float, step: float) -> Array:
     r"""Test loss of gradient descent near m = d, plateau, power law and exponential in one formula (**derived**).
 
     With :math:`z = \lvert 1-\rho^{-1/2}\rvert\sqrt t`,
@@ -361,25 +360,25 @@ def aspect_crossover(n, rho, step):
     1.0
     """
     t = _time(n, step)
-    law = MarchenkoPastur(rho)
+    law = MarchenkoPastur(arguments.aspect(rho))
     z = np.sqrt(law.support[0] * t)
     with np.errstate(divide="ignore"):
         decaying = np.exp(-z * z) * (1 - np.sqrt(np.pi) * z * scipy.special.erfcx(z)) / np.sqrt(np.pi * t)
     return (law.atom + law.aspect**0.75 * decaying)[()]
 
 
-def _time(n, step):
+def _time(n: ArrayLike, step: float) -> Array:
     return 2 * arguments.number(step, "step", 0) * arguments.counts(n, "n").astype(float)
 
 
-def _nonnegative(values, name):
+def _nonnegative(values: ArrayLike, name: str) -> Array:
     array = np.asarray(values, dtype=float)
     if not (array >= 0).all() or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers, none of them negative.")
     return array
 
 
-def _gap(edge, smallest):
+def _gap(edge: EdgeFit, smallest: float) -> float:
     gap = float(smallest) - edge.lambda_0
     if not 0 <= gap < np.inf:
         raise ValueError(

@@ -11,15 +11,19 @@ where the nodes are :math:`z_j` and the weights :math:`\omega_j`, the diagonals 
 forms :math:`E_n^\top \Phi E_n`.
 """
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln
 
 from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
 
 _EXPONENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
-def coefficients(function, count, radius=0.5):
+def coefficients(function: Callable[[npt.NDArray], npt.NDArray], count: int, radius: float = 0.5) -> Array:
     r"""The first ``count`` Taylor coefficients at 0 of a function that is real on the real axis.
 
     The trapezoidal rule on the circle of this radius with at least four times as many points, by one FFT. The
@@ -38,7 +42,13 @@ def coefficients(function, count, radius=0.5):
     return (np.fft.fft(function(z)) / points)[:count].real / radius ** np.arange(count)
 
 
-def diagonal(n, log_z, weights, kernel, base=0.0):
+def diagonal(
+    n: ArrayLike,
+    log_z: npt.NDArray,
+    weights: npt.NDArray,
+    kernel: Callable[[slice], npt.NDArray],
+    base: float = 0.0,
+) -> tuple[Array, Array]:
     r"""Diagonal coefficients :math:`[z^n w^n]\Phi` times :math:`e^{2 n\,\mathrm{base}}`, by the trapezoidal rule.
 
     The contour is symmetric about the real axis and :math:`\Phi` real on it, so the rows below the axis are the
@@ -73,7 +83,7 @@ def diagonal(n, log_z, weights, kernel, base=0.0):
     >>> [round(float(value), 9) for value in values]
     [1.0, 1.0, 1.0]
     """
-    powers = np.exp(-np.outer(n, log_z - base)) * weights
+    powers = np.exp(-np.outer(np.asarray(n), log_z - base)) * weights
     sizes, half = np.abs(powers), len(log_z) // 2
     values, magnitudes = np.zeros(len(powers)), np.zeros(len(powers))
     for k in range(0, half, 512):  # in strips, to keep the memory small
@@ -84,7 +94,7 @@ def diagonal(n, log_z, weights, kernel, base=0.0):
     return values, magnitudes
 
 
-def poisson(k, mean):
+def poisson(k: ArrayLike, mean: ArrayLike) -> Array:
     r"""Poisson probabilities :math:`e^{-\mu}\mu^k/k!` to nearly full relative accuracy, also for huge means.
 
     Written as :math:`\exp(-\mu\,\varphi(x) - s_k)/\sqrt{2\pi k}` with :math:`x = (k-\mu)/\mu`,

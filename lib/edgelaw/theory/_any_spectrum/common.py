@@ -17,7 +17,7 @@ LARGEST_ERROR = 1e-3
 def recorded(epochs: ArrayLike) -> Integers:
     """The epochs to return: all up to a given one, or the given ones; 0 included."""
     numbers = arguments.counts(epochs, "epochs")
-    return np.arange(numbers + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
+    return np.arange(int(numbers) + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
 
 
 def sample(
@@ -83,11 +83,13 @@ def vouched(n: Integers, fine: Array, coarse: Array) -> LearningCurve:
             f"Two resolutions differ by a relative {error:.0e} at epoch {worst}, so this curve is not returned: ask "
             "for fewer epochs or a step further from 2."
         )
-    return learning_curve(n, *np.concatenate([np.ones((2, 1)), fine], axis=1), error)
+    test, train = np.concatenate([np.ones((2, 1)), fine], axis=1)
+    return learning_curve(n, test, train, float(error))
 
 
 def learning_curve(n: Integers, test: Array, train: Array, error: float) -> LearningCurve:
     """A computed curve: it starts at 1, what is below 1e-300 is 0, and there are no standard errors."""
     test[0] = train[0] = 1.0
     test[np.abs(test) < 1e-300] = train[np.abs(train) < 1e-300] = 0.0
-    return LearningCurve(n, test, train, *np.full((2, len(n)), np.nan), error=float(error))
+    nothing_drawn = np.full(len(n), np.nan)
+    return LearningCurve(n, test, train, nothing_drawn, nothing_drawn.copy(), error=float(error))
