@@ -54,7 +54,7 @@ def test_a_count_must_be_a_true_integer(bad):
         arguments.whole(bad, "rows", 1)
 
 
-@pytest.mark.parametrize("bad", [0, 2, -1, np.nan, np.inf, "x", None, 1j])
+@pytest.mark.parametrize("bad", [0, 2, -1, np.nan, np.inf, "x", "1", b"1", None, 1j])
 def test_a_number_must_lie_strictly_inside_its_interval(bad):
     with pytest.raises(ValueError, match="step must be a finite number strictly between 0 and 2"):
         arguments.number(bad, "step", 0, 2)
@@ -74,3 +74,40 @@ def test_counts_are_non_negative_integers_of_any_shape(bad):
     assert arguments.counts(7, "n") == 7
     with pytest.raises(ValueError, match="n must be a non-negative integer or an array of them, not"):
         arguments.counts(bad, "n")
+
+
+def test_eigenvalues_are_sorted_unless_their_sequence_matters_and_rounding_below_zero_is_zero():
+    values = [2.0, -1e-15, 1.0]
+    assert arguments.eigenvalues(values).tolist() == [0.0, 1.0, 2.0]
+    assert arguments.eigenvalues(values, ascending=False).tolist() == [2.0, 0.0, 1.0]
+    assert arguments.eigenvalues(np.float32([1, 3])).dtype == np.float64
+    assert arguments.eigenvalues([], fewest=0).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ([1.0], "at least 2 values, not 1"),
+        ([1.0, -1e-9], "non-negative, but the smallest is -1e-09"),
+        ([-1.0, -2.0], "non-negative, but the smallest is -2"),
+        ([0.0, 0.0], "non-negative, and at least one of them positive"),
+        ([1.0, np.inf], "finite"),
+    ],
+)
+def test_bad_eigenvalues_are_refused_by_name(bad, words):
+    with pytest.raises(ValueError, match=f"^lambdas must (be|hold) {words}"):
+        arguments.eigenvalues(bad, "lambdas", nonzero=True)
+
+
+def test_a_spectrum_has_different_values_of_mean_one_and_their_shares():
+    values, shares = arguments.spectrum([4.0, 0.0, 4.0, -1e-16])
+    assert values.tolist() == [0.0, 2.0]
+    assert shares.tolist() == [0.5, 0.5]
+    values, shares = arguments.spectrum([3.0, 1.0], weights=[1.0, 3.0])  # weights follow their eigenvalues
+    assert values == pytest.approx([2 / 3, 2])
+    assert shares.tolist() == [0.75, 0.25]
+
+
+def test_how_small_an_eigenvalue_of_a_spectrum_may_be_is_said():
+    assert arguments.spectrum([1e-20, 1.0])[0][0] == 0
+    assert arguments.spectrum([1e-20, 1.0], smallest=1e-100)[0][0] > 0

@@ -197,3 +197,9 @@ def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
 def test_a_few_eigenvalues_on_many_scales_are_refused():
     with pytest.raises(ArithmeticError, match="could not be computed"):
         rr.curve([1.0, 1e6], 5, weights=[1.0, 1e-6])
+
+
+def test_edge_constants_that_two_contours_do_not_share_are_refused(monkeypatch):
+    monkeypatch.setattr(operator, "_TRUSTED", 1e-16)
+    with pytest.raises(ArithmeticError, match="edge constants"):
+        rr.population_constants([0.5, 1.5])
