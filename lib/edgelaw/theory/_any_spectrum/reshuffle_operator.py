@@ -180,12 +180,14 @@ def edge(law, step):
 
 
 def _rate_at_zero(law, step, contour):
+    """−ā′(0), by the derivative of ā's contour integral."""
     z, dz = contour(80)
     x, slope = law.transform(z)
     return float((np.exp(-step * law.rho / x) / z * slope / x * dz).sum().real)
 
 
 def _potential_at_zero(part, basis, kernel, origin, rate):
+    """g(0), with the polynomials at zero in `origin`."""
     weighted = basis.T * (part.mass * part.nodes**2 / (1 - part.multiplier**2))
     c = np.linalg.solve(np.eye(len(kernel)) - (weighted @ basis).real @ kernel, weighted.sum(axis=1).real)
     return float((1 + origin @ kernel @ c) / (2 * rate))
