@@ -111,8 +111,9 @@ def test_bad_input_is_refused_in_one_sentence(call, complaint):
 # ------------------------------------------------------------------------------------------------- laws on matrices
 
 
-@pytest.mark.parametrize("beta", [1 / 7, 0.3, 0.6, 1.0])
-@pytest.mark.parametrize("step", [0.5, 1.0, 1.4])
+@pytest.mark.parametrize(
+    ("beta", "step"), [(1 / 7, 0.5), (1 / 7, 1.4), (0.3, 1.0), (0.6, 0.5), (0.6, 1.4), (1.0, 1.0)]
+)
 def test_single_shuffle_and_flip_flop_tend_to_their_effective_steps(beta, step):
     d, ratios = 300, []
     rng = np.random.default_rng(4)

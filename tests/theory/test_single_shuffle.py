@@ -201,7 +201,7 @@ def test_in_the_critical_window_the_training_loss_is_a_gaussian_in_the_distance(
 # ---------------------------------------------------------------------------------------------- matrices, simulation
 
 
-@pytest.mark.parametrize(("step", "rho"), [(1.6, 1.0), (0.8, 1.5), (1.3, 0.75)])
+@pytest.mark.parametrize(("step", "rho"), [(1.6, 1.0), (1.3, 0.75)])
 def test_powers_of_epoch_matrices_agree(step, rho):
     d, draws = 1000, 3
     values = []
