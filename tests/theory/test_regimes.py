@@ -231,7 +231,7 @@ def test_the_crossover_has_the_three_limits():
         (lambda: regimes.atoms_and_edge(1, HALF, [1.0, 2.0, 3.0], 2, 0.1), "at most dims = 2"),
         (lambda: regimes.atoms_and_edge(1, HALF, 1.0, 2, 0.1), "a list of at most"),
         (lambda: regimes.atoms_and_edge(1, HALF, [20.0], 2, 0.1), "below 1/λ"),
-        (lambda: regimes.aspect_crossover(1, -1.0, 0.1), "aspect must be"),
+        (lambda: regimes.aspect_crossover(1, -1.0, 0.1), "rho must be"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(call, complaint):

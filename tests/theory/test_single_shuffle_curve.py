@@ -137,3 +137,8 @@ def test_a_gap_at_zero_is_right_or_refused(step):
 def test_many_epochs_near_step_two_are_refused_not_guessed():
     with pytest.raises(ArithmeticError, match="128 epochs"):
         single_shuffle.curve(np.linspace(0.0001, 2, 40), 400, 1.97)
+
+
+def test_many_epochs_where_rows_and_dimensions_differ_are_refused_before_they_take_too_long():
+    with pytest.raises(ArithmeticError, match="take too long where m and d differ"):
+        single_shuffle.curve(np.linspace(0.05, 1.95, 40), [3000], rho=1.5)
