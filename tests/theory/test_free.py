@@ -236,8 +236,7 @@ def test_underflow_is_zero_and_below_the_transition_the_limit_is_the_untouched_f
     assert free.trace_moment(np.zeros((2, 2), dtype=int)).tolist() == [[1.0, 1.0], [1.0, 1.0]]
 
 
-@pytest.mark.parametrize("step", [0.05, 1.0, 1.95])
-@pytest.mark.parametrize("rho", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize(("step", "rho"), [(0.05, 1.0), (1.0, 0.25), (1.0, 4.0), (1.95, 0.25), (1.95, 1.0)])
 def test_the_generating_function_is_the_sum_of_the_moments(step, rho):
     z = np.array([0.0, 1e-3, 0.5, 0.97j, -0.9 + 0.2j, 0.95])
     n = np.arange(900)
@@ -437,7 +436,7 @@ def test_outside_the_support_there_is_no_mass_but_the_atom():
     assert law.atom == 0.5
 
 
-@pytest.mark.parametrize(("rho", "step"), [(1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.5), (2.0, 1.5)])
+@pytest.mark.parametrize(("rho", "step"), [(1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (2.0, 1.5)])
 def test_squared_singular_values_of_real_epoch_matrices_follow_the_law(rho, step):
     d = 1000
     A = kaczmarz.epoch_matrix(unit_rows(int(rho * d), d, 11), step)
