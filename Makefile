@@ -4,10 +4,10 @@ PYTHON ?= python3
 PY := .venv/bin/python
 FILLED := .venv/.filled
 
-.PHONY: help book pdf serve test notebooks verify evidence lowest portability bench map address pins clean
+.PHONY: help book pdf serve test notebooks verify evidence build-tests lowest portability bench map address pins clean
 
 help: ## say what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 book: $(FILLED) ## build the HTML book; its last line says where it is
 	@$(PY) tools/book.py
@@ -19,7 +19,7 @@ serve: book ## serve the built book on localhost (PORT=8000)
 	@echo "Serving on http://localhost:$(or $(PORT),8000), Ctrl-C to stop."
 	@$(PY) -m http.server $(or $(PORT),8000) --bind 127.0.0.1 --directory _build/html
 
-test: $(FILLED) ## run everything: lint, imports, types, unit tests, ledger, chapters, book, browser, Colab
+test: $(FILLED) ## run everything: lint, imports, types, unit tests (the ledger's checks among them), chapters, book, browser, Colab
 	@$(PY) tools/stages.py
 
 notebooks: $(FILLED) ## re-execute chapters and write their outputs back (ONLY=01_spectral_condition for one)
@@ -30,6 +30,9 @@ verify: $(FILLED) ## check every claim of the paper (ONLY="D15 E12" for some)
 
 evidence: $(FILLED) ## run all checks of the ledger and write what they measured to data/evidence.json, which the book shows
 	@$(PY) data/build/evidence.py
+
+build-tests: $(FILLED) ## run the tests of data/build and record that they passed
+	@EDGELAW_BUILD_TESTS=1 OMP_NUM_THREADS=1 $(PY) -m pytest -q tests/build
 
 lowest: ## run the library's unit tests with the lowest versions that pyproject.toml admits
 	@$(PYTHON) tools/lowest.py

@@ -44,7 +44,6 @@ STAGES = {
         *[f"--ignore={file}" for file in BROWSER],
         "--ignore=tests/book/test_colab.py",
     ],
-    "ledger": [sys.executable, "-m", "edgelaw.cli", "verify", "-j", "2"],
     "chapters": [sys.executable, "tools/chapters.py", "check"],
     "book": [sys.executable, "tools/book.py"],
     "browser": [*PYTEST, "-n", "2", *BROWSER],

@@ -8,7 +8,7 @@ import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
 __all__ = ["EdgeFit", "MarchenkoPastur", "square_edge"]
 
@@ -42,11 +42,11 @@ class EdgeFit:
     residual: float = 0.0
     window: tuple[float, float] = (0.0, np.inf)
 
-    def cdf(self, x: ArrayLike) -> Array:
+    def cdf(self, x: ArrayLike) -> FloatOrArray:
         r"""The law itself, :math:`Q (x - \lambda_0)_+^\beta`: a fraction of the spectrum only near the edge."""
         return self.Q * np.maximum(np.asarray(x, dtype=float) - self.lambda_0, 0.0) ** self.beta
 
-    def laplace(self, t: ArrayLike) -> Array:
+    def laplace(self, t: ArrayLike) -> FloatOrArray:
         r"""What the law says of :math:`\int e^{-t\lambda}\,dF` as t grows.
 
         It is :math:`Q\,\Gamma(\beta+1)\,t^{-\beta} e^{-\lambda_0 t}`, with a relative error of order 1/t.
@@ -161,7 +161,7 @@ class MarchenkoPastur:
             return EdgeFit(0.5, 2 / np.pi, 0.0, window=(left, right))
         return EdgeFit(1.5, 2 / (3 * np.pi * self._r**1.5 * left), left, window=(left, right))
 
-    def pdf(self, x: ArrayLike) -> Array:
+    def pdf(self, x: ArrayLike) -> FloatOrArray:
         """Density of the continuous part (the atom of ρ < 1 is not in it)."""
         x = self._points(x)
         left, right = self.support
@@ -170,16 +170,16 @@ class MarchenkoPastur:
         density = np.sqrt((right - safe) * (safe - left)) / (2 * np.pi * self._r**2 * safe)
         return np.where(inside, density, 0.0)[()]
 
-    def cdf(self, x: ArrayLike) -> Array:
+    def cdf(self, x: ArrayLike) -> FloatOrArray:
         """Fraction of the eigenvalues at or below x, the atom included."""
         x = self._points(x)
         return np.where(x < 0, 0.0, self.atom + self._mass(self._angle(x)))[()]
 
-    def sf(self, x: ArrayLike) -> Array:
+    def sf(self, x: ArrayLike) -> FloatOrArray:
         """Fraction above x, ``1 - cdf(x)``."""
         return 1 - self.cdf(x)
 
-    def quantile(self, p: ArrayLike) -> Array:
+    def quantile(self, p: ArrayLike) -> FloatOrArray:
         """The smallest x with ``cdf(x) >= p``, for p in [0, 1]."""
         p = np.asarray(p, dtype=float)
         if not ((p >= 0) & (p <= 1)).all():

@@ -20,7 +20,7 @@ import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import ArrayLike, FloatOrArray
 
 # e as the sum of two doubles.
 _E = (2.718281828459045, 1.4456468917292502e-16)
@@ -29,7 +29,7 @@ _INVERSE_FACTORIALS = 1 / scipy.special.factorial(np.arange(40))
 _NEAR = 0.25
 
 
-def lambert_w(x: npt.ArrayLike, branch: int = 0) -> npt.NDArray:
+def lambert_w(x: npt.ArrayLike, branch: int = 0) -> FloatOrArray:
     r"""Lambert W: the solution u of :math:`u e^u = x`, on one of the two branches that are real somewhere.
 
     Branch 0 is the principal one, :math:`u \ge -1` for real :math:`x \ge -1/e`; branch −1 has
@@ -150,7 +150,7 @@ def _critical(r):
     return branches
 
 
-def r_lambert(x: ArrayLike, r: ArrayLike, branch: int = 0) -> Array:
+def r_lambert(x: ArrayLike, r: ArrayLike, branch: int = 0) -> FloatOrArray:
     r"""The r-Lambert function: the real solution u of :math:`u e^u + r u = x` on a chosen branch.
 
     - branch 0: right of the rightmost critical point (all of the line if there is none). It contains u = 0.

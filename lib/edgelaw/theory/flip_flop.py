@@ -29,7 +29,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common
@@ -49,7 +49,7 @@ __all__ = [
 _SMALLEST = 1e-300
 
 
-def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
+def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Mean of ‖w_n‖² / ‖w_0‖² after n epochs, :math:`\lim \mathbb{E}\operatorname{Tr}(A^\top A)^n/d`.
 
     .. math:: b_n = \frac{1}{n\tau}\,[q^{n-1}]\,\frac{(\tau+\kappa q)^n e^{-n\tau\rho(1-q)}}{(1-q)^2}
@@ -83,7 +83,7 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Arra
     return _evaluate(_test, n, step, rho)
 
 
-def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
+def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Mean of (1/m) ‖X w_n‖² / ‖w_0‖² after n epochs, :math:`\lim \mathbb{E}\operatorname{Tr} S(A^\top A)^n/m`.
 
     .. math:: a_n = \frac{1}{n}\,[q^{n-1}]\,G'(q)\,(\tau+\kappa q)^n e^{-n\tau\rho(1-q)}, \qquad n \ge 1,

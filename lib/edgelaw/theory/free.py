@@ -26,7 +26,7 @@ import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.theory._lambert import lambert_w, r_lambert, r_lambert_branch_points
 
 __all__ = [
@@ -50,7 +50,7 @@ __all__ = [
 
 def s_transform(
     z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0, blocks: int | None = None
-) -> npt.NDArray:
+) -> FloatOrArray:
     r"""S-transform of an epoch: of the free product of m block updates, or of its limit.
 
     A block update :math:`I - \eta Q`, Q the projection on a random subspace of dimension ρd/m, has eigenvalue
@@ -161,7 +161,7 @@ def _log1p_minus(x):
         return np.where(small, -y * t + 2 * t * total, np.log(1 + np.where(small, 0, x)) - x)
 
 
-def generating_function(z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> npt.NDArray:
+def generating_function(z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The generating function :math:`\sum_{n \ge 0} m_n z^n` of the trace moments, for :math:`|z| < 1`.
 
     It is 1/(1 − v), where v is the one solution of :math:`z = v \exp(\eta\rho(1-v)/(1-qv))` in the unit disc
@@ -215,7 +215,7 @@ def generating_function(z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -
     return (value if z.dtype.kind == "c" else value.real)[()]
 
 
-def trace_moment(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> Array:
+def trace_moment(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The limit of :math:`\mathbb{E}\,\mathrm{tr}(A^n)/d` for n epochs of single shuffle, rows isotropic, m = ρd.
 
     By Lagrange inversion :math:`m_n = \frac1n [v^{n-1}] (1-v)^{-2} \exp(-n\eta\rho(1-v)/(1-qv))`, with q = 1
@@ -301,7 +301,7 @@ def _contour(n, eta, rho):
     return np.where(value < 1e-300, 0.0, value)
 
 
-def block_trace_moment(n: ArrayLike, blocks: int, rho: float = 1.0) -> Array:
+def block_trace_moment(n: ArrayLike, blocks: int, rho: float = 1.0) -> FloatOrArray:
     r"""Trace moments of block Kaczmarz with m blocks at step 1, d → ∞: the finite-m value of `trace_moment`.
 
     For m free projections of trace 1 − ρ/m, :math:`m_n = \mathbb{E}(1 - N/n)_+` with N binomial(mn, ρ/m), a
@@ -519,7 +519,7 @@ class SquaredSingularValues:
             low, high = np.where(above, middle, low), np.where(above, high, middle)
         return (low + high) / 2
 
-    def cdf(self, x: ArrayLike) -> Array:
+    def cdf(self, x: ArrayLike) -> FloatOrArray:
         """Fraction of the squared singular values up to x, the atom at 1 included."""
         x = _real(x, "x")
         low, high = self.support
@@ -528,7 +528,7 @@ class SquaredSingularValues:
         value = np.where(inside, self._below(t), np.where(x >= high, min(1.0, self.rho), 0.0))
         return np.where(x >= 1, 1.0, np.clip(value, 0, 1))[()]
 
-    def pdf(self, x: ArrayLike) -> Array:
+    def pdf(self, x: ArrayLike) -> FloatOrArray:
         """Density of the continuous part, which has mass min(1, ρ); 0 outside the support."""
         x = _real(x, "x")
         low, high = self.support
@@ -538,7 +538,7 @@ class SquaredSingularValues:
         distance = (1 - s) ** 2 + 4 * s * np.sin(phi / 2) ** 2
         return np.where(inside, s * np.sin(phi) / (np.pi * safe * distance), 0.0)[()]
 
-    def quantile(self, p: ArrayLike) -> Array:
+    def quantile(self, p: ArrayLike) -> FloatOrArray:
         """The x with cdf(x) = p, for p strictly between 0 and 1; 1.0 in the atom."""
         p = _real(p, "p")
         if not ((p > 0) & (p < 1)).all():
@@ -547,7 +547,7 @@ class SquaredSingularValues:
         t = self._solve(self._below, np.where(inside, p, 0.5 * min(1.0, self.rho)))
         return np.where(inside, np.exp(self._log_x(t)), 1.0)[()]
 
-    def moment(self, n: ArrayLike) -> Array:
+    def moment(self, n: ArrayLike) -> FloatOrArray:
         r"""Limit of :math:`\mathrm{tr}((AA^\top)^n)/d`: the trace moment at the step η(2 − η)."""
         return trace_moment(n, self._tau, self.rho)
 

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
 __all__ = [
     "batch_step",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> Array:
+def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> FloatOrArray:
     r"""The mean of :math:`e^{-2\lambda t}` over a spectrum: gradient descent's test loss at step × epochs = t.
 
     Eigenvalues are scaled to mean 1; ``time`` is a number or an array. Exact for gradient flow, and what every order's
@@ -52,7 +52,7 @@ def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> Array:
     return np.exp(-2 * np.multiply.outer(times, values)).mean(axis=-1)[()]
 
 
-def equivalent_step(loss: ArrayLike, eigenvalues: ArrayLike, n: ArrayLike) -> Array:
+def equivalent_step(loss: ArrayLike, eigenvalues: ArrayLike, n: ArrayLike) -> FloatOrArray:
     r"""The step s at which :math:`\frac1d\sum_j e^{-2 s \lambda_j n}` is a given test loss after n epochs.
 
     It measures an order on any data without fitting an exponent: the effective step is its limit as n grows.

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory._any_spectrum import common
@@ -29,7 +29,7 @@ __all__ = [
 TINY = 1e-300  # what is smaller comes out as 0.0
 
 
-def test_loss(n: ArrayLike, step: float, rho: float = 1.0) -> float | Array:
+def test_loss(n: ArrayLike, step: float, rho: float = 1.0) -> FloatOrArray:
     r"""Test loss after n epochs on isotropic Gaussian rows, d → ∞, m = ρd (**proved**: an exact integral).
 
     :math:`\int (1-\eta\lambda)^{2n} dF` over the Marchenko–Pastur law, the atom :math:`1-\rho` of ρ < 1 included:
@@ -68,7 +68,7 @@ def test_loss(n: ArrayLike, step: float, rho: float = 1.0) -> float | Array:
     return _marchenko_pastur(n, step, rho, power=0)
 
 
-def train_loss(n: ArrayLike, step: float, rho: float = 1.0) -> float | Array:
+def train_loss(n: ArrayLike, step: float, rho: float = 1.0) -> FloatOrArray:
     r"""Training loss after n epochs on isotropic Gaussian rows, d → ∞, m = ρd (**proved**: an exact integral).
 
     :math:`\int \lambda(1-\eta\lambda)^{2n} dF`, which starts at 1. Parameters, accuracy and method are those of
@@ -206,7 +206,7 @@ def curve(eigenvalues: ArrayLike, epochs: ArrayLike, step: float) -> LearningCur
     return LearningCurve(recorded, test, train, np.zeros_like(test), np.zeros_like(train))
 
 
-def asymptotic_test(n: ArrayLike, edge: EdgeFit, step: float) -> Array:
+def asymptotic_test(n: ArrayLike, edge: EdgeFit, step: float) -> FloatOrArray:
     r"""What a left edge says of the test loss as n grows (**proved** for an exact edge, as n → ∞ after d → ∞).
 
     .. math::
@@ -236,7 +236,7 @@ def asymptotic_test(n: ArrayLike, edge: EdgeFit, step: float) -> Array:
     return _edge_terms(n, edge, step)[0][()]
 
 
-def asymptotic_train(n: ArrayLike, edge: EdgeFit, step: float) -> Array:
+def asymptotic_train(n: ArrayLike, edge: EdgeFit, step: float) -> FloatOrArray:
     r"""What a left edge says of the training loss as n grows (**proved**, as in :func:`asymptotic_test`).
 
     :math:`Q\,\beta\,\Gamma(\beta+1)(2\eta' n)^{-(\beta+1)}(1-\eta\lambda_0)^{2n}` plus :math:`\lambda_0` times the

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.linalg.lapack
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory._any_spectrum import common, silverstein
@@ -50,7 +50,7 @@ __all__ = [
 _SMALLEST = 1e-100  # of the largest eigenvalue: what is smaller would take 10^100 epochs to move
 
 
-def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
+def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Test loss after n epochs for isotropic Gaussian rows, m = ρ d, as d → ∞.
 
     In the angle of the Marchenko–Pastur law, :math:`\lambda = |1 - r e^{i\theta}|^2` with :math:`r = \rho^{-1/2}`,
@@ -85,7 +85,7 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Arra
     return _gaussian(n, step, rho)[0]
 
 
-def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
+def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Training loss after n epochs for isotropic Gaussian rows, m = ρ d, as d → ∞.
 
     The integral of `test_loss` with :math:`\lambda/a` in it, starting at 1; parameters and accuracy as there.
@@ -98,7 +98,7 @@ def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Arr
     return _gaussian(n, step, rho)[1]
 
 
-def rate_density(x: ArrayLike, step: float = 1.0, rho: float = 1.0) -> Array:
+def rate_density(x: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Density of the measure μ of decay rates for isotropic Gaussian rows: what noise makes of the spectrum.
 
     It is the Marchenko–Pastur density times :math:`a^2/(a^2 - 2 a b\,x \cos\theta/r + b^2 x^2/r^2)` with

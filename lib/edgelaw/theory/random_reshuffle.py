@@ -47,7 +47,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.theory._any_spectrum import common, reshuffle_operator
 
@@ -71,7 +71,7 @@ _GRID = 48  # Chebyshev points for the kernel, and 12 √rho more
 _LARGE = 10**6  # at rho = 1 and beyond so many epochs: the constants, with a correction that falls as 1/n
 
 
-def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
+def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Test loss after n epochs, :math:`\lim_d \mathbb E\lVert w_n\rVert^2/\lVert w_0\rVert^2 = \int T^n1\,dF`.
 
     Parameters
@@ -99,7 +99,7 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Arra
     return _loss(n, step, rho, "test")
 
 
-def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
+def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Training loss after n epochs, :math:`\frac1\rho\int\lambda\, T^n1\,dF`.
 
     It is the limit of :math:`\mathbb E\frac1m\lVert Xw_n\rVert^2/\lVert w_0\rVert^2` with rows scaled to norm √d, so
@@ -350,7 +350,7 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     )
 
 
-def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> Array:
+def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The mean epoch :math:`\mathbb E_\pi A \simeq \bar a(S)`: :math:`\bar a(\lambda)` at eigenvalues λ of S.
 
     At ρ = 1 it is :math:`\operatorname{Im}(a e^{-\eta a})/\operatorname{Im} a` with
@@ -373,7 +373,7 @@ def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> A
     return _multiplier(_root(_bulk(eigenvalues, rho), rho), eta, rho)[()]
 
 
-def overlap(first: ArrayLike, second: ArrayLike, step: float = 1.0, rho: float = 1.0) -> Array:
+def overlap(first: ArrayLike, second: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""T's kernel, k(λ, μ) = lim d · E (v_λᵀ A v_μ)², for eigenvectors v of S with different eigenvalues.
 
     Symmetric, smooth, and λμ times an entire function of both.
@@ -413,7 +413,7 @@ def one_resolvent(x: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> npt.
     return (a - 1) * (eta * W + (2 - eta) * (1 - 1 / a) * np.exp(-2 * eta * rho * a)) / (2 * a - 2 + eta)
 
 
-def two_resolvents(x: npt.ArrayLike, y: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> npt.NDArray:
+def two_resolvents(x: npt.ArrayLike, y: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r""":math:`\lim \frac1d\operatorname{tr}(z-S)^{-1}A(w-S)^{-1}A^\top` as a function of x = G(z) and y = G(w).
 
     With a = 1/(1−x), b = 1/(1−y), z = 1/x + ρa, w = 1/y + ρb and H as in the module's description it is

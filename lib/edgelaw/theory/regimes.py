@@ -13,7 +13,7 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory import gradient_descent
 
@@ -80,7 +80,7 @@ def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
     return scipy.special.gammainccinv(edge.beta, beyond) / (2 * step * reach)
 
 
-def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> Array:
+def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> FloatOrArray:
     r"""Relative standard deviation of the loss over draws of d *independent* eigenvalues (**proved**, in the window).
 
     A mean of d independent terms :math:`e^{-t\lambda}` has relative variance
@@ -98,7 +98,7 @@ def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> A
     return np.sqrt((t / 2) ** edge.beta / (edge.Q * scipy.special.gamma(edge.beta + 1) * dims))[()]
 
 
-def gaussian_spread(n: ArrayLike, dims: int, step: float) -> Array:
+def gaussian_spread(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""Relative standard deviation of the loss over square real Gaussian designs: :math:`\sqrt{\eta n}/d`.
 
     **Derived**, for :math:`1 \ll t \ll d^2`. Eigenvalues repel each other, so :math:`\sum_j e^{-t\lambda_j}` has
@@ -116,7 +116,7 @@ def gaussian_spread(n: ArrayLike, dims: int, step: float) -> Array:
     return (np.sqrt(_time(n, step) / 2) / arguments.whole(dims, "dims", 1))[()]
 
 
-def smallest_survival(x: ArrayLike, dims: int) -> Array:
+def smallest_survival(x: ArrayLike, dims: int) -> FloatOrArray:
     r"""Probability that the smallest eigenvalue of a square real Gaussian :math:`X^\top X/d` exceeds x.
 
     **Proved** as d → ∞ (Edelman 1988): :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`. Near zero the
@@ -132,7 +132,7 @@ def smallest_survival(x: ArrayLike, dims: int) -> Array:
     return np.exp(-z / 2 - np.sqrt(z))[()]
 
 
-def smallest_survival_independent(x: ArrayLike, dims: int, edge: EdgeFit) -> Array:
+def smallest_survival_independent(x: ArrayLike, dims: int, edge: EdgeFit) -> FloatOrArray:
     r"""Probability that the smallest of d independent eigenvalues exceeds x: a Weibull law.
 
     :math:`\exp(-d\,Q\,x^\beta)`, **proved** as d → ∞: it is the limit of :math:`(1-F(x))^d`.
@@ -145,7 +145,7 @@ def smallest_survival_independent(x: ArrayLike, dims: int, edge: EdgeFit) -> Arr
     return np.exp(-arguments.whole(dims, "dims", 1) * edge.cdf(_nonnegative(x, "x")))[()]
 
 
-def expected_smallest(n: ArrayLike, dims: int, step: float) -> Array:
+def expected_smallest(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""What the smallest eigenvalue alone contributes to the expected loss of Gaussian designs, m = d (**derived**).
 
     :math:`\frac1d \mathbb E e^{-t\lambda_1} = \frac1d\int_0^\infty (1+y)\,e^{-(1/2+s)y^2-y}\,dy` with
@@ -166,7 +166,7 @@ def expected_smallest(n: ArrayLike, dims: int, step: float) -> Array:
     return ((plain + (1 - plain) / (2 * a)) / dims)[()]
 
 
-def expected_loss(n: ArrayLike, dims: int, step: float) -> Array:
+def expected_loss(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""Expected test loss of gradient descent over square real Gaussian designs, in every regime (**derived**).
 
     In the window it is the Marchenko–Pastur integral with the 1/d correction of the real Wishart ensemble,
@@ -337,7 +337,7 @@ def atoms_and_edge(
     return (body + atoms.sum(axis=-1))[()], (edge.lambda_0 * body + tilt + atoms @ low)[()]
 
 
-def aspect_crossover(n: ArrayLike, rho: float, step: float) -> Array:
+def aspect_crossover(n: ArrayLike, rho: float, step: float) -> FloatOrArray:
     r"""Test loss of gradient descent near m = d, plateau, power law and exponential in one formula (**derived**).
 
     With :math:`z = \lvert 1-\rho^{-1/2}\rvert\sqrt t`,

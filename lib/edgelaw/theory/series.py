@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
 _EXPONENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
@@ -94,7 +94,7 @@ def diagonal(
     return values, magnitudes
 
 
-def poisson(k: ArrayLike, mean: ArrayLike) -> Array:
+def poisson(k: ArrayLike, mean: ArrayLike) -> FloatOrArray:
     r"""Poisson probabilities :math:`e^{-\mu}\mu^k/k!` to nearly full relative accuracy, also for huge means.
 
     Written as :math:`\exp(-\mu\,\varphi(x) - s_k)/\sqrt{2\pi k}` with :math:`x = (k-\mu)/\mu`,

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common, shuffle_pairs
@@ -71,7 +71,7 @@ _WORK = 6e7  # nodes cubed times epochs squared, for a sample with m ≠ d: ten 
 # ------------------------------------------------------------------------------------------------ the exact curves
 
 
-def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
+def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The test loss :math:`E\|A^n\|_F^2/d` as :math:`d \to \infty`: the squared parameter error after n epochs.
 
     Parameters
@@ -106,7 +106,7 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Arra
     return _losses("test", n, step, rho)
 
 
-def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Array:
+def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The training loss :math:`E\|X A^n\|_F^2/(m d)` with rows of norm :math:`\sqrt d`, as :math:`d \to \infty`.
 
     Arguments, algorithm and accuracy as for :func:`test_loss`. The paper's
@@ -123,7 +123,7 @@ def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> float | Arr
 
 def generating_functions(
     v: npt.ArrayLike, v2: npt.ArrayLike, step: float = 1.0, rho: float = 1.0
-) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray, npt.NDArray]:
+) -> tuple[FloatOrArray, FloatOrArray, FloatOrArray, FloatOrArray]:
     r"""z, w, :math:`\Phi` and :math:`\Psi` at parameters v and v′: the closed forms at the head of this module.
 
     Valid for v and v′ small enough that the series converge; for real ones in [0, 1) and rho ≤ 1 always.

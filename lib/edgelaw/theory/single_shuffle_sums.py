@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaincc
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.theory import series
 
 __all__ = ["expansion", "queue_weights", "test_expansion", "test_sum", "train_expansion", "train_sum"]
@@ -135,7 +135,7 @@ def train_sum(n: int, rho: float = 1.0) -> float:
 # ---------------------------------------------------------------------------- step 1, rho 1: asymptotic expansions
 
 
-def test_expansion(n: ArrayLike, terms: int = 4) -> Array:
+def test_expansion(n: ArrayLike, terms: int = 4) -> FloatOrArray:
     r"""The first terms of the test loss at step 1 and rho 1 for large n, with exact coefficients.
 
     .. math:: c_n \sim \frac{1}{2\sqrt\pi}\, n^{-1/2} + \frac{1}{6\pi}\, n^{-1} + \frac{1}{32\sqrt\pi}\, n^{-3/2}
@@ -153,7 +153,7 @@ def test_expansion(n: ArrayLike, terms: int = 4) -> Array:
     return _evaluate(expansion("test", terms), n)
 
 
-def train_expansion(n: ArrayLike, terms: int = 4) -> Array:
+def train_expansion(n: ArrayLike, terms: int = 4) -> FloatOrArray:
     r"""The same for the training loss, :math:`\frac{1}{8\sqrt\pi} n^{-3/2} + \frac{1}{12\pi} n^{-2} + \dots`.
 
     Examples

@@ -144,7 +144,7 @@ def g12(*, beta: float = 0.45) -> Evidence:
     same = max(abs(mean - beta) for mean, _, _ in exponents.values()) < 0.04
     require(same, "one exponent for all three")
     isotropic = all(rank > 0.4 * SIZE for rank in ranks.values())
-    require(ranks["noise"] > 200 > 60 > ranks["cifar10"] and ranks["1/j²"] < 8, "ranks far apart")
+    require(bool(ranks["noise"] > 200 > 60 > ranks["cifar10"] and ranks["1/j²"] < 8), "ranks far apart")
     return decide(
         bool(isotropic),
         measured="; ".join(f"{s}: β {exponents[s][0]:.2f}, effective rank {ranks[s]:.0f}" for s in exponents),

@@ -124,7 +124,7 @@ def b4(*, seed: int = 4) -> Evidence:
     )
     return decide(
         bool(abs(doubled - 1) < 0.01 and pair < 0.1),
-        max(abs(r - 1) for r in ratios) < 1e-3,
+        bool(max(abs(r - 1) for r in ratios) < 1e-3),
         measured=f"m = d: exact over laws {min(ratios):.5f} to {max(ratios):.5f} (beta 1.5 included); m = 2d: "
         f"{doubled:.3f}; "
         f"pair moment {pair:.2f}, which the condition sets to 0 and to tau",
