@@ -1,4 +1,4 @@
-"""The public name of :mod:`edgelaw.forecast`: from a design to learning curves and advice."""
+"""The public name of ``edgelaw.forecast``: from a design to learning curves and advice."""
 
 from edgelaw.forecast import Advice, Caution, Diagnostic, Forecast, Prediction, predict
 

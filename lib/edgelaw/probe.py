@@ -1,4 +1,4 @@
-"""The public name of :mod:`edgelaw.training.probe`: linear probes on frozen features, trained by PyTorch."""
+"""The public name of ``edgelaw.training.probe``: linear probes on frozen features, trained by PyTorch."""
 
 from edgelaw.training.probe import (
     DECAY,

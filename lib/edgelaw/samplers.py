@@ -1,4 +1,4 @@
-"""The public name of :mod:`edgelaw.training.samplers`: PyTorch samplers in every order."""
+"""The public name of ``edgelaw.training.samplers``: PyTorch samplers in every order."""
 
 from edgelaw.training.samplers import (
     IID,

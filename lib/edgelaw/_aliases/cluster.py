@@ -1,4 +1,4 @@
-"""The public name of :mod:`edgelaw.cli.cluster`: Gram matrices and sweeps on Dask."""
+"""The public name of ``edgelaw.cli.cluster``: Gram matrices and sweeps on Dask."""
 
 from edgelaw.cli.cluster import (
     Run,

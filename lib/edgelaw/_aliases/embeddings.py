@@ -1,4 +1,4 @@
-"""An earlier name of what is now in :mod:`edgelaw.data`, :mod:`edgelaw.shipped` and :mod:`edgelaw.inputs`."""
+"""An earlier name of what is now in ``edgelaw.data``, ``edgelaw.shipped`` and ``edgelaw.inputs``."""
 
 from edgelaw.data import (
     Embeddings,

@@ -1,4 +1,4 @@
-"""The public name of :mod:`edgelaw.cli.report`: a prediction as one HTML file."""
+"""The public name of ``edgelaw.cli.report``: a prediction as one HTML file."""
 
 from edgelaw.cli.report import html, write
 

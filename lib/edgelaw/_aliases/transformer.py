@@ -1,4 +1,4 @@
-"""The public name of :mod:`edgelaw.training.transformer`: a small language model and its head."""
+"""The public name of ``edgelaw.training.transformer``: a small language model and its head."""
 
 from edgelaw.training.transformer import (
     LOSSES,
