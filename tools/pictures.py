@@ -6,16 +6,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from edgelaw import data, kaczmarz, orders, plots, spectrum
-from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
+from edgelaw.theory import BY_ORDER
 
 ROOT = Path(__file__).resolve().parent.parent
 EPOCHS = np.unique(np.geomspace(1, 300, 24).astype(int))
-THEORY = {
-    "iid": iid,
-    "random_reshuffle": random_reshuffle,
-    "single_shuffle": single_shuffle,
-    "flip_flop": flip_flop,
-}
 
 
 def _axes(ax, **settings):
@@ -61,7 +55,7 @@ def cover(size=512, epochs=100, runs=2):
     for ax, (title, X) in zip(axes, designs.items(), strict=True):
         eigenvalues = spectrum.gram_eigenvalues(data.normalize_rows(X))
         for order in orders.ORDERS:
-            exact = THEORY[order].curve(eigenvalues, epochs)
+            exact = BY_ORDER[order].curve(eigenvalues, epochs)
             ran = kaczmarz.simulate(X, order, epochs, probes=64, runs=runs, rng=1, record=shown)
             style = plots.order_style(order)
             ax.plot(exact.epochs[1:], exact.train[1:], **{**style, "marker": "", "label": None})
