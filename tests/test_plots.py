@@ -127,8 +127,8 @@ def test_a_loss_that_does_not_exist_is_refused(ax, curve):
 
 
 def test_a_curve_of_zeros_draws_nothing(ax):
-    nothing = LearningCurve(*(np.zeros(3) for _ in range(5)))
-    plots.learning_curve(ax, nothing, "iid")
+    zeros = LearningCurve(*(np.zeros(3) for _ in range(5)))
+    plots.learning_curve(ax, zeros, "iid")
     assert len(ax.lines[0].get_data()[0]) == 0
 
 

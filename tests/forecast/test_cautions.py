@@ -14,7 +14,7 @@ FITS = Diagnostic(0.2, 0.2, 0.0, 0.01, 0.03, True, "As it should.")
 
 def facts(**changes):
     """Two hundred square rows with nothing to be said about them, and changes to that."""
-    nothing = {
+    plain = {
         "shape": (200, 200),
         "eigenvalues": np.linspace(0.001, 2, 200),
         "edge": EdgeFit(0.5, 0.64, window=(1e-4, 0.1)),
@@ -25,7 +25,7 @@ def facts(**changes):
         "step": 1.0,
         "target": None,
     }
-    return Facts(**(nothing | changes))
+    return Facts(**(plain | changes))
 
 
 def codes(given):

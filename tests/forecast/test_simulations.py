@@ -102,8 +102,8 @@ def curve(test):
 def test_the_discrepancy_is_the_worst_relative_difference_where_something_is_left():
     worst = simulations.discrepancy(curve([1.0, 0.55, 0.2, 1e-12]), curve([1.0, 0.5, 0.2, 1e-10]))
     assert worst["test"] == {"worst": pytest.approx(0.1), "epoch": 1, "error": pytest.approx(0.011)}
-    nothing = simulations.discrepancy(curve([1.0, 1e-12]), curve([1.0, 1e-12]))
-    assert nothing["train"] == {"worst": None, "epoch": None, "error": None}
+    vanished = simulations.discrepancy(curve([1.0, 1e-12]), curve([1.0, 1e-12]))
+    assert vanished["train"] == {"worst": None, "epoch": None, "error": None}
 
 
 def test_a_pilot_corrects_the_exact_curve_by_what_it_measures_over_its_own():
