@@ -48,22 +48,22 @@ def stated(root=ROOT):
 
 def occurrences(root=ROOT):
     """Every place that names the repository, as (file, owner, name)."""
-    found = []
+    places = []
     for path in files(root):
         if path.name in ("address.py", "test_address.py"):  # they talk of addresses in general
             continue
         text = path.read_text()
         for pattern in patterns(FORM.fullmatch(stated(root))["name"]):
-            found += [
+            places += [
                 (path.relative_to(root), match["owner"], match["name"]) for match in pattern.finditer(text)
             ]
-    return found
+    return places
 
 
 def disagreements(root=ROOT):
     """Places whose address is not the stated one."""
-    wanted = FORM.fullmatch(stated(root))
-    return [place for place in occurrences(root) if place[1:] != (wanted["owner"], wanted["name"])]
+    address = FORM.fullmatch(stated(root))
+    return [place for place in occurrences(root) if place[1:] != (address["owner"], address["name"])]
 
 
 def change(url, root=ROOT):

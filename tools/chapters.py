@@ -20,13 +20,13 @@ os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
 
 def notebooks(only=()):
     """The chapters, in order; or those whose name begins with one of the given names."""
-    found = sorted((ROOT / "chapters").glob("*.ipynb"))
+    paths = sorted((ROOT / "chapters").glob("*.ipynb"))
     chosen = [
-        path for path in found if not only or path.stem.startswith(tuple(Path(name).stem for name in only))
+        path for path in paths if not only or path.stem.startswith(tuple(Path(name).stem for name in only))
     ]
     if not chosen:
         sys.exit(
-            f"No chapter is called {' or '.join(only)}; there are {', '.join(path.stem for path in found)}."
+            f"No chapter is called {' or '.join(only)}; there are {', '.join(path.stem for path in paths)}."
         )
     return chosen
 

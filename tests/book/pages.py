@@ -35,26 +35,26 @@ ALLOWED_ERRORS = ()
 # Run in the page once MathJax has finished: everything a reader would see as broken.
 INSPECT = """
 () => {
-  const found = [];
+  const faults = [];
   const text = node => (node.textContent || '').trim().slice(0, 60);
   for (const node of document.querySelectorAll('mjx-merror'))
-    found.push('TeX error: ' + (node.getAttribute('data-mjx-error') || text(node)));
+    faults.push('TeX error: ' + (node.getAttribute('data-mjx-error') || text(node)));
   for (const node of document.querySelectorAll("mjx-mtext[style*='red']"))
-    found.push('unknown TeX command: ' + text(node));
+    faults.push('unknown TeX command: ' + text(node));
   for (const node of document.querySelectorAll('span.math, div.math'))
-    if (!node.querySelector('mjx-container')) found.push('formula not rendered: ' + text(node));
+    if (!node.querySelector('mjx-container')) faults.push('formula not rendered: ' + text(node));
   const root = document.documentElement;
   if (root.scrollWidth > root.clientWidth + 1) {
     const wide = [...document.querySelectorAll('main *')].filter(
       node => node.getBoundingClientRect().right > root.clientWidth + 1);
     const names = wide.slice(0, 3).map(node => node.tagName + '.' + node.className);
-    found.push(`page is ${root.scrollWidth} px wide in a window of ${root.clientWidth}: ${names.join(', ')}`);
+    faults.push(`page is ${root.scrollWidth} px wide in a window of ${root.clientWidth}: ${names.join(', ')}`);
   }
   for (const image of document.images) {
-    if (!image.complete || image.naturalWidth === 0) found.push('image not loaded: ' + image.src);
-    if (!(image.getAttribute('alt') || '').trim()) found.push('image without alt text: ' + image.src.slice(0, 80));
+    if (!image.complete || image.naturalWidth === 0) faults.push('image not loaded: ' + image.src);
+    if (!(image.getAttribute('alt') || '').trim()) faults.push('image without alt text: ' + image.src.slice(0, 80));
   }
-  return found;
+  return faults;
 }
 """
 
@@ -102,22 +102,22 @@ def browser():
 
 def problems(chromium, address, path, width, hosts=()):
     """Open a page at a width and return everything wrong with it; `hosts` may be asked besides our own."""
-    found, own = [], urlsplit(address).netloc
+    faults, own = [], urlsplit(address).netloc
     page = chromium.new_page(viewport={"width": width, "height": 900})
 
     def on_request(request):
         host = urlsplit(request.url).netloc
         if request.url.startswith("http") and host != own and host not in hosts:
-            found.append(f"request to another host: {request.url}")
+            faults.append(f"request to another host: {request.url}")
 
     def on_error(error):
         if not any(part in str(error) for part, _ in ALLOWED_ERRORS):
-            found.append(f"JavaScript error: {error}")
+            faults.append(f"JavaScript error: {error}")
 
     page.on("request", on_request)
     page.on("pageerror", on_error)
-    page.on("requestfailed", lambda request: found.append(f"request failed: {request.url}"))
-    page.on("response", lambda r: found.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
+    page.on("requestfailed", lambda request: faults.append(f"request failed: {request.url}"))
+    page.on("response", lambda r: faults.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
     try:
         page.goto(f"{address}/{path}", wait_until="load")
         if page.locator(".math").count():  # INSPECT sees what is still not rendered when patience ends
@@ -131,7 +131,7 @@ def problems(chromium, address, path, width, hosts=()):
         with contextlib.suppress(Exception):  # of dozens of images INSPECT names those that never come
             page.wait_for_function("[...document.images].every(image => image.complete)", timeout=PATIENCE)
         page.wait_for_timeout(150)
-        found += page.evaluate(INSPECT)
+        faults += page.evaluate(INSPECT)
     finally:
         page.close()
-    return found
+    return faults

@@ -131,5 +131,5 @@ def test_a_planted_fault_turns_the_check_red(chromium, scratch, complaint):
     text = (HTML / "notation.html").read_text()
     (scratch / "planted.html").write_text(text.replace("</article>", PLANTED[complaint] + "</article>", 1))
     with pages.served(scratch) as address:
-        found = pages.problems(chromium, address, "planted.html", 1280, HOSTS)
-    assert any(problem.startswith(complaint) for problem in found), found
+        faults = pages.problems(chromium, address, "planted.html", 1280, HOSTS)
+    assert any(problem.startswith(complaint) for problem in faults), faults

@@ -25,13 +25,13 @@ class _Page(HTMLParser):
         self.ids, self.links, self.images = set(), [], []
 
     def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        if found.get("id"):
-            self.ids.add(found["id"])
-        if tag == "a" and found.get("href"):
-            self.links.append(found["href"])
+        values = dict(attributes)
+        if values.get("id"):
+            self.ids.add(values["id"])
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
         if tag == "img":
-            self.images.append(found)
+            self.images.append(values)
 
 
 @functools.cache
@@ -44,17 +44,17 @@ def page(path):
 
 def broken(path):
     """Links of a page to pages or places that are not there."""
-    found = []
+    faults = []
     for link in page(path).links:
         parts = urlsplit(link)
         if parts.scheme or parts.netloc or parts.fragment.startswith("view="):  # a state of the explorer
             continue
         there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
         if not there.exists():
-            found.append(f"{link}: no such page")
+            faults.append(f"{link}: no such page")
         elif parts.fragment and there.suffix == ".html" and unquote(parts.fragment) not in page(there).ids:
-            found.append(f"{link}: no such place")
-    return sorted(set(found))
+            faults.append(f"{link}: no such place")
+    return sorted(set(faults))
 
 
 @pytest.mark.parametrize("name", TOC)
@@ -72,18 +72,20 @@ def test_a_link_to_nowhere_is_caught(tmp_path):
 
 
 def test_the_gallery_shows_every_figure_of_the_book_and_links_to_its_cell():
-    found = page(HTML / "gallery.html")
+    gallery = page(HTML / "gallery.html")
     for entry in gallery_pages.floats(ROOT / "data" / "gallery.toml"):
-        assert gallery_pages.anchor(entry) in found.ids
+        assert gallery_pages.anchor(entry) in gallery.ids
         names = entry.get("figures") or [entry["table"]]
-        assert all(f"chapters/{entry['chapter']}.html#{name}" in found.links for name in names)
+        assert all(f"chapters/{entry['chapter']}.html#{name}" in gallery.links for name in names)
     for name in TOC:
         if name.startswith("chapters/"):
             for figure in gallery_pages.chapter(ROOT / f"{name}.ipynb")[0]:
-                assert f"{name}.html#{figure}" in found.links
+                assert f"{name}.html#{figure}" in gallery.links
                 assert figure in page(HTML / f"{name}.html").ids
-    assert all(len(image.get("alt", "")) >= 20 for image in found.images if "_images" in image["src"])
-    weight = sum((HTML / image["src"]).stat().st_size for image in found.images if "_images" in image["src"])
+    assert all(len(image.get("alt", "")) >= 20 for image in gallery.images if "_images" in image["src"])
+    weight = sum(
+        (HTML / image["src"]).stat().st_size for image in gallery.images if "_images" in image["src"]
+    )
     assert weight < 1.7e6
 
 

@@ -82,12 +82,12 @@ def test_claims_are_cited_throughout_the_book():
 
 def test_the_readme_has_the_counts_of_the_file_and_no_verdict_of_its_own():
     tally = claims.counts(LEDGER.values())
-    wanted = (
+    sentence = (
         f"Of {sum(tally.values())} claims {tally['holds']} hold, {tally['fails']} fail, {tally['imprecise']} are "
         f"imprecise and {tally['open']} are open."
     )
     text = (ROOT / "README.md").read_text()
-    assert " ".join(wanted.split()) in " ".join(text.split())
+    assert " ".join(sentence.split()) in " ".join(text.split())
     assert copied_verdicts(text) == []
 
 

@@ -40,10 +40,10 @@ def build(folder, chapter=CHAPTER, page=PAGE, ledger=None):
     (folder / "index.md").write_text("# Book\n\n```{toctree}\nclaims\nchapters/04_free_probability\n```\n")
     (folder / "claims.md").write_text(page)
     (folder / "chapters" / "04_free_probability.md").write_text(chapter)
-    wanted = ["C2", "C17"]
+    ids = ["C2", "C17"]
     text = (ROOT / "data" / "claims.toml").read_text()
     entries = re.findall(r"^\[\[claim\]\]\n.*?(?=^\[\[claim\]\]|\Z)", text, flags=re.S | re.M)
-    kept = [entry for entry in entries if re.search(rf'^id = "({"|".join(wanted)})"', entry, flags=re.M)]
+    kept = [entry for entry in entries if re.search(rf'^id = "({"|".join(ids)})"', entry, flags=re.M)]
     (folder / "data" / "claims.toml").write_text(ledger or "".join(kept))
     evidence = {"C17": {"measured": "what <came> out", "claimed": "x", "tolerance": "1 %"}}
     (folder / "data" / "evidence.json").write_text(json.dumps(evidence))

@@ -64,10 +64,10 @@ def test_a_held_out_curve_is_within_the_recorded_error(tables, view):
     k, step = next(place for place in places if 0.3 < place[1] < 1.5)
     n = np.arange(1, explorer.EPOCHS[view][-1] + 1)
     truth = exact(view, int(k), step, n)
-    found = explorer.read(view, tables[f"table {view}"], int(k), step, n)
-    seen = (truth > explorer.FLOOR) | (found > explorer.FLOOR)
+    interpolated = explorer.read(view, tables[f"table {view}"], int(k), step, n)
+    seen = (truth > explorer.FLOOR) | (interpolated > explorer.FLOOR)
     assert seen.sum() > 20
-    assert np.abs(found / truth - 1)[seen].max() <= float(tables[f"error {view}"]) * (1 + 1e-6)
+    assert np.abs(interpolated / truth - 1)[seen].max() <= float(tables[f"error {view}"]) * (1 + 1e-6)
 
 
 def test_the_printed_error_is_the_recorded_one_and_below_half_a_per_cent(tables):
@@ -92,8 +92,8 @@ def test_the_table_and_the_card_are_those_of_the_script(tables):
 def test_power_laws_are_the_librarys_constants(tables):
     step = int(np.flatnonzero(np.isclose(tables["steps isotropic"], 0.6))[0])
     for i, theory in enumerate(explorer.BY_ORDER.values()):
-        wanted = theory.test_constant(0.6), theory.train_constant(0.6)
-        np.testing.assert_allclose(tables["constants isotropic"][step, i], wanted, rtol=1e-6)
+        constants = theory.test_constant(0.6), theory.train_constant(0.6)
+        np.testing.assert_allclose(tables["constants isotropic"][step, i], constants, rtol=1e-6)
     k = list(explorer.SPECTRA).index("beta 0.5")
     step = int(np.flatnonzero(np.isclose(tables["steps spectra"], 0.6))[0])
     # The curve of the law itself, after many epochs: IID and random reshuffle reach theirs soon.
@@ -129,12 +129,12 @@ def test_what_a_preset_says_is_true(tables, title, state, winner, text):
     now = exact(view, place, state["step"], np.array([state["n"]]))[..., 0]
     losses = dict(zip(ORDERS, now[:, kind], strict=True))
     assert winner in (min(losses, key=losses.get), None)
-    said = explorer_page.sentence(tables, state, winner, text)
+    sentence = explorer_page.sentence(tables, state, winner, text)
     for order, value in losses.items():  # every number in the sentence, to the digit it is given with
         if f"{{{order}}}" in text:
             ratio = value / min(losses.values())
             shown = ratio if ratio >= 3 else 100 * (ratio - 1)
-            assert any(abs(float(x) - shown) < 0.8 for x in re.findall(r"\d+", said))
+            assert any(abs(float(x) - shown) < 0.8 for x in re.findall(r"\d+", sentence))
     if "Compared with step 1" in text:
         before = exact(view, place, 1.0, np.array([state["n"]]))[..., 0]
         assert (now[:, 0] < before[:, 0]).sum() == 3
@@ -177,17 +177,17 @@ def chromium():
 @contextlib.contextmanager
 def opened(chromium, book, width=1280, address="", theme="light"):
     """The page from its folder, no server and the network off; any error or request elsewhere fails."""
-    found = []
+    faults = []
     context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True, color_scheme=theme)
     page = context.new_page()
-    page.on("pageerror", lambda error: found.append(str(error)))
-    page.on("request", lambda request: found.append(request.url) if not ours(request.url) else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: faults.append(request.url) if not ours(request.url) else None)
     page.goto(f"file://{book}/explorer.html{address}")
     page.wait_for_selector("#explorer-tool:not([hidden])")
     page.wait_for_timeout(100)
     yield page
     context.close()
-    assert found == []
+    assert faults == []
 
 
 def ours(url):
@@ -206,7 +206,7 @@ def numbers(page):
 def drawn(page):
     """What the left picture shows, read off its lines: order -> (epochs, losses)."""
     axes = json.loads(page.locator("#explorer-curves").get_attribute("data-axes"))
-    found = {}
+    curves = {}
     for order, d in page.locator("#explorer-curves path.curve").evaluate_all(
         "lines => lines.map(line => [line.dataset.order, line.getAttribute('d')])"
     ):
@@ -215,8 +215,8 @@ def drawn(page):
         ).T
         n = axes["range"][1] ** ((x - axes["left"]) / (axes["right"] - axes["left"]))
         share = (axes["bottom"] - y) / (axes["bottom"] - axes["top"])
-        found[order] = n, 10 ** (axes["low"] + share * (axes["high"] - axes["low"]))
-    return found
+        curves[order] = n, 10 ** (axes["low"] + share * (axes["high"] - axes["low"]))
+    return curves
 
 
 def compare(page, tables, view, place, step, n, kind):
@@ -240,9 +240,9 @@ def compare(page, tables, view, place, step, n, kind):
     np.testing.assert_allclose(np.reshape(values, listed.shape), listed, rtol=error)
     best = ORDERS[int(truth[:, at].argmin())]
     page.wait_for_timeout(300)
-    said = page.locator("#explorer-said").inner_text()
-    assert f"{ORDER_STYLES[best]['label']}’s" in said
-    assert f"{n} epochs at step {step:g}" in said
+    sentence = page.locator("#explorer-said").inner_text()
+    assert f"{ORDER_STYLES[best]['label']}’s" in sentence
+    assert f"{n} epochs at step {step:g}" in sentence
 
 
 @seen_by_a_browser
@@ -452,8 +452,8 @@ def test_a_preset_leads_to_its_view(chromium, book):
             page.wait_for_timeout(350)
             assert page.locator("#explorer-step-value").inner_text() == f"{state['step']:g}"
             assert page.locator("[name=loss]:checked").input_value() == state["loss"]
-            said = page.locator("#explorer-said").inner_text()
-            assert f"{ORDER_STYLES[winner]['label']}’s" in said if winner else "agree" in said
+            sentence = page.locator("#explorer-said").inner_text()
+            assert f"{ORDER_STYLES[winner]['label']}’s" in sentence if winner else "agree" in sentence
 
 
 def test_the_page_with_its_tables_is_light(book):

@@ -44,7 +44,7 @@ CONTRAST = """
       grounds.set(node, over(parse(getComputedStyle(node).backgroundColor), ground(node.parentElement)));
     return grounds.get(node);
   };
-  const found = new Map();
+  const faults = new Map();
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode.parentElement;
@@ -57,10 +57,10 @@ CONTRAST = """
     const ratio = (high + .05) / (low + .05), least = size >= 24 || (bold && size >= 18.66) ? 3 : 4.5;
     if (ratio < least) {
       const pair = `${style.color} on rgb(${back.map(Math.round)})`;
-      found.set(pair, `color-contrast: ${ratio.toFixed(2)}, ${pair}: ${walker.currentNode.data.trim().slice(0, 40)}`);
+      faults.set(pair, `color-contrast: ${ratio.toFixed(2)}, ${pair}: ${walker.currentNode.data.trim().slice(0, 40)}`);
     }
   }
-  return [...found.values()];
+  return [...faults.values()];
 }
 """
 LIMIT = 2_000_000
@@ -107,8 +107,8 @@ def test_a_planted_barrier_is_found(chromium, tmp_path, rule):
     (tmp_path / "planted.html").write_text(text.replace("</article>", PLANTED[rule] + "</article>", 1))
     (tmp_path / "_static").symlink_to(HTML / "_static")
     with pages.served(tmp_path) as address:
-        found = violations(chromium, address, "planted.html", "light")
-    assert any(line.startswith(f"{rule}:") for line in found), found
+        reported = violations(chromium, address, "planted.html", "light")
+    assert any(line.startswith(f"{rule}:") for line in reported), reported
 
 
 def weight(chromium, address, path):
@@ -142,8 +142,8 @@ def test_every_page_says_what_a_shared_link_shows():
         tags = dict(
             re.findall(r'<meta (?:property|name)="((?:og|twitter):[a-z_:]+)" content="([^"]*)"', head)
         )
-        wanted = {"og:title", "og:description", "og:url", "og:image", "og:image:alt", "twitter:card"}
-        assert wanted <= set(tags), path
+        required = {"og:title", "og:description", "og:url", "og:image", "og:image:alt", "twitter:card"}
+        assert required <= set(tags), path
         assert tags["og:url"].endswith(path), path
         assert len(tags["og:description"]) > 40, path
         picture = tags["og:image"].rsplit("/_static/", 1)[1]

@@ -45,39 +45,41 @@ CHAPTERS = {path.stem: path for path in (ROOT / "chapters").glob("*.ipynb")}
 def problems(entries):
     """Everything that is wrong with the list of counterparts, in words."""
     listed = [(entry["kind"], entry["label"]) for entry in entries]
-    found = [
+    complaints = [
         f"the paper's {kind} {label!r} has no counterpart"
         for kind, label in PAPER
         if (kind, label) not in listed
     ]
-    if not found and listed != PAPER:
-        found.append("the counterparts are not in the paper's order, or are too many")
+    if not complaints and listed != PAPER:
+        complaints.append("the counterparts are not in the paper's order, or are too many")
     for entry in entries:
-        found += [f"{entry['label']}: {fault}" for fault in faults(entry)]
-    return found
+        complaints += [f"{entry['label']}: {fault}" for fault in faults(entry)]
+    return complaints
 
 
 def faults(entry):
     """What is wrong with one counterpart."""
-    found = [f"no {name}" for name in FIELDS if not entry.get(name)]
-    if found or entry["chapter"] not in CHAPTERS:
-        return found or [f"there is no chapter {entry['chapter']}"]
+    complaints = [f"no {name}" for name in FIELDS if not entry.get(name)]
+    if complaints or entry["chapter"] not in CHAPTERS:
+        return complaints or [f"there is no chapter {entry['chapter']}"]
     path = CHAPTERS[entry["chapter"]]
     figures, printed = gallery_pages.chapter(path)
-    found += [f"no figure {name} in {path.stem}" for name in entry.get("figures", ()) if name not in figures]
+    complaints += [
+        f"no figure {name} in {path.stem}" for name in entry.get("figures", ()) if name not in figures
+    ]
     if (entry["kind"] == "figure") != bool(entry.get("figures")):
-        found.append("a figure is shown by figures, a table by its label and what it prints")
+        complaints.append("a figure is shown by figures, a table by its label and what it prints")
     if entry["kind"] == "table":
         cells = [
             cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"
         ]
         if sum(f"({entry.get('table')})=" in source for source in cells) != 1:
-            found.append(f"no place {entry.get('table')} in {path.stem}")
+            complaints.append(f"no place {entry.get('table')} in {path.stem}")
         for words in entry.get("outputs") or ["nothing"]:
             if sum(words in text for text in printed) != 1:
-                found.append(f"not one output of {path.stem} that says {words!r}")
+                complaints.append(f"not one output of {path.stem} that says {words!r}")
     cited = re.findall(r"\{claim\}`([^`]*)`", entry["ours"])
-    return found + [p for p in (claims_pages.stance_problem(name, LEDGER) for name in cited) if p]
+    return complaints + [p for p in (claims_pages.stance_problem(name, LEDGER) for name in cited) if p]
 
 
 LEDGER = claims.load()

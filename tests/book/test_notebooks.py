@@ -41,48 +41,48 @@ def texts(output):
 
 def problems(notebook, address):
     """Everything that is wrong with a chapter, in words."""
-    found = []
+    faults = []
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if not code or code[0].source != FIRST_CELL.format(address=address):
-        found.append("the first code cell does not install the package where it is missing")
+        faults.append("the first code cell does not install the package where it is missing")
     elif "remove-cell" not in code[0].metadata.get("tags", []):
-        found.append("the first code cell is not tagged remove-cell")
+        faults.append("the first code cell is not tagged remove-cell")
     for index, cell in enumerate(notebook.cells):
         where = f"cell {index}"
         if cell.cell_type != "code":
             continue
         if not cell.source.strip():
-            found.append(f"{where} is empty")
+            faults.append(f"{where} is empty")
         if cell.execution_count is None:
-            found.append(f"{where} has no execution count, so nbval would not check it")
+            faults.append(f"{where} has no execution count, so nbval would not check it")
         if len(cell.source.splitlines()) > 40:
-            found.append(f"{where} is longer than a screen")
+            faults.append(f"{where} is longer than a screen")
         if "nbval-skip" in cell.metadata.get("tags", []) or "NBVAL_SKIP" in cell.source:
-            found.append(f"{where} hides from nbval")
+            faults.append(f"{where} hides from nbval")
         for output in cell.outputs:
             if output.output_type == "error":
-                found.append(f"{where} ends in an error")
+                faults.append(f"{where} ends in an error")
             if output.output_type == "stream" and output.name == "stderr":
-                found.append(f"{where} writes to stderr")
+                faults.append(f"{where} writes to stderr")
             for text in texts(output):
-                found += [
+                faults += [
                     f"{where} prints {what}" for what, pattern in FORBIDDEN.items() if pattern.search(text)
                 ]
             if "image/png" in output.get("data", {}):
                 style = cell.metadata.get("mystnb", {})
                 if not style.get("figure", {}).get("caption") or not style.get("figure", {}).get("name"):
-                    found.append(f"{where} draws a figure without caption or name")
+                    faults.append(f"{where} draws a figure without caption or name")
                 if len(style.get("image", {}).get("alt", "")) < 20:
-                    found.append(f"{where} draws a figure without alt text")
+                    faults.append(f"{where} draws a figure without alt text")
     if not any(
         "raises-exception" not in cell.metadata.get("tags", []) and "assert " in cell.source for cell in code
     ):
-        found.append("no cell asserts anything")
+        faults.append("no cell asserts anything")
     prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    for wanted in ("What you will learn", "{exercise}", "{solution}"):
-        if wanted not in prose:
-            found.append(f"there is no {wanted!r}")
-    return found
+    for phrase in ("What you will learn", "{exercise}", "{solution}"):
+        if phrase not in prose:
+            faults.append(f"there is no {phrase!r}")
+    return faults
 
 
 @pytest.fixture(scope="module")

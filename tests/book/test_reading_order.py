@@ -28,14 +28,14 @@ def cells(name):
     path = source(name)
     if path.suffix == ".md":
         return [path.read_text()]
-    found = []
+    pieces = []
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
-            found.append(cell.source)
+            pieces.append(cell.source)
         elif "figure" in cell.metadata.get("mystnb", {}):
             figure = cell.metadata["mystnb"]["figure"]
-            found.append(f"({figure['name']})=\n{figure['caption']}")
-    return found
+            pieces.append(f"({figure['name']})=\n{figure['caption']}")
+    return pieces
 
 
 def target(text):
@@ -49,19 +49,19 @@ def target(text):
 
 def missing(name, pieces, following=None):
     """What a chapter does not say about its place in the book, in words."""
-    found = []
+    faults = []
     top, last = BOX.search(pieces[0]), BOX.search(pieces[-1])
     if not top:
-        found.append("the first cell has no box ':::{container} reading-order' after 'What you will learn'")
+        faults.append("the first cell has no box ':::{container} reading-order' after 'What you will learn'")
     else:
         if not re.match(r"\*\*Needs:\*\* \S", top[1]):
-            found.append("the box in the first cell does not begin with '**Needs:** ...'")
+            faults.append("the box in the first cell does not begin with '**Needs:** ...'")
         if "What you will learn" not in pieces[0][: top.start()]:
-            found.append("the box does not come after 'What you will learn'")
+            faults.append("the box does not come after 'What you will learn'")
         if not re.search(r"^\*\*Next:\*\* \S", top[1], flags=re.M):
-            found.append("the box in the first cell has no line '**Next:** ...'")
+            faults.append("the box in the first cell has no line '**Next:** ...'")
     if not last or not re.match(r"\*\*Next:\*\* \S", last[1]):
-        found.append(
+        faults.append(
             "the last cell is not a box ':::{container} reading-order' that begins with '**Next:** ...'"
         )
     for place, box in (("first", top), ("last", last)):
@@ -70,10 +70,10 @@ def missing(name, pieces, following=None):
             target(text).split("/")[-1] for role, text in ROLE.findall(after) if role in ("doc", "chapter")
         }
         if box and not links:
-            found.append(f"'Next' in the {place} cell links to no chapter, by {{doc}} or {{chapter}}")
+            faults.append(f"'Next' in the {place} cell links to no chapter, by {{doc}} or {{chapter}}")
         if box and following and following.split("/")[-1] not in links:
-            found.append(f"'Next' in the {place} cell does not name the chapter that follows, {following}")
-    return [f"{name}: {fault}" for fault in found]
+            faults.append(f"'Next' in the {place} cell does not name the chapter that follows, {following}")
+    return [f"{name}: {fault}" for fault in faults]
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -124,20 +124,20 @@ def test_the_first_page_has_a_path_of_20_minutes_and_a_full_one():
 
 def labels(text):
     """Every label that a piece of text defines."""
-    found = re.findall(r"^:label: (\S+)", text, flags=re.M)
-    found += re.findall(r"^\(([\w-]+)\)=", text, flags=re.M) + re.findall(r"^:name: (\S+)", text, flags=re.M)
-    return found + re.findall(r"^\$\$ \(([\w-]+)\)", text, flags=re.M)
+    names = re.findall(r"^:label: (\S+)", text, flags=re.M)
+    names += re.findall(r"^\(([\w-]+)\)=", text, flags=re.M) + re.findall(r"^:name: (\S+)", text, flags=re.M)
+    return names + re.findall(r"^\$\$ \(([\w-]+)\)", text, flags=re.M)
 
 
 def terms():
     """The glossary's terms and their definitions."""
     text = (ROOT / "glossary.md").read_text()
-    found = {}
+    definitions = {}
     for block in re.findall(r"^```\{glossary\}\n(.*?)^```", text, flags=re.S | re.M):
         for entry in re.findall(r"^(\S[^\n]*)\n((?:  \S[^\n]*\n)+)", block, flags=re.M):
-            assert entry[0] not in found, f"{entry[0]!r} is in the glossary twice"
-            found[entry[0]] = " ".join(entry[1].split())
-    return found
+            assert entry[0] not in definitions, f"{entry[0]!r} is in the glossary twice"
+            definitions[entry[0]] = " ".join(entry[1].split())
+    return definitions
 
 
 DEFINED = {label: (name, piece) for name in TOC for piece in cells(name) for label in labels(piece)}
@@ -146,20 +146,20 @@ TERMS = terms()
 
 def dangling(name, pieces):
     """References of a page that lead nowhere, in words."""
-    found = []
+    faults = []
     for role, text in (match for piece in pieces for match in ROLE.findall(piece)):
-        wanted = target(text)
+        place = target(text)
         if role == "term":
-            known = wanted.lower() in {term.lower() for term in TERMS}
+            known = place.lower() in {term.lower() for term in TERMS}
         elif role == "doc":
-            known = os.path.normpath(f"{Path(name).parent}/{wanted}") in TOC
+            known = os.path.normpath(f"{Path(name).parent}/{place}") in TOC
         elif role == "chapter":
-            known = f"chapters/{wanted}" in TOC or wanted in COMING
+            known = f"chapters/{place}" in TOC or place in COMING
         else:
-            known = wanted in DEFINED
+            known = place in DEFINED
         if not known:
-            found.append(f"{name}: {{{role}}}`{text}` leads nowhere")
-    return found
+            faults.append(f"{name}: {{{role}}}`{text}` leads nowhere")
+    return faults
 
 
 @pytest.mark.parametrize("name", TOC)
@@ -183,8 +183,8 @@ def test_labels_are_unique_in_the_whole_book():
 
 def test_the_glossary_explains_its_terms_and_links_to_where_they_are_at_work():
     assert len(TERMS) >= 35
-    for wanted in ("epoch", "step", "IID", "random reshuffle", "single shuffle", "flip-flop", "test loss"):
-        assert wanted in TERMS
+    for term in ("epoch", "step", "IID", "random reshuffle", "single shuffle", "flip-flop", "test loss"):
+        assert term in TERMS
     text = (ROOT / "glossary.md").read_text()
     last = text[text.index("## How a thing is known") :]
     for term, meaning in TERMS.items():

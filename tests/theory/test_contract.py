@@ -213,13 +213,13 @@ BAD_STEPS = [0, 2, -1, np.nan, np.inf, "1", None]
 @pytest.mark.parametrize("bad", [-1, 1.5, True, np.nan, "1", [1, -2], [[1], [1, 2]]], ids=repr)
 def test_bad_epochs_are_refused_in_the_same_sentence_by_every_loss_and_curve(bad):
     for name in LOSSES:
-        said = one_refusal(lambda module: getattr(module, name)(bad))  # noqa: B023
-        assert said == f"n must be a non-negative integer or an array of them, not {bad!r}."
-        assert said == refusal(getattr(gradient_descent, name), bad, STABLE)
-    said = one_refusal(lambda module: module.curve(SPECTRUM, bad))
-    assert said.startswith("epochs must be a non-negative integer")
-    assert said == one_refusal(lambda module: module.population_curve([1.0, 2.0], bad))
-    assert said == refusal(gradient_descent.curve, SPECTRUM, bad, STABLE)
+        message = one_refusal(lambda module: getattr(module, name)(bad))  # noqa: B023
+        assert message == f"n must be a non-negative integer or an array of them, not {bad!r}."
+        assert message == refusal(getattr(gradient_descent, name), bad, STABLE)
+    message = one_refusal(lambda module: module.curve(SPECTRUM, bad))
+    assert message.startswith("epochs must be a non-negative integer")
+    assert message == one_refusal(lambda module: module.population_curve([1.0, 2.0], bad))
+    assert message == refusal(gradient_descent.curve, SPECTRUM, bad, STABLE)
 
 
 @pytest.mark.parametrize("bad", BAD_STEPS, ids=repr)

@@ -125,8 +125,8 @@ class _Ledger(SphinxDirective):
 
     def inline(self, text):
         """MyST inline markup as nodes."""
-        found, _messages = self.state.inline_text(" ".join(text.split()), self.lineno)
-        return found
+        parsed, _messages = self.state.inline_text(" ".join(text.split()), self.lineno)
+        return parsed
 
     def paragraph(self, *parts, classes=()):
         """A paragraph of texts (parsed) and nodes."""
@@ -143,8 +143,10 @@ class _Ledger(SphinxDirective):
 
     def said_and_true(self, claim):
         """What the paper says, then what is true: in one cell, because formulas do not wrap."""
-        said = [self.paragraph(claim.statement)]
-        return [*said, self.paragraph(claim.correction, classes=["claim-true"])] if claim.correction else said
+        paragraphs = [self.paragraph(claim.statement)]
+        if claim.correction:
+            paragraphs.append(self.paragraph(claim.correction, classes=["claim-true"]))
+        return paragraphs
 
     def known(self, claim, style=nodes.strong):
         """How it is known: the kind, then what the check compares, or why there is none."""
@@ -155,10 +157,12 @@ class _Ledger(SphinxDirective):
 
     def measured(self, claim, evidence):
         """What was measured and what is stated, as plain phrases."""
-        found = evidence.get(claim.id)
-        if not found:
+        record = evidence.get(claim.id)
+        if not record:
             return []
-        text = f"Measured: {found['measured']}. Stated: {found['claimed']}. Tolerance: {found['tolerance']}."
+        text = (
+            f"Measured: {record['measured']}. Stated: {record['claimed']}. Tolerance: {record['tolerance']}."
+        )
         return [nodes.paragraph("", text, classes=["claim-measured"])]
 
 
@@ -173,11 +177,11 @@ class ChapterClaims(_Ledger):
     def run(self):
         """A row a claim: id, what the paper says, verdict, what is true."""
         chapter = self.arguments[0]
-        found = [claim for claim in _ledger(self.env).values() if claim.chapter == chapter]
-        if not found:
+        entries = [claim for claim in _ledger(self.env).values() if claim.chapter == chapter]
+        if not entries:
             logger.warning(f"no claim has the chapter {chapter!r}", location=self.get_location())
         rows = []
-        for claim in found:
+        for claim in entries:
             link = _claim_link(claim, _span(claim.id, "claim-id"))
             first = [self.paragraph(link, nodes.Text(" "), _badge(claim.verdict))]
             rows.append(({}, [first, self.said_and_true(claim)]))
@@ -345,7 +349,7 @@ def _titled(node):
 
 def _collect(app, doctree):
     """Remember in which sections a page cites which claims."""
-    found = []
+    citations = []
     for link in doctree.findall(addnodes.pending_xref):
         if not link.get("citing"):
             continue
@@ -355,9 +359,9 @@ def _collect(app, doctree):
         entry = (link["reftarget"], "", "")
         if section is not None:
             entry = (link["reftarget"], section["ids"][0], section[0].astext())
-        if entry not in found:
-            found.append(entry)
-    _citations(app.env)[app.env.docname] = found
+        if entry not in citations:
+            citations.append(entry)
+    _citations(app.env)[app.env.docname] = citations
 
 
 def _purge(app, env, docname):

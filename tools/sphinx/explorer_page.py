@@ -176,19 +176,19 @@ def losses(tables, state):
         place = int(np.flatnonzero(np.isclose(tables["rho"], state["rho"]))[0])
     else:
         place = tables["spectra"].tolist().index(state["data"])
-    found = explorer.read(name, tables[f"table {name}"], place, state["step"], np.array([state["n"]]))
-    return dict(zip(ORDERS, found[:, ("test", "train").index(state["loss"]), 0], strict=True))
+    values = explorer.read(name, tables[f"table {name}"], place, state["step"], np.array([state["n"]]))
+    return dict(zip(ORDERS, values[:, ("test", "train").index(state["loss"]), 0], strict=True))
 
 
 def sentence(tables, state, winner, text):
     """A preset's sentence with its numbers; refused where the winner is another one."""
-    found = losses(tables, state)
-    least = min(found, key=found.get)
+    loss_of = losses(tables, state)
+    least = min(loss_of, key=loss_of.get)
     if winner not in (least, None):
         raise ExtensionError(f"The explorer says that {winner} wins at {state}, but it is {least}.")
     words = {}
-    for order, value in found.items():
-        ratio = value / found[least]
+    for order, value in loss_of.items():
+        ratio = value / loss_of[least]
         words[order] = f"{ratio:.0f} times" if ratio >= 3 else f"{100 * (ratio - 1):.0f}\u00a0%"
     return text.format(**words)
 

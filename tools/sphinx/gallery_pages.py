@@ -78,9 +78,9 @@ def first_sentence(caption):
     """The beginning of a caption, up to a full stop outside of formulas."""
     parts = re.split(r"(\$[^$]*\$|\{[\w:]+\}`[^`]*`)", caption)
     for i in range(0, len(parts), 2):
-        found = re.search(r"\.(?=\s|$)", parts[i])
-        if found:
-            return "".join(parts[:i]) + parts[i][: found.end()]
+        stop = re.search(r"\.(?=\s|$)", parts[i])
+        if stop:
+            return "".join(parts[:i]) + parts[i][: stop.end()]
     return caption
 
 
@@ -129,8 +129,8 @@ class Gallery(SphinxDirective):
         folder = Path(self.env.srcdir)
         contents = folder / "_toc.yml"
         listed = re.findall(r"file: (chapters/\S+)", contents.read_text()) if contents.exists() else []
-        found = [folder / f"{name}.ipynb" for name in listed]
-        return [path for path in found if path.exists()] or sorted(folder.glob("chapters/*.ipynb"))
+        paths = [folder / f"{name}.ipynb" for name in listed]
+        return [path for path in paths if path.exists()] or sorted(folder.glob("chapters/*.ipynb"))
 
     def inline(self, text):
         """MyST inline markup as nodes."""
@@ -175,10 +175,10 @@ class Gallery(SphinxDirective):
             section += nodes.container("", nodes.paragraph("", "", linked), classes=["gallery-figure"])
         for words in entry.get("outputs", ()):
             _, printed = chapter(Path(self.env.srcdir) / "chapters" / f"{stem}.ipynb")
-            found = [text for text in printed if words in text]
-            if len(found) != 1:
-                raise self.error(f"{len(found)} outputs of the chapter {stem} contain {words!r}, not one")
-            section += nodes.literal_block(found[0], found[0].rstrip(), language="none")
+            matches = [text for text in printed if words in text]
+            if len(matches) != 1:
+                raise self.error(f"{len(matches)} outputs of the chapter {stem} contain {words!r}, not one")
+            section += nodes.literal_block(matches[0], matches[0].rstrip(), language="none")
         target = entry["figures"][0] if "figures" in entry else entry["table"]
         what = "The cell that draws it" if "figures" in entry else "The cell that prints it"
         link = _link(f"chapters/{stem}", target, nodes.inline("", what))

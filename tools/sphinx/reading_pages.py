@@ -95,12 +95,12 @@ def _merge(app, env, docnames, other):
 
 def _uses(env, label):
     """Every (page, place, title of the section) that refers to a label, in the order of the book."""
-    found = []
+    uses = []
     for docname in _ordered(env):
         if docname in INDEXES:
             continue
-        found += [(docname, *entry[1:]) for entry in _kept(env)[docname]["references"] if entry[0] == label]
-    return found
+        uses += [(docname, *entry[1:]) for entry in _kept(env)[docname]["references"] if entry[0] == label]
+    return uses
 
 
 def _ordered(env):
@@ -168,7 +168,7 @@ def _name(app, here, docname, kind, entry):
 def _fill(app, doctree, docname):
     """Write the lists, and under every box where it is used."""
     for place in list(doctree.findall(results_list)):
-        found = []
+        blocks = []
         for source in _ordered(app.env):
             entries = _kept(app.env)[source][place["kind"]]
             if not entries:
@@ -177,7 +177,7 @@ def _fill(app, doctree, docname):
             words = f"{int(number[1])}. " if number else ""
             text = nodes.inline("", words + app.env.titles[source].astext())
             title = make_refnode(app.builder, docname, source, "", text)
-            found.append(nodes.paragraph("", "", nodes.strong("", "", title), classes=["gallery-chapter"]))
+            blocks.append(nodes.paragraph("", "", nodes.strong("", "", title), classes=["gallery-chapter"]))
             items = nodes.bullet_list(classes=["results"])
             for entry in entries:
                 parts, label = _name(app, docname, source, place["kind"], entry)
@@ -186,8 +186,8 @@ def _fill(app, doctree, docname):
                 if used:
                     line += nodes.inline("", "", nodes.Text(" used in "), *used, classes=["used-in"])
                 items += nodes.list_item("", line)
-            found.append(items)
-        place.replace_self(found)
+            blocks.append(items)
+        place.replace_self(blocks)
     for node in list(doctree.findall(nodes.Element)):
         if node.get("realtype") and node.get("label") and isinstance(node[-1], nodes.section):
             used = _links(app, docname, node["label"])
