@@ -1,6 +1,7 @@
 """The house: its map, how full a room may be, who may import whom, searchable names, types on the public surface."""
 
 import ast
+import functools
 import importlib
 import inspect
 import os
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -19,6 +21,8 @@ import house  # noqa: E402
 
 LIB = ROOT / "lib"
 MODULES = sorted(path for path in LIB.rglob("*.py") if "__pycache__" not in path.parts)
+FOLDERS = [ROOT / name for name in ("tools", "data/build", "benchmarks", "tests")]
+FILES = MODULES + sorted(path for folder in FOLDERS for path in folder.rglob("*.py"))
 LONGEST_FUNCTION = 60  # lines of a body, its docstring not counted
 # Names that say nothing to someone who searches for them
 UNSEARCHABLE = {"found", "apart", "freely", "wanted", "knock", "nothing", "said", "told"}
@@ -35,10 +39,37 @@ def room(module):
     return ".".join(module.split(".")[:2])
 
 
-def functions(path):
-    """All functions of a module, nested ones and methods too."""
-    tree = ast.parse(path.read_text())
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+class Outline(NamedTuple):
+    """What the rules look at in a file."""
+
+    docstring: str | None
+    names: set  # of variables, arguments, functions and classes
+    imports: list  # names that it imports from the library
+    lengths: dict  # lines of every function's body, its docstring not counted; nested ones and methods too
+
+
+@functools.cache
+def outline(source):
+    """The outline of a file's text; read once, however many rules there are."""
+    tree = ast.parse(source)
+    names, imports, lengths = set(), [], {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            length = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+            lengths[node.name, node.lineno] = length
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("edgelaw"):
+            imports += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            imports += [alias.name for alias in node.names if alias.name.startswith("edgelaw")]
+    return Outline(ast.get_docstring(tree), names, imports, lengths)
 
 
 # the map and the rooms -------------------------------------------------------------------------------------
@@ -70,7 +101,7 @@ def test_no_folder_of_the_library_shows_more_than_fifteen_entries():
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_a_modules_docstring_begins_by_saying_what_lives_there(path):
-    docstring = ast.get_docstring(ast.parse(path.read_text()))
+    docstring = outline(path.read_text()).docstring
     assert docstring
     assert re.match(r"\S.*\S", docstring.splitlines()[0])
 
@@ -91,54 +122,65 @@ def lint_imports(root):
     return done.returncode, done.stdout
 
 
+PLANTED = [  # a file, a line to plant in it, the import that this is, and the contract that it breaks
+    (
+        "edgelaw/theory/noise.py",
+        "from edgelaw import kaczmarz",
+        "edgelaw.theory.noise -> edgelaw.kaczmarz",
+        "Rooms import the rooms below them only",
+    ),
+    (
+        "edgelaw/data.py",
+        "from edgelaw import spectrum",
+        "edgelaw.data -> edgelaw.spectrum",
+        "Rooms import the rooms below them only",
+    ),
+    (
+        "edgelaw/cli/predict.py",
+        "import edgelaw_ledger",
+        "edgelaw.cli.predict -> edgelaw_ledger",
+        "The library knows nothing of the audit",
+    ),
+    (
+        "edgelaw_ledger/checks/beyond.py",
+        "from edgelaw_ledger.checks import regimes",
+        "edgelaw_ledger.checks.beyond -> edgelaw_ledger.checks.regimes",
+        "A check is nobody's helper",
+    ),
+    (
+        "edgelaw/forecast/advice.py",
+        "from edgelaw.theory._any_spectrum import common",
+        "edgelaw.forecast.advice -> edgelaw.theory._any_spectrum.common",
+        "Only theory uses the engines of the exact curves",
+    ),
+]
+
+
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory):
-    """A copy of the library in which imports can be planted."""
+def report(tmp_path_factory):
+    """What import-linter says of a copy of the library in which all wrong imports are planted."""
     root = tmp_path_factory.mktemp("house")
     shutil.copytree(LIB, root / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", root)
-    return root
+    for file, line, _, _ in PLANTED:
+        with open(root / "lib" / file, "a") as module:
+            module.write(f"\n{line}\n")
+    status, output = lint_imports(root)
+    assert status == 1, output
+    return output
 
 
-@pytest.mark.parametrize(
-    ("file", "line", "contract"),
-    [
-        ("edgelaw/theory/noise.py", "from edgelaw import kaczmarz", "Rooms import the rooms below them only"),
-        ("edgelaw/data.py", "from edgelaw import spectrum", "Rooms import the rooms below them only"),
-        ("edgelaw/cli/predict.py", "import edgelaw_ledger", "The library knows nothing of the audit"),
-        (
-            "edgelaw_ledger/checks/beyond.py",
-            "from edgelaw_ledger.checks import regimes",
-            "A check is nobody's helper",
-        ),
-        (
-            "edgelaw/forecast/advice.py",
-            "from edgelaw.theory._any_spectrum import common",
-            "Only theory uses the engines of the exact curves",
-        ),
-    ],
-)
-def test_a_planted_wrong_import_turns_its_contract_red(tree, file, line, contract):
-    path = tree / "lib" / file
-    text = path.read_text()
-    path.write_text(f"{text}\n{line}\n")
-    try:
-        status, output = lint_imports(tree)
-    finally:
-        path.write_text(text)
-    assert status == 1
-    assert re.search(rf"^{re.escape(contract)}( \(.*\))? BROKEN", output, flags=re.M), output
+@pytest.mark.parametrize(("file", "line", "wrong_import", "contract"), PLANTED)
+def test_a_planted_wrong_import_turns_its_contract_red(report, file, line, wrong_import, contract):
+    assert re.search(rf"^{re.escape(contract)}( \(.*\))? BROKEN", report, flags=re.M), report
+    section = re.search(rf"^{re.escape(contract)}\n-+\n(.*?)(?=^-+\n|\Z)", report, flags=re.S | re.M)[1]
+    assert re.search(rf"- +{re.escape(wrong_import)} \(l\.\d+\)", section), report
 
 
 def private_imports(source, module):
     """The private names of other rooms that a module imports; the room `_common` is everybody's."""
-    names = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("edgelaw"):
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names if alias.name.startswith("edgelaw")]
     public = re.compile(r"edgelaw(_ledger)?(\._common)?(\.[a-z][^.]*)*(\.[A-Za-z]\w*|\.__version__)?")
+    names = outline(source).imports
     return [name for name in names if room(name) != room(module) and not public.fullmatch(name)]
 
 
@@ -160,25 +202,25 @@ def test_a_private_import_would_be_noticed():
 # names and sizes -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def unsearchable(source):
+    """Names in a file that cannot be searched for."""
+    return {name for name in outline(source).names if name.strip("_").lower() in UNSEARCHABLE}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_names_can_be_searched_for(path):
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-    assert not {name for name in names if name.strip("_").lower() in UNSEARCHABLE}
+    assert unsearchable(path.read_text()) == set()
+
+
+def test_a_name_that_cannot_be_searched_for_would_be_noticed():
+    source = "def _found(told):\n    Wanted = said = told\n\n\nclass Nothing:\n    finder = 1\n"
+    assert unsearchable(source) == {"_found", "told", "Wanted", "said", "Nothing"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_a_function_fits_a_screen(path):
-    for function in functions(path):
-        body = function.body[1:] if ast.get_docstring(function) else function.body
-        length = body[-1].end_lineno - body[0].lineno + 1 if body else 0
-        assert length <= LONGEST_FUNCTION, (function.name, length)
+    lengths = outline(path.read_text()).lengths
+    assert {where: length for where, length in lengths.items() if length > LONGEST_FUNCTION} == {}
 
 
 # types -----------------------------------------------------------------------------------------------------
