@@ -1,13 +1,11 @@
 """The ledger's Sphinx extension, on a book of two pages: links both ways, tables, and builds that must fail."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import small_books
 
 import edgelaw_ledger as claims
 
@@ -32,48 +30,53 @@ We know {claim}`C2`, but not {claim}`!C17`.
 """
 
 
-def build(folder, chapter=CHAPTER, page=PAGE, ledger=None):
-    """Build the book of two pages with warnings as errors; the finished process and the folder of pages."""
+IDS = ("C2", "C17")  # all that the ledger of this book has
+WRONG = {  # what the chapter says instead, by what the build has to complain of
+    "but it holds": ("{claim}`C2`", "{claim}`!C2`"),
+    "as if it held": ("{claim}`!C17`", "{claim}`C17`"),
+    "no claim 'C99'": ("{claim}`C2`", "{claim}`C99`"),
+    "no entry in the ledger yet": ("{claim}`C2`", "{claim}`E12`"),
+    "no claim has the chapter": ("{claims} 04_free_probability", "{claims} 04_nowhere"),
+    "no part 'nonsense'": ("{claims} 04_free_probability", "{ledger} nonsense"),
+}
+
+
+def build(folder, chapters):
+    """Build a book of the claims page and chapters with warnings as errors: exit status and complaints."""
     (folder / "data").mkdir()
     (folder / "chapters").mkdir()
     (folder / "conf.py").write_text(CONF)
-    (folder / "index.md").write_text("# Book\n\n```{toctree}\nclaims\nchapters/04_free_probability\n```\n")
-    (folder / "claims.md").write_text(page)
-    (folder / "chapters" / "04_free_probability.md").write_text(chapter)
-    ids = ["C2", "C17"]
+    names = "\n".join(f"chapters/{name}" for name in chapters)
+    (folder / "index.md").write_text(f"# Book\n\n```{{toctree}}\nclaims\n{names}\n```\n")
+    (folder / "claims.md").write_text(PAGE)
+    for name, text in chapters.items():
+        (folder / "chapters" / f"{name}.md").write_text(text)
     text = (ROOT / "data" / "claims.toml").read_text()
     entries = re.findall(r"^\[\[claim\]\]\n.*?(?=^\[\[claim\]\]|\Z)", text, flags=re.S | re.M)
-    kept = [entry for entry in entries if re.search(rf'^id = "({"|".join(ids)})"', entry, flags=re.M)]
-    (folder / "data" / "claims.toml").write_text(ledger or "".join(kept))
+    kept = [entry for entry in entries if re.search(rf'^id = "({"|".join(IDS)})"', entry, flags=re.M)]
+    (folder / "data" / "claims.toml").write_text("".join(kept))
     evidence = {"C17": {"measured": "what <came> out", "claimed": "x", "tolerance": "1 %"}}
     (folder / "data" / "evidence.json").write_text(json.dumps(evidence))
     additions = (ROOT / "data" / "additions.toml").read_text()
     additions = re.sub(r"\{(prf:ref|numref)\}`[^`]*`", "a theorem", additions)
     (folder / "data" / "additions.toml").write_text(additions)
-    path = os.pathsep.join([str(ROOT / "tools" / "sphinx"), str(ROOT / "lib")])
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-W",
-        "-n",
-        "--keep-going",
-        "-b",
-        "html",
-        folder,
-        folder / "html",
-    ]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
-    return done, folder / "html"
+    return small_books.build(folder, "-W", "-n", "--keep-going")
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    done, folder = build(tmp_path_factory.mktemp("book"))
-    assert done.returncode == 0, done.stderr
-    chapter = (folder / "chapters" / "04_free_probability.html").read_text()
-    return (folder / "claims.html").read_text(), chapter
+    folder = tmp_path_factory.mktemp("book")
+    status, complaints = build(folder, {"04_free_probability": CHAPTER})
+    assert status == 0, complaints
+    chapter = (folder / "html" / "chapters" / "04_free_probability.html").read_text()
+    return (folder / "html" / "claims.html").read_text(), chapter
+
+
+@pytest.fixture(scope="module")
+def wrong_book(tmp_path_factory):
+    """A book with a chapter for every way to be wrong, and one that is right: exit status and complaints."""
+    chapters = {f"wrong_{i}": CHAPTER.replace(*change) for i, change in enumerate(WRONG.values())}
+    return build(tmp_path_factory.mktemp("wrong"), {"04_free_probability": CHAPTER, **chapters})
 
 
 def test_a_citation_shows_the_verdict_and_leads_to_its_row(book):
@@ -115,19 +118,16 @@ def test_the_page_counts_says_what_is_missing_and_lists_errata_and_additions(boo
     assert "claims.js" in page
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "complaint"),
-    [
-        ("{claim}`C2`", "{claim}`!C2`", "but it holds"),
-        ("{claim}`!C17`", "{claim}`C17`", "as if it held"),
-        ("{claim}`C2`", "{claim}`C99`", "no claim 'C99'"),
-        ("{claim}`C2`", "{claim}`E12`", "no entry in the ledger yet"),
-        ("{claims} 04_free_probability", "{claims} 04_nowhere", "no claim has the chapter"),
-        ("{claims} 04_free_probability", "{ledger} nonsense", "no part 'nonsense'"),
-    ],
-)
-def test_the_build_fails_when_a_page_and_the_ledger_disagree(tmp_path, before, after, complaint):
+@pytest.mark.parametrize("complaint", WRONG)
+def test_the_build_fails_when_a_page_and_the_ledger_disagree(wrong_book, complaint):
+    before, _ = WRONG[complaint]
     assert before in CHAPTER
-    done, _ = build(tmp_path, chapter=CHAPTER.replace(before, after))
-    assert done.returncode != 0
-    assert complaint in done.stderr
+    status, complaints = wrong_book
+    assert status != 0
+    page = f"wrong_{list(WRONG).index(complaint)}.md"
+    lines = [line for line in complaints.splitlines() if re.search(r"\b(WARNING|ERROR)\b", line)]
+    assert [complaint in line for line in lines if page in line] == [True], complaints
+
+
+def test_the_build_complains_of_no_page_that_agrees_with_the_ledger(wrong_book):
+    assert "04_free_probability.md" not in wrong_book[1]

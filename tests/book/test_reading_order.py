@@ -2,12 +2,11 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+import small_books
 
 ROOT = Path(__file__).resolve().parents[2]
 TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
@@ -264,10 +263,8 @@ def test_a_theorem_says_where_it_is_used_and_the_list_has_it_too(tmp_path):
     (tmp_path / "chapters" / "02_second.md").write_text(SECOND)
     lists = "# Results\n\n```{results} boxes\n```\n\n## Equations\n\n```{results} equations\n```\n"
     (tmp_path / "results.md").write_text(lists)
-    path = os.pathsep.join([str(ROOT / "tools" / "sphinx"), str(ROOT / "lib")])
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-b", "html", tmp_path, tmp_path / "html"]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    status, complaints = small_books.build(tmp_path, "-W", "-n")
+    assert status == 0, complaints
     first, _, page = (
         (tmp_path / "html" / name).read_text()
         for name in ("chapters/01_first.html", "chapters/02_second.html", "results.html")
@@ -282,5 +279,6 @@ def test_a_theorem_says_where_it_is_used_and_the_list_has_it_too(tmp_path):
     for part in (theorem, equation):
         assert 'href="chapters/02_second.html#a-use"' in part
     (tmp_path / "results.md").write_text(lists.replace("boxes", "nonsense"))
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
-    assert "no list of 'nonsense'" in done.stderr
+    status, complaints = small_books.build(tmp_path, "-W", "-n")
+    assert status != 0
+    assert "no list of 'nonsense'" in complaints
