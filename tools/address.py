@@ -19,7 +19,7 @@ def patterns(name):
     """Every way in which the address of this project, called ``name``, is written."""
     owner, this, any_name = r"(?P<owner>[\w.-]+)", rf"(?P<name>{re.escape(name)})\b", r"(?P<name>[\w-]+)"
     return (
-        re.compile(rf"(?<!git\+)https://github\.com/{owner}/{this}"),
+        re.compile(rf"https(?<!git\+https)://github\.com/{owner}/{this}"),
         re.compile(rf"git\+https://github\.com/{owner}/{any_name}"),
         re.compile(rf"mybinder\.org/v2/gh/{owner}/{any_name}"),
         re.compile(rf"colab\.research\.google\.com/github/{owner}/{any_name}"),
@@ -48,12 +48,12 @@ def stated(root=ROOT):
 
 def occurrences(root=ROOT):
     """Every place that names the repository, as (file, owner, name)."""
-    places = []
+    places, spellings = [], patterns(FORM.fullmatch(stated(root))["name"])
     for path in files(root):
         if path.name in ("address.py", "test_address.py"):  # they talk of addresses in general
             continue
         text = path.read_text()
-        for pattern in patterns(FORM.fullmatch(stated(root))["name"]):
+        for pattern in spellings:
             places += [
                 (path.relative_to(root), match["owner"], match["name"]) for match in pattern.finditer(text)
             ]

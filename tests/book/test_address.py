@@ -7,19 +7,27 @@ import yaml
 import address
 
 
-@pytest.fixture
-def scratch(root, tmp_path):
+@pytest.fixture(scope="module")
+def copied(root, tmp_path_factory):
     """A copy of everything under version control (or about to be), as a repository of its own."""
+    folder = tmp_path_factory.mktemp("copied")
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listing, cwd=root, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
         if not (root / name).is_file() or name.endswith(".npz"):
             continue
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(root / name, tmp_path / name)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, folder / name)
     for command in (["init", "-q"], ["add", "-A"]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    return tmp_path
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def scratch(copied):
+    """The copy, which is as it was again after the test."""
+    yield copied
+    subprocess.run(["git", "checkout", "-q", "--", "."], cwd=copied, check=True)
 
 
 def test_the_address_is_the_same_everywhere(root):
