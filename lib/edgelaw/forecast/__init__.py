@@ -1,6 +1,7 @@
 """From a design to learning curves and advice; readers know this room as :mod:`edgelaw.predict`."""
 
+from edgelaw.forecast.diagnostic import diagnose
 from edgelaw.forecast.prediction import predict
 from edgelaw.forecast.results import Advice, Caution, Diagnostic, Forecast, Prediction
 
-__all__ = ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "predict"]
+__all__ = ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "diagnose", "predict"]

@@ -6,9 +6,16 @@ refused as one :class:`InputError`, a sentence that says what is wrong and where
 
 from edgelaw.inputs.designs import Design, design
 from edgelaw.inputs.errors import InputError, named_errors
-from edgelaw.inputs.opening import load_embeddings, open_matrix
+from edgelaw.inputs.opening import FORMATS, load_embeddings, open_matrix
 from edgelaw.inputs.source import Source
 
-refused = named_errors  # the earlier name
-
-__all__ = ["Design", "InputError", "Source", "design", "load_embeddings", "named_errors", "open_matrix"]
+__all__ = [
+    "FORMATS",
+    "Design",
+    "InputError",
+    "Source",
+    "design",
+    "load_embeddings",
+    "named_errors",
+    "open_matrix",
+]

@@ -7,7 +7,7 @@ import functools
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from edgelaw import data, kaczmarz, spectrum
 from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, random_reshuffle, single_shuffle
@@ -163,21 +163,17 @@ def tuned_step(*, exponent: float = 2 / 3, constant: float = 0.321) -> Evidence:
 
 def gain_at_any_edge(*, size: int = 400, seed: int = 8) -> Evidence:
     """Powers of epoch matrices, edges 0.3 and 1: the step at which gradient flow on the same spectrum is as fast."""
-    worst = 0.0
+    worst, n = 0.0, 2**7
     for beta in (0.3, 1.0):
         rng = np.random.default_rng([seed, round(10 * beta)])
         X = data.normalize_rows(data.power_law(size, size, beta, rng))
         values = spectrum.gram_eigenvalues(X)
         epoch = kaczmarz.epoch_matrix(X / math.sqrt(size), 1.0)
-        n = 2**7
         power = np.linalg.matrix_power(epoch, n)
         loss = float((power**2).sum()) / size
         # the step at which gradient flow on the same eigenvalues has this loss
-        low, high = 0.1, 10.0
-        for _ in range(60):
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if np.exp(-2 * middle * values * n).mean() > loss else (low, middle)
-        worst = max(worst, abs((middle / 2.0) ** beta - 1))
+        equivalent = optimize.brentq(lambda t, v=values, a=loss: np.exp(-2 * t * v * n).mean() - a, 0.1, 10.0)
+        worst = max(worst, abs((equivalent / 2.0) ** beta - 1))
     return decide(
         worst < 0.05,
         measured=f"gain over IID at step 1 is 2^beta up to a factor within {worst:.1%} of 1, beta = 0.3 and 1",
@@ -194,11 +190,8 @@ def curves_on_any_spectrum(*, size: int = 240, seed: int = 9) -> Evidence:
     values = spectrum.gram_eigenvalues(X)
     losses = {"iid": iid.expected_curve(X, epochs, 1.0, tolerance=1e-6).test[1:]}
     for order in ("random_reshuffle", "single_shuffle", "flip_flop"):
-        runs = []
-        for child in rng.spawn(4):
-            walk = kaczmarz.iterates(X, order, int(epochs[-1]), np.eye(size), rng=child, record=epochs)
-            runs.append([float((W**2).sum()) / size for n, W in walk if n])
-        losses[order] = np.mean(runs, axis=0)
+        curve = kaczmarz.simulate(X, order, int(epochs[-1]), runs=4, rng=rng, record=epochs, starts="all")
+        losses[order] = curve.test[1:]
     off = max(
         float(np.abs(loss / BY_ORDER[order].curve(values, epochs).test[1:] - 1).max())
         for order, loss in losses.items()
