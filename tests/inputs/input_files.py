@@ -40,7 +40,10 @@ def write_text(path, separator, header=None):
 
 def write_zarr(path, group):
     if group:
-        zarr.open_group(str(path), mode="w").create_array("weights", data=X, chunks=(64, 24))
+        stored = zarr.open_group(str(path), mode="w").create_array(
+            "weights", shape=X.shape, dtype=X.dtype, chunks=(64, 24)
+        )
+        stored[:] = X
     else:
         zarr.create_array(str(path), data=X, chunks=(50, 10))
 

@@ -27,7 +27,7 @@ class Parquet(Reader):
             self._lists = key is not None or bool(self.keys)
             if self._lists:
                 self._columns = [pick(self.keys, path, key)]
-                kinds = [_inner(schema.field(self._columns[0]).type).to_pandas_dtype()]
+                kinds = [_dtype(_inner(schema.field(self._columns[0]).type))]
                 width = self._first_length(file) if rows else 0
             else:
                 self._columns = list(schema.names)
@@ -56,7 +56,7 @@ class Parquet(Reader):
             raise InputError(
                 f"{self.path} must hold numbers only, but its column {field.name!r} holds {field.type}."
             )
-        return field.type.to_pandas_dtype()
+        return _dtype(field.type)
 
     def cuts(self, size: int) -> Sequence[int]:
         """The beginnings of the row groups: half a group costs as much as a whole one."""
@@ -108,3 +108,10 @@ def _inner(kind: Any) -> Any:
         inner = kind.value_type
         return inner if types.is_floating(inner) or types.is_integer(inner) else None
     return None
+
+
+def _dtype(kind: Any) -> np.dtype:
+    """NumPy's type of an arrow type of numbers; arrow's own `to_pandas_dtype` wants pandas."""
+    import pyarrow
+
+    return pyarrow.array([], kind).to_numpy(zero_copy_only=False).dtype
