@@ -1,4 +1,4 @@
-"""Run the chapters: `check` compares their outputs with what is committed (nbval), `execute` writes them back."""
+"""Run the chapters: `compare` holds their outputs against what is committed (nbval), `execute` writes them back."""
 
 import argparse
 import concurrent.futures
@@ -31,7 +31,7 @@ def notebooks(only=()):
     return chosen
 
 
-def check_one(path):
+def compare_one(path):
     """Run nbval, strict, in a process of its own; return its status, output, seconds and peak megabytes.
 
     Seconds are the smaller of wall and processor time, so that a busy machine is not held against the chapter.
@@ -59,12 +59,12 @@ def check_one(path):
     return child.returncode, output, seconds, megabytes
 
 
-def check(only, limits=True):
-    """Check every chapter, two at a time, and hold each to its share of time and memory."""
+def compare(only, limits=True):
+    """Compare every chapter, two at a time, and hold each to its share of time and memory."""
     failures, total = [], 0.0
     paths, workers = notebooks(only), min(2, os.cpu_count() or 1)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for path, (status, output, seconds, megabytes) in zip(paths, pool.map(check_one, paths), strict=True):
+        for path, (status, output, seconds, megabytes) in zip(paths, pool.map(compare_one, paths), strict=True):
             wrong = []
             if status:
                 wrong.append("its outputs are not the committed ones")
@@ -120,14 +120,14 @@ def execute(only):
 def main():
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=["check", "execute"])
+    parser.add_argument("action", choices=["compare", "execute"])
     parser.add_argument("only", nargs="*", help="names of chapters, or their beginnings (default: all)")
     parser.add_argument(
         "--no-limits", action="store_true", help="compare outputs only, whatever time it takes"
     )
     arguments = parser.parse_args()
-    if arguments.action == "check":
-        check(arguments.only, limits=not arguments.no_limits)
+    if arguments.action == "compare":
+        compare(arguments.only, limits=not arguments.no_limits)
     else:
         execute(arguments.only)
 

@@ -44,7 +44,7 @@ STAGES = {
         *[f"--ignore={file}" for file in BROWSER],
         "--ignore=tests/book/test_colab.py",
     ],
-    "chapters": [sys.executable, "tools/chapters.py", "check"],
+    "chapters": [sys.executable, "tools/chapters.py", "compare"],
     "book": [sys.executable, "tools/book.py"],
     "browser": [*PYTEST, "-n", "2", *BROWSER],
     "Colab": [*PYTEST, "tests/book/test_colab.py"],

@@ -26,27 +26,27 @@ def notebook(path, source, printed):
 def test_a_chapter_whose_output_moved_is_caught_and_its_memory_is_measured(tmp_path):
     # A chapter whose outputs are the committed ones passes: the stage "chapters" shows it on all of them.
     moved = notebook(tmp_path / "moved.ipynb", "x = bytearray(400_000_000)\nprint(len(x))", "3\n")
-    status, output, seconds, megabytes = chapters.check_one(moved)
+    status, output, seconds, megabytes = chapters.compare_one(moved)
     assert status == 1
     assert "mismatch" in output
     assert 400 < megabytes < 800
     assert 0 < seconds < 60
 
 
-def test_a_chapter_over_its_share_of_memory_or_time_fails_the_check(tmp_path, monkeypatch, capsys):
+def test_a_chapter_over_its_share_of_memory_or_time_fails(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(chapters, "notebooks", lambda only: [tmp_path / "heavy.ipynb"])
     for seconds, megabytes, complaint in [
         (61.0, 100.0, "more than 60 s"),
         (1.0, 1501.0, "more than 1500 MB"),
     ]:
-        monkeypatch.setattr(chapters, "check_one", lambda path, s=seconds, m=megabytes: (0, "", s, m))
+        monkeypatch.setattr(chapters, "compare_one", lambda path, s=seconds, m=megabytes: (0, "", s, m))
         with pytest.raises(SystemExit) as stop:
-            chapters.check(())
+            chapters.compare(())
         assert stop.value.code
         assert complaint in capsys.readouterr().out
-    monkeypatch.setattr(chapters, "check_one", lambda path: (0, "", 1.0, 100.0))
+    monkeypatch.setattr(chapters, "compare_one", lambda path: (0, "", 1.0, 100.0))
     with pytest.raises(SystemExit) as stop:
-        chapters.check(())
+        chapters.compare(())
     assert not stop.value.code
 
 
