@@ -80,7 +80,7 @@ def test_the_earlier_name_of_the_preparation_works_and_warns(square):
 
 
 def test_the_public_names_are_those_of_the_room():
-    assert edgelaw.predict.__all__ == ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "predict"]
+    assert edgelaw.predict.__all__ == ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "diagnose", "predict"]
     assert all(hasattr(edgelaw.predict, name) for name in edgelaw.predict.__all__)
 
 
