@@ -64,7 +64,9 @@ def compare(only, limits=True):
     failures, total = [], 0.0
     paths, workers = notebooks(only), min(2, os.cpu_count() or 1)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for path, (status, output, seconds, megabytes) in zip(paths, pool.map(compare_one, paths), strict=True):
+        for path, (status, output, seconds, megabytes) in zip(
+            paths, pool.map(compare_one, paths), strict=True
+        ):
             wrong = []
             if status:
                 wrong.append("its outputs are not the committed ones")

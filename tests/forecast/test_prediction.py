@@ -80,7 +80,8 @@ def test_the_earlier_name_of_the_preparation_works_and_warns(square):
 
 
 def test_the_public_names_are_those_of_the_room():
-    assert edgelaw.predict.__all__ == ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "diagnose", "predict"]
+    names = ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "diagnose", "predict"]
+    assert edgelaw.predict.__all__ == edgelaw.forecast.__all__ == names
     assert all(hasattr(edgelaw.predict, name) for name in edgelaw.predict.__all__)
 
 
