@@ -2,13 +2,14 @@
 
 import contextlib
 import functools
+import gzip
 import http.server
 import os
 import re
 import shutil
 import threading
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -19,6 +20,8 @@ REQUIRED = os.environ.get("EDGELAW_BROWSER") == "required"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FLAGS += ["--disable-sync", "--no-first-run"]
 WIDTHS = (1280, 390)
+HEAVIEST = 2_000_000  # bytes of a page with everything that it asks for
+TEXT = {".html", ".css", ".js", ".json", ".svg"}
 PATIENCE = 120_000  # milliseconds: a page with a thousand formulas on a busy machine
 
 if not CHROMIUM and REQUIRED:
@@ -100,10 +103,13 @@ def browser():
         chromium.close()
 
 
-def problems(chromium, address, path, width, hosts=()):
-    """Open a page at a width and return everything wrong with it; `hosts` may be asked besides our own."""
+def visit(chromium, address, path, widths, hosts=()):
+    """Open a page at the first width and look at it at each; everything wrong with it, and what the visit asked for.
+
+    `hosts` may be asked besides our own. Formulas are set once: that takes longer than all the rest.
+    """
     faults, own = [], urlsplit(address).netloc
-    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page = chromium.new_page(viewport={"width": widths[0], "height": 900})
 
     def on_request(request):
         host = urlsplit(request.url).netloc
@@ -130,8 +136,33 @@ def problems(chromium, address, path, width, hosts=()):
         )
         with contextlib.suppress(Exception):  # of dozens of images INSPECT names those that never come
             page.wait_for_function("[...document.images].every(image => image.complete)", timeout=PATIENCE)
-        page.wait_for_timeout(150)
-        faults += page.evaluate(INSPECT)
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(150)
+            faults += [f"{fault} (at {width} px)" for fault in page.evaluate(INSPECT)]
+        asked = page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
     finally:
         page.close()
-    return faults
+    return faults, asked
+
+
+def without_formulas(chromium, **options):
+    """A new page that leaves formulas as they are written: faster, where they do not matter."""
+    page = chromium.new_page(**options)
+    page.route("**/mathjax/**", lambda route: route.abort())
+    return page
+
+
+def problems(chromium, address, path, width, hosts=()):
+    """Everything wrong with a page at one width."""
+    return visit(chromium, address, path, [width], hosts)[0]
+
+
+def weight(path, asked):
+    """Bytes that a visit brings over the wire: text compressed, as hosts send it, everything else as it is."""
+    files = {HTML / path} | {HTML / unquote(urlsplit(url).path).lstrip("/") for url in asked}
+    return sum(
+        len(gzip.compress(file.read_bytes())) if file.suffix in TEXT else file.stat().st_size
+        for file in files
+        if file.is_file()
+    )

@@ -20,10 +20,13 @@ def test_which_kind_of_build_was_checked(capsys):
     assert ("_static/mathjax/tex-mml-chtml.js" in config) != ONLINE
 
 
-@pytest.mark.parametrize("width", pages.WIDTHS)
 @pytest.mark.parametrize("path", pages.table_of_contents())
-def test_the_page_is_whole(chromium, address, path, width):
-    assert pages.problems(chromium, address, path, width, HOSTS) == []
+def test_the_page_is_whole_on_a_phone_and_on_a_desk_and_weighs_less_than_two_megabytes(
+    chromium, address, path
+):
+    faults, asked = pages.visit(chromium, address, path, sorted(pages.WIDTHS), HOSTS)
+    assert faults == []
+    assert 50_000 < pages.weight(path, asked) < pages.HEAVIEST
 
 
 def test_formulas_are_really_there_to_be_checked(chromium, address):
@@ -51,7 +54,7 @@ def test_the_launch_menu_leads_to_binder_and_colab(chromium, address):
     import address as repository
 
     slug = repository.stated().removeprefix("https://github.com/")
-    page = chromium.new_page()
+    page = pages.without_formulas(chromium)
     page.goto(f"{address}/chapters/01_spectral_condition.html")
     links = page.locator(".dropdown-launch-buttons a").evaluate_all("nodes => nodes.map(node => node.href)")
     file = "chapters/01_spectral_condition.ipynb"
@@ -68,7 +71,7 @@ def test_claims_can_be_searched_and_filtered_and_a_citation_leads_to_its_row(chr
 
     ledger = claims.load()
     tally = claims.counts(ledger.values())
-    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page = pages.without_formulas(chromium, viewport={"width": width, "height": 900})
     page.goto(f"{address}/claims.html")
     shown = page.locator("tr.claim-row:visible")
     assert shown.count() == len(ledger)
