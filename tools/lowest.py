@@ -1,6 +1,6 @@
 """Run the library's unit tests with exactly the lowest versions that pyproject.toml admits.
 
-    make lowest          about twenty minutes on two cores; the environment stays in .venv-lowest
+    make lowest          about five minutes on two cores once installed; the environment stays in .venv-lowest
 
 A lower bound that nobody has run is a guess. Torch's oldest CPU build is on PyTorch's own index only: where that
 index does not answer, the pinned torch is used instead, and the last line says so.
