@@ -1,25 +1,7 @@
 """The row-by-row update as a compiled loop, for one or few probes: no block pays for itself there."""
 
-from collections.abc import Callable
-from typing import Any
-
-from numba import njit
-
+from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, Integers
-
-
-def compiled(function: Callable) -> Any:
-    """Compile for speed without the GIL, and keep the machine code where that is possible.
-
-    Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their
-    meaning. The code is cached beside the module or in the user's cache folder; where neither can be
-    written it is not cached.
-    """
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
-    try:
-        return njit(cache=True, **options)(function)
-    except RuntimeError:
-        return njit(**options)(function)
 
 
 @compiled

@@ -14,17 +14,15 @@ For rows of a given covariance the large-d equations of all orders contain the d
 No population spectrum is estimated, and none need exist: the functional is exact for the eigenvalues given, and it may
 be one that no positive measure gives. It is represented by nodes and weights,
 :math:`\langle\varphi\rangle = \sum_k w_k\varphi(\lambda_k)`. For a sample they are the poles and residues of a
-rational approximation (AAA) to :math:`\zeta/t` on a contour around the support: a few dozen complex nodes, closed under
-conjugation, where the trapezoidal rule on the contour would take several times as many. For Marchenko–Pastur the one
+rational approximation to :math:`\zeta/t` on a contour around the support, read off a Loewner pencil: two or three dozen
+complex nodes, closed under conjugation, where the trapezoidal rule on the contour would take several times as many. For Marchenko–Pastur the one
 node λ = 1 comes out. For a covariance they are a Gauss rule in :math:`\log(\lambda + \text{reach})`, real and positive.
 """
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
 
@@ -35,7 +33,7 @@ __all__ = ["Average", "from_covariance", "from_sample"]
 
 _ANGLE = 1.2  # half-height of the contour in log(λ + reach): functions averaged must be analytic inside it
 _POINTS = 240  # on the upper half of the contour
-_LARGEST = 120  # nodes
+_LOEWNER = 60, 120, 240  # points there that give the nodes: more where eigenvalues are seen one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ def from_sample(
     Raises
     ------
     ArithmeticError
-        If no rational approximation with at most 120 nodes is that accurate.
+        If no rational approximation is that accurate.
 
     Examples
     --------
@@ -117,21 +115,70 @@ def from_sample(
     values, shares = companion(*arguments.spectrum(eigenvalues, weights), rho)
     reach = rho * arguments.number(reach, "reach", 0)
     tolerance = arguments.number(tolerance, "tolerance", 0)
-    zeta = _around(values, _reached(values, shares, reach))
-    t = 1 / (shares / (zeta[:, None] - values)).sum(axis=1)
-    y = zeta / t
-    for sharper in (1.0, 0.1, 0.01):
-        nodes, residues, error = _rational(t, y, sharper * tolerance, 1e-4 * reach)
-        if error <= tolerance:
-            break
-    else:
+    average = from_gram(values, shares, rho, -_reached(values, shares, reach), tolerance)
+    if not average.error <= tolerance:
         raise ArithmeticError(
-            f"The average over this spectrum was found to {error:.1e} only, not {tolerance:.1e}: ask for a larger "
-            "reach (fewer epochs) or tolerance."
+            f"The average over this spectrum was found to {average.error:.1e} only, not {tolerance:.1e}: ask for a "
+            "larger reach (fewer epochs) or tolerance."
         )
+    return average
+
+
+def from_gram(
+    values: Array, shares: Array, rho: float, pole: float, tolerance: float = 1e-8, angle: float = _ANGLE
+) -> Average:
+    r"""The average from the spectrum of the m × m Gram matrix, mean 1, for functions analytic inside a given contour.
+
+    The contour is an ellipse in :math:`\log(\zeta - \text{pole})` around the eigenvalues above the pole: seen in ζ, not
+    in t, so that it keeps its distance from single eigenvalues whatever the gaps. A function may be singular at the
+    image of the pole in t and beyond. After n epochs at an effective step c that is at
+    :math:`\zeta \approx -1/(cn)`; in a gap the pole may be positive.
+
+    Parameters
+    ----------
+    values, shares : ndarray
+        As `companion` returns them, ascending.
+    rho : float
+        m/d.
+    pole : float
+        Below the eigenvalues that the contour goes around; those below it stay outside.
+    tolerance : float
+        Aimed at for `Average.error`, which says what was reached.
+    angle : float
+        Half the height of the ellipse.
+
+    Returns
+    -------
+    Average
+        With complex nodes; the last one is 0 and takes what the others leave of the weight.
+
+    Examples
+    --------
+    >>> flat = from_gram(np.array([1.0]), np.array([1.0]), 1.0, pole=-0.1)
+    >>> [round(float(flat(flat.nodes**k).real), 6) for k in (0, 1, 2)]
+    [1.0, 1.0, 0.0]
+    """
+    inside = values[values > pole]
+
+    def sampled(points):
+        zeta = _around(inside, pole, points, angle)
+        t = 1 / (shares / (zeta[:, None] - values)).sum(axis=1)
+        return t, zeta / t
+
+    best: tuple = (None, None, np.inf)
+    for points in _LOEWNER:
+        t, y = sampled(2 * points + 1)
+        for sharper in (1.0, 0.1, 1e-2):
+            truncation = max(sharper * tolerance, 1e-14)
+            attempt = _rational(sampled(points), t, y, truncation, 1e-4 * np.abs(t).min())
+            best = min(best, attempt, key=lambda result: result[2])
+            if best[2] <= tolerance:
+                break
+        if best[2] <= tolerance:
+            break
+    nodes, residues, error = best
     masses = rho * residues / nodes
-    nodes, masses = np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum())
-    return Average(nodes, masses, float(error))
+    return Average(np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum()), float(error))
 
 
 def from_covariance(
@@ -163,7 +210,7 @@ def from_covariance(
     values, shares = arguments.spectrum(eigenvalues, weights)
     reach = arguments.number(reach, "reach", 0)
     tolerance = arguments.number(tolerance, "tolerance", 0)
-    t = _around(values, reach)
+    t = _around(values, -reach)
     y = (shares * t[:, None] / (t[:, None] - values)).sum(axis=1)
     size = 8
     while True:
@@ -204,37 +251,27 @@ def _reached(values, shares, reach):
     return float(np.exp(scipy.optimize.brentq(excess, low, high + 1)))
 
 
-def _around(values, scale):
-    """The upper half of an ellipse in log(1 + ζ/scale) about the values, from right to left."""
-    low, high = np.log1p(values[0] / scale), np.log1p(values[-1] / scale)
+def _around(values, pole, points=_POINTS, angle=_ANGLE):
+    """The upper half of an ellipse in log(ζ − pole) about the values above the pole, from right to left."""
+    low, high = np.log(values[0] - pole), np.log(values[-1] - pole)
     half = (high - low) / 2
-    theta = np.pi * (np.arange(_POINTS) + 0.5) / _POINTS
-    u = (low + high) / 2 + np.hypot(half, _ANGLE) * np.cos(theta) + 1j * _ANGLE * np.sin(theta)
-    return scale * np.expm1(u)
+    theta = np.pi * (np.arange(points) + 0.5) / points
+    u = (low + high) / 2 + np.hypot(half, angle) * np.cos(theta) + 1j * angle * np.sin(theta)
+    return pole + np.exp(u)
 
 
-def _rational(t, y, tolerance, small):
-    """Nodes p, residues r and the error of y = 1 + Σ r/(t − p): AAA for the poles, then least squares for the residues.
+def _rational(at, t, y, truncation, small):
+    """Nodes p, residues r and the error of y(t) = 1 + Σ r/(t − p): poles from half of the points, residues from all.
 
-    AAA does not respect conjugation, so its poles are paired first: what is almost real is made real. Poles at zero
-    (a derivative there, as for equal eigenvalues) become two of opposite sign, ±small.
+    `at` are the points whose Loewner pencil gives the poles. Poles at zero (a derivative there, as for equal
+    eigenvalues) become two of opposite sign, ±small.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # when it stops at max_terms; the error below tells
-        poles = scipy.interpolate.AAA(
-            np.concatenate([t, t.conj()]), np.concatenate([y, y.conj()]), rtol=tolerance, max_terms=_LARGEST
-        ).poles()
-    poles = poles[np.isfinite(poles)]
-    poles = poles[np.abs(t[:, None] - poles).min(axis=0) > 1e-9 * np.abs(poles)]  # inside, not on the contour
+    poles = _loewner_poles(*at, truncation)
+    poles = poles[_encloses(at[0], poles)]
     tiny = np.abs(poles) < 2 * small
     poles = np.concatenate([poles[~tiny], [small, -small] if tiny.any() else []])
-    real = poles[np.abs(poles.imag) <= 1e-4 * np.abs(poles)].real
-    upper, lower = (poles[sign * poles.imag > 1e-4 * np.abs(poles)] for sign in (1, -1))
-    if len(upper):
-        unpaired = np.abs(upper - lower.conj()[:, None]).min(axis=1) > 0.1 * np.abs(lower.imag)
-        upper = np.concatenate([upper, lower[unpaired].conj()])
-    else:
-        upper = lower.conj()
+    real = poles[poles.imag == 0].real
+    upper = poles[poles.imag > 0]
     one, other = 1 / (t[:, None] - upper), 1 / (t[:, None] - upper.conj())
     columns = np.concatenate([1 / (t[:, None] - real), one + other, 1j * (one - other)], axis=1)
     columns, target = np.concatenate([columns.real, columns.imag]), np.concatenate([y.real - 1, y.imag])
@@ -244,6 +281,38 @@ def _rational(t, y, tolerance, small):
     pairs = second + 1j * third
     error = np.abs(columns @ solution - target).max()
     return np.concatenate([real, upper, upper.conj()]), np.concatenate([first, pairs, pairs.conj()]), error
+
+
+def _loewner_poles(t, y, truncation):
+    """Poles of the rational function that the points and their conjugates suggest, real or in conjugate pairs.
+
+    Points are left and right in turn. The Loewner matrices of y − 1, which vanishes at infinity, are scaled by
+    √|t| on both sides and made real by the unitary map of conjugate pairs; what is below the truncation is noise.
+    """
+    (left, values), (right, others) = ((t[k::2], y[k::2] - 1) for k in (0, 1))
+    left, values, right, others = (np.concatenate([x, x.conj()]) for x in (left, values, right, others))
+    scale = np.sqrt(np.abs(left))[:, None] * np.sqrt(np.abs(right)) / (left[:, None] - right)
+    plain = _of_conjugate_pairs((values[:, None] - others) * scale)
+    shifted = _of_conjugate_pairs(((left * values)[:, None] - right * others) * scale)
+    rows, sizes, columns = np.linalg.svd(plain)
+    count = max(1, int((sizes > truncation * sizes[0]).sum()))
+    pencil = rows[:, :count].T @ shifted @ columns[:count].T / sizes[:count, None]
+    return np.linalg.eigvals(pencil).astype(complex)
+
+
+def _of_conjugate_pairs(matrix):
+    """A matrix over points followed by their conjugates, in the basis of real and imaginary parts: it is real."""
+    for _ in range(2):
+        one, other = np.split(matrix, 2)
+        matrix = np.concatenate([one + other, (one - other) / 1j]).T / np.sqrt(2)
+    return matrix.real
+
+
+def _encloses(upper, points):
+    """Whether the closed curve with this upper half winds around the points."""
+    curve = np.concatenate([upper, upper[::-1].conj(), upper[:1]])
+    turns = np.angle((curve[1:, None] - points) / (curve[:-1, None] - points)).sum(axis=0)
+    return np.abs(turns) > np.pi
 
 
 def _gauss(values, shares, reach, size):
