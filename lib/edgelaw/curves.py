@@ -23,6 +23,9 @@ class LearningCurve:
     error : float
         For a computed curve, the largest relative numerical error its own computation estimates (two resolutions);
         NaN where nothing was estimated, as for a simulated one.
+    continued : int or None
+        For a computed curve, the last epoch that was computed where the rest goes on by its last rate: a loss is then
+        below 1e-12, not counting a plateau.
 
     Examples
     --------
@@ -38,3 +41,4 @@ class LearningCurve:
     test_se: np.ndarray
     train_se: np.ndarray
     error: float = np.nan
+    continued: int | None = None

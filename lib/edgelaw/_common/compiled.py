@@ -10,10 +10,14 @@ def compiled(function: Callable) -> Any:
     """Compile for speed without the GIL, and keep the machine code where that is possible.
 
     Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their
-    meaning. The code is cached beside the module or in the user's cache folder; where neither can be
+    meaning, and a division by zero gives one. The code is cached beside the module or in the user's cache folder; where neither can be
     written it is not cached.
     """
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+    }
     try:
         return njit(cache=True, **options)(function)
     except RuntimeError:

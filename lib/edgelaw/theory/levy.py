@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 import scipy.optimize
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
+from edgelaw.theory._any_spectrum import gauss
 
 __all__ = ["Average", "from_covariance", "from_sample"]
 
@@ -316,20 +316,8 @@ def _encloses(upper, points):
 
 
 def _gauss(values, shares, reach, size):
-    """The Gauss rule of the measure for polynomials in log(λ + reach), by Lanczos with full orthogonalisation."""
+    """The Gauss rule of the measure for polynomials in log(λ + reach)."""
     u = np.log(values + reach)
     centre, scale = (u[0] + u[-1]) / 2, (u[-1] - u[0]) / 2
-    u = (u - centre) / scale
-    basis = np.empty((size, len(u)))
-    diagonal, off = np.empty(size), np.empty(size - 1)
-    basis[0] = np.sqrt(shares)
-    for k in range(size):
-        image = u * basis[k]
-        diagonal[k] = basis[k] @ image
-        for _ in range(2):
-            image -= basis[: k + 1].T @ (basis[: k + 1] @ image)
-        if k < size - 1:
-            off[k] = np.linalg.norm(image)
-            basis[k + 1] = image / off[k]
-    roots, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off)
-    return np.maximum(np.exp(centre + scale * roots) - reach, 0), vectors[0] ** 2
+    roots, masses = gauss.rule((u - centre) / scale, shares, size)
+    return np.maximum(np.exp(centre + scale * roots) - reach, 0), masses

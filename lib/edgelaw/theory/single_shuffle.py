@@ -32,11 +32,10 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw._common import arguments
+from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory import levy
-from edgelaw.theory._any_spectrum import common, shuffle_pairs
+from edgelaw.theory._any_spectrum import common, shuffle_curve
 from edgelaw.theory._any_spectrum import shuffle_contour as contours
 from edgelaw.theory.single_shuffle_sums import (
     expansion,
@@ -65,8 +64,6 @@ __all__ = [
     "train_sum",
 ]
 
-
-_WORK = 6e7  # nodes cubed times epochs squared, for a sample with m ≠ d: ten to twenty seconds
 
 # ------------------------------------------------------------------------------------------------ the exact curves
 
@@ -222,17 +219,8 @@ def curve(
     """
     step, n = arguments.step(step), common.recorded(epochs)
     rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
-    last = max(int(n[-1]), 1)
-    gram, parts = levy.companion(values, shares, rho)
-    reach = 1 / (parts / (gram + 1.5 * max(1 / step - 0.5, 0.1) / last)).sum() / rho
-    averages = common.sample_averages(values, shares, reach, rho)
-    nodes = len(averages[0].nodes)
-    if rho != 1 and nodes**3 * last**2 > _WORK:
-        raise ArithmeticError(
-            f"Single shuffle's contours for {last} epochs and {nodes} nodes of the average take too long where m and d "
-            "differ: ask for fewer epochs."
-        )
-    return _any_spectrum(n, step, rho, *averages)
+    setting = shuffle_curve.of_sample(values, shares, rho, step, max(int(n[-1]), 1))
+    return _any_spectrum(n, setting)
 
 
 def population_curve(
@@ -270,9 +258,7 @@ def population_curve(
     step, n = arguments.step(step), common.recorded(epochs)
     rho = arguments.aspect(rho)
     values, shares, null = common.covariance(covariance_eigenvalues)
-    reach = 0.1 * np.sqrt(1.0 / max(int(n[-1]), 1))
-    averages = [levy.from_covariance(values, shares, reach, tolerance) for tolerance in (1e-10, 1e-8)]
-    moving = _any_spectrum(n, step, rho / (1 - null), *averages)
+    moving = _any_spectrum(n, shuffle_curve.of_covariance(values, shares, rho / (1 - null), step, max(int(n[-1]), 1)))
     return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
 
@@ -316,14 +302,15 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     return float(test), float(train)
 
 
-def _any_spectrum(n, step, rho, fine, coarse):
-    """The learning curve from the average at two resolutions."""
-    samples = 12 + 2.5 * np.sqrt(3 * rho * np.abs(fine.nodes).max())
-    resolutions = [
-        shuffle_pairs.Pairs(fine, step, rho, int(samples)),
-        shuffle_pairs.Pairs(coarse, step, rho, int(0.8 * samples)),
-    ]
-    return common.vouched(n, *shuffle_pairs.coefficients(*resolutions, n[1:]))
+def _any_spectrum(n, setting):
+    """The learning curve of a setting, at two resolutions."""
+    if len(n) == 1:
+        return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
+    computed = common.supporting_epochs(n)
+    with threads.one_blas_thread():
+        fine, coarse = shuffle_curve.losses(setting, computed)
+    floor = setting.dropped + max(average.error for average in setting.averages)
+    return common.vouched(n, computed, fine, coarse, setting.plateau, floor)
 
 
 # -------------------------------------------------------------------------------------- constants at the edge, rho = 1

@@ -1,5 +1,6 @@
 """What the learning curves of all orders on an arbitrary spectrum share: what goes in, and what may come out."""
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -7,11 +8,10 @@ import numpy as np
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.curves import LearningCurve
-from edgelaw.theory import levy
 
 FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
-MOST_NODES = 40  # beyond this the average is made less accurate, down to 1e-5, before it is made larger
-LARGEST_ERROR = 1e-3
+LARGEST_ERROR = 1e-3  # a curve with a larger one is not returned
+VANISHED = 1e-12  # below this a loss may go on by its last rate
 
 
 def recorded(epochs: ArrayLike) -> Integers:
@@ -57,34 +57,56 @@ def edge_averages(covariance_eigenvalues: ArrayLike, *functions: Callable[[Array
     return [float(shares @ function(values)) for function in functions]
 
 
-def sample_averages(values: Array, shares: Array, reach: float, rho: float = 1.0) -> list[levy.Average]:
-    """The average over a sample at two resolutions: as accurate as few nodes allow, and ten times less."""
-    averages: list[levy.Average] = []
-    for tolerance in (1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
-        try:
-            averages = [levy.from_sample(values, shares, reach, t, rho) for t in (tolerance, 10 * tolerance)]
-        except ArithmeticError:
-            if tolerance == 1e-5 and not averages:
-                raise
-            continue
-        if len(averages[0].nodes) <= MOST_NODES:
-            break
-    return averages
+def supporting_epochs(n: Integers) -> Integers:
+    """The positive epochs to compute for those to return: all up to 256, so that a last rate is known; n − 1 for others."""
+    last = int(n[-1])
+    return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), n[n > 1] - 1, n[n > 0]]))
 
 
-def vouched(n: Integers, fine: Array, coarse: Array) -> LearningCurve:
-    """The learning curve of a computation at two resolutions, each (test, train) after n[1:]; or a refusal."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.abs(coarse / fine - 1)
-    error = np.where(np.abs(fine) < 1e-250, 0.0, error).max(initial=0.0)
-    if not error < LARGEST_ERROR:
-        worst = n[1:][np.argmax(np.abs(coarse / fine - 1).max(axis=0))]
-        raise ArithmeticError(
-            f"Two resolutions differ by a relative {error:.0e} at epoch {worst}, so this curve is not returned: ask "
-            "for fewer epochs or a step further from 2."
-        )
-    test, train = np.concatenate([np.ones((2, 1)), fine], axis=1)
-    return learning_curve(n, test, train, float(error))
+def vouched(n: Integers, computed: Integers, fine: Array, coarse: Array, plateau: float, floor: float) -> LearningCurve:
+    """The learning curve at n of a computation at two resolutions, each (test, train) after the `computed` epochs.
+
+    The error is three times the largest relative difference of the two, or the `floor`. From where they differ by more
+    than 1e-3 the curve goes on by its last rate, provided that a loss without its plateau is below 1e-12 there; otherwise
+    it is refused.
+    """
+    level = np.array([[plateau], [0.0]])
+    with np.errstate(all="ignore"):
+        difference = np.abs(coarse / fine - 1)
+        good = (difference < LARGEST_ERROR) & (fine > level)
+        good |= (np.abs(fine - level) < 1e-280) | (np.abs(fine - level) < 1e-14 * level)
+    vouched_for = [int(np.argmin(row)) if not row.all() else len(row) for row in good]
+    for row, last, above in zip(fine, vouched_for, level[:, 0], strict=True):
+        if last < len(row) and not (last >= 2 and row[last - 1] - above < VANISHED):
+            worst = difference[:, last].max()
+            raise ArithmeticError(
+                f"Two resolutions differ by a relative {worst:.0e} at epoch {computed[last]}, so this curve is not "
+                "returned: ask for fewer epochs or a step further from 2."
+            )
+    curves = [
+        above + _continued(computed, row - above, last, n)
+        for row, last, above in zip(fine, vouched_for, level[:, 0], strict=True)
+    ]
+    shown = [difference[i, : vouched_for[i]][fine[i, : vouched_for[i]] > 1e-250] for i in (0, 1)]
+    error = max(floor, 3 * max(part.max(initial=0.0) for part in shown))
+    curve = learning_curve(n, *curves, error)
+    continued = min(vouched_for)
+    if continued == len(computed) or computed[continued] > n[-1]:
+        return curve
+    return dataclasses.replace(curve, continued=int(computed[continued - 1]))
+
+
+def _continued(computed: Integers, losses: Array, count: int, n: Integers) -> Array:
+    """The first `count` losses at n, with 1 at n = 0, and beyond them what their last ratio makes of them."""
+    values = np.ones(len(n))
+    known = (n > 0) & (n <= computed[count - 1]) if count else np.zeros(len(n), dtype=bool)
+    values[known] = losses[np.searchsorted(computed, n[known])]
+    beyond = (n > 0) & ~known
+    if beyond.any():
+        before, last = losses[count - 2], losses[count - 1]
+        rate = np.log(last / before) / (computed[count - 1] - computed[count - 2]) if last > 0 else -np.inf
+        values[beyond] = last * np.exp(min(rate, 0.0) * (n[beyond] - computed[count - 1])) if last > 0 else 0.0
+    return values
 
 
 def learning_curve(n: Integers, test: Array, train: Array, error: float) -> LearningCurve:

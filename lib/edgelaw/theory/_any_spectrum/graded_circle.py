@@ -1,0 +1,111 @@
+r"""Coefficients of a generating function from few points of a circle, dense where its nearest singularity is.
+
+A generating function is known at points :math:`z_j = r e^{i\theta_j}` and analytic out to :math:`z^* > r` on the positive
+axis, further out elsewhere. The points are equidistant in x,
+
+.. math:: \theta = \pi - 2\,\mathrm{am}(2Kx \mid m), \qquad m = \frac{1}{1+\delta^2}, \qquad
+   \frac{d\theta}{dx} \propto \sqrt{\sin^2(\theta/2) + \delta^2} ,
+
+so that their spacing grows with the distance from :math:`\theta = 0`. With :math:`\delta = \sinh(\tfrac12\log(z^*/r))` the
+singularity at :math:`z^*` is as far away in x as the period of am allows, and the number of points for a given accuracy
+grows like the logarithm of the number of coefficients. Coefficients are integrals of the trigonometric interpolant in x,
+whose weights are computed once for all coefficients; interpolation errors are amplified by :math:`(z^*/r)^n`, so r stays
+close to :math:`z^*`.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.special
+
+ANGLES = np.pi / 2.0 ** np.arange(5)  # where the distance of the nearest singularity is asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Circle:
+    """A circle with points in the upper half plane, from −r to r, and the weights of the coefficients n."""
+
+    n: np.ndarray
+    radius: float
+    points: np.ndarray
+    weights: np.ndarray  # (n, points); those of the conjugate points are conjugate
+
+    def pair_coefficients(self, same, mixed):
+        """[zⁿwⁿ] of a symmetric function of two variables: its values at pairs (z, w) and at pairs (z, w̄)."""
+        w = self.weights
+        sums = ((w @ same) * w).sum(axis=1) + ((w @ mixed) * w.conj()).sum(axis=1)
+        return 2 * sums.real * self.radius ** (-2.0 * self.n)
+
+    def coefficients(self, values):
+        """[zⁿ] of a function of one variable, real on the real axis."""
+        return 2 * (self.weights @ values).real * self.radius ** (-1.0 * self.n)
+
+
+def circle(n, points, radius, grading):
+    """The circle for the coefficients n with an even number of points and a grading δ."""
+    angles, weights = _rule(tuple(int(k) for k in n), points, grading)
+    return Circle(np.asarray(n), radius, radius * np.exp(1j * angles), weights)
+
+
+def plan(largest, gaps, digits, amplified):
+    """Points, logarithmic distance L of the circle from the singularity, and grading, for coefficients up to `largest`.
+
+    `gaps` are the logarithmic distances, at the angles `ANGLES`, of the nearest singularity from the circle through
+    that at angle 0. The interpolation error is :math:`e^{-\\pi M w}` for M points and a strip |Im x| < w; it is
+    amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which must not exceed e^16.
+    """
+    plans = []
+    for loss in (4.0, 6.0, 8.0, 12.0, 16.0):
+        distance = loss / (amplified * largest)
+        for factor in 2.0 ** np.arange(0, 8, 0.5):
+            grading = factor * np.sinh(distance / 2)
+            points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
+            plans.append((points, distance, grading))
+            if grading > 4:
+                break
+    points, distance, grading = min(plans)
+    return int(np.ceil(points)), distance, grading
+
+
+def _strip(grading, distance, gaps):
+    """How far from the real axis of x the nearest singularity is."""
+    small = grading**2 / (1 + grading**2)
+    period = 2 * scipy.special.ellipkm1(small)
+    ahead = np.arcsin(min(1.0, np.tanh(distance / 2) / np.sqrt(small)))
+    widths = [scipy.special.ellipkinc(ahead, small)]
+    for angle, gap in zip(ANGLES, gaps, strict=True):
+        if angle == np.pi:
+            widths.append(scipy.special.ellipkinc(np.arctan(np.sinh((distance + gap) / 2)), small))
+        else:
+            spacing = np.sqrt((np.sin(angle / 2) ** 2 + grading**2) / (1 + grading**2))
+            widths.append((distance + gap) / (2 * spacing))
+    return min(widths) / period
+
+
+def _angles(x, grading):
+    """θ and −dθ/dx."""
+    small = grading**2 / (1 + grading**2)
+    period = 2 * scipy.special.ellipkm1(small)
+    _, _, slope, amplitude = scipy.special.ellipj(period * x, 1 - small)
+    return np.pi - 2 * amplitude, 2 * period * slope
+
+
+@functools.lru_cache(maxsize=32)
+def _rule(n, points, grading):
+    """Angles in the upper half plane, and weights of the coefficients, by Fourier coefficients in x of e^(−inθ)θ′."""
+    half, n = points // 2, np.array(n)
+    steepest = _angles(np.zeros(1), grading)[1][0]
+    size = 1 << int(np.ceil(np.log2(4 * points + 256 + 1.3 * n.max() * steepest / np.pi)))
+    angles, slopes = _angles((np.arange(size) + 0.5) / size, grading)
+    x = (np.arange(half) + 0.5) / points
+    modes = np.arange(1 - half, half)
+    shift = np.exp(1j * np.pi * modes / size)
+    waves = np.exp(-2j * np.pi * np.multiply.outer(modes, x)) / points
+    weights = np.empty((len(n), half), dtype=complex)
+    block = max(1, 2**19 // size)
+    for first in range(0, len(n), block):
+        part = slice(first, first + block)
+        values = np.exp(-1j * np.multiply.outer(n[part], angles)) * (slopes / (2 * np.pi))
+        weights[part] = (np.fft.ifft(values, axis=1)[:, modes % size] * shift) @ waves
+    return _angles(x, grading)[0], weights

@@ -1,0 +1,268 @@
+r"""Single shuffle on any spectrum: from its two-variable generating functions to both losses at every epoch.
+
+The coefficients :math:`[z^nw^n]` of Φ and Ψ (`shuffle_pairs`) come from one graded circle (`graded_circle`), on which a
+hundred points serve all epochs up to a few hundred. Three things decide where it lies.
+
+**The domain.** Φ(z, z̄) and Ψ(z, z̄) are squared norms as long as the series converge, so where one of them is not positive
+the domain has ended, and by Cauchy and Schwarz a circle inside it is one on which both are analytic in z and in w. Without
+a gap in the spectrum the domain ends at :math:`z^* = 1` on the positive axis. With one the losses decay exponentially, and
+:math:`z^* > 1` is bisected. The same test on wider circles says how far the domain reaches at other angles: near step 2 the
+cloud of inverse eigenvalues of A comes close from all sides, and the circle then needs more points, less graded.
+
+**The average.** α has a pole at :math:`\lambda = \log z/c`, whose place in the plane ζ of the Gram matrix's Cauchy transform
+is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive for z > 1. The contour of
+the average must keep it outside. In a gap it goes around the positive eigenvalues alone.
+
+**The plateau.** Directions that no row has keep their share of the test loss. For a circle beyond z = 1 the pole that this
+share makes, plateau/((1 − z)(1 − w)), is taken out of Φ.
+
+Everything is computed twice, with other averages and circles, and the difference is the error. For hundreds of epochs
+without a gap there is a shorter way: a hyperbola in log z around the cut from z = 1, whose two dozen nodes serve all n
+within a factor of two. It may enter the cloud, so it is believed only where two of different sizes agree.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.optimize
+
+from edgelaw.theory import levy
+from edgelaw.theory._any_spectrum import graded_circle, silverstein
+from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs
+
+_GAP = 3.0  # with so many decay times of the smallest eigenvalue the losses' decay is exponential
+_GAPS = np.array([0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.2, 3.0])
+_LONG = 300  # beyond so many epochs a hyperbola is tried
+_LONGEST = 4096  # epochs on a circle
+_DIGITS = 12.0, 9.5  # of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
+_AGREED = 3e-7  # where two circles differ by more, both get more points
+_MOST = 640  # points
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Two averages of a spectrum for so many epochs, and where the functions of z they give may be used.
+
+    `furthest` is the position λ beyond which, to the right, the average is not valid for the pole of α; None where there
+    is no gap and the domain ends at z = 1. `dropped` is the relative change by eigenvalues that were left out.
+    """
+
+    step: float
+    rho: float
+    plateau: float
+    averages: tuple
+    furthest: float | None
+    dropped: float = 0.0
+
+
+def losses(setting, n):
+    """Both losses at each positive n, ascending, at two resolutions: an array (2, 2, len(n)), the fine one first."""
+    fine, coarse = (Pairs(average, setting.step, setting.rho) for average in setting.averages)
+    results = np.empty((2, 2, len(n)))
+    first = len(n)
+    if setting.furthest is None:
+        first = _hyperbolas(fine, coarse, n, results)
+    if first:
+        results[:, :, :first] = _on_circles(setting, fine, coarse, n[:first])
+    return results
+
+
+# ------------------------------------------------------------------------------------------------------- the circle
+
+
+def _on_circles(setting, fine, coarse, n):
+    if n[-1] > _LONGEST:
+        raise ArithmeticError(
+            f"Single shuffle at step {setting.step:g} is not yet near its edge at epoch {n[-1]}, and a circle for so many "
+            f"epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
+        )
+    edge, gaps = _domain(setting, coarse, int(n[-1]))
+    more = 1.0
+    while True:
+        results = np.stack(
+            [
+                _on_circle(pairs, setting, n, edge, gaps, more, digits, 2.0 if pairs is fine else 2.3)
+                for pairs, digits in zip((fine, coarse), _DIGITS, strict=True)
+            ]
+        )
+        with np.errstate(all="ignore"):
+            visible = np.abs(results[0]) > 1e-13
+            difference = np.abs(results[1] / results[0] - 1)[visible].max(initial=0.0)
+        if difference < _AGREED or more > 2.5:
+            return results
+        more *= 1.4
+
+
+def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
+    """Both losses on one circle inside the domain's edge (the logarithm of z*)."""
+    points, distance, grading = graded_circle.plan(int(n[-1]), gaps, digits, amplified)
+    points = 2 * int(np.ceil(min(more * points, _MOST) / 2))
+    radius = np.exp(edge - distance)
+    circle = graded_circle.circle(n, points, radius, grading)
+    c, worst = pairs.around(radius, np.angle(circle.points))
+    if not worst < 1e-9:
+        raise ArithmeticError(f"The equation for single shuffle's exponent was solved to {worst:.0e} only.")
+    same, mixed = pairs.matrices(circle.points, c)
+    beyond = setting.plateau if radius > 1 else 0.0
+    if beyond:
+        pole = 1 / (1 - circle.points)
+        same[0] -= beyond * np.multiply.outer(pole, pole)
+        mixed[0] -= beyond * np.multiply.outer(pole, pole.conj())
+    curves = np.stack([circle.pair_coefficients(*both) for both in zip(same, mixed, strict=True)])
+    curves[0] += beyond
+    return curves
+
+
+def _domain(setting, pairs, last):
+    """The logarithm of z*, and how much further the domain reaches at the angles `graded_circle.ANGLES`."""
+    edge = 0.0
+    if setting.furthest is not None:
+        edge = _furthest_circle(setting, pairs, last)
+    inside = np.ones(len(graded_circle.ANGLES), dtype=bool)
+    gaps = np.zeros(len(inside))
+    for gap in _GAPS:
+        inside &= _positive(setting, pairs, edge + gap, graded_circle.ANGLES)
+        if not inside.any():
+            break
+        gaps[inside] = gap
+    return edge, gaps
+
+
+def _furthest_circle(setting, pairs, last):
+    """The logarithm of the largest radius with a circle inside the domain, to a small part of 1/last."""
+    angles = np.append(np.concatenate([graded_circle.ANGLES[:1], 0.75 * graded_circle.ANGLES]), 0.0)
+
+    def allowed(logarithm):
+        return _positive(setting, pairs, logarithm, angles).all() and _pole_outside(setting, pairs, logarithm)
+
+    low, high = 0.0, 0.5 / last
+    while high < 8 and allowed(high):
+        low, high = high, 2 * high
+    for _ in range(7):
+        middle = (low + high) / 2
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low
+
+
+def _positive(setting, pairs, logarithm, angles):
+    """Whether Φ without its plateau and Ψ are positive at the points (z, z̄) of a circle, angle by angle."""
+    radius = np.exp(logarithm)
+    with np.errstate(all="ignore"):
+        c, worst = pairs.around(radius, angles)
+        z = radius * np.exp(1j * angles)
+        phi, psi = pairs.diagonal(z, c)
+        phi = phi - setting.plateau / np.abs(1 - z) ** 2
+        sure = np.abs(1 - z) > 0.02  # closer to the pole Φ without it has no digits
+        real = (angles > 0) | (np.abs(c.imag) < 1e-7 * np.abs(c))
+    return real & (psi > 0) & ((phi > 0) | ~sure) & (worst < 1e-9)
+
+
+def _pole_outside(setting, pairs, logarithm):
+    """Whether the pole of α at the circle's point on the positive axis is left of what the average can bear."""
+    c, _ = pairs.around(np.exp(logarithm), np.array([0.0]))
+    return logarithm / c[0].real < setting.furthest
+
+
+# ----------------------------------------------------------------------------------------------------- the hyperbola
+
+
+def _hyperbolas(fine, coarse, n, results):
+    """Fill in the losses of many epochs from the last one down; how many epochs are left for a circle."""
+    first = len(n)
+    while first and n[first - 1] > _LONG:
+        start = np.searchsorted(n, max(n[first - 1] / 2, _LONG), side="right")
+        group = slice(start, first)
+        try:
+            small, large = (_hyperbola(coarse, n[group], points) for points in (10, 14))
+            if not np.abs(small / large - 1).max() < 3e-6:
+                break
+            results[0, :, group], results[1, :, group] = _hyperbola(fine, n[group], 14), large
+        except ArithmeticError:
+            break
+        first = start
+    return first
+
+
+def _hyperbola(pairs, n, points):
+    """Both losses along a hyperbola in log z that serves all n from the smallest to the largest."""
+    p, weights = _hyperbola_nodes(n.min(), n.max(), points)
+    z = np.exp(-p)
+    c = np.empty(len(z), dtype=complex)
+    for place, at in enumerate(z):
+        turned, worst = pairs.around(np.abs(at), np.array([np.angle(at)]))
+        if not worst < 1e-9:
+            raise ArithmeticError(f"The equation for single shuffle's exponent was solved to {worst:.0e} only.")
+        c[place] = turned[0]
+    same, mixed = pairs.matrices(z, c)
+    waves = weights * np.exp(np.multiply.outer(n, p))
+    return np.stack(
+        [
+            2 * (((waves @ one) * waves).sum(axis=1) + ((waves @ other) * waves.conj()).sum(axis=1)).real
+            for one, other in zip(same, mixed, strict=True)
+        ]
+    )
+
+
+def _hyperbola_nodes(first, last, points):
+    """Nodes p with exp(−p) in the upper half plane, and weights, of Weideman and Trefethen's hyperbola for times in [first, last]."""
+    ratio = last / first
+
+    def width(angle):
+        return np.arccosh(
+            ((np.pi - 2 * angle) * ratio + 4 * angle - np.pi) / ((4 * angle - np.pi) * np.sin(angle))
+        )
+
+    angle = scipy.optimize.minimize_scalar(
+        lambda x: (2 * np.pi * x - np.pi**2) / width(x),
+        bounds=(np.pi / 4 + 1e-3, np.pi / 2 - 1e-3),
+        method="bounded",
+    ).x
+    h = width(angle) / points
+    scale = (4 * np.pi * angle - np.pi**2) * points / (width(angle) * last)
+    u = (np.arange(points) + 0.5) * h
+    p = scale * (1 + np.sin(1j * u - angle))
+    weights = h * scale * np.cos(1j * u - angle) / (2 * np.pi)
+    return p.conj(), weights.conj()
+
+
+# ------------------------------------------------------------------------------------------------------ the averages
+
+
+def of_sample(values, shares, rho, step, last):
+    """The setting for `last` epochs on a sample spectrum: eigenvalues of XᵀX/m, mean 1, and their shares."""
+    plateau = float(shares[values == 0].sum())
+    gram, parts = levy.companion(values, shares, rho)
+    best = None
+    for pole in _poles(gram, parts, rho, step, last):
+        averages = tuple(
+            levy.from_gram(gram, parts, rho, pole, tolerance, angle)
+            for tolerance, angle in ((1e-10, 1.2), (1e-8, 1.1))
+        )
+        error = max(average.error for average in averages)
+        if best is None or error < 0.1 * best[0]:
+            best = error, averages, pole
+        if error < 1e-7:
+            break
+    error, averages, pole = best
+    furthest = None if pole < 0 else 1 / (parts / (pole - gram)).sum() / rho
+    return Setting(step, rho, plateau, averages, furthest)
+
+
+def _poles(gram, parts, rho, step, last):
+    """Where the average may keep its distance, the best place first: in a gap, or left of zero."""
+    rate = 1 / (1 / step - 0.5)
+    smallest = gram[gram > 0][0]
+    lone = gram[0] == 0 and parts[0] < 0.02
+    if last * smallest * rate > _GAP and not lone:
+        yield from (0.85 * smallest, 0.7 * smallest, 0.5 * smallest)
+    left = 1.5 / (last * min(rate, 10.0))
+    yield from (-left, -1.8 * left, -2.7 * left)
+
+
+def of_covariance(values, shares, rho, step, last):
+    """The setting for `last` epochs on rows of a covariance with these positive eigenvalues, mean 1, and shares."""
+    reach = 0.1 * np.sqrt(1.0 / last)
+    averages = tuple(levy.from_covariance(values, shares, reach, tolerance) for tolerance in (1e-11, 1e-9))
+    edge = silverstein.Sample(values, shares, rho).leftmost(lambda x, v: 1.0)
+    gapped = last * edge * rho / (1 / step - 0.5) > _GAP
+    return Setting(step, rho, max(0.0, 1 - rho), averages, 0.9 * values[0] if gapped else None)
