@@ -48,6 +48,8 @@ class Average:
     error : float
         The largest deviation of :math:`\langle t/(t-\lambda)\rangle` from its exact value on the contour: the
         accuracy to be expected for functions of order one that are analytic inside.
+    contour : ndarray or None
+        For a sample, the upper half of that contour, in units of λ.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Average:
     nodes: npt.NDArray = field(repr=False)
     weights: npt.NDArray = field(repr=False)
     error: float
+    contour: npt.NDArray | None = field(default=None, repr=False)
 
     def __call__(self, values: npt.ArrayLike) -> npt.NDArray:
         """⟨φ⟩ from the values of φ at the nodes, which run along the last axis."""
@@ -178,7 +181,7 @@ def from_gram(
             break
     nodes, residues, error = best
     masses = rho * residues / nodes
-    return Average(np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum()), float(error))
+    return Average(np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum()), float(error), t / rho)
 
 
 def from_covariance(
@@ -264,10 +267,11 @@ def _rational(at, t, y, truncation, small):
     """Nodes p, residues r and the error of y(t) = 1 + Σ r/(t − p): poles from half of the points, residues from all.
 
     `at` are the points whose Loewner pencil gives the poles. Poles at zero (a derivative there, as for equal
-    eigenvalues) become two of opposite sign, ±small.
+    eigenvalues) become two of opposite sign, ±small. Poles outside the contour take part in the fit and are then left
+    out: functions averaged are analytic inside, and see nothing of them. A contour that leaves out a lone null eigenvalue
+    needs them.
     """
     poles = _loewner_poles(*at, truncation)
-    poles = poles[_encloses(at[0], poles)]
     tiny = np.abs(poles) < 2 * small
     poles = np.concatenate([poles[~tiny], [small, -small] if tiny.any() else []])
     real = poles[poles.imag == 0].real
@@ -277,10 +281,15 @@ def _rational(at, t, y, truncation, small):
     columns, target = np.concatenate([columns.real, columns.imag]), np.concatenate([y.real - 1, y.imag])
     sizes = np.linalg.norm(columns, axis=0)
     solution = np.linalg.lstsq(columns / sizes, target, rcond=1e-13)[0] / sizes
+    error = np.abs(columns @ solution - target).max()
     first, second, third = np.split(solution, [len(real), len(real) + len(upper)])
     pairs = second + 1j * third
-    error = np.abs(columns @ solution - target).max()
-    return np.concatenate([real, upper, upper.conj()]), np.concatenate([first, pairs, pairs.conj()]), error
+    nodes, residues = (
+        np.concatenate([real, upper, upper.conj()]),
+        np.concatenate([first, pairs, pairs.conj()]),
+    )
+    inside = encloses(t, nodes)
+    return nodes[inside], residues[inside], error
 
 
 def _loewner_poles(t, y, truncation):
@@ -308,7 +317,7 @@ def _of_conjugate_pairs(matrix):
     return matrix.real
 
 
-def _encloses(upper, points):
+def encloses(upper: npt.NDArray, points: npt.NDArray) -> npt.NDArray:
     """Whether the closed curve with this upper half winds around the points."""
     curve = np.concatenate([upper, upper[::-1].conj(), upper[:1]])
     turns = np.angle((curve[1:, None] - points) / (curve[:-1, None] - points)).sum(axis=0)

@@ -219,8 +219,7 @@ def curve(
     """
     step, n = arguments.step(step), common.recorded(epochs)
     rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
-    setting = shuffle_curve.of_sample(values, shares, rho, step, max(int(n[-1]), 1))
-    return _any_spectrum(n, setting)
+    return _any_spectrum(n, shuffle_curve.of_sample(values, shares, rho, step, max(int(n[-1]), 1)))
 
 
 def population_curve(
@@ -258,7 +257,9 @@ def population_curve(
     step, n = arguments.step(step), common.recorded(epochs)
     rho = arguments.aspect(rho)
     values, shares, null = common.covariance(covariance_eigenvalues)
-    moving = _any_spectrum(n, shuffle_curve.of_covariance(values, shares, rho / (1 - null), step, max(int(n[-1]), 1)))
+    moving = _any_spectrum(
+        n, shuffle_curve.of_covariance(values, shares, rho / (1 - null), step, max(int(n[-1]), 1))
+    )
     return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
 
@@ -302,13 +303,13 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     return float(test), float(train)
 
 
-def _any_spectrum(n, setting):
-    """The learning curve of a setting, at two resolutions."""
+def _any_spectrum(n, settings):
+    """The learning curve of the first setting that works, at two resolutions."""
     if len(n) == 1:
         return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
     computed = common.supporting_epochs(n)
     with threads.one_blas_thread():
-        fine, coarse = shuffle_curve.losses(setting, computed)
+        (fine, coarse), setting = shuffle_curve.losses(settings, computed)
     floor = setting.dropped + max(average.error for average in setting.averages)
     return common.vouched(n, computed, fine, coarse, setting.plateau, floor)
 

@@ -10,7 +10,7 @@ from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.curves import LearningCurve
 
 FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
-LARGEST_ERROR = 1e-3  # a curve with a larger one is not returned
+LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
 VANISHED = 1e-12  # below this a loss may go on by its last rate
 
 
@@ -63,11 +63,13 @@ def supporting_epochs(n: Integers) -> Integers:
     return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), n[n > 1] - 1, n[n > 0]]))
 
 
-def vouched(n: Integers, computed: Integers, fine: Array, coarse: Array, plateau: float, floor: float) -> LearningCurve:
+def vouched(
+    n: Integers, computed: Integers, fine: Array, coarse: Array, plateau: float, floor: float
+) -> LearningCurve:
     """The learning curve at n of a computation at two resolutions, each (test, train) after the `computed` epochs.
 
     The error is three times the largest relative difference of the two, or the `floor`. From where they differ by more
-    than 1e-3 the curve goes on by its last rate, provided that a loss without its plateau is below 1e-12 there; otherwise
+    than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-12 there; otherwise
     it is refused.
     """
     level = np.array([[plateau], [0.0]])
@@ -75,9 +77,12 @@ def vouched(n: Integers, computed: Integers, fine: Array, coarse: Array, plateau
         difference = np.abs(coarse / fine - 1)
         good = (difference < LARGEST_ERROR) & (fine > level)
         good |= (np.abs(fine - level) < 1e-280) | (np.abs(fine - level) < 1e-14 * level)
+        gone = np.maximum(np.abs(fine[:, 0]), np.abs(coarse[:, 0])) < VANISHED  # after one epoch
+    good[:, 0] |= gone
+    difference[gone, 0] = 0.0
     vouched_for = [int(np.argmin(row)) if not row.all() else len(row) for row in good]
     for row, last, above in zip(fine, vouched_for, level[:, 0], strict=True):
-        if last < len(row) and not (last >= 2 and row[last - 1] - above < VANISHED):
+        if last < len(row) and not (last > 0 and row[last - 1] - above < VANISHED):
             worst = difference[:, last].max()
             raise ArithmeticError(
                 f"Two resolutions differ by a relative {worst:.0e} at epoch {computed[last]}, so this curve is not "
@@ -103,9 +108,12 @@ def _continued(computed: Integers, losses: Array, count: int, n: Integers) -> Ar
     values[known] = losses[np.searchsorted(computed, n[known])]
     beyond = (n > 0) & ~known
     if beyond.any():
-        before, last = losses[count - 2], losses[count - 1]
-        rate = np.log(last / before) / (computed[count - 1] - computed[count - 2]) if last > 0 else -np.inf
-        values[beyond] = last * np.exp(min(rate, 0.0) * (n[beyond] - computed[count - 1])) if last > 0 else 0.0
+        before, last = losses[count - 2] if count > 1 else 1.0, losses[count - 1]
+        gone = computed[count - 1] - (computed[count - 2] if count > 1 else 0)
+        rate = np.log(last / before) / gone if last > 0 else -np.inf
+        values[beyond] = (
+            last * np.exp(min(rate, 0.0) * (n[beyond] - computed[count - 1])) if last > 0 else 0.0
+        )
     return values
 
 

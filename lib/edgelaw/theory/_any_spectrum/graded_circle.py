@@ -48,15 +48,15 @@ def circle(n, points, radius, grading):
     return Circle(np.asarray(n), radius, radius * np.exp(1j * angles), weights)
 
 
-def plan(largest, gaps, digits, amplified):
+def plan(largest, gaps, digits, amplified, least=4.0):
     """Points, logarithmic distance L of the circle from the singularity, and grading, for coefficients up to `largest`.
 
     `gaps` are the logarithmic distances, at the angles `ANGLES`, of the nearest singularity from the circle through
     that at angle 0. The interpolation error is :math:`e^{-\\pi M w}` for M points and a strip |Im x| < w; it is
-    amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which must not exceed e^16.
+    amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^least and e^16 (or e^least).
     """
     plans = []
-    for loss in (4.0, 6.0, 8.0, 12.0, 16.0):
+    for loss in [least, *(x for x in (6.0, 8.0, 12.0, 16.0) if x > least)]:
         distance = loss / (amplified * largest)
         for factor in 2.0 ** np.arange(0, 8, 0.5):
             grading = factor * np.sinh(distance / 2)

@@ -21,6 +21,8 @@ without a gap there is a shorter way: a hyperbola in log z around the cut from z
 within a factor of two. It may enter the cloud, so it is believed only where two of different sizes agree.
 """
 
+import dataclasses
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,65 +39,111 @@ _LONGEST = 4096  # epochs on a circle
 _DIGITS = 12.0, 9.5  # of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
 _AGREED = 3e-7  # where two circles differ by more, both get more points
 _MOST = 640  # points
+_DEEPEST = 60.0  # losses below e^(−2·60) are not computed
+_VISIBLE = 1e-13  # losses that the two resolutions must agree on
+_ANGLES_OF_AVERAGES = 1.2, 0.85, 0.6, 0.4, 0.25
+_AMPLIFIED = 4.0, 8.0, 16.0, 22.0
+_TRIES = 6  # settings
+_RESOLUTIONS = (1e-11, 1.0), (1e-9, 0.92)  # tolerance and width of the contour of the two averages
+_ALL_AROUND = np.linspace(np.pi, 0, 24)
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
     """Two averages of a spectrum for so many epochs, and where the functions of z they give may be used.
 
-    `furthest` is the position λ beyond which, to the right, the average is not valid for the pole of α; None where there
-    is no gap and the domain ends at z = 1. `dropped` is the relative change by eigenvalues that were left out.
+    `gapped` says that the circle may go beyond z = 1, as long as the main pole of α stays left of `furthest`;
+    `least` is the logarithm of the amplification that the circle must at least allow, so that the poles keep clear.
+    `dropped` is the relative change that leaving out a lone null eigenvalue may have made.
     """
 
     step: float
     rho: float
     plateau: float
     averages: tuple
-    furthest: float | None
+    gapped: bool
+    furthest: float = np.inf
+    least: float = 4.0
     dropped: float = 0.0
 
+    @property
+    def pairs(self):
+        """Φ and Ψ with the fine and with the coarse average."""
+        return [Pairs(average, self.step, self.rho) for average in self.averages]
 
-def losses(setting, n):
-    """Both losses at each positive n, ascending, at two resolutions: an array (2, 2, len(n)), the fine one first."""
-    fine, coarse = (Pairs(average, setting.step, setting.rho) for average in setting.averages)
-    results = np.empty((2, 2, len(n)))
+
+def losses(settings, n):
+    """Both losses at each positive n, ascending, at two resolutions, an array (2, 2, len(n)), and their setting.
+
+    Settings are tried in turn until two resolutions agree; the best of them is taken.
+    """
+    best = None
+    for setting in itertools.islice(settings, _TRIES):
+        try:
+            results = _losses(setting, n)
+        except ArithmeticError as refusal:
+            best = best or (np.inf, refusal, setting)
+            continue
+        difference = _difference(results)
+        if best is None or difference < best[0]:
+            best = difference, results, setting
+        if difference < _AGREED:
+            break
+    if best is None:
+        raise ArithmeticError(
+            "No contour around this spectrum keeps clear of the poles of single shuffle's resolvent."
+        )
+    if isinstance(best[1], ArithmeticError):
+        raise best[1]
+    return best[1:]
+
+
+def _difference(results):
+    """The largest relative difference of two resolutions where a loss can be seen."""
+    with np.errstate(all="ignore"):
+        visible = np.abs(results[0]) > _VISIBLE
+        difference = np.abs(results[1] / results[0] - 1)[visible].max(initial=0.0)
+    return difference if np.isfinite(difference) else np.inf
+
+
+def _losses(setting, n):
+    results = np.full((2, 2, len(n)), np.nan)
     first = len(n)
-    if setting.furthest is None:
+    fine, coarse = setting.pairs
+    if not setting.gapped:
         first = _hyperbolas(fine, coarse, n, results)
     if first:
-        results[:, :, :first] = _on_circles(setting, fine, coarse, n[:first])
+        _on_circles(setting, fine, coarse, n[:first], results)
     return results
 
 
 # ------------------------------------------------------------------------------------------------------- the circle
 
 
-def _on_circles(setting, fine, coarse, n):
-    if n[-1] > _LONGEST:
+def _on_circles(setting, fine, coarse, n, results):
+    """Fill in the losses of the epochs n; those so late that nothing is left stay NaN."""
+    if n[-1] > _LONGEST and not setting.gapped:
         raise ArithmeticError(
             f"Single shuffle at step {setting.step:g} is not yet near its edge at epoch {n[-1]}, and a circle for so many "
             f"epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
         )
     edge, gaps = _domain(setting, coarse, int(n[-1]))
-    more = 1.0
+    n = n[n <= max(2.0, _DEEPEST / max(edge, 1e-9))]
+    more, before = 1.0, np.inf
     while True:
-        results = np.stack(
-            [
-                _on_circle(pairs, setting, n, edge, gaps, more, digits, 2.0 if pairs is fine else 2.3)
-                for pairs, digits in zip((fine, coarse), _DIGITS, strict=True)
-            ]
-        )
-        with np.errstate(all="ignore"):
-            visible = np.abs(results[0]) > 1e-13
-            difference = np.abs(results[1] / results[0] - 1)[visible].max(initial=0.0)
-        if difference < _AGREED or more > 2.5:
-            return results
-        more *= 1.4
+        for pairs, digits, place in zip((fine, coarse), _DIGITS, (0, 1), strict=True):
+            results[place, :, : len(n)] = _on_circle(
+                pairs, setting, n, edge, gaps, more, digits, 2.0 + 0.3 * place
+            )
+        difference = _difference(results[:, :, : len(n)])
+        if difference < _AGREED or more > 1.9 or difference > 0.3 * before:
+            return
+        more, before = 1.4 * more, difference
 
 
 def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     """Both losses on one circle inside the domain's edge (the logarithm of z*)."""
-    points, distance, grading = graded_circle.plan(int(n[-1]), gaps, digits, amplified)
+    points, distance, grading = graded_circle.plan(int(n[-1]), gaps, digits, amplified, setting.least)
     points = 2 * int(np.ceil(min(more * points, _MOST) / 2))
     radius = np.exp(edge - distance)
     circle = graded_circle.circle(n, points, radius, grading)
@@ -115,9 +163,7 @@ def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
 
 def _domain(setting, pairs, last):
     """The logarithm of z*, and how much further the domain reaches at the angles `graded_circle.ANGLES`."""
-    edge = 0.0
-    if setting.furthest is not None:
-        edge = _furthest_circle(setting, pairs, last)
+    edge = _furthest_circle(setting, pairs, last) if setting.gapped else 0.0
     inside = np.ones(len(graded_circle.ANGLES), dtype=bool)
     gaps = np.zeros(len(inside))
     for gap in _GAPS:
@@ -130,14 +176,14 @@ def _domain(setting, pairs, last):
 
 def _furthest_circle(setting, pairs, last):
     """The logarithm of the largest radius with a circle inside the domain, to a small part of 1/last."""
-    angles = np.append(np.concatenate([graded_circle.ANGLES[:1], 0.75 * graded_circle.ANGLES]), 0.0)
+    angles = np.unique(np.concatenate([graded_circle.ANGLES, 0.75 * graded_circle.ANGLES, [0.0]]))[::-1]
 
     def allowed(logarithm):
-        return _positive(setting, pairs, logarithm, angles).all() and _pole_outside(setting, pairs, logarithm)
+        return _positive(setting, pairs, logarithm, angles).all() and _clear(setting, pairs, logarithm)
 
     low, high = 0.0, 0.5 / last
-    while high < 8 and allowed(high):
-        low, high = high, 2 * high
+    while high < 30 and allowed(high):
+        low, high = high, 1.3 * high
     for _ in range(7):
         middle = (low + high) / 2
         low, high = (middle, high) if allowed(middle) else (low, middle)
@@ -157,10 +203,16 @@ def _positive(setting, pairs, logarithm, angles):
     return real & (psi > 0) & ((phi > 0) | ~sure) & (worst < 1e-9)
 
 
-def _pole_outside(setting, pairs, logarithm):
-    """Whether the pole of α at the circle's point on the positive axis is left of what the average can bear."""
-    c, _ = pairs.around(np.exp(logarithm), np.array([0.0]))
-    return logarithm / c[0].real < setting.furthest
+def _clear(setting, pairs, logarithm):
+    """Whether the poles of α, at λ = (log z + 2πik)/c, are outside the averages' contours for all z of a circle."""
+    c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
+    if not worst < 1e-9:
+        return False
+    turns = _ALL_AROUND + 2 * np.pi * np.arange(-2, 3)[:, None]
+    poles = ((logarithm + 1j * turns) / c).ravel()
+    if setting.averages[0].contour is None:
+        return logarithm / c[-1].real < setting.furthest
+    return not any(levy.encloses(average.contour, poles).any() for average in setting.averages)
 
 
 # ----------------------------------------------------------------------------------------------------- the hyperbola
@@ -191,7 +243,9 @@ def _hyperbola(pairs, n, points):
     for place, at in enumerate(z):
         turned, worst = pairs.around(np.abs(at), np.array([np.angle(at)]))
         if not worst < 1e-9:
-            raise ArithmeticError(f"The equation for single shuffle's exponent was solved to {worst:.0e} only.")
+            raise ArithmeticError(
+                f"The equation for single shuffle's exponent was solved to {worst:.0e} only."
+            )
         c[place] = turned[0]
     same, mixed = pairs.matrices(z, c)
     waves = weights * np.exp(np.multiply.outer(n, p))
@@ -229,40 +283,74 @@ def _hyperbola_nodes(first, last, points):
 
 
 def of_sample(values, shares, rho, step, last):
-    """The setting for `last` epochs on a sample spectrum: eigenvalues of XᵀX/m, mean 1, and their shares."""
+    """Settings for `last` epochs on a sample spectrum: eigenvalues of XᵀX/m, mean 1, and their shares; the best first.
+
+    A lone null eigenvalue of the Gram matrix of fewer rows than dimensions, as centring makes, leaves no room for a contour
+    between it and the others. If none goes around it at the distance that so many epochs need, it is left out, as if
+    there were a row less: a relative change of order 1/m.
+    """
+    gram, parts = levy.companion(values, shares, rho)
+    if rho < 1 and gram[0] == 0 and parts[0] < 0.05:
+        yield from _settings(values, shares, rho, step, last, _outside(step, last))
+        fewer = rho * (1 - parts[0])
+        gram, parts = levy.companion(values, shares, fewer)
+        poles = _poles(gram, step, last)
+        for setting in _settings(values, shares, fewer, step, last, poles):
+            yield dataclasses.replace(setting, dropped=2 * (1 - fewer / rho))
+    else:
+        yield from _settings(values, shares, rho, step, last, _poles(gram, step, last))
+
+
+def _settings(values, shares, rho, step, last, poles):
+    """Settings with contours that keep their distance from these poles, as wide as the poles of α allow."""
     plateau = float(shares[values == 0].sum())
     gram, parts = levy.companion(values, shares, rho)
-    best = None
-    for pole in _poles(gram, parts, rho, step, last):
-        averages = tuple(
-            levy.from_gram(gram, parts, rho, pole, tolerance, angle)
-            for tolerance, angle in ((1e-10, 1.2), (1e-8, 1.1))
-        )
-        error = max(average.error for average in averages)
-        if best is None or error < 0.1 * best[0]:
-            best = error, averages, pole
-        if error < 1e-7:
+    unclear: list[Setting] = []
+    for pole in poles:
+        for angle in _ANGLES_OF_AVERAGES:
+            averages = tuple(
+                levy.from_gram(gram, parts, rho, pole, tolerance, part * angle)
+                for tolerance, part in _RESOLUTIONS
+            )
+            if max(average.error for average in averages) > 1e-6:
+                break
+            pairs = Pairs(averages[1], step, rho)
+            for least in _AMPLIFIED:
+                setting = Setting(step, rho, plateau, averages, pole > 0, least=least)
+                if _clear(setting, pairs, -least / (2 * last)):
+                    yield setting
+                    break
+                unclear.append(setting)
+            else:
+                continue
             break
-    error, averages, pole = best
-    furthest = None if pole < 0 else 1 / (parts / (pole - gram)).sum() / rho
-    return Setting(step, rho, plateau, averages, furthest)
+    yield from unclear[:: len(_AMPLIFIED)]
 
 
-def _poles(gram, parts, rho, step, last):
+def _poles(gram, step, last):
     """Where the average may keep its distance, the best place first: in a gap, or left of zero."""
-    rate = 1 / (1 / step - 0.5)
     smallest = gram[gram > 0][0]
-    lone = gram[0] == 0 and parts[0] < 0.02
-    if last * smallest * rate > _GAP and not lone:
-        yield from (0.85 * smallest, 0.7 * smallest, 0.5 * smallest)
-    left = 1.5 / (last * min(rate, 10.0))
-    yield from (-left, -1.8 * left, -2.7 * left)
+    decays = last * smallest / (1 / step - 0.5)
+    outside, inside = _outside(step, last), (0.85 * smallest, 0.7 * smallest, 0.5 * smallest)
+    if decays < _GAP:
+        return outside
+    if decays < 4 * _GAP:
+        return (*outside[:1], *inside, *outside[1:])
+    return (*inside, *outside)
+
+
+def _outside(step, last):
+    """Places left of zero, for so many epochs."""
+    left = 1.5 * max(1 / step - 0.5, 0.1) / last
+    return -left, -1.8 * left, -2.7 * left
 
 
 def of_covariance(values, shares, rho, step, last):
-    """The setting for `last` epochs on rows of a covariance with these positive eigenvalues, mean 1, and shares."""
+    """Settings for `last` epochs on rows of a covariance with these positive eigenvalues, mean 1, and shares."""
     reach = 0.1 * np.sqrt(1.0 / last)
     averages = tuple(levy.from_covariance(values, shares, reach, tolerance) for tolerance in (1e-11, 1e-9))
     edge = silverstein.Sample(values, shares, rho).leftmost(lambda x, v: 1.0)
     gapped = last * edge * rho / (1 / step - 0.5) > _GAP
-    return Setting(step, rho, max(0.0, 1 - rho), averages, 0.9 * values[0] if gapped else None)
+    yield Setting(step, rho, max(0.0, 1 - rho), averages, gapped, 0.9 * values[0])
+    if gapped:
+        yield Setting(step, rho, max(0.0, 1 - rho), averages, gapped=False)

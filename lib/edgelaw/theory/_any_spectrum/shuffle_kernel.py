@@ -65,7 +65,14 @@ def pair_sums(first, second, logs, a, alpha, D, nodes, heavy, kappa, rho, places
             tau = heavy[k] * (1 + alpha[i, k] + alpha[j, k])
             rest = heavy[k] * (D[i, k] + D[j, k])
             moved = sigma * nodes[k]
-            tr[k], ti[k], dr[k], di[k], mr[k], mi[k] = tau.real, tau.imag, rest.real, rest.imag, moved.real, moved.imag
+            tr[k], ti[k], dr[k], di[k], mr[k], mi[k] = (
+                tau.real,
+                tau.imag,
+                rest.real,
+                rest.imag,
+                moved.real,
+                moved.imag,
+            )
             total += rho * tau + rest
         one, other = 0j, 0j
         for n in range(places.size):

@@ -116,7 +116,17 @@ class Pairs:
         a, z = np.concatenate([c, c.conj()]) / self.rho, np.concatenate([z, z.conj()])
         furthest = np.abs(a[first] + a[second]).max() * self.rho * np.abs(self.nodes).max() / (2 * np.pi)
         phi, psi = shuffle_kernel.pair_sums(
-            first, second, np.log(z), a, alpha, D, self.nodes, self.heavy, 2 / self.step - 1, self.rho, *_terms(furthest)
+            first,
+            second,
+            np.log(z),
+            a,
+            alpha,
+            D,
+            self.nodes,
+            self.heavy,
+            2 / self.step - 1,
+            self.rho,
+            *_terms(furthest),
         )
         tau = alpha @ self.weights
         phi += (self.weights.sum() + tau[first] + tau[second]) / (1 - z[first] * z[second])
