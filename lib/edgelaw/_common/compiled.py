@@ -9,9 +9,9 @@ from numba import njit
 def compiled(function: Callable) -> Any:
     """Compile for speed without the GIL, and keep the machine code where that is possible.
 
-    Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their
-    meaning, and a division by zero gives one. The code is cached beside the module or in the user's cache folder; where neither can be
-    written it is not cached.
+    Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their meaning,
+    and a division by zero gives one. The code is cached beside the module or in the user's cache folder; where
+    neither can be written it is not cached.
     """
     options: dict[str, Any] = {
         "nogil": True,

@@ -32,7 +32,8 @@ def exact_curve(
         raise ArithmeticError(f"{positive} positive eigenvalues are too few for a spectrum.")
     curve_of = theory.BY_ORDER[order].curve
     try:
-        return curve_of(eigenvalues, n, step, rho), None
+        curve = curve_of(eigenvalues, n, step, rho)
+        return curve, curve.continued
     except ArithmeticError as refusal:
         last = int(n[-1]) // 2
         if last < 2 or theory.BY_ORDER["iid"].curve(eigenvalues, [last], step, rho).train[-1] > 1e-5:

@@ -11,12 +11,13 @@ For rows of a given covariance the large-d equations of all orders contain the d
 .. math:: \Bigl\langle\frac{t}{t-\lambda}\Bigr\rangle = \frac{\zeta}{t}, \qquad\text{so}\qquad
    \langle\varphi\rangle = \frac{1}{2\pi i}\oint \varphi(t)\,\frac{\zeta}{t^2}\,dt .
 
-No population spectrum is estimated, and none need exist: the functional is exact for the eigenvalues given, and it may
-be one that no positive measure gives. It is represented by nodes and weights,
-:math:`\langle\varphi\rangle = \sum_k w_k\varphi(\lambda_k)`. For a sample they are the poles and residues of a
-rational approximation to :math:`\zeta/t` on a contour around the support, read off a Loewner pencil: two or three dozen
-complex nodes, closed under conjugation, where the trapezoidal rule on the contour would take several times as many. For Marchenko–Pastur the one
-node λ = 1 comes out. For a covariance they are a Gauss rule in :math:`\log(\lambda + \text{reach})`, real and positive.
+No population spectrum is estimated, and none need exist: the functional is exact for the eigenvalues given, and it
+may be one that no positive measure gives. It is represented by nodes and weights, :math:`\langle\varphi\rangle =
+\sum_k w_k\varphi(\lambda_k)`. For a sample they are the poles and residues of a rational approximation to
+:math:`\zeta/t` on a contour around the support, read off a Loewner pencil: two or three dozen complex nodes, closed
+under conjugation, where the trapezoidal rule on the contour would take several times as many. For Marchenko–Pastur
+the one node λ = 1 comes out. For a covariance they are a Gauss rule in :math:`\log(\lambda + \text{reach})`, real and
+positive.
 """
 
 from dataclasses import dataclass, field
@@ -268,8 +269,8 @@ def _rational(at, t, y, truncation, small):
 
     `at` are the points whose Loewner pencil gives the poles. Poles at zero (a derivative there, as for equal
     eigenvalues) become two of opposite sign, ±small. Poles outside the contour take part in the fit and are then left
-    out: functions averaged are analytic inside, and see nothing of them. A contour that leaves out a lone null eigenvalue
-    needs them.
+    out: functions averaged are analytic inside, and see nothing of them. A contour that leaves out a lone null
+    eigenvalue needs them.
     """
     poles = _loewner_poles(*at, truncation)
     tiny = np.abs(poles) < 2 * small

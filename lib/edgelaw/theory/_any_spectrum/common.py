@@ -58,7 +58,7 @@ def edge_averages(covariance_eigenvalues: ArrayLike, *functions: Callable[[Array
 
 
 def supporting_epochs(n: Integers) -> Integers:
-    """The positive epochs to compute for those to return: all up to 256, so that a last rate is known; n − 1 for others."""
+    """The positive epochs to compute for those to return: all up to 256, then each and the one before."""
     last = int(n[-1])
     return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), n[n > 1] - 1, n[n > 0]]))
 
@@ -68,9 +68,9 @@ def vouched(
 ) -> LearningCurve:
     """The learning curve at n of a computation at two resolutions, each (test, train) after the `computed` epochs.
 
-    The error is three times the largest relative difference of the two, or the `floor`. From where they differ by more
-    than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-12 there; otherwise
-    it is refused.
+    The error is three times the largest relative difference of the two, or the `floor`. From where they differ by
+    more than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-12 there;
+    otherwise it is refused.
     """
     level = np.array([[plateau], [0.0]])
     with np.errstate(all="ignore"):
@@ -110,7 +110,7 @@ def _continued(computed: Integers, losses: Array, count: int, n: Integers) -> Ar
     if beyond.any():
         before, last = losses[count - 2] if count > 1 else 1.0, losses[count - 1]
         gone = computed[count - 1] - (computed[count - 2] if count > 1 else 0)
-        rate = np.log(last / before) / gone if last > 0 else -np.inf
+        rate = np.log(last / before) / gone if last > 0 and before > 0 else -np.inf
         values[beyond] = (
             last * np.exp(min(rate, 0.0) * (n[beyond] - computed[count - 1])) if last > 0 else 0.0
         )

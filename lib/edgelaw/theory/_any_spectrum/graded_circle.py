@@ -1,16 +1,16 @@
 r"""Coefficients of a generating function from few points of a circle, dense where its nearest singularity is.
 
-A generating function is known at points :math:`z_j = r e^{i\theta_j}` and analytic out to :math:`z^* > r` on the positive
-axis, further out elsewhere. The points are equidistant in x,
+A generating function is known at points :math:`z_j = r e^{i\theta_j}` and analytic out to :math:`z^* > r` on the
+positive axis, further out elsewhere. The points are equidistant in x,
 
 .. math:: \theta = \pi - 2\,\mathrm{am}(2Kx \mid m), \qquad m = \frac{1}{1+\delta^2}, \qquad
    \frac{d\theta}{dx} \propto \sqrt{\sin^2(\theta/2) + \delta^2} ,
 
-so that their spacing grows with the distance from :math:`\theta = 0`. With :math:`\delta = \sinh(\tfrac12\log(z^*/r))` the
-singularity at :math:`z^*` is as far away in x as the period of am allows, and the number of points for a given accuracy
-grows like the logarithm of the number of coefficients. Coefficients are integrals of the trigonometric interpolant in x,
-whose weights are computed once for all coefficients; interpolation errors are amplified by :math:`(z^*/r)^n`, so r stays
-close to :math:`z^*`.
+so that their spacing grows with the distance from :math:`\theta = 0`. With :math:`\delta =
+\sinh(\tfrac12\log(z^*/r))` the singularity at :math:`z^*` is as far away in x as the period of am allows, and the
+number of points for a given accuracy grows like the logarithm of the number of coefficients. Coefficients are
+integrals of the trigonometric interpolant in x, whose weights are computed once for all coefficients; interpolation
+errors are amplified by :math:`(z^*/r)^n`, so r stays close to :math:`z^*`.
 """
 
 import functools

@@ -3,18 +3,19 @@ r"""Single shuffle on any spectrum: from its two-variable generating functions t
 The coefficients :math:`[z^nw^n]` of Φ and Ψ (`shuffle_pairs`) come from one graded circle (`graded_circle`), on which a
 hundred points serve all epochs up to a few hundred. Three things decide where it lies.
 
-**The domain.** Φ(z, z̄) and Ψ(z, z̄) are squared norms as long as the series converge, so where one of them is not positive
-the domain has ended, and by Cauchy and Schwarz a circle inside it is one on which both are analytic in z and in w. Without
-a gap in the spectrum the domain ends at :math:`z^* = 1` on the positive axis. With one the losses decay exponentially, and
-:math:`z^* > 1` is bisected. The same test on wider circles says how far the domain reaches at other angles: near step 2 the
-cloud of inverse eigenvalues of A comes close from all sides, and the circle then needs more points, less graded.
+**The domain.** Φ(z, z̄) and Ψ(z, z̄) are squared norms as long as the series converge, so where one of them is not
+positive the domain has ended, and by Cauchy and Schwarz a circle inside it is one on which both are analytic in z and
+in w. Without a gap in the spectrum the domain ends at :math:`z^* = 1` on the positive axis. With one the losses decay
+exponentially, and :math:`z^* > 1` is bisected. The same test on wider circles says how far the domain reaches at
+other angles: near step 2 the cloud of inverse eigenvalues of A comes close from all sides, and the circle then needs
+more points, less graded.
 
-**The average.** α has a pole at :math:`\lambda = \log z/c`, whose place in the plane ζ of the Gram matrix's Cauchy transform
-is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive for z > 1. The contour of
-the average must keep it outside. In a gap it goes around the positive eigenvalues alone.
+**The average.** α has a pole at :math:`\lambda = \log z/c`, whose place in the plane ζ of the Gram matrix's Cauchy
+transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive for z
+> 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone.
 
-**The plateau.** Directions that no row has keep their share of the test loss. For a circle beyond z = 1 the pole that this
-share makes, plateau/((1 − z)(1 − w)), is taken out of Φ.
+**The plateau.** Directions that no row has keep their share of the test loss. For a circle beyond z = 1 the pole that
+this share makes, plateau/((1 − z)(1 − w)), is taken out of Φ.
 
 Everything is computed twice, with other averages and circles, and the difference is the error. For hundreds of epochs
 without a gap there is a shorter way: a hyperbola in log z around the cut from z = 1, whose two dozen nodes serve all n
@@ -124,8 +125,8 @@ def _on_circles(setting, fine, coarse, n, results):
     """Fill in the losses of the epochs n; those so late that nothing is left stay NaN."""
     if n[-1] > _LONGEST and not setting.gapped:
         raise ArithmeticError(
-            f"Single shuffle at step {setting.step:g} is not yet near its edge at epoch {n[-1]}, and a circle for so many "
-            f"epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
+            f"Single shuffle at step {setting.step:g} is not yet near its edge at epoch {n[-1]}, and a circle for so "
+            f"many epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
         )
     edge, gaps = _domain(setting, coarse, int(n[-1]))
     n = n[n <= max(2.0, _DEEPEST / max(edge, 1e-9))]
@@ -258,7 +259,7 @@ def _hyperbola(pairs, n, points):
 
 
 def _hyperbola_nodes(first, last, points):
-    """Nodes p with exp(−p) in the upper half plane, and weights, of Weideman and Trefethen's hyperbola for times in [first, last]."""
+    """Nodes p, e^(−p) in the upper half plane, and weights of Weideman and Trefethen's hyperbola for these times."""
     ratio = last / first
 
     def width(angle):
@@ -285,9 +286,9 @@ def _hyperbola_nodes(first, last, points):
 def of_sample(values, shares, rho, step, last):
     """Settings for `last` epochs on a sample spectrum: eigenvalues of XᵀX/m, mean 1, and their shares; the best first.
 
-    A lone null eigenvalue of the Gram matrix of fewer rows than dimensions, as centring makes, leaves no room for a contour
-    between it and the others. If none goes around it at the distance that so many epochs need, it is left out, as if
-    there were a row less: a relative change of order 1/m.
+    A lone null eigenvalue of the Gram matrix of fewer rows than dimensions, as centring makes, leaves no room for a
+    contour between it and the others. If none goes around it at the distance that so many epochs need, it is left
+    out, as if there were a row less: a relative change of order 1/m.
     """
     gram, parts = levy.companion(values, shares, rho)
     if rho < 1 and gram[0] == 0 and parts[0] < 0.05:

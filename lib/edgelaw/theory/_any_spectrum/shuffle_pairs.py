@@ -12,8 +12,8 @@ and with a = c/ρ at z, b and β the same at w, σ = a + b, τ = 1 + α + β, an
    = \langle\tau\,C_0\rangle, \qquad C_s = e^{sJ}(I - zw\,e^{\rho J})^{-1}1 .
 
 The training loss is the same with :math:`S = \sum_k u_ku_k^\top` in the trace. With :math:`p = e^{a\lambda s}`,
-:math:`q = e^{b\lambda s}`, :math:`X = a\langle\lambda\alpha p\rangle` and :math:`Y = b\langle\lambda\beta q\rangle` it is
-:math:`[z^nw^n]\,\Psi/\rho`,
+:math:`q = e^{b\lambda s}`, :math:`X = a\langle\lambda\alpha p\rangle` and :math:`Y = b\langle\lambda\beta q\rangle`
+it is :math:`[z^nw^n]\,\Psi/\rho`,
 
 .. math:: \Psi = \int_0^\rho \bigl\{\langle\lambda\tau C_0\rangle + XY\langle\lambda\tau C_s\rangle
    - X\langle\lambda(q\beta C_s + (1+\alpha)C_0/p)\rangle
@@ -23,7 +23,8 @@ The training loss is the same with :math:`S = \sum_k u_ku_k^\top` in the trace. 
 :math:`\sigma/(ab) = \kappa + \langle\lambda\tau\rangle` with κ = 2/η − 1 (the equations for a and b added), and
 :math:`1/(1-e^x) = \frac12 - \sum_k 1/(x-2\pi ik)`. So with
 
-.. math:: s_k = \frac{-\log zw + 2\pi ik}{\rho}, \quad g_k = \Bigl\langle\frac{\lambda\tau}{s_k+\sigma\lambda}\Bigr\rangle,
+.. math:: s_k = \frac{-\log zw + 2\pi ik}{\rho}, \quad
+   g_k = \Bigl\langle\frac{\lambda\tau}{s_k+\sigma\lambda}\Bigr\rangle,
    \quad \varphi_k = \frac{1}{\kappa + s_kg_k}, \quad \theta_k = g_k\varphi_k
 
 the solution of :math:`(s_k - J)C = 1` is :math:`\theta_k + \kappa\varphi_k/(s_k+\sigma\lambda)`, and
@@ -41,9 +42,9 @@ In Ψ the term with XY cancels against the constant part of :math:`C_s`, since �
 in λ and λ', and the integrals over s of X and Y give :math:`D_z` and :math:`D_w`.
 
 **The sum over k.** The terms of k and −k together are an even function of k, analytic at infinity, with poles on the
-imaginary axis out to :math:`k_{\max} = |\sigma|\rho\lambda_{\max}/2\pi`. The first few are taken as they are; the others by
-the Gauss rule of the measure :math:`\sum_{k>K} y_k\delta_{y_k}`, :math:`y = 1/(k^2 + (K+1)k_{\max})`, which puts the poles
-at equal distances on both sides. A dozen to a hundred terms do for ten digits.
+imaginary axis out to :math:`k_{\max} = |\sigma|\rho\lambda_{\max}/2\pi`. The first few are taken as they are; the
+others by the Gauss rule of the measure :math:`\sum_{k>K} y_k\delta_{y_k}`, :math:`y = 1/(k^2 + (K+1)k_{\max})`, which
+puts the poles at equal distances on both sides. A dozen to a hundred terms do for ten digits.
 """
 
 import functools
@@ -85,7 +86,7 @@ class Pairs:
         return shuffle_kernel.exponents(path, self.nodes, self.heavy, 1 / self.step, self.rho, start)
 
     def around(self, radius, angles):
-        """c at radius·e^(i·angles), angles descending from π or less: along the negative axis, then around the circle."""
+        """c at radius·e^(i·angles), angles descending from π: along the negative axis, then around the circle."""
         way = np.union1d(_stations(np.log(radius)), angles)[::-1]
         c, worst = self.exponent(radius * np.exp(1j * way[way >= angles[-1]]))
         return c[np.searchsorted(-way, -angles)], worst
