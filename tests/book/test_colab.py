@@ -1,9 +1,11 @@
 """Playing Colab: a fresh environment with unpinned packages, the notebook file alone, the package from a repository.
 
-`make test` plays the first chapter, EDGELAW_COLAB=all every one. The environment is kept in .colab-venv; a chapter
-that imports torch gets torch as well.
+`make test` plays the first chapter, EDGELAW_COLAB=all every one. What Colab brings is kept in .colab-venv, and torch
+in .colab-torch for the chapters that import it. Every chapter gets a machine of its own on top of them, an
+environment in which nothing else is installed, so that several may play at a time.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -17,7 +19,7 @@ import address
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
-VENV = ROOT / ".colab-venv"
+COLAB, TORCH = ROOT / ".colab-venv", ROOT / ".colab-torch"
 UNPINNED = ["numpy", "scipy", "matplotlib", "mpmath", "numba", "ipykernel", "nbclient"]
 
 
@@ -27,19 +29,43 @@ def run(*command, **options):
     return result.stdout
 
 
-def pip(*arguments):
-    return run(VENV / "bin" / "python", "-m", "pip", "--disable-pip-version-check", *arguments)
+def pip(machine, *arguments):
+    return run(machine / "bin" / "python", "-m", "pip", "--disable-pip-version-check", *arguments)
+
+
+def packages(machine):
+    (folder,) = machine.glob("lib/python*/site-packages")
+    return folder
+
+
+def layer(machine, *below):
+    """An empty environment that sees the packages of those below; what is installed goes to itself alone."""
+    run(sys.executable, "-m", "venv", "--without-pip", machine)
+    (packages(machine) / "below.pth").write_text("".join(f"{packages(other)}\n" for other in below))
+
+
+def filled(machine, create, *requirements):
+    """Make an environment that is kept, once: with several workers the first makes it and the others wait."""
+    with open(f"{machine}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (machine / ".filled").exists():
+            shutil.rmtree(machine, ignore_errors=True)
+            create()
+            pip(machine, "install", "--no-compile", *requirements)  # of most of them little is imported
+            (machine / ".filled").touch()
+    return machine
 
 
 @pytest.fixture(scope="session")
 def colab():
-    """The environment, with whatever versions are newest today."""
-    if not (VENV / ".filled").exists():
-        shutil.rmtree(VENV, ignore_errors=True)
-        run(sys.executable, "-m", "venv", VENV)
-        pip("install", *UNPINNED)
-        (VENV / ".filled").touch()
-    return VENV
+    """What Colab brings, in whatever versions are newest today."""
+    return filled(COLAB, lambda: run(sys.executable, "-m", "venv", COLAB), *UNPINNED)
+
+
+@pytest.fixture(scope="session")
+def torch(colab):
+    """The same and torch."""
+    return filled(TORCH, lambda: layer(TORCH, colab), "torch==2.13.0")
 
 
 @pytest.fixture(scope="session")
@@ -58,9 +84,9 @@ def clone(tmp_path_factory):
     return folder
 
 
-def versions():
+def versions(machine):
     """Installed versions of what Colab brings itself."""
-    lines = pip("list", "--format", "freeze").splitlines()
+    lines = pip(machine, "list", "--format", "freeze").splitlines()
     return {
         name: version for name, version in (line.split("==") for line in lines) if name in ("numpy", "torch")
     }
@@ -77,14 +103,13 @@ def needs_torch(notebook):
 @pytest.mark.parametrize(
     "path", CHAPTERS if os.environ.get("EDGELAW_COLAB") == "all" else CHAPTERS[:1], ids=lambda path: path.stem
 )
-def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, tmp_path):
+def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, tmp_path, request):
     notebook = nbformat.read(path, as_version=4)
-    if needs_torch(notebook):
-        pip("install", "torch==2.13.0")
-    pip("uninstall", "--yes", "edgelaw")
-    for leftover in VENV.glob("lib/python*/site-packages/edgelaw"):  # compiled code that pip did not install
-        shutil.rmtree(leftover)
-    before = versions()
+    machine = tmp_path / "machine"
+    below = [request.getfixturevalue("torch"), colab] if needs_torch(notebook) else [colab]
+    layer(machine, *below)
+    before = versions(machine)
+    assert before.keys() == ({"numpy", "torch"} if needs_torch(notebook) else {"numpy"})
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
     assert f"git+{address.stated()}" in first.source
     first.source = first.source.replace(f"git+{address.stated()}", f"git+file://{clone}")
@@ -95,8 +120,9 @@ def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, tmp_path)
         for key, value in os.environ.items()
         if key not in ("PYTHONPATH", "VIRTUAL_ENV", "MPLBACKEND")
     }
-    environment["PATH"] = f"{colab / 'bin'}{os.pathsep}{environment['PATH']}"
-    run(colab / "bin" / "python", "-c", script, cwd=tmp_path, env=environment)
-    assert "edgelaw" in pip("list")
-    assert versions() == before
-    assert "numpy" in before
+    environment["PATH"] = f"{machine / 'bin'}{os.pathsep}{environment['PATH']}"
+    run(machine / "bin" / "python", "-c", script, cwd=tmp_path, env=environment)
+    assert (packages(machine) / "edgelaw").is_dir()  # installed by the chapter itself, and here alone
+    assert not (packages(machine) / "numpy").exists()
+    assert versions(machine) == before
+    shutil.rmtree(machine)
