@@ -1,23 +1,28 @@
-"""Everything `make test` runs, one stage after the other, then a summary: wall and processor seconds of each stage."""
+"""Everything `make test` runs, two stages side by side, then a summary: wall and processor seconds of each stage.
 
+Stages that keep one core busy run in pairs; those with two workers of their own come after them, one at a time. What
+a stage prints is shown whole when it ends.
+"""
+
+import concurrent.futures
 import os
-import resource
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTEST = [sys.executable, "-m", "pytest", "-q"]
+TWO = ["-n", "2", "--dist", "worksteal"]  # no worker sits idle while the other has tests waiting
 UNIT = [
     "tests",
     "lib",
     "--doctest-modules",
     "--ignore=tests/book",
     "--ignore-glob=*/conftest.py",  # loaded as ever, but not searched for doctests: all have one name
-    "-n",
-    "2",
     "--cov",
     "--cov-report=term",
 ]
@@ -32,47 +37,93 @@ BROWSER = [  # these look at the built book, so they come after it
         "test_report_browser",
     )
 ]
-STAGES = {
+COLAB = "tests/book/test_colab.py"
+EVERY_CHAPTER = os.environ.get("EDGELAW_COLAB") == "all"  # else the first: work for one core
+ONE_CORE = {  # the longest first
+    **({} if EVERY_CHAPTER else {"Colab": [*PYTEST, COLAB]}),
+    "book": [sys.executable, "tools/book.py"],
+    "house rules": [*PYTEST, "tests/book", *[f"--ignore={file}" for file in [*BROWSER, COLAB]]],
+    "types": [sys.executable, "-m", "mypy"],
     "lint": [sys.executable, "-m", "ruff", "check", "."],
     "format": [sys.executable, "-m", "ruff", "format", "--check", "."],
     "imports": [str(Path(sys.executable).with_name("lint-imports"))],  # who may import whom: pyproject.toml
-    "types": [sys.executable, "-m", "mypy"],
-    "unit tests": [*PYTEST, *UNIT],
-    "house rules": [
-        *PYTEST,
-        "tests/book",
-        *[f"--ignore={file}" for file in BROWSER],
-        "--ignore=tests/book/test_colab.py",
-    ],
-    "chapters": [sys.executable, "tools/chapters.py", "compare"],
-    "book": [sys.executable, "tools/book.py"],
-    "browser": [*PYTEST, "-n", "2", *BROWSER],
-    "Colab": [*PYTEST, "tests/book/test_colab.py"],
 }
+TWO_CORES = {
+    "unit tests": [*PYTEST, *TWO, *UNIT],
+    "chapters": [sys.executable, "tools/chapters.py", "compare"],
+    "browser": [*PYTEST, *TWO, *BROWSER],
+    **({"Colab": [*PYTEST, *TWO, COLAB]} if EVERY_CHAPTER else {}),
+}
+AFTER = {"browser": "book"}
+STAGES = {**ONE_CORE, **TWO_CORES}
 
 
-def processor_seconds():
-    """Processor time of all child processes that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+class Runner:
+    """Runs stages, each in a process of its own, and keeps a row of the summary for each."""
+
+    def __init__(self):
+        self.rows, self.start = [], time.perf_counter()
+        self.printing, self.two_cores = threading.Lock(), threading.Lock()
+        self.ended = {name: threading.Event() for name in STAGES}
+
+    def say(self, text):
+        """Print without cutting into what another stage prints."""
+        with self.printing:
+            print(text, flush=True)
+
+    def run(self, name):
+        """Run a stage when its turn has come; its row says how it went."""
+        try:
+            if name in AFTER:
+                self.ended[AFTER[name]].wait()
+            if name in TWO_CORES:
+                with self.two_cores:
+                    row = self.measured(name)
+            else:
+                row = self.measured(name)
+            self.rows.append(row)
+        finally:
+            self.ended[name].set()
+
+    def measured(self, name):
+        """Run a stage now: its name, wall and processor seconds, and verdict."""
+        self.say(f"... {name}: started after {time.perf_counter() - self.start:.0f} s")
+        start = time.perf_counter()
+        with tempfile.TemporaryFile() as shown:
+            child = subprocess.Popen(
+                STAGES[name],
+                cwd=ROOT,
+                env={"OMP_NUM_THREADS": "1", **os.environ},
+                stdout=shown,
+                stderr=subprocess.STDOUT,
+            )
+            _, status, usage = os.wait4(child.pid, 0)  # processor time of the stage and of all it waited for
+            child.returncode = os.waitstatus_to_exitcode(status)
+            shown.seek(0)
+            text = shown.read().decode(errors="replace")
+        verdict = "failed" if child.returncode else "ok"
+        wall = time.perf_counter() - start
+        self.say(f"\n=== {name} ===\n{text.rstrip()}\n... {name}: {verdict} in {wall:.0f} s\n")
+        return name, wall, usage.ru_utime + usage.ru_stime, verdict
 
 
 def main():
     """Run all stages even if one fails, and fail if any did."""
-    environment = {"OMP_NUM_THREADS": "1", **os.environ}
-    rows, failed = [], False
-    for name, command in STAGES.items():
-        print(f"\n=== {name} ===", flush=True)
-        start, before = time.perf_counter(), processor_seconds()
-        status = subprocess.run(command, cwd=ROOT, env=environment).returncode
-        spent = time.perf_counter() - start, processor_seconds() - before
-        rows.append((name, *spent, "failed" if status else "ok"))
-        failed = failed or bool(status)
+    runner = Runner()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        try:
+            for stage in [pool.submit(runner.run, name) for name in STAGES]:
+                stage.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    wall = time.perf_counter() - runner.start
+    failed = any(row[3] != "ok" for row in runner.rows)
     print("\n=== summary ===")
     print(f"{'stage':<14} {'wall':>8}   {'processor':>9}")
-    rows.append(("all", *(sum(row[k] for row in rows) for k in (1, 2)), "FAILED" if failed else "ok"))
-    for name, wall, processor, verdict in rows:
-        print(f"{name:<14} {wall:7.1f} s  {processor:8.1f} s  {verdict}")
+    processor = sum(row[2] for row in runner.rows)
+    for name, *seconds, verdict in [*runner.rows, ("all", wall, processor, "FAILED" if failed else "ok")]:
+        print(f"{name:<14} {seconds[0]:7.1f} s  {seconds[1]:8.1f} s  {verdict}")
     if not shutil.which(os.environ.get("CHROMIUM", "chromium")):
         print(
             "\nNOTICE: no Chromium was found, so the browser tests were skipped; install it or set CHROMIUM."

@@ -1,8 +1,8 @@
 """Playing Colab: a fresh environment with unpinned packages, the notebook file alone, the package from a repository.
 
-`make test` plays the first chapter, EDGELAW_COLAB=all every one. What Colab brings is kept in .colab-venv, and torch
-in .colab-torch for the chapters that import it. Every chapter gets a machine of its own on top of them, an
-environment in which nothing else is installed, so that several may play at a time.
+`make test` plays the first chapter, EDGELAW_COLAB=all every one. What Colab brings is kept in .colab-venv, and apart
+from it torch, for the chapters that import it. Every chapter gets a machine of its own on top of them, an environment
+in which nothing else is installed, so that several may play at a time.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ import address
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
-COLAB, TORCH = ROOT / ".colab-venv", ROOT / ".colab-torch"
+COLAB, TORCH = (ROOT / ".colab-venv" / name for name in ("colab", "torch"))
 UNPINNED = ["numpy", "scipy", "matplotlib", "mpmath", "numba", "ipykernel", "nbclient"]
 
 
@@ -46,6 +46,7 @@ def layer(machine, *below):
 
 def filled(machine, create, *requirements):
     """Make an environment that is kept, once: with several workers the first makes it and the others wait."""
+    machine.parent.mkdir(exist_ok=True)
     with open(f"{machine}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (machine / ".filled").exists():

@@ -1,5 +1,6 @@
 """The tools behind the Makefile, driven on small cases made to fail."""
 
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ import chapters
 import environment
 import mathjax
 import pictures
+import stages
 
 
 def notebook(path, source, printed):
@@ -143,3 +145,73 @@ def test_the_pictures_of_the_first_page_are_what_the_library_draws_today(tmp_pat
         # Fonts and anti-aliasing may move a few pixels; another curve would move many.
         assert (np.abs(drawn - committed).max(axis=2) > 0.5).mean() < 2e-4, name
     assert drawn.shape[:2] == (630, 1200), "A shared link shows 1200 x 630 pixels."
+
+
+def pretend(monkeypatch, one_core, two_cores):
+    """Stages that are lines of Python: names and lines, those for one core and those for two."""
+    made = [
+        {name: [sys.executable, "-c", line] for name, line in group.items()}
+        for group in (one_core, two_cores)
+    ]
+    monkeypatch.setattr(stages, "TWO_CORES", made[1])
+    monkeypatch.setattr(stages, "STAGES", made[0] | made[1])
+
+
+def test_one_failing_stage_fails_them_all_but_stops_none_and_what_each_prints_is_whole(monkeypatch, capfd):
+    slowly = "import time\nfor k in range(5): print('{}', k, flush=True); time.sleep(0.05)"
+    pretend(
+        monkeypatch,
+        {"house rules": slowly.format("h") + "\nraise SystemExit(3)", "book": slowly.format("b")},
+        {"unit tests": "print('u')", "browser": "print('w')"},
+    )
+    with pytest.raises(SystemExit) as stop:
+        stages.main()
+    assert stop.value.code
+    shown = capfd.readouterr().out
+    for letter in "hb":
+        assert "\n".join(f"{letter} {k}" for k in range(5)) in shown
+    verdicts = dict(re.findall(r"^([\w ]+?) +[\d.]+ s +[\d.]+ s  (\w+)$", shown, flags=re.M))
+    assert verdicts == {
+        "house rules": "failed",
+        "book": "ok",
+        "unit tests": "ok",
+        "browser": "ok",
+        "all": "FAILED",
+    }
+
+
+def test_stages_for_one_core_run_side_by_side_those_for_two_alone_and_the_browser_after_the_book(
+    monkeypatch, tmp_path, capfd
+):
+    def line(name, wait):
+        place = str(tmp_path / name)
+        return (
+            "import time, pathlib\nstart = time.monotonic()\n"
+            f"time.sleep({wait})\npathlib.Path({place!r}).write_text(f'{{start}} {{time.monotonic()}}')"
+        )
+
+    pretend(
+        monkeypatch,
+        {"types": line("types", 0.8), "book": line("book", 1.6)},
+        {"browser": line("browser", 0.1), "unit tests": line("unit", 0.5), "chapters": line("chapters", 0.5)},
+    )
+    with pytest.raises(SystemExit) as stop:
+        stages.main()
+    assert not stop.value.code
+    start, end = {}, {}
+    for path in tmp_path.iterdir():
+        start[path.name], end[path.name] = map(float, path.read_text().split())
+    assert start["book"] < end["types"]
+    assert start["types"] < end["book"]
+    assert end["book"] < start["browser"]
+    assert end["unit"] < start["chapters"] or end["chapters"] < start["unit"]
+    assert re.search(r"^all .* ok$", capfd.readouterr().out, flags=re.M)
+
+
+def test_every_test_of_the_book_belongs_to_exactly_one_stage(root):
+    assert all((root / file).is_file() for file in [*stages.BROWSER, stages.COLAB])
+    left_out = {word.removeprefix("--ignore=") for word in stages.ONE_CORE["house rules"] if "ignore" in word}
+    assert left_out == {*stages.BROWSER, stages.COLAB}
+    assert set(stages.BROWSER) <= set(stages.TWO_CORES["browser"])
+    assert stages.COLAB in stages.STAGES["Colab"]
+    assert "tests/book" in stages.ONE_CORE["house rules"]
