@@ -51,7 +51,7 @@ ONE_CORE = {  # the longest first
 TWO_CORES = {
     "unit tests": [*PYTEST, *TWO, *UNIT],
     "chapters": [sys.executable, "tools/chapters.py", "compare"],
-    "browser": [*PYTEST, *TWO, *BROWSER],
+    "browser": [*PYTEST, "-n", "2", "--dist", "loadfile", *BROWSER],  # what a file makes is made once
     **({"Colab": [*PYTEST, *TWO, COLAB]} if EVERY_CHAPTER else {}),
 }
 AFTER = {"browser": "book"}
