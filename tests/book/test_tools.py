@@ -183,26 +183,30 @@ def test_one_failing_stage_fails_them_all_but_stops_none_and_what_each_prints_is
 def test_stages_for_one_core_run_side_by_side_those_for_two_alone_and_the_browser_after_the_book(
     monkeypatch, tmp_path, capfd
 ):
-    def line(name, wait):
-        place = str(tmp_path / name)
-        return (
-            "import time, pathlib\nstart = time.monotonic()\n"
-            f"time.sleep({wait})\npathlib.Path({place!r}).write_text(f'{{start}} {{time.monotonic()}}')"
-        )
+    def line(name, wait, other=None):
+        """Notes when it starts and ends; waits for the other's start, if there is another, and then a while."""
+        lines = [
+            "import time, pathlib",
+            f"folder, start = pathlib.Path({str(tmp_path)!r}), time.monotonic()",
+            f"(folder / '{name}.started').touch()",
+            f"while {other!r} and not (folder / '{other}.started').exists(): "
+            "assert time.monotonic() < start + 30; time.sleep(0.02)",
+            f"time.sleep({wait})",
+            f"(folder / '{name}').write_text(f'{{start}} {{time.monotonic()}}')",
+        ]
+        return "\n".join(lines)
 
     pretend(
         monkeypatch,
-        {"types": line("types", 0.8), "book": line("book", 1.6)},
+        {"types": line("types", 0.1, "book"), "book": line("book", 1.5, "types")},
         {"browser": line("browser", 0.1), "unit tests": line("unit", 0.5), "chapters": line("chapters", 0.5)},
     )
     with pytest.raises(SystemExit) as stop:
         stages.main()
     assert not stop.value.code
     start, end = {}, {}
-    for path in tmp_path.iterdir():
-        start[path.name], end[path.name] = map(float, path.read_text().split())
-    assert start["book"] < end["types"]
-    assert start["types"] < end["book"]
+    for name in ("book", "browser", "unit", "chapters"):
+        start[name], end[name] = map(float, (tmp_path / name).read_text().split())
     assert end["book"] < start["browser"]
     assert end["unit"] < start["chapters"] or end["chapters"] < start["unit"]
     assert re.search(r"^all .* ok$", capfd.readouterr().out, flags=re.M)
