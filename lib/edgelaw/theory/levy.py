@@ -49,8 +49,6 @@ class Average:
     error : float
         The largest deviation of :math:`\langle t/(t-\lambda)\rangle` from its exact value on the contour: the
         accuracy to be expected for functions of order one that are analytic inside.
-    contour : ndarray or None
-        For a sample, the upper half of that contour, in units of λ.
 
     Examples
     --------
@@ -62,7 +60,6 @@ class Average:
     nodes: npt.NDArray = field(repr=False)
     weights: npt.NDArray = field(repr=False)
     error: float
-    contour: npt.NDArray | None = field(default=None, repr=False)
 
     def __call__(self, values: npt.ArrayLike) -> npt.NDArray:
         """⟨φ⟩ from the values of φ at the nodes, which run along the last axis."""
@@ -182,7 +179,7 @@ def from_gram(
             break
     nodes, residues, error = best
     masses = rho * residues / nodes
-    return Average(np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum()), float(error), t / rho)
+    return Average(np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum()), float(error))
 
 
 def from_covariance(
@@ -289,7 +286,7 @@ def _rational(at, t, y, truncation, small):
         np.concatenate([real, upper, upper.conj()]),
         np.concatenate([first, pairs, pairs.conj()]),
     )
-    inside = encloses(t, nodes)
+    inside = _encloses(t, nodes)
     return nodes[inside], residues[inside], error
 
 
@@ -318,7 +315,7 @@ def _of_conjugate_pairs(matrix):
     return matrix.real
 
 
-def encloses(upper: npt.NDArray, points: npt.NDArray) -> npt.NDArray:
+def _encloses(upper, points):
     """Whether the closed curve with this upper half winds around the points."""
     curve = np.concatenate([upper, upper[::-1].conj(), upper[:1]])
     turns = np.angle((curve[1:, None] - points) / (curve[:-1, None] - points)).sum(axis=0)

@@ -219,6 +219,8 @@ def curve(
     """
     step, n = arguments.step(step), common.recorded(epochs)
     rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
+    if len(values) == 1 and rho == 1:
+        return common.orthogonal(n, step)
     return _any_spectrum(n, shuffle_curve.of_sample(values, shares, rho, step, max(int(n[-1]), 1)))
 
 

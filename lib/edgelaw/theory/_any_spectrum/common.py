@@ -63,6 +63,12 @@ def supporting_epochs(n: Integers) -> Integers:
     return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), n[n > 1] - 1, n[n > 0]]))
 
 
+def orthogonal(n: Integers, step: float) -> LearningCurve:
+    """The curve of orthogonal rows, m = d, in any order: every coordinate is visited once per epoch."""
+    losses = (1 - step) ** (2.0 * n)
+    return learning_curve(n, losses, losses.copy(), 0.0)
+
+
 def vouched(
     n: Integers, computed: Integers, fine: Array, coarse: Array, plateau: float, floor: float
 ) -> LearningCurve:

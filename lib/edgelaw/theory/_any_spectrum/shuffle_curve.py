@@ -45,6 +45,7 @@ _VISIBLE = 1e-13  # losses that the two resolutions must agree on
 _ANGLES_OF_AVERAGES = 1.2, 0.85, 0.6, 0.4, 0.25
 _AMPLIFIED = 4.0, 8.0, 16.0, 22.0
 _TRIES = 6  # settings
+_BORNE = 1e-6  # what two averages may differ by at a pole of α
 _RESOLUTIONS = (1e-11, 1.0), (1e-9, 0.92)  # tolerance and width of the contour of the two averages
 _ALL_AROUND = np.linspace(np.pi, 0, 24)
 
@@ -53,8 +54,8 @@ _ALL_AROUND = np.linspace(np.pi, 0, 24)
 class Setting:
     """Two averages of a spectrum for so many epochs, and where the functions of z they give may be used.
 
-    `gapped` says that the circle may go beyond z = 1, as long as the main pole of α stays left of `furthest`;
-    `least` is the logarithm of the amplification that the circle must at least allow, so that the poles keep clear.
+    `gapped` says that the circle may go beyond z = 1; `least` is the logarithm of the amplification that the circle must
+    at least allow, so that the poles keep clear.
     `dropped` is the relative change that leaving out a lone null eigenvalue may have made.
     """
 
@@ -63,7 +64,6 @@ class Setting:
     plateau: float
     averages: tuple
     gapped: bool
-    furthest: float = np.inf
     least: float = 4.0
     dropped: float = 0.0
 
@@ -205,15 +205,15 @@ def _positive(setting, pairs, logarithm, angles):
 
 
 def _clear(setting, pairs, logarithm):
-    """Whether the poles of α, at λ = (log z + 2πik)/c, are outside the averages' contours for all z of a circle."""
+    """Whether the averages bear the poles of α, at λ = (log z + 2πik)/c, for all z of a circle: both agree there."""
     c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
     if not worst < 1e-9:
         return False
     turns = _ALL_AROUND + 2 * np.pi * np.arange(-2, 3)[:, None]
-    poles = ((logarithm + 1j * turns) / c).ravel()
-    if setting.averages[0].contour is None:
-        return logarithm / c[-1].real < setting.furthest
-    return not any(levy.encloses(average.contour, poles).any() for average in setting.averages)
+    poles = ((logarithm + 1j * turns) / c).reshape(-1, 1)
+    with np.errstate(all="ignore"):
+        one, other = (average(poles / (poles - average.nodes)) for average in setting.averages)
+        return bool((np.abs(one - other) < _BORNE * (1 + np.abs(one))).all())
 
 
 # ----------------------------------------------------------------------------------------------------- the hyperbola
@@ -352,6 +352,6 @@ def of_covariance(values, shares, rho, step, last):
     averages = tuple(levy.from_covariance(values, shares, reach, tolerance) for tolerance in (1e-11, 1e-9))
     edge = silverstein.Sample(values, shares, rho).leftmost(lambda x, v: 1.0)
     gapped = last * edge * rho / (1 / step - 0.5) > _GAP
-    yield Setting(step, rho, max(0.0, 1 - rho), averages, gapped, 0.9 * values[0])
+    yield Setting(step, rho, max(0.0, 1 - rho), averages, gapped)
     if gapped:
         yield Setting(step, rho, max(0.0, 1 - rho), averages, gapped=False)
