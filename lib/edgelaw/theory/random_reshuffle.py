@@ -209,7 +209,7 @@ def curve(
     values, shares = common.sample(eigenvalues, weights)
     n, step, rho = common.recorded(epochs), arguments.step(step), arguments.aspect(rho)
     law = reshuffle_operator.sample(values, shares, rho)
-    (test, train), error = reshuffle_operator.losses(law, n, step)
+    (test, train), error, _ = reshuffle_operator.losses(law, n, step)
     return common.learning_curve(n, law.null + test, train / rho, error)
 
 
@@ -247,7 +247,7 @@ def population_curve(
     values, shares, null = common.covariance(covariance_eigenvalues)
     n, step, rho = common.recorded(epochs), arguments.step(step), arguments.aspect(rho) / (1 - null)
     law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
-    (test, train), error = reshuffle_operator.losses(law, n, step)
+    (test, train), error, _ = reshuffle_operator.losses(law, n, step)
     return common.learning_curve(n, null + (1 - null) * (law.null + test), train / rho, error)
 
 

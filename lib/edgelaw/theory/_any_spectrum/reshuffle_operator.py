@@ -30,27 +30,46 @@ look it. It is the double Cauchy transform of T, a multiplication and an integra
 .. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu), \qquad
     \bar a(\lambda) = -\frac{1}{2\pi i}\oint\frac{z\,e^{-\eta\rho/x}}{z-\lambda}\frac{x'}{x}\,dz,
 
-with ā and k/(λμ) entire. Numerics: ā by its integral, at the eigenvalues themselves; k/(λμ) by orthonormal
-polynomials in :math:`\log(1+\lambda/0.3)`, from b on a contour around F. So the part of T that a large n depends
-on is exact, and what is approximated is smooth. Everything is done on two contours, with two grids of s, and the
-difference says how many polynomials the arithmetic can carry and how accurate the curve is.
+with ā and k/(λμ) entire.
+
+Numerics: ā by its integral, at the eigenvalues themselves; k/(λμ) by orthonormal polynomials in
+:math:`\log(1+(\lambda-\text{low})/\text{scale})`, from b on an ellipse around F in that variable. So the part of T that
+a large n depends on is exact, and what is approximated is smooth. Where F keeps off zero the ellipse does too: at zero
+an epoch forgets nothing, while T itself may be as small as the loss it leaves, and only a contour on which b is as
+small as T gives T to a relative accuracy. Everything is done on two contours, with two averages ⟨·⟩ and two grids of s,
+and the difference says how many polynomials the arithmetic can carry and how accurate the curve is. One number is known
+apart from all this: the test loss after an epoch, since the first rows are fresh to every order. Losses below 1e-12 on
+which the two do not agree are continued by their last ratio.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.optimize
-from numpy.polynomial import legendre
 
 from edgelaw.theory import levy
-from edgelaw.theory._any_spectrum import silverstein
+from edgelaw.theory._any_spectrum import reshuffle_pairs, silverstein
 
 _SCALE = 0.3  # eigenvalues below it look alike to the kernel
+_ISOLATED = 0.02  # the least distance from zero at which a contour may pass between F and zero
+_INSIDE = 0.8  # the average's contour, over b's
+_DIGITS = 36  # of the trapezoidal rule, in powers of e
 _LARGEST = 24  # polynomials
-_FLOOR = 1e-12  # losses below it are held to an absolute accuracy
+_FLOOR = 1e-12  # losses below it may be continued
+_ACCURATE = 1e-5  # a smaller error is not improved on by trying another contour
 _TRUSTED = 1e-3  # a curve with a larger error is not returned
+_SAFETY = 3.0  # between the difference of two resolutions and the stated error
 _DENSE = 1500  # up to so many nodes T may become a matrix
+
+
+class Losses(NamedTuple):
+    """Test and training loss of F's positive part at each n, their relative error, the first epoch continued."""
+
+    values: np.ndarray
+    error: float
+    continued: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +85,11 @@ class Contour:
     def length(self):
         return np.log1p((self.high - self.low) / self.scale)
 
+    @property
+    def height(self):
+        """Half the height of the ellipse in the logarithm."""
+        return self.length / 2 * np.sinh(self.eccentricity)
+
     def scaled(self, factor):
         return Contour(self.low, self.high, self.scale, factor * self.eccentricity)
 
@@ -73,25 +97,26 @@ class Contour:
         """Where z is if low and high are at −1 and 1."""
         return np.log1p((z - self.low) / self.scale) * 2 / self.length - 1
 
-    def __call__(self, digits):
-        """Points for an accuracy of e^(−digits)."""
-        count = 2 * int(np.ceil(max(digits / 2 / self.eccentricity, 40)))
-        angle = self.eccentricity + 2j * np.pi * (np.arange(count) + 0.5) / count
+    def __call__(self, digits=_DIGITS):
+        """Points of the upper half, of a rule with an accuracy of e^(−digits)."""
+        count = int(np.ceil(max(digits / 2 / self.eccentricity, 20)))
+        angle = self.eccentricity + 1j * np.pi * (np.arange(count) + 0.5) / count
         u = self.length / 2 * (1 + np.cosh(angle))
         slope = self.scale * np.exp(u) * self.length / 2 * np.sinh(angle)
-        return self.low + self.scale * np.expm1(u), slope / count
+        return self.low + self.scale * np.expm1(u), slope / (2 * count)
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
     """A spectrum F as T needs it.
 
-    `transform(z)` gives x and dx/dz; `average(contour)` nodes and weights of ⟨·⟩ for functions analytic outside the
-    contour; `measure(fine)` nodes and masses of F without its null directions, a share `null`.
+    `lowest` and `highest` are the ends of its positive part and `null` the share of zeros; `transform(z)` gives x and
+    dx/dz; `average(contour)` nodes and weights of ⟨·⟩ for functions analytic outside the contour;
+    `measure(contour, fine)` nodes and masses of the positive part.
     """
 
-    low: float
-    high: float
+    lowest: float
+    highest: float
     rho: float
     null: float
     transform: object
@@ -139,21 +164,17 @@ class Operator:
 
 
 def losses(law, n, step):
-    """Test and training loss of F's positive part at ascending n, and their relative error; or a refusal."""
-    contour, parts = _resolutions(law, step)
-    pole = 1 + 2 * max(0.0, -contour.scaled(1.1)(36)[0].real.min())
-    tries = [_attempt(law, parts, n, pole, power) for power in (0, 1, 4)]
-    better, error, radius = min(tries, key=lambda attempt: attempt[1])
-    for other, allowed, _ in tries:  # each estimate must be true of the others too
-        if np.isfinite(allowed):
-            error = max(error, _distance(better, other) - 2 * allowed)
-    asymmetry = parts[0].asymmetry
-    if not (error <= _TRUSTED and radius <= 1 + _TRUSTED / 10 and asymmetry <= 1e-8):
+    """The losses of F's positive part at ascending n, on the first contour that gives them accurately; or a refusal."""
+    best = Losses(np.ones((2, len(n))), np.inf, None)
+    for attempt in _attempts(law, n, step):
+        best = min(best, attempt, key=lambda result: result.error)
+        if best.error <= _ACCURATE:
+            break
+    if not best.error <= _TRUSTED:
         raise ArithmeticError(
-            f"The reshuffle curve of this spectrum could not be computed: estimated relative error {error:.1e}, "
-            f"spectral radius {radius:.4f}, asymmetry {asymmetry:.1e}."
+            f"The reshuffle curve of this spectrum could not be computed: estimated relative error {best.error:.1e}."
         )
-    return better, float(max(error, asymmetry))
+    return best
 
 
 def edge(law, step):
@@ -163,8 +184,9 @@ def edge(law, step):
     :math:`g(\lambda)(1-\bar a^2)/\lambda = 1 + \sum\psi_i(\lambda)K_{ij}c_j` with
     :math:`c_j = \int\psi_j\mu g\,dF`: a linear system for c, as large as the number of polynomials ψ.
     """
-    contour, parts = _resolutions(law, step)
-    kernels = [_kernel(law, part, 1.0, 0) for part in parts]
+    contour = next(_contours(law))
+    parts = _resolutions(law, step, contour)
+    kernels = [_kernel(part, 0) for part in parts]
     sizes = _sizes(kernels[0][1], kernels[1][1], len(parts[0].nodes))
     rates = [_rate_at_zero(law, step, at) for at in (contour, contour.scaled(1.1))]
     values = [
@@ -183,7 +205,7 @@ def _rate_at_zero(law, step, contour):
     """−ā′(0), by the derivative of ā's contour integral."""
     z, dz = contour(80)
     x, slope = law.transform(z)
-    return float((np.exp(-step * law.rho / x) / z * slope / x * dz).sum().real)
+    return float(2 * (np.exp(-step * law.rho / x) / z * slope / x * dz).sum().real)
 
 
 def _potential_at_zero(part, basis, kernel, origin, rate):
@@ -193,56 +215,100 @@ def _potential_at_zero(part, basis, kernel, origin, rate):
     return float((1 + origin @ kernel @ c) / (2 * rate))
 
 
-def _resolutions(law, step):
-    """The contour, and what it and a wider one with a coarser grid give."""
-    contour = _contour(law)
-    return contour, [_parts(law, step, contour, 48), _parts(law, step, contour.scaled(1.1), 40)]
+def _contours(law):
+    """Contours on which ⟨·⟩ is right, the most promising first: between F and zero if there is room, and around both.
+
+    Each is as close as can be. The test is :math:`\\langle\\lambda r\\rangle = 1 - 1/a`. It fails on a contour so close
+    to single eigenvalues that x takes a value twice outside. A contour that wraps around in the logarithm meets
+    functions that grow.
+    """
+    bare = law.null == 0 and law.rho <= 1
+    low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
+    around = [(low if bare else 0.0, scale) for scale in (_SCALE, 10 * _SCALE)]
+    between = [(low, min(_SCALE, part * low)) for part in (0.7, 0.5, 0.85)]
+    ends = between + around if law.lowest > _ISOLATED else around + between * (law.lowest > 0)
+    usable = 0
+    for low, scale in ends:
+        for eccentricity in (0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3):
+            contour = Contour(low, law.highest, scale, eccentricity)
+            if contour.height > 1.3:
+                contour = contour.scaled(np.arcsinh(2.6 / contour.length) / eccentricity)
+            if _averages_well(law, contour):
+                usable += 1
+                yield contour
+                break
+            if contour.eccentricity < eccentricity:
+                break
+    if not usable:
+        raise ArithmeticError(
+            "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
+            "gaps too wide, for a contour around it."
+        )
 
 
-def _attempt(law, parts, n, pole, power):
-    """Losses, their error and the spectral radius, with one choice of polynomials."""
-    (one, basis, kernel, _), (other, rougher, rough, _) = (
-        (part, *_kernel(law, part, pole, power)) for part in parts
-    )
+def _averages_well(law, contour):
+    """Whether the trapezoidal rule on a contour half as wide has ⟨λr⟩ right on this one."""
+    z, _ = contour()
+    x, _ = law.transform(z)
+    zeta, dz = contour.scaled(0.5)(42)
+    inner, slope = law.transform(zeta)
+    w = -(zeta + (1 - law.rho) / inner) * slope * dz
+    t, w = np.concatenate([1 / inner, 1 / inner.conj()]), np.concatenate([w, w.conj()])
+    return np.abs((t / (1 - x[:, None] * t)) @ w / z - 1 + law.rho / (x * z)).max() < 1e-11
+
+
+def _resolutions(law, step, contour):
+    """What a contour gives, and what a wider one with a coarser grid gives."""
+    wider = contour.scaled(1.1)
+    pole = 1 + 2 * max(0.0, -wider()[0].real.min())
+    return [_parts(law, step, contour, pole, True), _parts(law, step, wider, pole, False)]
+
+
+def _attempts(law, n, step):
+    """Losses and their errors on one contour after another, with one choice of polynomials after another."""
+    for contour in _contours(law):
+        parts = _resolutions(law, step, contour)
+        for power in (0, 1, 4) if contour.low < _ISOLATED else (0,):
+            yield _attempt(law, parts, n, step, power)
+
+
+def _attempt(law, parts, n, step, power):
+    """Losses and their error, with one choice of polynomials."""
+    one, other = parts
+    null = np.array([[law.null], [0.0]])
+    (basis, kernel, _), (rougher, rough, _) = (_kernel(part, power) for part in parts)
     size, fewer = _sizes(kernel, rough, len(one.nodes))
     operator = Operator(one.nodes, one.mass, one.multiplier, basis[:, :size], kernel[:size, :size])
     check = Operator(other.nodes, other.mass, other.multiplier, rougher[:, :fewer], rough[:fewer, :fewer])
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         better, worse = operator.losses(n), check.losses(n)
-    error = _distance(better, worse) if fewer < size or size == len(one.nodes) else np.inf
-    return better, error, operator.radius()
+        distance = np.abs((worse - better) / (null + better)).max(axis=0)
+    if not (fewer < size or size == len(one.nodes)) or operator.radius() > 1 + _TRUSTED / 10:
+        distance = np.where(n == 0, 0.0, np.inf)
+    distance[n == 1] = np.maximum(distance[n == 1], np.abs(one.first / (law.null + better[0, n == 1]) - 1))
+    return _continued(n, better, distance, step * (2 - step) * law.rho, one.asymmetry)
 
 
-def _distance(better, worse):
-    """The largest relative difference, infinite if there is no number."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        distance = np.max(np.abs(better - worse) / np.maximum(np.abs(better), _FLOOR), initial=0.0)
-    return distance if np.isfinite(distance) else np.inf
+def _continued(n, values, distance, rate, asymmetry):
+    """The losses, continued by their last ratio from where a small one is not vouched for, and the error before.
 
-
-def _contour(law):
-    """The first contour on which ⟨·⟩ is right, from close ones to wide ones.
-
-    The test is :math:`\\langle\\lambda r\\rangle = 1 - 1/a`. It fails on a contour so close to single eigenvalues that
-    x takes a value twice outside. A contour that wraps around in the logarithm meets functions that grow.
+    A loss that is small after the first epoch has no ratio; then it is e^(−η(2−η)ρ), that of isotropic rows. The
+    ratio is made smaller if what was computed, which is below 1e-12 and inaccurate, is smaller than that.
     """
-    for scale in (_SCALE, 10 * _SCALE):
-        for eccentricity in (0.35 if law.high > 20 else 0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3):
-            contour = Contour(law.low, law.high, scale, eccentricity)
-            if contour.length / 2 * np.sinh(eccentricity) > 1.3:
-                contour = Contour(law.low, law.high, scale, np.arcsinh(2.6 / contour.length))
-            z, _ = contour(36)
-            x, _ = law.transform(z)
-            t, w = law.average(contour.scaled(0.5))
-            wrong = np.abs((w * t / (1 - x[:, None] * t)).sum(axis=1) / z - 1 + law.rho / (x * z)).max()
-            if wrong < 1e-12:
-                return contour
-            if contour.eccentricity < eccentricity:
-                break
-    raise ArithmeticError(
-        "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or gaps "
-        "too wide, for a contour around it."
-    )
+    small = (np.abs(values) < _FLOOR).any(axis=0) & ~(distance < _ACCURATE)
+    count = int(np.argmax(small)) if small.any() else len(n)
+    error = _SAFETY * distance[1:count].max(initial=0.0) + asymmetry * (count > 1) + 1e-13
+    if not np.isfinite(error):
+        error = np.inf
+    if count == len(n):
+        return Losses(values, float(error), None)
+    values, last, width = values.copy(), values[:, count - 1], n[count] - n[count - 1]
+    slope = np.full(2, -rate)
+    if n[count - 1] > 0:
+        slope = np.log(last / values[:, count - 2]) / (n[count - 1] - n[count - 2])
+    slope = np.minimum(slope, np.log(np.maximum(np.abs(values[:, count]), 1e-300) / last) / width)
+    values[:, count:] = last[:, None] * np.exp(np.multiply.outer(slope, n[count:] - n[count - 1]))
+    return Losses(values, float(error), int(n[count]))
 
 
 def _sizes(kernel, rough, nodes):
@@ -261,29 +327,44 @@ def _sizes(kernel, rough, nodes):
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What one contour gives: F's nodes and masses, ā on them, Chebyshev polynomials there and outside, and b."""
+    """What one contour gives: F's nodes and masses, ā on them, Chebyshev polynomials there, outside and at zero, b.
+
+    `null` is the share of zeros inside the contour, `first` the test loss after an epoch, `pole` that of χ.
+    """
 
     nodes: np.ndarray
     mass: np.ndarray
     multiplier: np.ndarray
     inside: np.ndarray
     outside: np.ndarray
+    origin: np.ndarray
     z: np.ndarray
     dz: np.ndarray
     b: np.ndarray
+    conjugate: np.ndarray
     asymmetry: float
+    null: float
+    first: float
+    pole: float
 
 
-def _parts(law, step, contour, points):
-    z, dz = contour(36)
+def _parts(law, step, contour, pole, fine):
+    z, dz = contour()
     x, _ = law.transform(z)
-    nodes, mass = law.measure(points == 48)
+    nodes, mass = law.measure(contour, fine)
     multiplier = _multiplier(law, step, contour, nodes)
-    upper = np.flatnonzero(z.imag > 0)
-    b = two_resolvents(law.average(contour.scaled(0.5)), z, x, law.rho, step, upper, points)
-    asymmetry = np.abs(b[:, upper] - b[:, upper].T).max() / np.abs(x).max() ** 2
+    average = law.average(contour.scaled(_INSIDE))
+    points = 26 if fine else 22
+    points += int(4 * np.log(max(1.0, step * law.rho * np.abs(average[0]).max())))
+    b = reshuffle_pairs.two_resolvents(average, z, x, law.rho, step, points)
+    first = reshuffle_pairs.first_test_loss(average, law.rho, step, points) if fine else np.nan
     inside, outside = (_chebyshev(contour.position(at)) for at in (nodes, z))
-    return Parts(nodes, mass, multiplier, inside, outside, z, dz, b, asymmetry)
+    null = law.null if contour.low == 0 else 0.0
+    origin = _chebyshev(contour.position(np.zeros(1))) if contour.low < contour.scale else outside[:1].real
+    return Parts(
+        *(nodes, mass, multiplier, inside, outside, origin, z, dz),
+        *(b.plain, b.conjugate, b.asymmetry, null, first, pole),
+    )
 
 
 def _multiplier(law, step, contour, nodes):
@@ -291,29 +372,30 @@ def _multiplier(law, step, contour, nodes):
     z, dz = contour(80)
     x, slope = law.transform(z)
     integrand = np.exp(-step * law.rho / x) * z * slope / x * dz
-    values = (integrand / (nodes[:, None] - z)).sum(axis=1)
-    return values if np.iscomplexobj(nodes) else values.real
+    values = (1 / (nodes[:, None] - z)) @ integrand
+    if np.iscomplexobj(nodes):
+        return values + ((1 / (nodes.conj()[:, None] - z)) @ integrand).conj()
+    return 2 * values.real
 
 
-def _kernel(law, part, pole, power):
+def _kernel(part, power):
     """Polynomials ψ on the nodes, k/(λμ) = Σ kernel ψψ, and ψ(0): tested with χψ, where ψ are orthonormal for χλ dF.
 
     χ is a power of λ/(λ + pole), which silences null directions, the more so the wider the gap above them; χ = 1 is
     better where eigenvalues span many scales.
     """
-    chi, outer = ((at / (at + pole)) ** power for at in (part.nodes, part.z))
+    chi, outer = ((at / (at + part.pole)) ** power for at in (part.nodes, part.z))
     triangle = _orthonormal(part.inside, chi * part.nodes * part.mass)
     count = len(triangle)
-    origin = (-1.0) ** np.arange(_LARGEST)[None, :]  # the polynomials at the left end of the contour, zero
     basis, outside, origin = (
         scipy.linalg.solve_triangular(triangle, table[:, :count].T, trans=1).T
-        for table in (part.inside, part.outside, origin)
+        for table in (part.inside, part.outside, part.origin)
     )
     tests, outside = basis * chi[:, None], outside * (outer * part.dz)[:, None]
-    kernel = 2 * (outside[part.z.imag > 0].T @ part.b @ outside).real
+    kernel = 2 * (outside.T @ (part.b @ outside + part.conjugate @ outside.conj())).real
     kernel = kernel - (tests.T @ (tests * (part.mass * part.multiplier**2)[:, None])).real
-    if power == 0 and law.low == 0:
-        kernel = kernel - law.null * origin.T @ origin
+    if power == 0:
+        kernel = kernel - part.null * origin.T @ origin
     return basis, (kernel + kernel.T) / 2, origin[0]
 
 
@@ -343,64 +425,6 @@ def _orthonormal(table, weights):
     return triangle[:count, :count]
 
 
-def two_resolvents(average, z, x, rho, step, rows, points):
-    """b(z_i, z_j) for i in rows and all j."""
-    t, w = average
-    s, cumulative, weights = _grid(points, rho, step * np.abs(t).max() * rho)
-    r, a, f, end, gamma, c = _one_resolvent(t, w, z, x, rho, step, cumulative, weights)
-    q, c, s = gamma.T, c.T, s[:, None]
-    table = np.empty((len(rows), len(z)), dtype=complex)
-    for place, i in enumerate(rows):
-        back, before = f[i][:, ::-1], gamma[i][::-1, None]  # the grid is symmetric: these are at ρ − s
-        change = -step * t[:, None] * (back + a[i] * before.T)
-        W = (w * r[i] * r).T
-        pairs = ((t[:, None] * back)[:, :, None] * (change[:, None, :] * cumulative)).reshape(len(t), -1)
-        pairs = (pairs.T @ W).reshape(points, points, -1)
-        lone = (t[:, None] * change).T @ W
-        D = 1 - a[i] * a * (t**2 @ W) * s
-        p = ((t * end[i]) @ W + a * (cumulative @ (q * lone))) / D
-        P = ((t * end[i])[:, None] * back).T @ W + a * np.einsum("stz,tz->sz", pairs, q)
-        P += ((t**2)[:, None] * back).T @ W * (cumulative @ (a[i] * a * (p + a * q * s * lone) / D))
-        integrand = step**2 * (c + a * q**2) * ((w * t * r[i]) @ back**2)[:, None]
-        integrand += a[i] * step**2 * c * before**2 + a[i] * a * (p - step * q * before) ** 2
-        integrand -= 2 * step * a * q * P
-        table[place] = end[i] ** 2 @ W + weights @ integrand
-    return table
-
-
-def _one_resolvent(t, w, z, x, rho, step, cumulative, weights):
-    """r (z, t), a (z), f (z, t, s), f at ρ (z, t), γ (z, s), c (z, s): the equations in integral form, implicit."""
-    count, points, one = len(t), len(cumulative), np.eye(len(cumulative))
-    r, a = 1 / (z[:, None] * (1 - x[:, None] * t)), x * z / rho
-    solve = np.linalg.inv(one + step * t[:, None, None] * cumulative)
-    start, response = solve.sum(axis=2), solve @ cumulative
-    total = ((w * t**2 * r) @ response.reshape(count, -1)).reshape(-1, points, points)
-    total = one + (step * a)[:, None, None] * total
-    gamma = np.linalg.solve(total, ((w * t * r) @ start)[..., None])[..., 0]
-    answer = (response.reshape(-1, points) @ gamma.T).reshape(count, points, -1).transpose(2, 0, 1)
-    f = start - (step * a)[:, None, None] * t[:, None] * answer
-    end = 1 - step * t * ((f + (a[:, None] * gamma)[:, None, :]) @ weights)
-    solve = np.linalg.inv(one + 2 * step * t[:, None, None] * cumulative)
-    start, response = solve.sum(axis=2), solve @ cumulative
-    source = step * (a[:, None] * gamma)[:, None, :] * (step * gamma[:, None, :] - 2 * r[:, :, None] * f)
-    free = r[:, :, None] * start + t[:, None] * (response @ source.transpose(1, 2, 0)).transpose(2, 0, 1)
-    total = one - step**2 * ((w * t**2) @ response.reshape(count, -1)).reshape(points, points)
-    c = np.linalg.solve(total, np.tensordot(w * t, free, (0, 1)).T).T
-    return r, a, f, end, gamma, c
-
-
-def _grid(points, rho, rate):
-    """Gauss points on (0, ρ), dense at both ends if rates are high; ∫₀ˢ as a matrix, ∫₀^ρ as weights."""
-    y, w = legendre.leggauss(points)
-    P = legendre.legvander(y, points)
-    order = np.arange(1, points)
-    integrals = np.concatenate([(y + 1)[:, None], (P[:, 2:] - P[:, :-2]) / (2 * order + 1)], axis=1)
-    cumulative = integrals @ ((P[:, :-1] * w[:, None]).T * (np.arange(points) + 0.5)[:, None])
-    steep = min(4.0, 0.01 + np.log(max(rate, 1.0)) / 2)
-    slope = rho * steep / np.cosh(steep * y) ** 2 / np.tanh(steep) / 2
-    return rho * (1 + np.tanh(steep * y) / np.tanh(steep)) / 2, cumulative * slope, w * slope
-
-
 def sample(values, shares, rho=1.0):
     """The law of a sample of m = ρd rows: `values` are the eigenvalues of XᵀX/m, of mean 1, zeros included.
 
@@ -410,18 +434,21 @@ def sample(values, shares, rho=1.0):
     null = float(shares[values == 0].sum())
     positive, parts = rho * values[values > 0], shares[values > 0]
     gram, weights = levy.companion(values, shares, rho)
-    low = float(min(gram[0], gram[-1] - 0.1)) if gram[0] > 0.05 and rho == 1 else 0.0
 
     def transform(z):
         gap = 1 / (z[:, None] - gram)
         return rho * gap @ weights, -rho * (gap**2) @ weights
 
     def average(contour):
-        zeta, dz = contour(42)
-        x, slope = transform(zeta)
-        return 1 / x, -(zeta + (1 - rho) / x) * slope * dz
+        mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, 1e-13, contour.height)
+        kept = np.abs(mean.weights) > 1e-9 * (
+            mean.nodes == 0
+        )  # an atom at zero of rounding errors puts a pole in b
+        return mean.nodes[kept], mean.weights[kept]
 
-    return Law(low, float(gram[-1]), rho, null, transform, average, lambda fine: (positive, parts))
+    return Law(
+        float(positive[0]), float(gram[-1]), rho, null, transform, average, lambda *_: (positive, parts)
+    )
 
 
 def population(values, shares, rho, reach):
@@ -445,13 +472,14 @@ def population(values, shares, rho, reach):
         x = np.where(z.imag > 0, x, x.conj())
         return x, 1 / (((values / (1 - np.multiply.outer(x, values))) ** 2) @ shares - rho / x**2)
 
-    def measure(fine):
-        thin = Contour(edge, high, min(_SCALE, reach), 1.0)
+    def measure(contour, fine):
+        thin = Contour(edge, high, min(contour.scale / 2, reach), 1.0)
         thin = Contour(edge, high, thin.scale, np.arcsinh((0.8 if fine else 0.7) / thin.length))
         z, dz = thin(32)
+        z, dz = np.concatenate([z, z.conj()]), np.concatenate([dz, dz.conj()])
         return z, (transform(z)[0] + (1 - rho) / z) * dz
 
-    low = float(edge) if edge > 0.05 else 0.0
+    null = max(0.0, 1 - rho)
     return Law(
-        low, float(high), rho, max(0.0, 1 - rho), transform, lambda _: (gauss.nodes, gauss.weights), measure
+        float(edge), float(high), rho, null, transform, lambda _: (gauss.nodes, gauss.weights), measure
     )

@@ -1,0 +1,154 @@
+r"""The double Cauchy transform b of random reshuffle's operator T, on one set of points and their conjugates.
+
+The equations are those of :mod:`edgelaw.theory._any_spectrum.reshuffle_operator`. They are solved in integral form on
+S Gauss points of s in (0, ρ), dense at both ends. For two points almost all the work is the double integral
+
+.. math:: \int_0^\rho q(s)\int_0^s q(s')\,\langle\lambda\,l(s')\bar f(s)\rangle_{12}\,ds'ds
+          = \sum_k w_kr_{1k}r_{2k}\sum_{s \le s'} Y_k(s, s')\,q(s)q(s') ,
+
+whose Y, symmetric in s and s', depends on the first point only: one matrix product a row, of S(S+1)/2 pairs of times
+by the nodes k of ⟨·⟩ and the second points. Since b is symmetric, and ⟨·⟩ real on real functions, half the second
+points are enough, and f is solved for in the upper half plane only.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from edgelaw._common.compiled import compiled
+
+
+class Pair(NamedTuple):
+    """b(z_i, z_j), symmetric, and b(z_i, z̄_j), Hermitian; and how far from it a row computed in full is."""
+
+    plain: np.ndarray
+    conjugate: np.ndarray
+    asymmetry: float
+
+
+class Single(NamedTuple):
+    """What belongs to one point z: r (z, t), r at z̄, a (z), f (z, t, s), f at ρ (z, t), γ (z, s), c (z, s)."""
+
+    r: np.ndarray
+    mirrored: np.ndarray
+    a: np.ndarray
+    f: np.ndarray
+    end: np.ndarray
+    gamma: np.ndarray
+    c: np.ndarray
+
+    def conjugates(self, start):
+        """The points from `start` on, followed by their conjugates: r, a, γ, c with the points along the last axis."""
+        pairs = (self.r, self.mirrored), *((x, x.conj()) for x in (self.a, self.gamma, self.c))
+        return (np.concatenate([x[start:], y[start:]]).T for x, y in pairs)
+
+
+def two_resolvents(average, z, x, rho, step, points):
+    """b at all pairs of the points z and of them and their conjugates; ⟨·⟩ must be closed under conjugation."""
+    grid = time_grid(points, rho, step * np.abs(average[0]).max() * rho)
+    one = one_resolvent(average, z, x, rho, step, grid)
+    first, second = np.triu_indices(points)
+    count = len(z)
+    plain, conjugate = np.empty((2, count, count), dtype=complex)
+    everything = np.concatenate([one.gamma, one.gamma.conj()]).T
+    products = everything[first] * everything[second]
+    places = np.arange(count)
+    for i in range(count):
+        columns = np.concatenate([places[i:], places[i:] + count])
+        row = _row(i, average, one, step, grid, products[:, columns], i)
+        plain[i, i:], conjugate[i, i:] = np.split(row, 2)
+        plain[i:, i], conjugate[i:, i] = plain[i, i:], conjugate[i, i:].conj()
+    last = _row(count - 1, average, one, step, grid, products, 0)
+    difference = np.abs(last - np.concatenate([plain[-1], conjugate[-1]])).max()
+    return Pair(
+        plain, conjugate, float(difference / max(np.abs(last).max(), 1e-12 * np.abs(one.r).max() ** 2))
+    )
+
+
+def _row(i, average, one, step, grid, products, start):
+    """b(z_i, ·) at the points from `start` on and their conjugates."""
+    (t, w), (s, cumulative, weights) = average, grid
+    back, before = one.f[i][:, ::-1], one.gamma[i][::-1, None]  # the grid is symmetric: these are at ρ − s
+    r, a, q, c = one.conjugates(start)
+    own, end, s = one.a[i], one.end[i], s[:, None]
+    W = (w * one.r[i])[:, None] * r
+    change = -step * t[:, None] * (back + own * before.T)
+    double = _symmetric_pairs(t[:, None] * back, change, weights[:, None] * cumulative) @ products
+    moments = (
+        np.concatenate([[t**2, t * end, end**2], (t[:, None] * change).T, ((t * end)[:, None] * back).T]) @ W
+    )
+    square, first, last = moments[:3]
+    lone, direct = np.split(moments[3:], 2)
+    D = 1 - own * a * square * s
+    p = (first + a * (cumulative @ (q * lone))) / D
+    P = direct + ((t**2)[:, None] * back).T @ W * (cumulative @ (own * a * (p + a * q * s * lone) / D))
+    integrand = step**2 * (c + a * q**2) * ((w * t * one.r[i]) @ back**2)[:, None]
+    integrand += own * step**2 * c * before**2 + own * a * (p - step * q * before) ** 2
+    integrand -= 2 * step * a * q * P
+    return last + weights @ integrand - 2 * step * a**2 * (W * double).sum(axis=0)
+
+
+@compiled
+def _symmetric_pairs(outer, inner, weights):
+    """Y(k, s ≤ s′): the sum of outer(s) weights(s, s′) inner(s′) and the same with s and s′ exchanged."""
+    nodes, points = outer.shape
+    table = np.empty((nodes, points * (points + 1) // 2), dtype=np.complex128)
+    for k in range(nodes):
+        place = 0
+        for s in range(points):
+            table[k, place] = outer[k, s] * inner[k, s] * weights[s, s]
+            place += 1
+            for other in range(s + 1, points):
+                table[k, place] = (
+                    outer[k, s] * inner[k, other] * weights[s, other]
+                    + outer[k, other] * inner[k, s] * weights[other, s]
+                )
+                place += 1
+    return table
+
+
+def one_resolvent(average, z, x, rho, step, grid):
+    """The equations of one point in integral form, implicit, at all points z."""
+    (t, w), (_, cumulative, weights) = average, grid
+    count, points, one = len(t), len(cumulative), np.eye(len(cumulative))
+    r, a = 1 / (z[:, None] * (1 - x[:, None] * t)), x * z / rho
+    solve = np.linalg.inv(one + step * t[:, None, None] * cumulative)
+    start, response = solve.sum(axis=2), solve @ cumulative
+    total = ((w * t**2 * r) @ response.reshape(count, -1)).reshape(-1, points, points)
+    total = one + (step * a)[:, None, None] * total
+    gamma = np.linalg.solve(total, ((w * t * r) @ start)[..., None])[..., 0]
+    answer = (response.reshape(-1, points) @ gamma.T).reshape(count, points, -1).transpose(2, 0, 1)
+    f = start - (step * a)[:, None, None] * t[:, None] * answer
+    end = 1 - step * t * ((f + (a[:, None] * gamma)[:, None, :]) @ weights)
+    solve = np.linalg.inv(one + 2 * step * t[:, None, None] * cumulative)
+    start, response = solve.sum(axis=2), solve @ cumulative
+    source = step * (a[:, None] * gamma)[:, None, :] * (step * gamma[:, None, :] - 2 * r[:, :, None] * f)
+    free = r @ ((w * t)[:, None] * start)
+    free += (((w * t**2)[:, None, None] * response) @ source.transpose(1, 2, 0)).sum(axis=0).T
+    total = one - step**2 * ((w * t**2) @ response.reshape(count, -1)).reshape(points, points)
+    mirrored = 1 / (z.conj()[:, None] * (1 - x.conj()[:, None] * t))
+    return Single(r, mirrored, a, f, end, gamma, np.linalg.solve(total, free.T).T)
+
+
+def first_test_loss(average, rho, step, points):
+    """The test loss after an epoch, 1 − η(2−η)∫⟨λC⟩ with C′ = −2ηλC + η²λ⟨λC⟩: fresh rows, the same for every order."""
+    t, w = average
+    _, cumulative, weights = time_grid(points, rho, step * np.abs(t).max() * rho)
+    one = np.eye(points)
+    solve = np.linalg.inv(one + 2 * step * t[:, None, None] * cumulative)
+    total = one - step**2 * np.tensordot(w * t**2, solve @ cumulative, 1)
+    c = np.linalg.solve(total, (w * t) @ solve.sum(axis=2))
+    return float(1 - step * (2 - step) * (weights @ c).real)
+
+
+def time_grid(points, rho, rate):
+    """Gauss points on (0, ρ), dense at both ends if rates are high; ∫₀ˢ as a matrix, ∫₀^ρ as weights."""
+    y, w = legendre.leggauss(points)
+    P = legendre.legvander(y, points)
+    order = np.arange(1, points)
+    integrals = np.concatenate([(y + 1)[:, None], (P[:, 2:] - P[:, :-2]) / (2 * order + 1)], axis=1)
+    cumulative = integrals @ ((P[:, :-1] * w[:, None]).T * (np.arange(points) + 0.5)[:, None])
+    steep = min(4.0, 0.01 + np.log(max(rate, 1.0)) / 2)
+    slope = rho * steep / np.cosh(steep * y) ** 2 / np.tanh(steep) / 2
+    return rho * (1 + np.tanh(steep * y) / np.tanh(steep)) / 2, cumulative * slope, w * slope
