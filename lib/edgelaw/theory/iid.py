@@ -25,9 +25,10 @@ Gaussian left basis, with an error of order 1/d); what follows from it, and `exp
 import functools
 
 import numpy as np
-import scipy.linalg.lapack
+import scipy.linalg
 
 from edgelaw._common import arguments
+from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.laws import EdgeFit, MarchenkoPastur
@@ -208,8 +209,8 @@ def curve(
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
     The roots :math:`x_i` of :math:`1 + \frac{\eta}{2d} \sum_j \lambda_j^2/(x - \lambda_j) = 0` are the decay rates.
-    They are computed from the equivalent equation in 1/x, where the rank-one term is positive, by LAPACK's solver
-    for such equations, which is relatively accurate.
+    They are computed from the equivalent equation in 1/x, where the rank-one term is positive, by their distances from
+    the nearest eigenvalues, which keeps them relatively accurate.
 
     Parameters
     ----------
@@ -480,24 +481,82 @@ def _panels(centre, width):
 def _modes(values, shares, step):
     """Decay rates x (in units of 2·step an epoch at m = d) and test weights, for positive values of mean 1."""
     values, shares = _merged(values, shares)
-    poles, shares = 1 / values[::-1], shares[::-1]
-    strength, total = step / 2 / (1 - step / 2), shares.sum()
-    if len(poles) == 1:  # LAPACK returns no differences for one pole
-        return 1 / (poles + strength * shares), shares
-    roots, z = np.sqrt(poles), np.sqrt(shares / total)
-    rates, parts = np.empty((2, len(poles)))
-    for i in range(len(poles)):
-        below, sigma, above, info = scipy.linalg.lapack.dlasd4(i, roots, z, strength * total)
-        if info:
-            raise ArithmeticError(f"LAPACK's dlasd4 failed at eigenvalue {i} with info = {info}.")
-        rates[i] = sigma**-2
-        with np.errstate(divide="ignore"):  # a root may meet the pole of a share below rounding
-            parts[i] = 1 / (strength**2 * (shares / (below * above) ** 2).sum())
-    return rates, parts
+    poles, shares = np.ascontiguousarray(1 / values[::-1]), np.ascontiguousarray(shares[::-1])
+    strength = step / 2 / (1 - step / 2)
+    roots, slopes = _secular(poles, strength * shares)
+    return 1 / roots, 1 / (strength * slopes)
+
+
+@compiled
+def _secular(poles, weights):
+    """The roots of 1 + Σ w/(p − x) = 0, one above each ascending pole p, and the derivative Σ w/(p − x)² there.
+
+    A root is sought as its distance τ from the nearer pole, so that all p − x are relatively accurate. A step
+    takes that pole's term as it is, and of the others their sum and its derivative, as a constant and a term at the
+    other end of the interval, or at the last root as a line: the root of such an equation is a quadratic's. Steps
+    converge quadratically, so that one after a step of 1e-8 is the last.
+    """
+    count = len(poles)
+    roots, slopes = np.empty(count), np.empty(count)
+    for i in range(count):
+        last = i == count - 1
+        width = np.sum(weights) if last else poles[i + 1] - poles[i]
+        near, tau = i, width / 2
+        gaps = poles - poles[near]
+        if not last and 1 + _other_terms(gaps, weights, near, tau)[0] < weights[near] / tau:
+            near, width, tau = i + 1, -width, -tau
+            gaps = poles - poles[near]
+        low, high = min(width, 0.0), max(2 * width if last else width, 0.0)
+        converged = False
+        for _ in range(200):
+            rest, slope = _other_terms(gaps, weights, near, tau)
+            own = weights[near] / tau
+            if converged:
+                break
+            if 1 + rest < own:
+                low = tau
+            else:
+                high = tau
+            proposed = _model_root(1 + rest, slope, weights[near], tau, width, last)
+            converged = abs(proposed - tau) <= 1e-8 * abs(tau)
+            tau = proposed if converged or low < proposed < high else (low + high) / 2
+        roots[i], slopes[i] = poles[near] + tau, slope + own / tau
+    return roots, slopes
+
+
+@compiled
+def _other_terms(gaps, weights, near, tau):
+    """Σ w/(p − x) and its derivative at x = p_near + τ from the gaps p − p_near, without the term of that pole."""
+    value = slope = 0.0
+    for j in range(near):
+        inverse = np.divide(1.0, gaps[j] - tau)
+        value += weights[j] * inverse
+        slope += weights[j] * inverse * inverse
+    for j in range(near + 1, len(gaps)):
+        inverse = np.divide(1.0, gaps[j] - tau)
+        value += weights[j] * inverse
+        slope += weights[j] * inverse * inverse
+    return value, slope
+
+
+@compiled
+def _model_root(value, slope, weight, tau, width, last):
+    """Where value + slope·(x − τ) at the last root, else c + B/(width − x) of this value and slope, is weight/x."""
+    if last:
+        square, linear, constant = slope, value - slope * tau, -weight
+    else:
+        far = width - tau
+        top = slope * far * far
+        level = value - slope * far
+        square, linear, constant = -level, level * width + weight + top, -weight * width
+    root = np.sqrt(max(linear * linear - 4 * square * constant, 0.0))
+    if linear >= 0:
+        return -2 * constant / (linear + root)
+    return (root - linear) / (2 * square) if square != 0 else tau
 
 
 def _merged(values, shares, closest=1e-13):
-    """The same spectrum with values that agree to thirteen digits made one: LAPACK cannot tell roots between them."""
+    """The same spectrum with values that agree to thirteen digits made one: no root can be told between them."""
     groups = np.zeros(len(values), dtype=int)
     if (values[1:] > values[:-1] * (1 + closest)).all():
         return values, shares

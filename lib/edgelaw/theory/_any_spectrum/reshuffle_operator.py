@@ -52,15 +52,16 @@ import scipy.optimize
 from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import reshuffle_pairs, silverstein
 
-_SCALE = 0.3  # eigenvalues below it look alike to the kernel
+_SCALE = 1.0  # eigenvalues below it look alike to the kernel
+_HIGHEST = 1.1  # half the height of a contour in the logarithm, at most: further out, functions grow
 _ISOLATED = 0.02  # the least distance from zero at which a contour may pass between F and zero
 _INSIDE = 0.8  # the average's contour, over b's
-_DIGITS = 36  # of the trapezoidal rule, in powers of e
+_DIGITS = 22  # of the trapezoidal rule, in powers of e
 _LARGEST = 24  # polynomials
 _FLOOR = 1e-12  # losses below it may be continued
-_ACCURATE = 1e-5  # a smaller error is not improved on by trying another contour
+_ACCURATE = 1e-4  # a smaller error is not improved on by trying another contour
 _TRUSTED = 1e-3  # a curve with a larger error is not returned
-_SAFETY = 3.0  # between the difference of two resolutions and the stated error
+_SAFETY = 1.0  # between the difference of two resolutions and the stated error
 _DENSE = 1500  # up to so many nodes T may become a matrix
 
 
@@ -224,15 +225,15 @@ def _contours(law):
     """
     bare = law.null == 0 and law.rho <= 1
     low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
-    around = [(low if bare else 0.0, scale) for scale in (_SCALE, 10 * _SCALE)]
+    around = [(low if bare else 0.0, scale) for scale in (_SCALE, _SCALE / 3, 3 * _SCALE)]
     between = [(low, min(_SCALE, part * low)) for part in (0.7, 0.5, 0.85)]
     ends = between + around if law.lowest > _ISOLATED else around + between * (law.lowest > 0)
     usable = 0
     for low, scale in ends:
         for eccentricity in (0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3):
             contour = Contour(low, law.highest, scale, eccentricity)
-            if contour.height > 1.3:
-                contour = contour.scaled(np.arcsinh(2.6 / contour.length) / eccentricity)
+            if contour.height > _HIGHEST:
+                contour = contour.scaled(np.arcsinh(2 * _HIGHEST / contour.length) / eccentricity)
             if _averages_well(law, contour):
                 usable += 1
                 yield contour
@@ -354,8 +355,7 @@ def _parts(law, step, contour, pole, fine):
     nodes, mass = law.measure(contour, fine)
     multiplier = _multiplier(law, step, contour, nodes)
     average = law.average(contour.scaled(_INSIDE))
-    points = 26 if fine else 22
-    points += int(4 * np.log(max(1.0, step * law.rho * np.abs(average[0]).max())))
+    points = _times(step, law.rho, np.abs(average[0]).max()) - (0 if fine else 3)
     b = reshuffle_pairs.two_resolvents(average, z, x, law.rho, step, points)
     first = reshuffle_pairs.first_test_loss(average, law.rho, step, points) if fine else np.nan
     inside, outside = (_chebyshev(contour.position(at)) for at in (nodes, z))
@@ -365,6 +365,12 @@ def _parts(law, step, contour, pole, fine):
         *(nodes, mass, multiplier, inside, outside, origin, z, dz),
         *(b.plain, b.conjugate, b.asymmetry, null, first, pole),
     )
+
+
+def _times(step, rho, largest):
+    """How many points of s give b to 1e-13 of its size: more if rates are high, and if b is small but not too small."""
+    digits = step * (2 - step) * rho
+    return int(18 + 5 * np.log1p(step * rho * largest) + (0.9 * digits if digits < -np.log(_FLOOR) else 0))
 
 
 def _multiplier(law, step, contour, nodes):

@@ -28,61 +28,70 @@ class Pair(NamedTuple):
 
 
 class Single(NamedTuple):
-    """What belongs to one point z: r (z, t), r at z̄, a (z), f (z, t, s), f at ρ (z, t), γ (z, s), c (z, s)."""
+    """What belongs to one point z: r (z, t), a (z), f (z, t, s), f at ρ (z, t), γ (z, s), c (z, s)."""
 
     r: np.ndarray
-    mirrored: np.ndarray
     a: np.ndarray
     f: np.ndarray
     end: np.ndarray
     gamma: np.ndarray
     c: np.ndarray
 
-    def conjugates(self, start):
-        """The points from `start` on, followed by their conjugates: r, a, γ, c with the points along the last axis."""
-        pairs = (self.r, self.mirrored), *((x, x.conj()) for x in (self.a, self.gamma, self.c))
-        return (np.concatenate([x[start:], y[start:]]).T for x, y in pairs)
+
+class Second(NamedTuple):
+    """The second points, each followed by its conjugate, along the last axis: r, a, γ, c, and γ(s)γ(s′) for s ≤ s′."""
+
+    r: np.ndarray
+    a: np.ndarray
+    gamma: np.ndarray
+    c: np.ndarray
+    products: np.ndarray
 
 
 def two_resolvents(average, z, x, rho, step, points):
     """b at all pairs of the points z and of them and their conjugates; ⟨·⟩ must be closed under conjugation."""
     grid = time_grid(points, rho, step * np.abs(average[0]).max() * rho)
     one = one_resolvent(average, z, x, rho, step, grid)
-    first, second = np.triu_indices(points)
+    mirrored = _resolvent(average[0], z.conj(), x.conj())
+    a, gamma, c = (_interleaved(values, values.conj()) for values in (one.a, one.gamma, one.c))
+    early, late = np.triu_indices(points)
+    second = Second(_interleaved(one.r, mirrored), a, gamma, c, gamma[early] * gamma[late])
     count = len(z)
     plain, conjugate = np.empty((2, count, count), dtype=complex)
-    everything = np.concatenate([one.gamma, one.gamma.conj()]).T
-    products = everything[first] * everything[second]
-    places = np.arange(count)
     for i in range(count):
-        columns = np.concatenate([places[i:], places[i:] + count])
-        row = _row(i, average, one, step, grid, products[:, columns], i)
-        plain[i, i:], conjugate[i, i:] = np.split(row, 2)
-        plain[i:, i], conjugate[i:, i] = plain[i, i:], conjugate[i, i:].conj()
-    last = _row(count - 1, average, one, step, grid, products, 0)
-    difference = np.abs(last - np.concatenate([plain[-1], conjugate[-1]])).max()
+        row = _row(i, average, one, Second(*(part[..., 2 * i :] for part in second)), step, grid)
+        plain[i, i:], conjugate[i, i:] = row[::2], row[1::2]
+        plain[i:, i], conjugate[i:, i] = row[::2], row[1::2].conj()
+    last = _row(count - 1, average, one, second, step, grid)
+    difference = max(np.abs(last[::2] - plain[-1]).max(), np.abs(last[1::2] - conjugate[-1]).max())
     return Pair(
         plain, conjugate, float(difference / max(np.abs(last).max(), 1e-12 * np.abs(one.r).max() ** 2))
     )
 
 
-def _row(i, average, one, step, grid, products, start):
-    """b(z_i, ·) at the points from `start` on and their conjugates."""
+def _interleaved(values, mirrored):
+    """A row a point made a column a point, followed by its mirror image's."""
+    return np.ascontiguousarray(
+        np.stack([values, mirrored], axis=1).reshape(2 * len(values), *values.shape[1:]).T
+    )
+
+
+def _row(i, average, one, second, step, grid):
+    """b(z_i, ·) at the second points."""
     (t, w), (s, cumulative, weights) = average, grid
     back, before = one.f[i][:, ::-1], one.gamma[i][::-1, None]  # the grid is symmetric: these are at ρ − s
-    r, a, q, c = one.conjugates(start)
+    a, q, c = second.a, second.gamma, second.c
     own, end, s = one.a[i], one.end[i], s[:, None]
-    W = (w * one.r[i])[:, None] * r
+    W = (w * one.r[i])[:, None] * second.r
     change = -step * t[:, None] * (back + own * before.T)
-    double = _symmetric_pairs(t[:, None] * back, change, weights[:, None] * cumulative) @ products
-    moments = (
-        np.concatenate([[t**2, t * end, end**2], (t[:, None] * change).T, ((t * end)[:, None] * back).T]) @ W
-    )
-    square, first, last = moments[:3]
-    lone, direct = np.split(moments[3:], 2)
+    double = _symmetric_pairs(t[:, None] * back, change, weights[:, None] * cumulative) @ second.products
+    tables = (t[:, None] * change).T, ((t * end)[:, None] * back).T, ((t**2)[:, None] * back).T
+    moments = np.concatenate([*tables, [t**2, t * end, end**2]]) @ W
+    lone, direct, squares = moments[:-3].reshape(3, len(s), -1)
+    square, first, last = moments[-3:]
     D = 1 - own * a * square * s
     p = (first + a * (cumulative @ (q * lone))) / D
-    P = direct + ((t**2)[:, None] * back).T @ W * (cumulative @ (own * a * (p + a * q * s * lone) / D))
+    P = direct + squares * (cumulative @ (own * a * (p + a * q * s * lone) / D))
     integrand = step**2 * (c + a * q**2) * ((w * t * one.r[i]) @ back**2)[:, None]
     integrand += own * step**2 * c * before**2 + own * a * (p - step * q * before) ** 2
     integrand -= 2 * step * a * q * P
@@ -112,7 +121,7 @@ def one_resolvent(average, z, x, rho, step, grid):
     """The equations of one point in integral form, implicit, at all points z."""
     (t, w), (_, cumulative, weights) = average, grid
     count, points, one = len(t), len(cumulative), np.eye(len(cumulative))
-    r, a = 1 / (z[:, None] * (1 - x[:, None] * t)), x * z / rho
+    r, a = _resolvent(t, z, x), x * z / rho
     solve = np.linalg.inv(one + step * t[:, None, None] * cumulative)
     start, response = solve.sum(axis=2), solve @ cumulative
     total = ((w * t**2 * r) @ response.reshape(count, -1)).reshape(-1, points, points)
@@ -127,8 +136,12 @@ def one_resolvent(average, z, x, rho, step, grid):
     free = r @ ((w * t)[:, None] * start)
     free += (((w * t**2)[:, None, None] * response) @ source.transpose(1, 2, 0)).sum(axis=0).T
     total = one - step**2 * ((w * t**2) @ response.reshape(count, -1)).reshape(points, points)
-    mirrored = 1 / (z.conj()[:, None] * (1 - x.conj()[:, None] * t))
-    return Single(r, mirrored, a, f, end, gamma, np.linalg.solve(total, free.T).T)
+    return Single(r, a, f, end, gamma, np.linalg.solve(total, free.T).T)
+
+
+def _resolvent(t, z, x):
+    """r (z, t)."""
+    return 1 / (z[:, None] * (1 - x[:, None] * t))
 
 
 def first_test_loss(average, rho, step, points):
