@@ -11,11 +11,14 @@ from edgelaw.theory._any_spectrum import reshuffle_operator as operator
 from edgelaw.theory._any_spectrum import reshuffle_pairs
 
 
-def marchenko_pastur():
-    """Nodes and weights of the law at ρ = 1, graded towards its left edge."""
+def marchenko_pastur(rho=1.0):
+    """Nodes and weights of the law of XᵀX/m, graded towards its left edge, and its zeros."""
     theta, width = rr._panels()
-    values = rr._eigenvalue(theta, 1.0)
-    return values, 2 / np.pi * np.sin(theta) ** 2 / values * width
+    values = rr._eigenvalue(theta, rho)
+    weights = 2 * rho / np.pi * np.sin(theta) ** 2 / values * width
+    if rho < 1:
+        return np.append(0.0, values / rho), np.append(1 - rho, weights)
+    return values / rho, weights
 
 
 def far(values, exact):
@@ -95,6 +98,28 @@ def test_a_marchenko_pastur_sample_has_the_closed_curve_and_an_honest_error(step
     assert far(curve.train, train) < 1e-5
     assert max(far(curve.test, test), far(curve.train, train)) < curve.error + 1e-9 < 1e-4
     assert np.isnan(curve.test_se).all()
+
+
+@pytest.mark.parametrize("rho", [1 / 8, 1 / 2, 1.0, 600 / 512, 4.0, 16.0, 64.0])
+@pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
+def test_no_aspect_is_refused_and_losses_above_1e_12_are_right_to_eight_digits(step, rho):
+    values, weights = marchenko_pastur(rho)
+    curve = rr.curve(values, 200, step, rho, weights)
+    assert curve.error < 1e-4
+    for ours, exact in ((curve.test, rr.test_loss), (curve.train, rr.train_loss)):
+        exact = exact(curve.epochs, step, rho)
+        large = exact > 1e-12
+        gap = far(ours[large], exact[large])
+        assert gap < (1e-8 if step < 1.9 else 1e-6)
+        assert gap < curve.error
+
+
+def test_losses_that_vanish_go_on_by_their_last_ratio():
+    values, weights = marchenko_pastur(64.0)
+    curve = rr.curve(values, 4, 1.0, 64.0, weights)
+    assert curve.continued == 0
+    assert (curve.test[1:] < 1e-12).all()
+    assert np.diff(np.log(curve.test)) == pytest.approx(-64, rel=0.2)
 
 
 @pytest.mark.parametrize(("step", "rho"), [(0.1, 1.0), (0.7, 2.0), (1.9, 0.5), (1.9, 1.0)])
@@ -197,8 +222,8 @@ def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
     with pytest.raises(ArithmeticError, match="estimated relative error"):
         rr.curve(values, 5)
     monkeypatch.undo()
-    monkeypatch.setattr(operator.Operator, "radius", lambda self: 1.1)
-    with pytest.raises(ArithmeticError, match="estimated relative error inf"):
+    monkeypatch.setattr(operator.Operator, "losses", lambda self, n: np.tile(1.1**n, (2, 1)))
+    with pytest.raises(ArithmeticError, match="estimated relative error"):
         rr.curve(values, 5)
 
 

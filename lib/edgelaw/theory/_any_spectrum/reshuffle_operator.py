@@ -56,17 +56,18 @@ _SCALE = 1.0  # eigenvalues below it look alike to the kernel
 _HIGHEST = 1.1  # half the height of a contour in the logarithm, at most: further out, functions grow
 _ISOLATED = 0.02  # the least distance from zero at which a contour may pass between F and zero
 _INSIDE = 0.8  # the average's contour, over b's
-_DIGITS = 22  # of the trapezoidal rule, in powers of e
+_DIGITS = 26  # of the trapezoidal rule, in powers of e
 _LARGEST = 24  # polynomials
 _FLOOR = 1e-12  # losses below it may be continued
-_ACCURATE = 1e-4  # a smaller error is not improved on by trying another contour
+_ACCURATE = 2e-4  # a smaller error is not improved on by trying another contour
 _TRUSTED = 1e-3  # a curve with a larger error is not returned
-_SAFETY = 1.0  # between the difference of two resolutions and the stated error
+_SAFETY = 2.0  # between the difference of two resolutions and the stated error
+_LEAST = 2e-9  # stated: where the two agree to more, they share errors
 _DENSE = 1500  # up to so many nodes T may become a matrix
 
 
 class Losses(NamedTuple):
-    """Test and training loss of F's positive part at each n, their relative error, the first epoch continued."""
+    """Test and training loss of F's positive part at each n, their relative error, the last epoch not continued."""
 
     values: np.ndarray
     error: float
@@ -155,13 +156,6 @@ class Operator:
             now = target
             sums[:, place] = (self.mass @ state).real, ((self.mass * self.nodes) @ state).real
         return sums
-
-    def radius(self):
-        """The spectral radius of T between the polynomials of the basis."""
-        weighted = self.basis.T * self.mass
-        shift = (weighted * self.nodes) @ self.basis
-        inside = (weighted * self.multiplier**2) @ self.basis + shift @ self.kernel @ shift
-        return np.abs(scipy.linalg.eigvalsh(inside.real, (weighted @ self.basis).real)).max()
 
 
 def losses(law, n, step):
@@ -274,7 +268,7 @@ def _attempts(law, n, step):
 
 
 def _attempt(law, parts, n, step, power):
-    """Losses and their error, with one choice of polynomials."""
+    """Losses and their error, with one choice of polynomials: where two resolutions agree, and the test loss falls."""
     one, other = parts
     null = np.array([[law.null], [0.0]])
     (basis, kernel, _), (rougher, rough, _) = (_kernel(part, power) for part in parts)
@@ -284,8 +278,10 @@ def _attempt(law, parts, n, step, power):
     with np.errstate(all="ignore"):
         better, worse = operator.losses(n), check.losses(n)
         distance = np.abs((worse - better) / (null + better)).max(axis=0)
-    if not (fewer < size or size == len(one.nodes)) or operator.radius() > 1 + _TRUSTED / 10:
-        distance = np.where(n == 0, 0.0, np.inf)
+        rise = np.diff(better[0]) / (law.null + better[0, :-1])
+    distance[1:] = np.maximum(distance[1:], rise)
+    if not (fewer < size or size == len(one.nodes)):
+        distance[1:] = np.inf
     distance[n == 1] = np.maximum(distance[n == 1], np.abs(one.first / (law.null + better[0, n == 1]) - 1))
     return _continued(n, better, distance, step * (2 - step) * law.rho, one.asymmetry)
 
@@ -298,7 +294,7 @@ def _continued(n, values, distance, rate, asymmetry):
     """
     small = (np.abs(values) < _FLOOR).any(axis=0) & ~(distance < _ACCURATE)
     count = int(np.argmax(small)) if small.any() else len(n)
-    error = _SAFETY * distance[1:count].max(initial=0.0) + asymmetry * (count > 1) + 1e-13
+    error = _SAFETY * distance[1:count].max(initial=0.0) + asymmetry * (count > 1) + _LEAST
     if not np.isfinite(error):
         error = np.inf
     if count == len(n):
@@ -309,7 +305,7 @@ def _continued(n, values, distance, rate, asymmetry):
         slope = np.log(last / values[:, count - 2]) / (n[count - 1] - n[count - 2])
     slope = np.minimum(slope, np.log(np.maximum(np.abs(values[:, count]), 1e-300) / last) / width)
     values[:, count:] = last[:, None] * np.exp(np.multiply.outer(slope, n[count:] - n[count - 1]))
-    return Losses(values, float(error), int(n[count]))
+    return Losses(values, float(error), int(n[count - 1]))
 
 
 def _sizes(kernel, rough, nodes):
