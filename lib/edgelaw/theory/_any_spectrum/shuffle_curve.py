@@ -55,7 +55,8 @@ class Setting:
     """Two averages of a spectrum for so many epochs, and where the functions of z they give may be used.
 
     `gapped` says that the circle may go beyond z = 1; `least` is the logarithm of the amplification that the circle
-    must at least allow, so that the poles keep clear. `dropped` is the relative change that leaving out a lone null eigenvalue may have made.
+    must at least allow, so that the poles keep clear. `dropped` is the relative change that leaving out a lone null
+    eigenvalue may have made.
     """
 
     step: float
