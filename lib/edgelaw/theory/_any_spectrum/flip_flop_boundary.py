@@ -1,307 +1,287 @@
-r"""Flip-flop on any spectrum: the two-point boundary problem behind `flip_flop.curve`, solved for many z at once.
+r"""Flip-flop on any spectrum: the two-point boundary problem behind `flip_flop.curve`, and the losses from it.
 
 For an average :math:`\langle\cdot\rangle` (`edgelaw.theory.levy`), a step η and m = ρ d rows, find
-:math:`q(s,\lambda)`, :math:`0 \le s \le \rho`, with :math:`q(\rho) = 1` and, with :math:`y(s) = z/q(\rho-s)`,
+:math:`Y(s,\lambda)`, :math:`0 \le s \le \rho`, with Y(0) = 1 and, a tilde meaning :math:`s \to \rho - s`,
 
-.. math:: q' = -\frac{\lambda}{D}\,(2Hq - P - Rq^2), \qquad D = H^2 - PR, \qquad
-   R = \Bigl\langle\frac{\lambda}{q-y}\Bigr\rangle, \quad P = \Bigl\langle\frac{\lambda q y}{q-y}\Bigr\rangle, \quad
-   H = \frac1\eta + \Bigl\langle\frac{\lambda y}{q-y}\Bigr\rangle .
+.. math:: Y' = \frac{\lambda}{D}\,(r - 2HY + z\tilde rY^2), \qquad D = H^2 - zr\tilde r, \qquad
+   r = \Bigl\langle\frac{\lambda Y}{1-zY\tilde Y}\Bigr\rangle, \quad
+   H = \frac1\eta + \Bigl\langle\frac{\lambda zY\tilde Y}{1-zY\tilde Y}\Bigr\rangle .
 
-Then :math:`P(s) = z R(\rho-s)`, H is symmetric about ρ/2, D is constant, and the generating functions of the losses are
+(In the notation of `flip_flop.curve`, q = 1/Ỹ and y = zY, R = r̃ and P = zr: Y does not grow, whatever λ.) H is
+symmetric about ρ/2 and D constant. With :math:`Y_\rho = Y(\rho)` the generating functions of the losses are
 
-.. math:: \sum_n z^n\,\text{test}_n = \Bigl\langle\frac{q_0}{q_0-z}\Bigr\rangle, \qquad
-   \rho\sum_n z^n\,\text{train}_n = \int_0^\rho \Bigl( \Bigl\langle\frac{\lambda q_0}{q_0-z}\Bigr\rangle
-   + \frac{z}{D}\,(P X^2 - 2HXY + RY^2) \Bigr)\,ds,
+.. math:: \sum_n z^n\,\text{test}_n = \Bigl\langle\frac1{1-zY_\rho}\Bigr\rangle, \qquad
+   \sum_n z^n\,\text{train}_n = \Bigl\langle\frac\lambda{1-zY_\rho}\Bigr\rangle
+   + \frac z\rho\int_0^\rho \frac{zrX^2 - 2HXX_1 + \tilde rX_1^2}{D}\,ds,
 
-with :math:`q_0 = q(0)`, :math:`X = \langle\lambda g\rangle`, :math:`Y = \langle\lambda q g\rangle` and
-:math:`g' = \frac{\lambda}{D}(H - Rq)\,g`, :math:`g(0) = 1/(q_0-z)`.
+with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`, :math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle` and
+:math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1. (q and y obey the same Riccati equation, which gives g = EỸ/(1−zYỸ)
+in that notation.)
 
-The unknown is q at Chebyshev points of s, for all nodes λ. In Newton's method everything but R and H is eliminated
-node by node: one small inverse for a node and a z, and a dense system of twice the number of points for a z. The
-solution is continued from z = 0, where the problem is linear in 1/q, along the images of growing circles |w| under the
-conformal map of the unit disc to a disc cut along the positive axis from z = `tip`, where the losses' generating
-functions have their branch point. Coefficients are then integrals over the image of |w| = const, which passes the
-branch point at a distance of order 1/n: about :math:`5\sqrt n` values of z do for all coefficients up to n.
+They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a cut
+from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and subtracted. If
+the eigenvalues of the sample reach down to 1/n and less, z* = 1 does. Otherwise losses fall exponentially, and the
+problem is solved along the real axis to see how far: until Newton's method fails or a transform stops growing, or
+until the pole in λ of what is averaged, 1 − zY_ρ(λ) = 0, comes to the average's contour. (If all rows are independent
+Y ≡ 1 at z = 1, for all λ, and that line is passed by interpolation.)
+
+Then the problem is solved along a circle inside the cut (`flip_flop_circle`), from the far side, every guess
+extrapolated from the last four solutions, by `flip_flop_collocation`. That is done at several resolutions, each with
+another average, edge of panels, number of points and circle, until two agree.
 """
 
-import functools
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
-import scipy.special
+import scipy.interpolate
 
-# Radius of the cut disc over its tip; larger ones need functions of λ analytic in a wider sector.
-_OUTER = 4.0
-_LOSS = 4.0  # the contour crosses the axis at tip·exp(−_LOSS/n), which costs exp(_LOSS) of the precision
-_FURTHEST = 50.0  # where the search for the tip of the cut ends
-_CHUNK = 2_000_000  # complex numbers in the largest array
+from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
+from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
+
+SMALLEST = 1e-12  # losses below it are continued
+_MARGIN = 4.0  # the circle crosses the axis at z*·exp(−_MARGIN/n), which costs exp(_MARGIN) of the precision
+_FURTHEST = 80.0  # log z where the search for the end of the gap ends
+_AGREE = 2e-6  # two resolutions that differ by less are enough
+_FALL = 28.0  # in logarithms, from 1 to SMALLEST
 
 
-def coefficients(averages, n, step, rho, null, tip=None, outer=_OUTER):
-    """Test and training loss at the epochs n, at two resolutions, and the tip of the cut that was found or given.
+@dataclass(frozen=True)
+class Resolution:
+    """One way to discretise: everything that should not matter."""
 
-    The second resolution has another average, contour and number of points. `null` is what is left of the test loss
-    for ever, a pole at z = 1 that the contour may or may not enclose.
+    left: float  # distance of the average's contour from the eigenvalues, over what it should be
+    tolerance: float  # of the average
+    points: int  # in a panel
+    first: float  # panel, in units of the fastest decay
+    growth: float  # from panel to panel
+    margin: float  # of the circle
+    circle: float  # its tolerance
+
+
+RESOLUTIONS = (
+    Resolution(1.5, 1e-7, 5, 5.0, 3.4, 1.2 * _MARGIN, 3e-7),
+    Resolution(1.0, 1e-8, 6, 4.0, 3.0, _MARGIN, 3e-9),
+    Resolution(0.8, 1e-9, 8, 3.0, 2.5, 0.9 * _MARGIN, 1e-10),
+    Resolution(0.6, 1e-10, 10, 2.0, 2.0, 0.8 * _MARGIN, 1e-11),
+)
+
+
+def losses(spectrum, n, step):
+    """Test and training loss at ascending epochs n ≥ 1, their relative error, and from where they are continued, if so.
+
+    `spectrum` is a `SampleSpectrum` or a `PopulationSpectrum` (`flip_flop_spectra`).
     """
-    largest = max(int(n.max()), 4)
-    points = int(14 + np.sqrt(rho * np.abs(averages[0].nodes).max()))
-    base, second = (Problem(average, step, rho, points) for average in averages)
-    if tip is None:
-        tip = furthest(second, largest, null)
-    beyond = tip if null == 0 or largest * np.log(tip) > 2 * _LOSS else 1.0
-    contour = Contour(n, beyond, outer=outer)
-    q = along(base, contour.path)
-    finest = Problem(averages[0], step, rho, int(1.5 * points))
-    fine = finest.transforms(finest.newton(base.refine(q, finest), contour.z), contour.z)
-    check = Contour(n, beyond**0.95, 1e-8, 1 + 0.7 * (outer - 1))
-    coarse = second.transforms(along(second, check.path), check.z)
-    fine, coarse = (np.stack([c.coefficients(x) for x in f]) for c, f in ((contour, fine), (check, coarse)))
-    for losses, c in ((fine, contour), (coarse, check)):
-        losses[0] += null * (c.tip > np.exp(_LOSS / largest))
-        losses[np.abs(losses) < 1e-12 * _FURTHEST ** (-0.95 * n)] = (
-            0.0  # nothing is left, as after orthogonal rows at step 1
-        )
-    return fine, coarse, tip
+    edge = log_edge(spectrum, int(n[-1]), step)
+    last = int(n[-1]) if edge == 0 else min(int(n[-1]), max(3, int(np.ceil(_FALL / edge)) + 1))
+    computed = epochs_to_compute(last)
+    best, previous, error = None, None, np.inf
+    for resolution in RESOLUTIONS:
+        try:
+            present = solved(spectrum, step, edge, last, computed, resolution)
+        except ArithmeticError:
+            continue
+        if previous is not None:
+            difference = relative(present, previous, spectrum.null)
+            if difference < error:
+                best, error = present, difference
+        previous = present
+        if error < _AGREE:
+            break
+    if best is None:
+        raise Unsolved("The flip-flop equations could not be solved at two resolutions.")
+    values, continued = interpolated(computed, best, n)
+    values[0] += spectrum.null
+    return values, error, continued
 
 
-class Unsolved(ArithmeticError):
-    """Newton's method did not converge."""
+def relative(fine, coarse, null):
+    """The largest relative difference of losses (null directions' share added to the test loss) that are computed."""
+    shown = fine > SMALLEST
+    shown[:, :2] = True
+    size = fine + np.array([[null], [0.0]])
+    return float((np.abs(coarse - fine) / np.abs(size))[shown].max())
 
 
-class Problem:
-    """The boundary problem for one average, step and rho, on a grid of `points` + 1 Chebyshev points."""
-
-    def __init__(self, average, step, rho, points):
-        moving = average.nodes != 0
-        self.nodes, self.weights = average.nodes[moving], average.weights[moving]
-        self.still = average.weights[~moving].sum().real  # λ = 0: q = 1 and y = z
-        self.step, self.rho, self.points = step, rho, points
-        self.derivative, self.antiderivative, self.integral = _chebyshev(points, rho)
-
-    def averages(self, q, z):
-        """y, 1/(q − y), R, H, P and D of a (z, node, s) array of q."""
-        y = z[:, None, None] / q[:, :, ::-1]
-        p = 1 / (q - y)
-        weights = self.weights * self.nodes
-        R = np.einsum("k,zks->zs", weights, p)
-        H = 1 / self.step + np.einsum("k,zks->zs", weights, y * p)
-        P = z[:, None] * R[:, ::-1]
-        return y, p, R, H, P, H**2 - P * R
-
-    def transforms(self, q, z):
-        """The two generating functions at every z."""
-        _, _, R, H, P, D = self.averages(q, z)
-        first = q[:, :, 0]
-        start = 1 / (first - z[:, None])
-        rate = self.nodes[:, None] * (H[:, None] - R[:, None] * q) / D[:, None]
-        g = start[:, :, None] * np.exp(rate @ self.antiderivative.T)
-        weights = self.weights * self.nodes
-        X, Y = np.einsum("k,zks->zs", weights, g), np.einsum("k,zks->zs", weights, q * g)
-        fresh = (first * start) @ weights
-        touched = (P * X**2 - 2 * H * X * Y + R * Y**2) / D
-        test = (first * start) @ self.weights + self.still / (1 - z)
-        return test, fresh + z * (touched @ self.integral) / self.rho
-
-    def start(self):
-        """q at z = 0, where the equations for 1/q are linear: (1/q)' = λη²(2/(ηq) − R), R = ⟨λ/q⟩."""
-        n, forcing = self.points, self.step**2 * self.nodes
-        matrix = np.empty((len(self.nodes), n + 1, n + 1), dtype=complex)
-        matrix[:] = self.derivative
-        matrix[:, np.arange(n + 1), np.arange(n + 1)] -= 2 * self.step * self.nodes[:, None]
-        matrix[:, n] = np.eye(n + 1)[n]
-        inverse = np.linalg.inv(matrix)
-        weights = self.weights * self.nodes
-        unit, response = inverse[:, :, n], inverse * forcing[:, None, None]
-        response[:, :, n] = 0
-        R = np.linalg.solve(np.eye(n + 1) + np.tensordot(weights, response, 1), weights @ unit)
-        return 1 / (unit - response @ R)
-
-    def refine(self, q, finer):
-        """q on the grid of another problem with the same nodes."""
-        return q @ _interpolation(self.points, finer.points).T
-
-    def newton(self, q, z, steps=10):
-        """q at every z from a guess; `Unsolved` if that takes more than a few steps."""
-        size = max(1, _CHUNK // (3 * len(self.nodes) * self.points**2))
-        solution = np.empty_like(q)
-        for first in range(0, len(z), size):
-            part = slice(first, first + size)
-            solution[part] = self._newton(q[part], z[part], steps)
-        return solution
-
-    def _newton(self, q, z, steps):
-        for _ in range(steps):
-            change = self._newton_step(q, z)
-            size = np.abs(change / q[:, :, :-1]).max(axis=(1, 2))
-            if not np.isfinite(size).all():
-                break
-            q = q.copy()
-            q[:, :, :-1] += np.minimum(1, 0.5 / np.maximum(size, 0.5))[:, None, None] * change
-            if size.max() < 1e-6:  # convergence is quadratic
-                return q
-        raise Unsolved("Newton's method for the flip-flop equations did not converge.")
-
-    def _newton_step(self, q, z):
-        n, lam = self.points, self.nodes[None, :, None]  # unknown: the first n of n + 1 points
-        y, p, R, H, P, D = self.averages(q, z)
-        a, b, c = ((x / D)[:, None] for x in (H, P, R))
-        residual = (q @ self.derivative.T + lam * (2 * a * q - b - c * q**2))[:, :, :n]
-        matrix = np.empty((len(z), len(self.nodes), n, n), dtype=complex)
-        matrix[:] = self.derivative[:n, :n]
-        matrix[:, :, np.arange(n), np.arange(n)] += (2 * lam * (a - c * q))[:, :, :n]
-        inverse = np.linalg.inv(matrix)
-        forces = np.stack([2 * lam * q, -lam + 0 * q, -lam * q**2])[:, :, :, :n]  # of changes of a, b, c
-        # changes of R and H by a change of q at the same s, and at ρ − s through y
-        weight = (self.weights * self.nodes)[None, :, None] * p**2
-        mirror = -z[:, None, None] / q**2
-        rows = np.stack(
-            [-weight, -weight * y, weight[:, :, ::-1] * mirror, (weight * q)[:, :, ::-1] * mirror]
-        )
-        columns = np.concatenate(
-            [inverse * f[:, :, None] for f in forces] + [inverse @ residual[..., None]], axis=3
-        )
-        response = -(rows[..., :n].transpose(1, 3, 0, 2) @ columns.transpose(0, 2, 1, 3))
-        both = np.zeros((len(z), 2, n + 1, 3 * n + 1), dtype=complex)
-        both[:, :, :n] += response[:, :, :2].transpose(0, 2, 1, 3)
-        both[:, :, 1:] += response[:, ::-1, 2:].transpose(0, 2, 1, 3)
-        both = both.reshape(len(z), 2 * n + 2, 3 * n + 1)
-        # changes of a, b, c by those of R and H
-        eye, mirrored = np.eye(n + 1), z[:, None, None] * np.eye(n + 1)[::-1]
-        of_R, of_H = -P[:, :, None] * eye - R[:, :, None] * mirrored, 2 * H[:, :, None] * eye
-        link = np.empty((len(z), 3, n + 1, 2, n + 1), dtype=complex)
-        for i, x in enumerate((H, P, R)):
-            link[:, i, :, 0], link[:, i, :, 1] = (-(x / D**2)[:, :, None] * of for of in (of_R, of_H))
-        link[:, 0, :, 1] += eye / D[:, :, None]
-        link[:, 1, :, 0] += mirrored / D[:, :, None]
-        link[:, 2, :, 0] += eye / D[:, :, None]
-        link = link[:, :, :n].reshape(len(z), 3 * n, 2 * n + 2)
-        change = np.linalg.solve(np.eye(2 * n + 2) - both[:, :, :-1] @ link, both[:, :, -1:])
-        abc = (link @ change).reshape(len(z), 3, n).transpose(1, 0, 2)[:, :, None]
-        return -(inverse @ (residual + (forces * abc).sum(axis=0))[..., None])[..., 0]
+def epochs_to_compute(last):
+    """All epochs up to 256, then twelve an octave, and the last two."""
+    some = 2.0 ** np.arange(8, np.log2(last), 1 / 12) if last > 256 else []
+    return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), some, [last - 1, last]]).astype(int))
 
 
-def along(problem, path, q=None):
-    """q at path(1), continued from z = 0, or from a given q at path(0); halves its stride where Newton fails."""
-    at, stride = 0.0, 0.25
-    if q is None:
-        q = np.tile(problem.start(), (len(path(0.0)), 1, 1))
-    while at < 1:
+def interpolated(computed, values, n):
+    """Losses at n from those computed: smooth in between, and continued by the last ratio once below 1e-12.
+
+    Also the first of the epochs n at which a loss is continued, or None.
+    """
+    result, continued = np.empty((2, len(n))), None
+    for i, loss in enumerate(values):
+        small = np.nonzero((loss < SMALLEST) & (computed > 2))[0]
+        count = small[0] if len(small) else len(loss)
+        at, log = computed[:count], np.log(np.maximum(loss[:count], 1e-300))
+        beyond = n > at[-1]
+        if len(at) > 256 and at[-1] > 256:
+            result[i] = scipy.interpolate.make_interp_spline(np.log(at), log, k=7)(np.log(np.minimum(n, at[-1])))
+        else:
+            result[i] = log[np.minimum(np.searchsorted(at, n), count - 1)]
+        slope = (log[-1] - log[-2]) / (at[-1] - at[-2]) if count > 1 else log[0]
+        result[i] += np.where(beyond, (n - at[-1]) * slope, 0.0)
+        if beyond.any():
+            first = int(n[beyond][0])
+            continued = first if continued is None else min(continued, first)
+    return np.exp(result), continued
+
+
+# ------------------------------------------------------------------------------------------------ one resolution
+
+
+def problem(spectrum, step, edge, last, resolution, probe=None):
+    """The boundary problem for a spectrum, and a resolution of it."""
+    average = spectrum.average(step, edge, last, resolution.left, resolution.tolerance)
+    fastest = 2 * step * np.abs(average.nodes).max()
+    panels = graded_panels(spectrum.rho, fastest, resolution.first, resolution.growth)
+    return Problem(average, step, spectrum.rho, panels, resolution.points, probe)
+
+
+def solved(spectrum, step, edge, last, epochs, resolution):
+    """Both losses at the epochs, without what null directions keep of the test loss."""
+    circle = Circle(edge, resolution.margin / last, resolution.circle)
+    transforms = around(problem(spectrum, step, edge, last, resolution), circle)
+    transforms[0] -= spectrum.null / (1 - circle.z(circle.x))
+    return circle.coefficients(transforms, epochs)
+
+
+def around(problem, circle):
+    """The transforms at the points of a circle's upper half, walked along from −r."""
+    x = circle.x
+    Y, end = along_axis(problem, circle.z(x[0]))
+    transforms, history, i = [problem.transforms(circle.z(x[0]), Y, end)], [(x[0], Y)], 1
+    ahead = x[1:2]
+    while i < len(x):
+        z = circle.z(ahead[0])
+        try:
+            Y, end = problem.newton(z, extrapolated(history, ahead[0]))
+        except Unsolved:  # half the way
+            ahead = (history[-1][0] + ahead) / 2
+            if ahead[0] - history[-1][0] < 1e-3 * (x[1] - x[0]):
+                raise
+            continue
+        history.append((ahead[0], Y))
+        if ahead[0] == x[i]:
+            transforms.append(problem.transforms(z, Y, end))
+            i += 1
+        ahead = x[i : i + 1]
+    return np.array(transforms).T
+
+
+def along_axis(problem, z):
+    """Y at z and its end, from z = 0 on a straight line, which crosses no cut if z is not positive."""
+    Y, at, stride = problem.start(), 0.0, 1.0
+    while True:
         ahead = min(1.0, at + stride)
         try:
-            q, at = problem.newton(q, path(ahead)), ahead
+            Y, end = problem.newton(ahead * z, Y, steps=12)
         except Unsolved:
-            stride /= 2
-            if stride < 0.02:
+            stride /= 4
+            if stride < 1e-6:
                 raise
-    return q
+            continue
+        if ahead == 1:
+            return Y, end
+        at, stride = ahead, 3 * ahead
 
 
-def furthest(problem, largest, null):
-    """How far the solution continues beyond z = 1: a lower bound of the branch point, 1 if below exp(8/largest).
+def extrapolated(history, x, most=4):
+    """Y at x by the polynomial through the last few of (x, Y)."""
+    places = np.array([place for place, _ in history[-most:]])
+    weights = [np.prod((x - np.delete(places, i)) / (p - np.delete(places, i))) for i, p in enumerate(places)]
+    return sum(weight * Y for weight, (_, Y) in zip(weights, history[-most:], strict=True))
 
-    What is left of the test loss's generating function without its pole at 1, and the training loss's, are moments of
-    positive measures: up to their first singularity they grow and are convex. So a pole is not passed unseen.
-    """
-    z = np.array([0.45, 0.9])
-    q = along(problem, lambda f: f * z.astype(complex))
-    values = [_without_pole(problem, q[i : i + 1], z[i], null) for i in (0, 1)]
-    q, low, z = q[1:], np.log(z[1]), list(z)
 
-    def reached(x):
-        nonlocal q, low
-        ahead = np.exp(x)
-        try:
-            solution = problem.newton(q, np.array([ahead + 0j]), steps=8)
-        except Unsolved:
+# ------------------------------------------------------------------------------------------------ the edge of the cut
+
+
+def log_edge(spectrum, last, step):
+    """The logarithm of a lower bound of z*, close to it or to where the average ends; 0 without an appreciable gap."""
+    if not spectrum.gapped(step, last):
+        return 0.0
+    coarse = Resolution(1.0, 1e-7, 4, 4.0, 3.0, _MARGIN, 1e-6)
+    try:
+        edge = _March(problem(spectrum, step, np.inf, last, coarse, spectrum.probe), spectrum, last).edge()
+    except ArithmeticError:
+        return 0.0
+    return edge if edge * last > 1.5 * _MARGIN else 0.0
+
+
+class _March:
+    """The solution along the positive axis, as far as it goes."""
+
+    def __init__(self, problem, spectrum, last):
+        self.problem, self.spectrum, self.last = problem, spectrum, last
+        self.history, self.values, self.clearance = [], [], []
+        Y = problem.start()
+        for z in (0.2, 0.4, 0.6, 0.8):
+            Y, _ = problem.newton(complex(z), Y, steps=12)
+            self.history.append((np.log(z), Y))
+        if spectrum.independent_rows:
+            self.history.append((0.0, np.ones_like(Y)))
+        self.at = np.log(0.8)
+
+    def edge(self):
+        """log z, to a fraction of 1/last, or of itself where losses fall soon."""
+        stride, wall = 0.3, np.inf
+        while self.at < _FURTHEST:
+            small = 0.5 * max(1 / self.last, self.at / _FALL)
+            stride = min(stride, 0.6 * (wall - self.at), max(0.7 * (self.pole() - self.at), 0.5 * small))
+            if min(wall, self.pole()) - self.at < small or stride < 0.1 * small:
+                break
+            ahead = self.at + stride
+            if abs(ahead) < 0.2 / self.last:  # not on the pole at 1
+                ahead = 0.2 / self.last
+            if self.reached(ahead):
+                stride *= 1.8
+            else:
+                wall = min(wall, ahead)
+        return self.at
+
+    def pole(self):
+        """Where the pole in λ will reach the probe, by linear extrapolation."""
+        if len(self.clearance) < 2:
+            return np.inf
+        (x, a), (y, b) = self.clearance[-2:]
+        return y + b * (y - x) / (a - b) if a > b else np.inf
+
+    def reached(self, ahead):
+        """Go to log z = ahead if there is a solution that continues the last ones."""
+        z = np.exp(ahead)
+        places = [item for item in self.history if item[0] != 0 or self.at < 0.05]
+        for most in (4, 2):
+            try:
+                Y, end = self.problem.newton(complex(z), extrapolated(sorted(places, key=_place)[-most:], ahead))
+                break
+            except Unsolved:
+                if most == 2:
+                    return False
+        values = self.problem.transforms(complex(z), Y, end).real
+        values[0] -= self.spectrum.null / (1 - z)
+        clearance = self.clear(z, end)
+        if clearance is not None:
+            if not clearance > 0:
+                return False
+            self.clearance.append((ahead, clearance))
+        if not (values > (self.values or [np.zeros(2)])[-1]).all():  # moments of positive measures
             return False
-        value = _without_pole(problem, solution, ahead, null)
-        slope = (values[-1] - values[-2]) / (z[-1] - z[-2])
-        if (value < values[-1] + slope * (ahead - z[-1]) * (1 - 1e-6)).any():
-            return False
-        values.append(value)
-        z.append(ahead)
-        q, low = solution, x
+        self.values.append(values)
+        self.history.append((ahead, Y))
+        self.at = ahead
         return True
 
-    if not reached(8 / largest):
-        return 1.0
-    top = np.log(_FURTHEST)
-    while low < top and reached(min(top, 2 * low)):
-        pass
-    high = min(top, 2 * low)
-    for _ in range(6):
-        middle = (low + high) / 2
-        high = high if reached(middle) else middle
-    return float(np.exp(low))
+    def clear(self, z, end):
+        """1 − zY_ρ at the probe, over 1 − z if that is its sign anyway; None without a probe."""
+        if self.spectrum.probe is None:
+            return None
+        clearance = (1 - z * end[-1]).real
+        return clearance / (1 - z) if self.spectrum.independent_rows else clearance
 
 
-def _without_pole(problem, q, z, null):
-    test, train = problem.transforms(q, np.array([z + 0j]))
-    return np.array([test[0].real - null / (1 - z), train[0].real])
-
-
-class Contour:
-    """Points z (upper half plane) and a rule for the coefficients n[0] ... n[-1], exact for square-root edges."""
-
-    def __init__(self, n, tip=1.0, tolerance=1e-10, outer=_OUTER):
-        self.n, self.tip, self.outer = n, tip, outer
-        self.radius, size = _rule(int(n.min()), int(n.max()), tolerance, outer)
-        w = self.radius * np.exp(2j * np.pi * (np.arange(size // 2) + 0.5) / size)
-        z, slope = _cut_disc(w, outer)
-        kept = -n.min() * np.log(np.abs(z)) > np.log(1e-17) - _LOSS
-        self.w, self.z, self.slope = w[kept], tip * z[kept], slope[kept] * 2 / size
-
-    def path(self, fraction):
-        """The points' way from 0."""
-        return self.tip * _cut_disc(fraction * self.w, self.outer)[0]
-
-    def coefficients(self, values):
-        """[zⁿ] of a generating function given at the points."""
-        return (np.exp(-self.n[:, None] * np.log(self.z)) @ (values * self.slope)).real
-
-
-def _cut_disc(w, outer):
-    """The unit disc mapped to the disc of radius `outer` cut from 1: z, and w z'(w)/z."""
-    koebe = 4 * w / (1 + w) ** 2
-    c = 4 * outer / (1 + outer) ** 2
-    root = np.sqrt(1 - c * koebe)
-    u = c * koebe / (1 + root) ** 2
-    return outer * u, (1 - w) / (1 + w) / root
-
-
-@functools.lru_cache(maxsize=64)
-def _rule(smallest, largest, tolerance, outer):
-    """Radius and number of points that give the coefficients of (1 − z)^(−1/2), and keep n within reach."""
-    crossing = np.exp(-_LOSS / max(largest, 4))
-    radius = scipy.optimize.brentq(lambda r: _cut_disc(r, outer)[0] - crossing, 1e-3, 1 - 1e-9)
-    n = np.unique(np.geomspace(max(smallest, 1), max(largest, 1), 200).astype(int))
-    exact = np.exp(scipy.special.gammaln(n + 0.5) - scipy.special.gammaln(n + 1)) / np.sqrt(np.pi)
-    size = 16
-    while True:
-        z, slope = _cut_disc(radius * np.exp(2j * np.pi * (np.arange(size // 2) + 0.5) / size), outer)
-        computed = (np.exp(-n[:, None] * np.log(z)) @ (slope / np.sqrt(1 - z))).real * 2 / size
-        if np.abs(computed / exact - 1).max() < tolerance:
-            return radius, size
-        size = 2 * int(0.56 * size + 1)
-
-
-@functools.lru_cache(maxsize=16)
-def _chebyshev(points, length):
-    """Differentiation, integration from 0 and over all of [0, length], at −cos(jπ/points), ascending."""
-    j = np.arange(points + 1)
-    x = -np.cos(np.pi * j / points)
-    signs = (-1.0) ** j * np.where((j == 0) | (j == points), 2, 1)
-    derivative = np.outer(signs, 1 / signs) / (np.subtract.outer(x, x) + np.eye(points + 1))
-    derivative -= np.diag(derivative.sum(axis=1))
-    to_series = np.linalg.inv(np.polynomial.chebyshev.chebvander(x, points))
-    integrals = np.polynomial.chebyshev.chebint(to_series, lbnd=-1)
-    antiderivative = np.polynomial.chebyshev.chebvander(x, points + 1) @ integrals
-    return derivative * 2 / length, antiderivative * length / 2, antiderivative[-1] * length / 2
-
-
-@functools.lru_cache(maxsize=16)
-def _interpolation(points, finer):
-    """From the coarse Chebyshev points to the fine ones."""
-    x, fine = (-np.cos(np.pi * np.arange(k + 1) / k) for k in (points, finer))
-    to_series = np.linalg.inv(np.polynomial.chebyshev.chebvander(x, points))
-    return np.polynomial.chebyshev.chebvander(fine, points) @ to_series
+def _place(item):
+    return item[0]

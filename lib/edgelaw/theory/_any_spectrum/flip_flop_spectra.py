@@ -1,0 +1,98 @@
+r"""What flip-flop's curve needs of a spectrum: its average, for poles outside a contour or in a gap, and null directions.
+
+What is averaged has its pole in λ at 1 − zY_ρ(λ) = 0. In the plane of the Gram matrix's eigenvalues ζ, λ = 1/(ρG(ζ)),
+that is near ζ = log z/η' with η' of the order of 1/(1/η − 1/2): left of zero by 1/(nη') for n epochs without a gap, at
+zero for z = 1, and in a gap right of it. So the average's contour has its left end there, not where some reach
+in λ ends, which may be far beyond the gap.
+"""
+
+import functools
+
+import numpy as np
+import scipy.optimize
+
+from edgelaw.theory import levy
+
+_ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
+_GAP = 3.0  # from how many e-foldings of the slowest eigenvalue a gap counts
+_WITHIN_GAP = 0.85  # how far into the gap the contour of an average comes
+
+
+class SampleSpectrum:
+    """Eigenvalues of a sample, mean 1, and their shares, with m = ρd rows."""
+
+    def __init__(self, values, shares, rho):
+        self.rho = rho
+        self.null = float(shares[values == 0].sum())
+        self.values, self.shares = levy.companion(values, shares, rho)
+        self.independent_rows = bool(self.values[0] > 0)
+        self.lowest = self.values[self.values > 0][0]
+
+    def gapped(self, step, last):
+        """Whether losses fall exponentially within so many epochs."""
+        return last * self.lowest * _effective(step) > _GAP
+
+    @functools.cached_property
+    def end(self):
+        """The left end of contours in the gap: well below the lowest eigenvalue, and where 1/G is still finite."""
+        end = _WITHIN_GAP * self.lowest
+        if not self.independent_rows:
+            zero = scipy.optimize.brentq(self.transform, 1e-12 * self.lowest, self.lowest * (1 - 1e-12))
+            end = min(end, 0.75 * zero)
+        return end
+
+    @property
+    def probe(self):
+        """λ at the left end in the gap."""
+        return 1 / (self.rho * self.transform(self.end))
+
+    def transform(self, zeta):
+        """The Cauchy transform G of the Gram matrix's spectrum."""
+        return (self.shares / (zeta - self.values)).sum()
+
+    def average(self, step, edge, last, left, tolerance):
+        """The average for z up to exp(edge), or without a gap for `last` epochs; `left` times as far out."""
+        end = -left / (last * _effective(step)) if edge == 0 else self.end / max(left, 1.0) ** 0.25
+        pole = _pole(self.values[self.values > end], end)
+        return levy.from_gram(self.values, self.shares, self.rho, pole, tolerance, _ANGLE)
+
+
+class PopulationSpectrum:
+    """Eigenvalues of a covariance, mean 1, and their shares; m = ρd Gaussian rows."""
+
+    probe = None
+
+    def __init__(self, values, shares, rho):
+        self.values, self.shares, self.rho = values, shares, rho
+        zeros = float(shares[values == 0].sum())
+        self.null = max(zeros, 1 - rho)
+        self.independent_rows = rho < 1 - zeros
+        self.square = abs(rho / (1 - zeros) - 1) < 1e-12
+        self.lowest = values[values > 0][0]
+
+    def gapped(self, step, last):
+        """Whether losses may fall exponentially."""
+        return not self.square
+
+    def average(self, step, edge, last, left, tolerance):
+        """The average over the eigenvalues, by a Gauss rule if they are many."""
+        reach = left * 0.2 / np.sqrt(last)
+        if edge != 0:
+            reach = min(reach, 0.1 * left * self.lowest)
+        return levy.from_covariance(self.values, self.shares, reach, 1e-2 * tolerance)
+
+
+def _effective(step):
+    """1/(1/η − 1/2), the step of the slowest directions."""
+    return 1 / (1 / step - 0.5)
+
+
+def _pole(values, end):
+    """The pole of the ellipse in log(ζ − pole) around these eigenvalues whose left end is given."""
+
+    def excess(log):
+        low, high = np.log(values[0] - end + np.exp(log)), np.log(values[-1] - end + np.exp(log))
+        return (low + high) / 2 - np.hypot((high - low) / 2, _ANGLE) - log
+
+    scale = np.log(values[-1] - end)
+    return end - np.exp(scipy.optimize.brentq(excess, scale - 60, scale + 5))
