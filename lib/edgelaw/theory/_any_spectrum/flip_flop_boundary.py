@@ -42,6 +42,8 @@ SMALLEST = 1e-12  # losses below it are continued
 _MARGIN = 4.0  # the circle crosses the axis at z*·exp(−_MARGIN/n), which costs exp(_MARGIN) of the precision
 _FURTHEST = 80.0  # log z where the search for the end of the gap ends
 _AGREE = 2e-6  # two resolutions that differ by less are enough
+_LEAST = 1.5 * _MARGIN  # n·log z* that makes a gap worth while
+_TRIES = 60  # at most, to find the end of a gap
 _FALL = 28.0  # in logarithms, from 1 to SMALLEST
 
 
@@ -60,7 +62,7 @@ class Resolution:
 
 RESOLUTIONS = (
     Resolution(1.5, 1e-7, 5, 5.0, 3.4, 1.2 * _MARGIN, 3e-7),
-    Resolution(1.0, 1e-8, 6, 4.0, 3.0, _MARGIN, 3e-9),
+    Resolution(1.0, 1e-8, 6, 4.0, 3.0, _MARGIN, 3e-10),
     Resolution(0.8, 1e-9, 8, 3.0, 2.5, 0.9 * _MARGIN, 1e-10),
     Resolution(0.6, 1e-10, 10, 2.0, 2.0, 0.8 * _MARGIN, 1e-11),
 )
@@ -209,7 +211,7 @@ def log_edge(spectrum, last, step):
         edge = _March(problem(spectrum, step, np.inf, last, coarse, spectrum.probe), spectrum, last).edge()
     except ArithmeticError:
         return 0.0
-    return edge if edge * last > 1.5 * _MARGIN else 0.0
+    return edge if edge * last > _LEAST else 0.0
 
 
 class _March:
@@ -227,20 +229,20 @@ class _March:
         self.at = np.log(0.8)
 
     def edge(self):
-        """log z, to a fraction of 1/last, or of itself where losses fall soon."""
-        stride, wall = 0.3, np.inf
-        while self.at < _FURTHEST:
+        """log z, to a fraction of 1/last, or of itself where losses fall soon; less than 0 without a gap."""
+        stride, wall, one = 0.3, np.inf, 0.2 / self.last
+        for _ in range(_TRIES):
             small = 0.5 * max(1 / self.last, self.at / _FALL)
-            stride = min(stride, 0.6 * (wall - self.at), max(0.7 * (self.pole() - self.at), 0.5 * small))
-            if min(wall, self.pole()) - self.at < small or stride < 0.1 * small:
+            limit = min(wall, self.pole())
+            if limit - self.at < small or wall * self.last < _LEAST or self.at > _FURTHEST:
                 break
-            ahead = self.at + stride
-            if abs(ahead) < 0.2 / self.last:  # not on the pole at 1
-                ahead = 0.2 / self.last
+            ahead = self.at + min(stride, 0.6 * (wall - self.at), 0.7 * (limit - self.at))
+            if abs(ahead) < one:  # not on the pole at 1
+                ahead = one
             if self.reached(ahead):
                 stride *= 1.8
             else:
-                wall = min(wall, ahead)
+                wall = ahead
         return self.at
 
     def pole(self):

@@ -52,14 +52,13 @@ class Problem:
 
     def _step(self, z, Y):
         """A better Y, its end, and the relative size of the change."""
-        matrix, vector, *linear = linearised(
-            z, Y, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule
-        )
         try:
-            change = np.linalg.solve(matrix, vector)
-        except np.linalg.LinAlgError:
+            matrix, vector, *linear = linearised(
+                z, Y, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule
+            )
+            return updated(z, Y, self.nodes, np.linalg.solve(matrix, vector), *linear)
+        except (np.linalg.LinAlgError, ZeroDivisionError):  # far from any solution
             return Y, Y[:, -1], np.inf
-        return updated(z, Y, self.nodes, change, *linear)
 
     def transforms(self, z, Y, end):
         """The generating functions of the test and of the training loss at z."""

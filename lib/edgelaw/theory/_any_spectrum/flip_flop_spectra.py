@@ -15,7 +15,7 @@ from edgelaw.theory import levy
 
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
 _GAP = 3.0  # from how many e-foldings of the slowest eigenvalue a gap counts
-_WITHIN_GAP = 0.85  # how far into the gap the contour of an average comes
+_WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
 
 
 class SampleSpectrum:
@@ -36,10 +36,9 @@ class SampleSpectrum:
     def end(self):
         """The left end of contours in the gap: well below the lowest eigenvalue, and where 1/G is still finite."""
         end = _WITHIN_GAP * self.lowest
-        if not self.independent_rows:
-            zero = scipy.optimize.brentq(self.transform, 1e-12 * self.lowest, self.lowest * (1 - 1e-12))
-            end = min(end, 0.75 * zero)
-        return end
+        if self.independent_rows or self.transform(end / 0.85) > 0:
+            return end
+        return min(end, 0.85 * scipy.optimize.brentq(self.transform, 1e-12 * self.lowest, end / 0.85))
 
     @property
     def probe(self):
