@@ -30,13 +30,14 @@ extrapolated from the last four solutions, by `flip_flop_collocation`. That is d
 another average, edge of panels, number of points and circle, until two agree.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.interpolate
 
 from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
-from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
+from edgelaw.theory._any_spectrum.flip_flop_collocation import CIRCLE, PLAIN, Problem, Unsolved, graded_panels
 
 SMALLEST = 1e-12  # losses below it are continued
 _MARGIN = 4.0  # the circle crosses the axis at z*·exp(−_MARGIN/n), which costs exp(_MARGIN) of the precision
@@ -141,7 +142,8 @@ def problem(spectrum, step, edge, last, resolution, probe=None):
     average = spectrum.average(step, edge, last, resolution.left, resolution.tolerance)
     fastest = 2 * step * np.abs(average.nodes).max()
     panels = graded_panels(spectrum.rho, fastest, resolution.first, resolution.growth)
-    return Problem(average, step, spectrum.rho, panels, resolution.points, probe)
+    chart = CIRCLE if edge > 0 and spectrum.independent_rows else PLAIN
+    return Problem(average, step, spectrum.rho, panels, resolution.points, probe, chart)
 
 
 def solved(spectrum, step, edge, last, epochs, resolution):
@@ -215,75 +217,86 @@ def log_edge(spectrum, last, step):
 
 
 class _March:
-    """The solution along the positive axis, as far as it goes."""
+    """The solution along the positive axis, as far as it goes.
+
+    Two things end it, and are seen coming: 1 − zY_ρ vanishes at the probe, or the determinant of Newton's equations
+    vanishes, like the root of the distance, at z*. Beyond, Newton's method fails, or gives another solution, with a
+    determinant of another sign. Transforms and their slopes must grow, as those of positive measures do.
+    """
 
     def __init__(self, problem, spectrum, last):
         self.problem, self.spectrum, self.last = problem, spectrum, last
-        self.history, self.values, self.clearance = [], [], []
+        self.history, self.values, self.clear, self.regular = [], [], [], []
+        self.unit = None
         Y = problem.start()
         for z in (0.2, 0.4, 0.6, 0.8):
             Y, _ = problem.newton(complex(z), Y, steps=12)
             self.history.append((np.log(z), Y))
         if spectrum.independent_rows:
-            self.history.append((0.0, np.ones_like(Y)))
+            self.history.append((0.0, problem.ones()))
         self.at = np.log(0.8)
 
     def edge(self):
         """log z, to a fraction of 1/last, or of itself where losses fall soon; less than 0 without a gap."""
-        stride, wall, one = 0.3, np.inf, 0.2 / self.last
+        if not self.reached(_LEAST / self.last):
+            return 0.0
+        stride, wall = self.at, np.inf
         for _ in range(_TRIES):
             small = 0.5 * max(1 / self.last, self.at / _FALL)
-            limit = min(wall, self.pole())
-            if limit - self.at < small or wall * self.last < _LEAST or self.at > _FURTHEST:
+            limit = min(wall, _zero(self.clear), _zero(self.regular))
+            if limit - self.at < small or self.at > _FURTHEST:
                 break
-            ahead = self.at + min(stride, 0.6 * (wall - self.at), 0.7 * (limit - self.at))
-            if abs(ahead) < one:  # not on the pole at 1
-                ahead = one
+            ahead = self.at + min(stride, 0.6 * (wall - self.at), 0.75 * (limit - self.at))
             if self.reached(ahead):
-                stride *= 1.8
+                stride *= 2
             else:
                 wall = ahead
+                stride /= 2
         return self.at
-
-    def pole(self):
-        """Where the pole in λ will reach the probe, by linear extrapolation."""
-        if len(self.clearance) < 2:
-            return np.inf
-        (x, a), (y, b) = self.clearance[-2:]
-        return y + b * (y - x) / (a - b) if a > b else np.inf
 
     def reached(self, ahead):
         """Go to log z = ahead if there is a solution that continues the last ones."""
-        z = np.exp(ahead)
-        places = [item for item in self.history if item[0] != 0 or self.at < 0.05]
-        for most in (4, 2):
-            try:
-                Y, end = self.problem.newton(complex(z), extrapolated(sorted(places, key=_place)[-most:], ahead))
-                break
-            except Unsolved:
-                if most == 2:
-                    return False
-        values = self.problem.transforms(complex(z), Y, end).real
-        values[0] -= self.spectrum.null / (1 - z)
-        clearance = self.clear(z, end)
-        if clearance is not None:
-            if not clearance > 0:
-                return False
-            self.clearance.append((ahead, clearance))
-        if not (values > (self.values or [np.zeros(2)])[-1]).all():  # moments of positive measures
+        z = complex(np.exp(ahead))
+        try:
+            Y, end = self.problem.newton(z, extrapolated(self.history, ahead))
+        except Unsolved:
             return False
-        self.values.append(values)
-        self.history.append((ahead, Y))
+        values = self.problem.transforms(z, Y, end).real
+        values[0] -= self.spectrum.null / (1 - z.real)
+        sign, size = self.problem.determinant(z, Y)
+        self.unit = (sign, size) if self.unit is None else self.unit
+        regular = (sign / self.unit[0]).real * np.exp(2 * (size - self.unit[1]))
+        clear = self.clearance(z.real, end)
+        if not (regular > 0 and clear > 0 and self.grows(z.real, values)):
+            return False
         self.at = ahead
+        self.values.append((z.real, values))
+        self.regular.append((ahead, regular))
+        self.clear.append((ahead, clear))
+        self.history.append((ahead, Y))
         return True
 
-    def clear(self, z, end):
-        """1 − zY_ρ at the probe, over 1 − z if that is its sign anyway; None without a probe."""
+    def grows(self, z, values):
+        """Whether transforms, and their slopes, are larger than before."""
+        if not self.values:
+            return bool((values > 0).all())
+        slopes = [
+            (new - old) / (x - y)
+            for (y, old), (x, new) in itertools.pairwise([*self.values[-2:], (z, values)])
+        ]
+        return bool((slopes[0] > 0).all() and (slopes[-1] >= slopes[0] * (1 - 1e-6)).all())
+
+    def clearance(self, z, end):
+        """1 − zY_ρ at the probe, over 1 − z if that is its sign anyway; 1 without a probe."""
         if self.spectrum.probe is None:
-            return None
-        clearance = (1 - z * end[-1]).real
+            return 1.0
+        clearance = (1 / self.problem.touched(z, end[-1])).real
         return clearance / (1 - z) if self.spectrum.independent_rows else clearance
 
 
-def _place(item):
-    return item[0]
+def _zero(points):
+    """Where a falling function will vanish, by linear extrapolation from the last two points."""
+    if len(points) < 2:
+        return np.inf
+    (x, before), (y, after) = points[-2:]
+    return y + after * (y - x) / (before - after) if before > after else np.inf

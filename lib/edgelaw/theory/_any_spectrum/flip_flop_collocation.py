@@ -6,14 +6,23 @@ its left end by a matrix of the panel's size, and a panel acts on the next by on
 α, at all points, and β, at half of them, since β is its own mirror image: one dense system of that size for a Newton
 step. Gauss collocation is symmetric, so the mirrored equation is collocated too, and its order at the ends of panels
 is twice the number of points in one.
+
+If all rows are independent and z > 1, then Y passes through infinity for large λ, where nothing that is averaged does.
+So the equations are solved for X with :math:`Y = f/g`, :math:`f = aX+b`, :math:`g = cX+d`, ad − bc = 1, which again has
+a Riccati equation, :math:`X' = \lambda(A - 2BX + GX^2)` with A, B and G linear in α, β and zα̃:
+:math:`r = \langle\lambda f\tilde g/W\rangle`, :math:`H = 1/\eta + z\langle\lambda f\tilde f/W\rangle` with
+:math:`W = g\tilde g - zf\tilde f`. Either X = Y, or X is on the unit circle for real Y.
 """
 
 import functools
 
 import numpy as np
+from numpy.polynomial import legendre
 
 from edgelaw._common.compiled import compiled
 
+PLAIN = np.array([1, 0, 0, 1], dtype=complex)  # a, b, c, d of Y = (aX + b)/(cX + d): Y itself
+CIRCLE = np.array([1j, 1j, -1, 1]) / (1 + 1j)  # X = (Y − i)/(Y + i)
 _SAME = 1e-7  # a change so small leaves an error of its square
 
 
@@ -24,65 +33,94 @@ class Unsolved(ArithmeticError):
 class Problem:
     """The boundary problem for one average, step and rho on the given panels of `points` Gauss points each."""
 
-    def __init__(self, average, step, rho, panels, points, probe=None):
+    def __init__(self, average, step, rho, panels, points, probe=None, chart=PLAIN):
         moving = average.nodes != 0
         nodes, weights = (x[moving].astype(complex) for x in (average.nodes, average.weights))
         self.still = average.weights[~moving].sum().real  # λ = 0: Y = 1
-        if probe is not None:  # one more λ to follow Y at, the last one, that counts for nothing
+        if probe is not None:  # one more λ to follow X at, the last one, that counts for nothing
             nodes, weights = np.append(nodes, probe), np.append(weights, 0)
         self.nodes, self.weights, self.moments = nodes, weights, nodes * weights
         self.inverse_step, self.rho = 1 / step, rho
-        self.panels, self.rule = panels, gauss(points)
+        self.panels, self.rule, self.chart = panels, gauss(points), chart
+        self.first = (chart[3] - chart[1]) / (chart[0] - chart[2])  # X where Y = 1
         self.shape = len(nodes), len(panels) * points
 
     def start(self):
-        """Y at z = 0, where the equations are linear and one step solves them."""
-        return self._step(0j, np.ones(self.shape, dtype=complex))[0]
+        """X at z = 0, where the equations are linear and one step solves them."""
+        return self._step(0j, self.ones())[0]
 
-    def newton(self, z, Y, steps=8):
-        """Y at z and at s = ρ from a guess; `Unsolved` if that takes more than a few steps."""
+    def ones(self):
+        """Y = 1 everywhere, as it is at z = 1 if all rows are independent."""
+        return np.full(self.shape, self.first)
+
+    def touched(self, z, end):
+        """1/(1 − zY) at s = ρ."""
+        a, b, c, d = self.chart
+        return (c * end + d) / (c * end + d - z * (a * end + b))
+
+    def newton(self, z, X, steps=8):
+        """X at z and at s = ρ from a guess; `Unsolved` if that takes more than a few steps."""
         for _ in range(steps):
-            better, end, size = self._step(z, Y)
+            better, end, size = self._step(z, X)
             if size < _SAME:
                 return better, end
             if not np.isfinite(size) or size > 1e3:
                 break
-            Y = better if size < 0.5 else Y + 0.5 / size * (better - Y)
+            X = better if size < 0.5 else X + 0.5 / size * (better - X)
         raise Unsolved("Newton's method for the flip-flop equations did not converge.")
 
-    def _step(self, z, Y):
-        """A better Y, its end, and the relative size of the change."""
+    def _step(self, z, X):
+        """A better X, its end, and the relative size of the change."""
         try:
             matrix, vector, *linear = linearised(
-                z, Y, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule
+                z, X, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, self.chart
             )
-            return updated(z, Y, self.nodes, np.linalg.solve(matrix, vector), *linear)
+            return updated(X, self.first, np.linalg.solve(matrix, vector), *linear)
         except (np.linalg.LinAlgError, ZeroDivisionError):  # far from any solution
-            return Y, Y[:, -1], np.inf
+            return X, X[:, -1], np.inf
 
-    def transforms(self, z, Y, end):
+    def determinant(self, z, X):
+        """The sign (complex) and the logarithm of the size of the determinant of Newton's equations at a solution."""
+        return np.linalg.slogdet(
+            linearised(z, X, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, self.chart)[0]
+        )
+
+    def transforms(self, z, X, end):
         """The generating functions of the test and of the training loss at z."""
-        beginning, touched = integrand(
-            z, Y, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule
-        ), 1 / (1 - z * end)
-        test = self.weights @ touched + self.still / (1 - z)
-        return np.array([test, self.moments @ touched + z * beginning / self.rho])
+        integral = integrated(
+            z, X, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, self.chart
+        )
+        touched = self.touched(z, end)
+        test = self.weights @ touched + (self.still / (1 - z) if self.still else 0)
+        return np.array([test, self.moments @ touched + z * integral / self.rho])
 
 
 @compiled
-def _fields(z, Y, moments, inverse_step):
-    """1/(1 − z Y Ỹ) at all nodes, and r, H and D, at all points."""
-    nodes, size = Y.shape
-    inverse = np.empty_like(Y)
+def _fields(z, X, moments, inverse_step, chart):
+    """f, g and 1/W at all nodes, and r, H and D, at all points."""
+    nodes, size = X.shape
+    f, g = chart[0] * X + chart[1], chart[2] * X + chart[3]
+    inverse = np.empty_like(X)
     r = np.zeros(size, dtype=np.complex128)
     H = np.full(size, inverse_step + 0j)
     for k in range(nodes):
         for s in range(size):
-            product = z * Y[k, s] * Y[k, size - 1 - s]
-            inverse[k, s] = 1 / (1 - product)
-            r[s] += moments[k] * Y[k, s] * inverse[k, s]
+            mirror = size - 1 - s
+            product = z * f[k, s] * f[k, mirror]
+            inverse[k, s] = 1 / (g[k, s] * g[k, mirror] - product)
+            r[s] += moments[k] * f[k, s] * g[k, mirror] * inverse[k, s]
             H[s] += moments[k] * product * inverse[k, s]
-    return inverse, r, H, H * H - z * r * r[::-1]
+    return f, g, inverse, r, H, H * H - z * r * r[::-1]
+
+
+@compiled
+def _riccati(alpha, beta, z, chart):
+    """A, B and G of X' = λ(A − 2BX + GX²)."""
+    a, b, c, d = chart
+    gamma = z * alpha[::-1]
+    A = d * d * alpha - 2 * b * d * beta + b * b * gamma
+    B = (a * d + b * c) * beta - c * d * alpha - a * b * gamma
+    return A, B, c * c * alpha - 2 * a * c * beta + a * a * gamma
 
 
 @compiled
@@ -130,9 +168,8 @@ def _panel(rates, h, A, b, M, inner, start, finish):
 
 
 @compiled
-def _solved(forcing, inner, start, finish, factors, solution):
-    """u of a node from u(0) = 1 and its forcing, panel by panel; returns the end."""
-    u = 1 + 0j
+def _solved(u, forcing, inner, start, finish, factors, solution):
+    """The solution of a node from its value at 0 and its forcing, panel by panel; returns the end."""
     panels, p = inner.shape[0], inner.shape[1]
     for i in range(panels):
         following = factors[i] * u
@@ -217,23 +254,22 @@ def _system(z, J, shifts, r, H, D):
 
 
 @compiled
-def _by_node(z, Y, change, nodes, moments, inverse):
-    """Weights of a change of Y in those of r, r̃, H (rows) and of changes of α, α̃, β in Y' (columns), r and H moved."""
-    count, size = Y.shape
+def _by_node(z, f, g, change, nodes, moments, inverse):
+    """Weights of a change of X in r, r̃ and H (rows) and of α, α̃ and β in X' (columns); r and H as the change moves them."""
+    count, size = f.shape
     rows = np.empty((3, count, size), dtype=np.complex128)
     columns = np.empty((3 * size, count), dtype=np.complex128)
     shifts = np.zeros((2, size), dtype=np.complex128)
     for k in range(count):
         for s in range(size):
             mirror = size - 1 - s
-            y, other = Y[k, s], Y[k, mirror]
             weight = moments[k] * inverse[k, s] * inverse[k, s]
-            rows[0, k, s] = weight
-            rows[1, k, s] = weight * z * other * other
-            rows[2, k, s] = weight * z * other
-            columns[3 * s, k] = nodes[k]
-            columns[3 * s + 1, k] = nodes[k] * z * y * y
-            columns[3 * s + 2, k] = -2 * nodes[k] * y
+            rows[0, k, s] = weight * g[k, mirror] * g[k, mirror]
+            rows[1, k, s] = weight * z * f[k, mirror] * f[k, mirror]
+            rows[2, k, s] = weight * z * f[k, mirror] * g[k, mirror]
+            columns[3 * s, k] = nodes[k] * g[k, s] * g[k, s]
+            columns[3 * s + 1, k] = nodes[k] * z * f[k, s] * f[k, s]
+            columns[3 * s + 2, k] = -2 * nodes[k] * f[k, s] * g[k, s]
             shifts[0, s] += rows[0, k, s] * change[k, s]
             shifts[0, mirror] += rows[1, k, s] * change[k, s]
             shifts[1, s] += rows[2, k, s] * change[k, s]
@@ -242,78 +278,81 @@ def _by_node(z, Y, change, nodes, moments, inverse):
 
 
 @compiled
-def linearised(z, Y, nodes, moments, inverse_step, h, A, b):
-    """Newton's equations for the changes of α and β, and what turns them into Y."""
-    count, size = Y.shape
+def linearised(z, X, nodes, moments, inverse_step, h, A, b, chart):
+    """Newton's equations for the changes of α and β, and what turns them into X."""
+    count, size = X.shape
     panels, p = h.size, b.size
-    inverse, r, H, D = _fields(z, Y, moments, inverse_step)
-    alpha, beta = r / D, H / D
-    start, finish, forcing = np.empty_like(Y), np.empty_like(Y), np.empty_like(Y)
+    f, g, inverse, r, H, D = _fields(z, X, moments, inverse_step, chart)
+    constant, linear, quadratic = _riccati(r / D, H / D, z, chart)
+    start, finish, forcing, change = np.empty_like(X), np.empty_like(X), np.empty_like(X), np.empty_like(X)
     inner = np.empty((count, panels, p, p), dtype=np.complex128)
     factors = np.empty((count, panels), dtype=np.complex128)
     rates = np.empty(size, dtype=np.complex128)
-    change = np.empty_like(Y)
     M = np.empty((p, 2 * p + 1), dtype=np.complex128)
+    first = (chart[3] - chart[1]) / (chart[0] - chart[2])
     for k in range(count):
         for s in range(size):
-            y, quadratic = Y[k, s], z * alpha[size - 1 - s]
-            rates[s] = 2 * nodes[k] * (beta[s] - quadratic * y)
-            forcing[k, s] = nodes[k] * (alpha[s] - quadratic * y * y)
+            rates[s] = 2 * nodes[k] * (linear[s] - quadratic[s] * X[k, s])
+            forcing[k, s] = nodes[k] * (constant[s] - quadratic[s] * X[k, s] ** 2)
         for i in range(panels):
             part = slice(i * p, (i + 1) * p)
             factors[k, i] = _panel(rates[part], h[i], A, b, M, inner[k, i], start[k, part], finish[k, part])
-        _solved(forcing[k], inner[k], start[k], finish[k], factors[k], change[k])
-    change -= Y
-    rows, columns, shifts = _by_node(z, Y, change, nodes, moments, inverse)
+        _solved(first, forcing[k], inner[k], start[k], finish[k], factors[k], change[k])
+    change -= X
+    rows, columns, shifts = _by_node(z, f, g, change, nodes, moments, inverse)
     J = _folded(_responses(rows, columns, inner, start, finish, factors), size)
     matrix, vector = _system(z, J, shifts, r, H, D)
-    return matrix, vector, alpha / beta, forcing, inner, start, finish, factors
+    return matrix, vector, r / H, forcing, columns, inner, start, finish, factors
 
 
 @compiled
-def updated(z, Y, nodes, change, scale, forcing, inner, start, finish, factors):
-    """Y after the changes of α and β, its end, and the largest change of Y relative to itself or to α/β."""
-    count, size = Y.shape
-    better, end, largest = np.empty_like(Y), np.empty(count, dtype=np.complex128), 0.0
+def updated(X, first, change, scale, forcing, columns, inner, start, finish, factors):
+    """X after the changes of α and β, its end, and the largest change of X relative to itself or to α/β."""
+    count, size = X.shape
+    better, end, largest = np.empty_like(X), np.empty(count, dtype=np.complex128), 0.0
     for k in range(count):
         for s in range(size):
-            y, mirror = Y[k, s], size - 1 - s
-            moved = change[s] - 2 * y * change[size + min(s, mirror)] + z * y * y * change[mirror]
-            forcing[k, s] += nodes[k] * moved
-        end[k] = _solved(forcing[k], inner[k], start[k], finish[k], factors[k], better[k])
+            mirror = size - 1 - s
+            forcing[k, s] += (
+                columns[3 * s, k] * change[s]
+                + columns[3 * s + 1, k] * change[mirror]
+                + columns[3 * s + 2, k] * change[size + min(s, mirror)]
+            )
+        end[k] = _solved(first, forcing[k], inner[k], start[k], finish[k], factors[k], better[k])
         for s in range(size):
-            relative = abs(better[k, s] - Y[k, s]) / (abs(Y[k, s]) + abs(scale[s]))
+            relative = abs(better[k, s] - X[k, s]) / (abs(X[k, s]) + abs(scale[s]))
             if not relative <= largest:
                 largest = relative
     return better, end, largest
 
 
 @compiled
-def integrand(z, Y, nodes, moments, inverse_step, h, A, b):
-    """∫ (zαX² − 2βXX₁ + α̃X₁²) ds, with X = ⟨λEỸ/(1−zYỸ)⟩, X₁ = ⟨λE/(1−zYỸ)⟩ and E' = −λ(β − zα̃Y)E, E(0) = 1."""
-    count, size = Y.shape
+def integrated(z, X, nodes, moments, inverse_step, h, A, b, chart):
+    """∫ (zαx² − 2βxy + α̃y²) ds, x = ⟨λef̃/W⟩, y = ⟨λeg̃/W⟩, with e' = −λ(B − GX)e and e(0) = 1/(a − c)."""
+    count, size = X.shape
     p = b.size
-    inverse, r, H, D = _fields(z, Y, moments, inverse_step)
+    f, g, inverse, r, H, D = _fields(z, X, moments, inverse_step, chart)
     alpha, beta = r / D, H / D
-    X, X1 = np.zeros(size, dtype=np.complex128), np.zeros(size, dtype=np.complex128)
+    _, linear, quadratic = _riccati(alpha, beta, z, chart)
+    x, y = np.zeros(size, dtype=np.complex128), np.zeros(size, dtype=np.complex128)
     rates = np.empty(size, dtype=np.complex128)
     M, inner = np.empty((p, 2 * p + 1), dtype=np.complex128), np.empty((p, p), dtype=np.complex128)
     start, finish = np.empty(p, dtype=np.complex128), np.empty(p, dtype=np.complex128)
     for k in range(count):
-        E = 1 + 0j
+        e = 1 / (chart[0] - chart[2])
         for s in range(size):
-            rates[s] = nodes[k] * (beta[s] - z * alpha[size - 1 - s] * Y[k, s])
+            rates[s] = nodes[k] * (linear[s] - quadratic[s] * X[k, s])
         for i in range(h.size):
             factor = _panel(rates[i * p : (i + 1) * p], h[i], A, b, M, inner, start, finish)
             for j in range(p):
                 s = i * p + j
-                term = moments[k] * start[j] * E * inverse[k, s]
-                X1[s] += term
-                X[s] += term * Y[k, size - 1 - s]
-            E *= factor
+                term = moments[k] * start[j] * e * inverse[k, s]
+                x[s] += term * f[k, size - 1 - s]
+                y[s] += term * g[k, size - 1 - s]
+            e *= factor
     total = 0j
     for s in range(size):
-        value = z * alpha[s] * X[s] ** 2 - 2 * beta[s] * X[s] * X1[s] + alpha[size - 1 - s] * X1[s] ** 2
+        value = z * alpha[s] * x[s] ** 2 - 2 * beta[s] * x[s] * y[s] + alpha[size - 1 - s] * y[s] ** 2
         total += h[s // p] * b[s % p] * value
     return total
 
@@ -321,11 +360,10 @@ def integrand(z, Y, nodes, moments, inverse_step, h, A, b):
 @functools.lru_cache(maxsize=16)
 def gauss(points):
     """The matrix and the weights of collocation at the Gauss points of [0, 1]."""
-    x, weights = np.polynomial.legendre.leggauss(points)
-    x = (x + 1) / 2
-    powers = np.arange(points)
-    integrals = x[:, None] ** (powers + 1) / (powers + 1)
-    return np.linalg.solve((x[:, None] ** powers).T, integrals.T).T.copy(), weights / 2
+    x, weights = legendre.leggauss(points)
+    to_series = legendre.legvander(x, points - 1).T * weights * (np.arange(points)[:, None] + 0.5)
+    integrals = legendre.legint(np.eye(points), lbnd=-1)
+    return legendre.legvander(x, points) @ integrals @ to_series / 2, weights / 2
 
 
 def graded_panels(rho, fastest, first, growth):

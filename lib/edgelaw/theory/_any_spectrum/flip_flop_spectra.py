@@ -14,7 +14,9 @@ import scipy.optimize
 from edgelaw.theory import levy
 
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
+_LOEWNER = 60, 120  # points of its upper half that give the nodes
 _GAP = 3.0  # from how many e-foldings of the slowest eigenvalue a gap counts
+_SHARPER = 1e-2  # how much more accurate an average must be where losses fall exponentially
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
 
 
@@ -51,9 +53,42 @@ class SampleSpectrum:
 
     def average(self, step, edge, last, left, tolerance):
         """The average for z up to exp(edge), or without a gap for `last` epochs; `left` times as far out."""
-        end = -left / (last * _effective(step)) if edge == 0 else self.end / max(left, 1.0) ** 0.25
-        pole = _pole(self.values[self.values > end], end)
-        return levy.from_gram(self.values, self.shares, self.rho, pole, tolerance, _ANGLE)
+        if edge == 0:
+            return self._around(-left / (last * _effective(step)), tolerance)
+        average = self._around(self.end / max(left, 1.0) ** 0.25, _SHARPER * tolerance)
+        if self.independent_rows:
+            return average
+        # λ = 0 is outside the contour: what the fit leaves for it is noise, and null directions are known
+        weights = np.where(average.nodes == 0, self.null, average.weights)
+        return levy.Average(average.nodes, weights, average.error)
+
+    def _around(self, end, tolerance):
+        """The average for functions analytic inside a contour with this left end, around the eigenvalues above it.
+
+        `levy.from_gram`, but for its contours: their pole may be below zeros that they leave out.
+        """
+        inside = self.values[self.values > end]
+        pole = _pole(inside, end)
+
+        def sampled(points):
+            zeta = levy._around(inside, pole, points, _ANGLE)
+            t = 1 / (self.shares / (zeta[:, None] - self.values)).sum(axis=1)
+            return t, zeta / t
+
+        best = (None, None, np.inf)
+        for points in _LOEWNER:
+            t, y = sampled(2 * points + 1)
+            for sharper in (1.0, 0.1, 1e-2):
+                truncation = max(sharper * tolerance, 1e-14)
+                attempt = levy._rational(sampled(points), t, y, truncation, 1e-4 * np.abs(t).min())
+                best = min(best, attempt, key=lambda result: result[2])
+                if best[2] <= tolerance:
+                    break
+            if best[2] <= tolerance:
+                break
+        nodes, residues, error = best
+        masses = self.rho * residues / nodes
+        return levy.Average(np.append(nodes / self.rho, 0), np.append(masses, 1 - masses.sum()), float(error))
 
 
 class PopulationSpectrum:
