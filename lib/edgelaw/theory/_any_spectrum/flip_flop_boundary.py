@@ -37,13 +37,14 @@ import numpy as np
 import scipy.interpolate
 
 from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
-from edgelaw.theory._any_spectrum.flip_flop_collocation import CIRCLE, PLAIN, Problem, Unsolved, graded_panels
+from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
 
 SMALLEST = 1e-12  # losses below it are continued
 _MARGIN = 4.0  # the circle crosses the axis at z*·exp(−_MARGIN/n), which costs exp(_MARGIN) of the precision
-_FURTHEST = 80.0  # log z where the search for the end of the gap ends
-_AGREE = 2e-6  # two resolutions that differ by less are enough
-_LEAST = 1.5 * _MARGIN  # n·log z* that makes a gap worth while
+_AGREE = 1e-5  # two resolutions that differ by less are enough
+_FASTER = 4.0  # than at z = 0 is what X does if it takes Y through infinity
+_CLOSE = 0.4  # n·|log r| that keeps a circle off the pole at 1
+_LEAST = 2.5  # n·log z* that makes a gap worth while
 _TRIES = 60  # at most, to find the end of a gap
 _FALL = 28.0  # in logarithms, from 1 to SMALLEST
 
@@ -57,16 +58,18 @@ class Resolution:
     points: int  # in a panel
     first: float  # panel, in units of the fastest decay
     growth: float  # from panel to panel
+    folds: float  # by which a loss may fall in a panel
     margin: float  # of the circle
     circle: float  # its tolerance
 
 
 RESOLUTIONS = (
-    Resolution(1.5, 1e-7, 5, 5.0, 3.4, 1.2 * _MARGIN, 3e-7),
-    Resolution(1.0, 1e-8, 6, 4.0, 3.0, _MARGIN, 3e-10),
-    Resolution(0.8, 1e-9, 8, 3.0, 2.5, 0.9 * _MARGIN, 1e-10),
-    Resolution(0.6, 1e-10, 10, 2.0, 2.0, 0.8 * _MARGIN, 1e-11),
+    Resolution(1.5, 1e-7, 5, 5.0, 3.4, 2.5, 1.1 * _MARGIN, 1e-7),
+    Resolution(1.0, 1e-8, 6, 4.0, 3.0, 2.2, _MARGIN, 3e-10),
+    Resolution(0.8, 1e-9, 8, 3.0, 2.5, 2.5, 0.9 * _MARGIN, 1e-10),
+    Resolution(0.6, 1e-10, 10, 2.0, 2.0, 2.5, 0.8 * _MARGIN, 1e-11),
 )
+_ROUGH = Resolution(1.0, 1e-7, 4, 4.0, 3.0, 2.5, _MARGIN, 1e-6)
 
 
 def losses(spectrum, n, step):
@@ -100,7 +103,7 @@ def losses(spectrum, n, step):
 def relative(fine, coarse, null):
     """The largest relative difference of losses (null directions' share added to the test loss) that are computed."""
     shown = fine > SMALLEST
-    shown[:, :2] = True
+    shown[:, 0] = True
     size = fine + np.array([[null], [0.0]])
     return float((np.abs(coarse - fine) / np.abs(size))[shown].max())
 
@@ -118,7 +121,7 @@ def interpolated(computed, values, n):
     """
     result, continued = np.empty((2, len(n))), None
     for i, loss in enumerate(values):
-        small = np.nonzero((loss < SMALLEST) & (computed > 2))[0]
+        small = np.nonzero((loss < SMALLEST) & (computed > 1))[0]
         count = small[0] if len(small) else len(loss)
         at, log = computed[:count], np.log(np.maximum(loss[:count], 1e-300))
         beyond = n > at[-1]
@@ -138,20 +141,37 @@ def interpolated(computed, values, n):
 
 
 def problem(spectrum, step, edge, last, resolution, probe=None):
-    """The boundary problem for a spectrum, and a resolution of it."""
+    """The boundary problem for a spectrum, and a resolution of it.
+
+    What a loss falls in the first epoch, it falls over [0, ρ]: a panel covers so many e-foldings only.
+    """
     average = spectrum.average(step, edge, last, resolution.left, resolution.tolerance)
-    fastest = 2 * step * np.abs(average.nodes).max()
-    panels = graded_panels(spectrum.rho, fastest, resolution.first, resolution.growth)
-    chart = CIRCLE if edge > 0 and spectrum.independent_rows else PLAIN
-    return Problem(average, step, spectrum.rho, panels, resolution.points, probe, chart)
+    turned = edge > 0 and spectrum.independent_rows  # z may be above 1
+    fastest = 2 * step * np.abs(average.nodes).max() * (_FASTER if turned else 1)
+
+    def on_panels(longest):
+        panels = graded_panels(spectrum.rho, fastest, resolution.first, resolution.growth, longest)
+        return Problem(average, step, spectrum.rho, panels, resolution.points, probe, turned)
+
+    rough = on_panels(np.inf)
+    fall = -np.log(np.clip(rough.first_epoch()[1], SMALLEST, 1.0))
+    longest = resolution.folds * spectrum.rho / max(fall, 1e-9)
+    return rough if longest > rough.panels.max() else on_panels(longest)
 
 
 def solved(spectrum, step, edge, last, epochs, resolution):
     """Both losses at the epochs, without what null directions keep of the test loss."""
-    circle = Circle(edge, resolution.margin / last, resolution.circle)
-    transforms = around(problem(spectrum, step, edge, last, resolution), circle)
+    margin = resolution.margin
+    if abs(edge * last - margin) < _CLOSE:  # not through the pole at 1
+        margin += 2 * _CLOSE
+    circle = Circle(edge, margin / last, resolution.circle)
+    present = problem(spectrum, step, edge, last, resolution)
+    transforms = around(present, circle)
     transforms[0] -= spectrum.null / (1 - circle.z(circle.x))
-    return circle.coefficients(transforms, epochs)
+    values = circle.coefficients(transforms, epochs)
+    if edge > 0:  # directly, in case it is tiny already
+        values[:, 0] = present.first_epoch() + [present.still - spectrum.null, 0]
+    return values
 
 
 def around(problem, circle):
@@ -208,9 +228,8 @@ def log_edge(spectrum, last, step):
     """The logarithm of a lower bound of z*, close to it or to where the average ends; 0 without an appreciable gap."""
     if not spectrum.gapped(step, last):
         return 0.0
-    coarse = Resolution(1.0, 1e-7, 4, 4.0, 3.0, _MARGIN, 1e-6)
     try:
-        edge = _March(problem(spectrum, step, np.inf, last, coarse, spectrum.probe), spectrum, last).edge()
+        edge = _March(problem(spectrum, step, np.inf, last, _ROUGH, spectrum.probe), spectrum, last).edge()
     except ArithmeticError:
         return 0.0
     return edge if edge * last > _LEAST else 0.0
@@ -244,7 +263,7 @@ class _March:
         for _ in range(_TRIES):
             small = 0.5 * max(1 / self.last, self.at / _FALL)
             limit = min(wall, _zero(self.clear), _zero(self.regular))
-            if limit - self.at < small or self.at > _FURTHEST:
+            if limit - self.at < small or self.at > _FALL:
                 break
             ahead = self.at + min(stride, 0.6 * (wall - self.at), 0.75 * (limit - self.at))
             if self.reached(ahead):
@@ -290,7 +309,7 @@ class _March:
         """1 − zY_ρ at the probe, over 1 − z if that is its sign anyway; 1 without a probe."""
         if self.spectrum.probe is None:
             return 1.0
-        clearance = (1 / self.problem.touched(z, end[-1])).real
+        clearance = (1 / self.problem.touched(z, end)[-1]).real
         return clearance / (1 - z) if self.spectrum.independent_rows else clearance
 
 

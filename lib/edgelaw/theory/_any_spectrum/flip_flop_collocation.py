@@ -9,9 +9,9 @@ is twice the number of points in one.
 
 If all rows are independent and z > 1, then Y passes through infinity for large λ, where nothing that is averaged does.
 So the equations are solved for X with :math:`Y = f/g`, :math:`f = aX+b`, :math:`g = cX+d`, ad − bc = 1, which again has
-a Riccati equation, :math:`X' = \lambda(A - 2BX + GX^2)` with A, B and G linear in α, β and zα̃:
-:math:`r = \langle\lambda f\tilde g/W\rangle`, :math:`H = 1/\eta + z\langle\lambda f\tilde f/W\rangle` with
-:math:`W = g\tilde g - zf\tilde f`. Either X = Y, or X is on the unit circle for real Y.
+a Riccati equation: :math:`r = \langle\lambda f\tilde g/W\rangle`, :math:`H = 1/\eta + z\langle\lambda f\tilde f/W\rangle`
+with :math:`W = g\tilde g - zf\tilde f`, :math:`X' = \lambda(\alpha g^2 - 2\beta fg + z\tilde\alpha f^2)`. Either X = Y, or
+X = (Y ∓ 2i)/(Y ± 2i) with the sign of Im λ: for z > 1, Y grows with λ, so it is in the same half plane.
 """
 
 import functools
@@ -21,8 +21,6 @@ from numpy.polynomial import legendre
 
 from edgelaw._common.compiled import compiled
 
-PLAIN = np.array([1, 0, 0, 1], dtype=complex)  # a, b, c, d of Y = (aX + b)/(cX + d): Y itself
-CIRCLE = np.array([1j, 1j, -1, 1]) / (1 + 1j)  # X = (Y − i)/(Y + i)
 _SAME = 1e-7  # a change so small leaves an error of its square
 
 
@@ -33,7 +31,7 @@ class Unsolved(ArithmeticError):
 class Problem:
     """The boundary problem for one average, step and rho on the given panels of `points` Gauss points each."""
 
-    def __init__(self, average, step, rho, panels, points, probe=None, chart=PLAIN):
+    def __init__(self, average, step, rho, panels, points, probe=None, turned=False):
         moving = average.nodes != 0
         nodes, weights = (x[moving].astype(complex) for x in (average.nodes, average.weights))
         self.still = average.weights[~moving].sum().real  # λ = 0: Y = 1
@@ -41,21 +39,39 @@ class Problem:
             nodes, weights = np.append(nodes, probe), np.append(weights, 0)
         self.nodes, self.weights, self.moments = nodes, weights, nodes * weights
         self.inverse_step, self.rho = 1 / step, rho
-        self.panels, self.rule, self.chart = panels, gauss(points), chart
-        self.first = (chart[3] - chart[1]) / (chart[0] - chart[2])  # X where Y = 1
+        self.panels, self.rule = panels, gauss(points)
+        self.plain = np.tile(np.array([1, 0, 0, 1], dtype=complex), (len(nodes), 1))  # a, b, c, d of every node
+        self.chart = _turned(nodes) if turned else self.plain
         self.shape = len(nodes), len(panels) * points
 
     def start(self):
-        """X at z = 0, where the equations are linear and one step solves them."""
-        return self._step(0j, self.ones())[0]
+        """X at z = 0, where the equations for Y are linear and one step solves them."""
+        Y, _ = self._plain_start()
+        a, b, c, d = self.chart.T[:, :, None]
+        return (d * Y - b) / (a - c * Y)
+
+    def first_epoch(self):
+        """Both losses after the first epoch, the derivatives of the transforms at z = 0; without what never moves."""
+        Y, end = self._plain_start()
+        integral = integrated(0j, Y, *self._equations(self.plain))
+        return np.array([self.weights @ end, self.moments @ end + integral / self.rho]).real
+
+    def _plain_start(self):
+        ones = np.ones(self.shape, dtype=complex)
+        matrix, vector, *linear = linearised(0j, ones, *self._equations(self.plain))
+        return updated(ones, self.plain, np.linalg.solve(matrix, vector), *linear)[:2]
+
+    def _equations(self, chart):
+        return self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, chart
 
     def ones(self):
         """Y = 1 everywhere, as it is at z = 1 if all rows are independent."""
-        return np.full(self.shape, self.first)
+        a, b, c, d = self.chart.T
+        return np.repeat(((d - b) / (a - c))[:, None], self.shape[1], axis=1)
 
     def touched(self, z, end):
         """1/(1 − zY) at s = ρ."""
-        a, b, c, d = self.chart
+        a, b, c, d = self.chart.T
         return (c * end + d) / (c * end + d - z * (a * end + b))
 
     def newton(self, z, X, steps=8):
@@ -72,34 +88,36 @@ class Problem:
     def _step(self, z, X):
         """A better X, its end, and the relative size of the change."""
         try:
-            matrix, vector, *linear = linearised(
-                z, X, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, self.chart
-            )
-            return updated(X, self.first, np.linalg.solve(matrix, vector), *linear)
+            matrix, vector, *linear = linearised(z, X, *self._equations(self.chart))
+            return updated(X, self.chart, np.linalg.solve(matrix, vector), *linear)
         except (np.linalg.LinAlgError, ZeroDivisionError):  # far from any solution
             return X, X[:, -1], np.inf
 
     def determinant(self, z, X):
         """The sign (complex) and the logarithm of the size of the determinant of Newton's equations at a solution."""
-        return np.linalg.slogdet(
-            linearised(z, X, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, self.chart)[0]
-        )
+        return np.linalg.slogdet(linearised(z, X, *self._equations(self.chart))[0])
 
     def transforms(self, z, X, end):
         """The generating functions of the test and of the training loss at z."""
-        integral = integrated(
-            z, X, self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, self.chart
-        )
+        integral = integrated(z, X, *self._equations(self.chart))
         touched = self.touched(z, end)
         test = self.weights @ touched + (self.still / (1 - z) if self.still else 0)
         return np.array([test, self.moments @ touched + z * integral / self.rho])
+
+
+def _turned(nodes):
+    """a, b, c, d of X = (Y − 2i)/(Y + 2i) for nodes in the upper half plane, of its conjugate for others."""
+    i = np.where(nodes.imag > 0, 1j, -1j)
+    return np.stack([2 * i, 2 * i, -np.ones_like(i), np.ones_like(i)], axis=1) / (np.sqrt(2) * (1 + i))[:, None]
 
 
 @compiled
 def _fields(z, X, moments, inverse_step, chart):
     """f, g and 1/W at all nodes, and r, H and D, at all points."""
     nodes, size = X.shape
-    f, g = chart[0] * X + chart[1], chart[2] * X + chart[3]
+    f, g = np.empty_like(X), np.empty_like(X)
+    for k in range(nodes):
+        f[k], g[k] = chart[k, 0] * X[k] + chart[k, 1], chart[k, 2] * X[k] + chart[k, 3]
     inverse = np.empty_like(X)
     r = np.zeros(size, dtype=np.complex128)
     H = np.full(size, inverse_step + 0j)
@@ -114,13 +132,12 @@ def _fields(z, X, moments, inverse_step, chart):
 
 
 @compiled
-def _riccati(alpha, beta, z, chart):
-    """A, B and G of X' = λ(A − 2BX + GX²)."""
-    a, b, c, d = chart
-    gamma = z * alpha[::-1]
-    A = d * d * alpha - 2 * b * d * beta + b * b * gamma
-    B = (a * d + b * c) * beta - c * d * alpha - a * b * gamma
-    return A, B, c * c * alpha - 2 * a * c * beta + a * a * gamma
+def _rates(alpha, beta, z, node, chart, f, g, rates):
+    """Minus the derivative of X' by X, halved, at all points of a node."""
+    a, c, size = chart[0], chart[2], f.size
+    for s in range(size):
+        plain = beta[s] * (a * g[s] + c * f[s]) - alpha[s] * c * g[s]
+        rates[s] = node * (plain - z * alpha[size - 1 - s] * a * f[s])
 
 
 @compiled
@@ -283,20 +300,22 @@ def linearised(z, X, nodes, moments, inverse_step, h, A, b, chart):
     count, size = X.shape
     panels, p = h.size, b.size
     f, g, inverse, r, H, D = _fields(z, X, moments, inverse_step, chart)
-    constant, linear, quadratic = _riccati(r / D, H / D, z, chart)
+    alpha, beta = r / D, H / D
     start, finish, forcing, change = np.empty_like(X), np.empty_like(X), np.empty_like(X), np.empty_like(X)
     inner = np.empty((count, panels, p, p), dtype=np.complex128)
     factors = np.empty((count, panels), dtype=np.complex128)
     rates = np.empty(size, dtype=np.complex128)
     M = np.empty((p, 2 * p + 1), dtype=np.complex128)
-    first = (chart[3] - chart[1]) / (chart[0] - chart[2])
     for k in range(count):
+        _rates(alpha, beta, z, 2 * nodes[k], chart[k], f[k], g[k], rates)
         for s in range(size):
-            rates[s] = 2 * nodes[k] * (linear[s] - quadratic[s] * X[k, s])
-            forcing[k, s] = nodes[k] * (constant[s] - quadratic[s] * X[k, s] ** 2)
+            x, y = f[k, s], g[k, s]
+            slope = alpha[s] * y * y - 2 * beta[s] * x * y + z * alpha[size - 1 - s] * x * x
+            forcing[k, s] = nodes[k] * slope + rates[s] * X[k, s]
         for i in range(panels):
             part = slice(i * p, (i + 1) * p)
             factors[k, i] = _panel(rates[part], h[i], A, b, M, inner[k, i], start[k, part], finish[k, part])
+        first = (chart[k, 3] - chart[k, 1]) / (chart[k, 0] - chart[k, 2])
         _solved(first, forcing[k], inner[k], start[k], finish[k], factors[k], change[k])
     change -= X
     rows, columns, shifts = _by_node(z, f, g, change, nodes, moments, inverse)
@@ -306,7 +325,7 @@ def linearised(z, X, nodes, moments, inverse_step, h, A, b, chart):
 
 
 @compiled
-def updated(X, first, change, scale, forcing, columns, inner, start, finish, factors):
+def updated(X, chart, change, scale, forcing, columns, inner, start, finish, factors):
     """X after the changes of α and β, its end, and the largest change of X relative to itself or to α/β."""
     count, size = X.shape
     better, end, largest = np.empty_like(X), np.empty(count, dtype=np.complex128), 0.0
@@ -318,6 +337,7 @@ def updated(X, first, change, scale, forcing, columns, inner, start, finish, fac
                 + columns[3 * s + 1, k] * change[mirror]
                 + columns[3 * s + 2, k] * change[size + min(s, mirror)]
             )
+        first = (chart[k, 3] - chart[k, 1]) / (chart[k, 0] - chart[k, 2])
         end[k] = _solved(first, forcing[k], inner[k], start[k], finish[k], factors[k], better[k])
         for s in range(size):
             relative = abs(better[k, s] - X[k, s]) / (abs(X[k, s]) + abs(scale[s]))
@@ -328,20 +348,18 @@ def updated(X, first, change, scale, forcing, columns, inner, start, finish, fac
 
 @compiled
 def integrated(z, X, nodes, moments, inverse_step, h, A, b, chart):
-    """∫ (zαx² − 2βxy + α̃y²) ds, x = ⟨λef̃/W⟩, y = ⟨λeg̃/W⟩, with e' = −λ(B − GX)e and e(0) = 1/(a − c)."""
+    """∫ (zαx² − 2βxy + α̃y²) ds, x = ⟨λef̃/W⟩, y = ⟨λeg̃/W⟩, with e' = ½(∂X'/∂X)e and e(0) = 1/(a − c)."""
     count, size = X.shape
     p = b.size
     f, g, inverse, r, H, D = _fields(z, X, moments, inverse_step, chart)
     alpha, beta = r / D, H / D
-    _, linear, quadratic = _riccati(alpha, beta, z, chart)
     x, y = np.zeros(size, dtype=np.complex128), np.zeros(size, dtype=np.complex128)
     rates = np.empty(size, dtype=np.complex128)
     M, inner = np.empty((p, 2 * p + 1), dtype=np.complex128), np.empty((p, p), dtype=np.complex128)
     start, finish = np.empty(p, dtype=np.complex128), np.empty(p, dtype=np.complex128)
     for k in range(count):
-        e = 1 / (chart[0] - chart[2])
-        for s in range(size):
-            rates[s] = nodes[k] * (linear[s] - quadratic[s] * X[k, s])
+        e = 1 / (chart[k, 0] - chart[k, 2])
+        _rates(alpha, beta, z, nodes[k], chart[k], f[k], g[k], rates)
         for i in range(h.size):
             factor = _panel(rates[i * p : (i + 1) * p], h[i], A, b, M, inner, start, finish)
             for j in range(p):
@@ -366,14 +384,14 @@ def gauss(points):
     return legendre.legvander(x, points) @ integrals @ to_series / 2, weights / 2
 
 
-def graded_panels(rho, fastest, first, growth):
-    """Lengths of panels of [0, ρ], symmetric, that grow geometrically from first/fastest at both ends."""
+def graded_panels(rho, fastest, first, growth, longest=np.inf):
+    """Lengths of panels of [0, ρ], symmetric, that grow geometrically from first/fastest at both ends to the longest."""
     lengths, rest = [], rho / 2
-    length = first / fastest
+    length = min(first / fastest, longest)
     while length < rest:
         lengths.append(length)
         rest -= length
-        length *= growth
+        length = min(length * growth, longest)
     if lengths and rest < lengths[-1] / 2:
         lengths[-1] += rest
     else:

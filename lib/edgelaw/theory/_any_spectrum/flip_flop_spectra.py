@@ -15,7 +15,7 @@ from edgelaw.theory import levy
 
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
 _LOEWNER = 60, 120  # points of its upper half that give the nodes
-_GAP = 3.0  # from how many e-foldings of the slowest eigenvalue a gap counts
+_GAP = 2.0  # from how many e-foldings of the slowest eigenvalue a gap counts
 _SHARPER = 1e-2  # how much more accurate an average must be where losses fall exponentially
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
 
