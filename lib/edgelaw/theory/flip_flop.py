@@ -25,15 +25,17 @@ How it is known: *derived*, by the transport equations of the paper's appendix a
 (self-averaging of the quadratic forms is taken from the paper), and checked against matrices.
 """
 
+import dataclasses
+
 import numpy as np
 from scipy.optimize import brentq
 
-from edgelaw._common import arguments
+from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common
 from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
+from edgelaw.theory._any_spectrum import flip_flop_spectra as spectra
 
 __all__ = [
     "curve",
@@ -265,24 +267,9 @@ def curve(
     """
     step, n = arguments.step(step), common.recorded(epochs)
     rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
-    if len(values) == 1 and rho == 1:  # orthogonal rows: nothing to solve
-        exact = np.tile((1 - step) ** (2.0 * n[1:]), (2, 1))
-        return common.vouched(n, exact, exact)
-
-    tight = () if rho == 1 else (1e-9, 1e-8, 1e-7)  # losses that fall exponentially need more
-
-    def averages(last, wider):
-        for tolerance in (*tight, 1e-6, 1e-5, 1e-4):
-            try:
-                return [
-                    levy.from_sample(values, shares, wider * reach / np.sqrt(last), loose * tolerance, rho)
-                    for reach, loose in ((0.7, 1), (1.0, 10))
-                ]
-            except ArithmeticError:
-                if tolerance == 1e-4:
-                    raise
-
-    return _any_spectrum(n, step, rho, averages, float(shares[values == 0].sum()))
+    if len(values) == 1 and rho == 1:
+        return common.orthogonal(n, step)
+    return _any_spectrum(n, step, spectra.SampleSpectrum(values, shares, rho))
 
 
 def population_curve(
@@ -320,13 +307,7 @@ def population_curve(
     step, n = arguments.step(step), common.recorded(epochs)
     rho = arguments.aspect(rho)
     values, shares = arguments.spectrum(covariance_eigenvalues, name="covariance_eigenvalues")
-    null = max(float(shares[values == 0].sum()), 1 - rho)
-
-    def averages(last, wider):
-        reach = 0.2 * wider / np.sqrt(last)
-        return [levy.from_covariance(values, shares, reach, accuracy) for accuracy in (1e-10, 1e-8)]
-
-    return _any_spectrum(n, step, rho, averages, null)
+    return _any_spectrum(n, step, spectra.PopulationSpectrum(values, shares, rho))
 
 
 def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
@@ -376,25 +357,19 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     )
 
 
-def _any_spectrum(n, step, rho, averages, null):
-    """The learning curve from averages good for a number of epochs, in groups of at most a decade."""
-    fine, coarse = np.ones((2, 2, len(n) - 1))
-    tip, end = None, len(n) - 1
-    while end:
-        last = n[end]
-        first = np.searchsorted(n[1:], last / 10) if last > 100 else 0
-        for wider, outer in ((1, 4.0), (2, 1.5), (4, 1.5)):
-            try:
-                solved = boundary.coefficients(
-                    averages(last, wider), n[1:][first:end], step, rho, null, tip, outer
-                )
-                break
-            except boundary.Unsolved:  # beyond a gap, the nodes of a narrow average may lie where q has poles
-                if wider == 4:
-                    raise
-        fine[:, first:end], coarse[:, first:end], tip = solved
-        end = first
-    return common.vouched(n, fine, coarse)
+def _any_spectrum(n, step, spectrum):
+    """The learning curve of a spectrum, with the error that two resolutions show."""
+    if len(n) == 1:
+        return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
+    with threads.one_blas_thread():
+        losses, error, continued = boundary.losses(spectrum, n[1:], step)
+    if not error < common.LARGEST_ERROR:
+        raise ArithmeticError(
+            f"Two resolutions of flip-flop's equations differ by a relative {error:.0e}, so this curve is not returned: "
+            "ask for fewer epochs or another step."
+        )
+    curve = common.learning_curve(n, *np.concatenate([np.ones((2, 1)), losses], axis=1), error)
+    return curve if continued is None else dataclasses.replace(curve, continued=continued - 1)
 
 
 # ------------------------------------------------------------------------------------------ how it is computed

@@ -14,16 +14,16 @@ symmetric about ρ/2 and D constant. With :math:`Y_\rho = Y(\rho)` the generatin
    \sum_n z^n\,\text{train}_n = \Bigl\langle\frac\lambda{1-zY_\rho}\Bigr\rangle
    + \frac z\rho\int_0^\rho \frac{zrX^2 - 2HXX_1 + \tilde rX_1^2}{D}\,ds,
 
-with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`, :math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle` and
-:math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1. (q and y obey the same Riccati equation, which gives g = EỸ/(1−zYỸ)
-in that notation.)
+with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`, :math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle`
+and :math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1. (q and y obey the same Riccati equation, which gives g =
+EỸ/(1−zYỸ) in that notation.)
 
-They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a cut
-from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and subtracted. If
-the eigenvalues of the sample reach down to 1/n and less, z* = 1 does. Otherwise losses fall exponentially, and the
-problem is solved along the real axis to see how far: until Newton's method fails or a transform stops growing, or
-until the pole in λ of what is averaged, 1 − zY_ρ(λ) = 0, comes to the average's contour. (If all rows are independent
-Y ≡ 1 at z = 1, for all λ, and that line is passed by interpolation.)
+They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a
+cut from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and
+subtracted. If the eigenvalues of the sample reach down to 1/n and less, z* = 1 does. Otherwise losses fall
+exponentially, and the problem is solved along the real axis to see how far: until Newton's method fails or a
+transform stops growing, or until the pole in λ of what is averaged, 1 − zY_ρ(λ) = 0, comes to the average's contour.
+(If all rows are independent Y ≡ 1 at z = 1, for all λ, and that line is passed by interpolation.)
 
 Then the problem is solved along a circle inside the cut (`flip_flop_circle`), from the far side, every guess
 extrapolated from the last four solutions, by `flip_flop_collocation`. That is done at several resolutions, each with
@@ -126,7 +126,9 @@ def interpolated(computed, values, n):
         at, log = computed[:count], np.log(np.maximum(loss[:count], 1e-300))
         beyond = n > at[-1]
         if len(at) > 256 and at[-1] > 256:
-            result[i] = scipy.interpolate.make_interp_spline(np.log(at), log, k=7)(np.log(np.minimum(n, at[-1])))
+            result[i] = scipy.interpolate.make_interp_spline(np.log(at), log, k=7)(
+                np.log(np.minimum(n, at[-1]))
+            )
         else:
             result[i] = log[np.minimum(np.searchsorted(at, n), count - 1)]
         slope = (log[-1] - log[-2]) / (at[-1] - at[-2]) if count > 1 else log[0]

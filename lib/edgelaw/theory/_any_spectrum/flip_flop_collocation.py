@@ -7,11 +7,12 @@ its left end by a matrix of the panel's size, and a panel acts on the next by on
 step. Gauss collocation is symmetric, so the mirrored equation is collocated too, and its order at the ends of panels
 is twice the number of points in one.
 
-If all rows are independent and z > 1, then Y passes through infinity for large λ, where nothing that is averaged does.
-So the equations are solved for X with :math:`Y = f/g`, :math:`f = aX+b`, :math:`g = cX+d`, ad − bc = 1, which again has
-a Riccati equation: :math:`r = \langle\lambda f\tilde g/W\rangle`, :math:`H = 1/\eta + z\langle\lambda f\tilde f/W\rangle`
-with :math:`W = g\tilde g - zf\tilde f`, :math:`X' = \lambda(\alpha g^2 - 2\beta fg + z\tilde\alpha f^2)`. Either X = Y, or
-X = (Y ∓ 2i)/(Y ± 2i) with the sign of Im λ: for z > 1, Y grows with λ, so it is in the same half plane.
+If all rows are independent and z > 1, then Y passes through infinity for large λ, where nothing that is averaged
+does. So the equations are solved for X with :math:`Y = f/g`, :math:`f = aX+b`, :math:`g = cX+d`, ad − bc = 1, which
+again has a Riccati equation: :math:`r = \langle\lambda f\tilde g/W\rangle`, :math:`H = 1/\eta + z\langle\lambda
+f\tilde f/W\rangle` with :math:`W = g\tilde g - zf\tilde f`, :math:`X' = \lambda(\alpha g^2 - 2\beta fg +
+z\tilde\alpha f^2)`. Either X = Y, or X = (Y ∓ 2i)/(Y ± 2i) with the sign of Im λ: for z > 1, Y grows with λ, so it is
+in the same half plane.
 """
 
 import functools
@@ -40,7 +41,9 @@ class Problem:
         self.nodes, self.weights, self.moments = nodes, weights, nodes * weights
         self.inverse_step, self.rho = 1 / step, rho
         self.panels, self.rule = panels, gauss(points)
-        self.plain = np.tile(np.array([1, 0, 0, 1], dtype=complex), (len(nodes), 1))  # a, b, c, d of every node
+        self.plain = np.tile(
+            np.array([1, 0, 0, 1], dtype=complex), (len(nodes), 1)
+        )  # a, b, c, d of every node
         self.chart = _turned(nodes) if turned else self.plain
         self.shape = len(nodes), len(panels) * points
 
@@ -108,7 +111,9 @@ class Problem:
 def _turned(nodes):
     """a, b, c, d of X = (Y − 2i)/(Y + 2i) for nodes in the upper half plane, of its conjugate for others."""
     i = np.where(nodes.imag > 0, 1j, -1j)
-    return np.stack([2 * i, 2 * i, -np.ones_like(i), np.ones_like(i)], axis=1) / (np.sqrt(2) * (1 + i))[:, None]
+    return (
+        np.stack([2 * i, 2 * i, -np.ones_like(i), np.ones_like(i)], axis=1) / (np.sqrt(2) * (1 + i))[:, None]
+    )
 
 
 @compiled
