@@ -22,7 +22,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from edgelaw import inputs, spectrum
-from edgelaw._common import arguments
+from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
 from edgelaw.forecast import advice
 from edgelaw.forecast.best_steps import BestStep
@@ -35,6 +35,7 @@ from edgelaw.forecast.rows import equal_norm_design
 from edgelaw.orders import ORDERS
 
 
+@threads.one_blas_thread()
 def predict(
     X: ArrayLike | inputs.Design,
     epochs: int = 50,

@@ -196,6 +196,7 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
 # --------------------------------------------------------------------------------------------------- any spectrum
 
 
+@threads.one_blas_thread()
 def curve(
     eigenvalues: ArrayLike,
     epochs: ArrayLike,
@@ -272,6 +273,7 @@ def curve(
     return _any_spectrum(n, step, spectra.SampleSpectrum(values, shares, rho))
 
 
+@threads.one_blas_thread()
 def population_curve(
     covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
 ) -> LearningCurve:
@@ -361,8 +363,7 @@ def _any_spectrum(n, step, spectrum):
     """The learning curve of a spectrum, with the error that two resolutions show."""
     if len(n) == 1:
         return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
-    with threads.one_blas_thread():
-        losses, error, continued = boundary.losses(spectrum, n[1:], step)
+    losses, error, continued = boundary.losses(spectrum, n[1:], step)
     if not error < common.LARGEST_ERROR:
         raise ArithmeticError(
             f"Two resolutions of flip-flop's equations differ by a relative {error:.0e}, so this curve is not returned: "

@@ -27,7 +27,7 @@ import functools
 import numpy as np
 import scipy.linalg
 
-from edgelaw._common import arguments
+from edgelaw._common import arguments, threads
 from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
@@ -199,6 +199,7 @@ def edge_law(n: ArrayLike, edge: EdgeFit, step: float = 1.0) -> tuple[Array, Arr
     return test, edge.beta / (step * (2 - step)) * test / n
 
 
+@threads.one_blas_thread()
 def curve(
     eigenvalues: ArrayLike,
     epochs: ArrayLike,
@@ -255,6 +256,7 @@ def curve(
     return common.learning_curve(n, null + test, train, error)
 
 
+@threads.one_blas_thread()
 def population_curve(
     covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
 ) -> LearningCurve:

@@ -47,7 +47,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw._common import arguments
+from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.theory._any_spectrum import common, reshuffle_operator
@@ -146,6 +146,7 @@ def train_constant(step: float = 1.0) -> float:
     return float(_potential(arguments.step(step)) / (2 * np.sqrt(2 * np.pi * effective_step(step))))
 
 
+@threads.one_blas_thread()
 def curve(
     eigenvalues: ArrayLike,
     epochs: ArrayLike,
@@ -217,6 +218,7 @@ def curve(
     )
 
 
+@threads.one_blas_thread()
 def population_curve(
     covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
 ) -> LearningCurve:

@@ -159,6 +159,7 @@ def _losses(loss, n, step, rho):
 # --------------------------------------------------------------------------------------------------- any spectrum
 
 
+@threads.one_blas_thread()
 def curve(
     eigenvalues: ArrayLike,
     epochs: ArrayLike,
@@ -224,6 +225,7 @@ def curve(
     return _any_spectrum(n, shuffle_curve.of_sample(values, shares, rho, step, max(int(n[-1]), 1)))
 
 
+@threads.one_blas_thread()
 def population_curve(
     covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
 ) -> LearningCurve:
@@ -310,8 +312,7 @@ def _any_spectrum(n, settings):
     if len(n) == 1:
         return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
     computed = common.supporting_epochs(n)
-    with threads.one_blas_thread():
-        (fine, coarse), setting = shuffle_curve.losses(settings, computed)
+    (fine, coarse), setting = shuffle_curve.losses(settings, computed)
     floor = setting.dropped + max(average.error for average in setting.averages)
     return common.vouched(n, computed, fine, coarse, setting.plateau, floor)
 
