@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 
+import numba
 import numpy as np
 import pytest
 
@@ -173,6 +174,16 @@ def test_the_epoch_matrix_takes_rows_of_any_length_with_their_own_step():
         epoch_matrix(U, 1.0)
 
 
+@compiled.compiled
+def _inner(x):
+    return 2 * x
+
+
+@compiled.compiled
+def _outer(x):
+    return _inner(x) + 1
+
+
 def test_the_compiled_loop_and_its_python_source_do_the_same():
     X = design(9, 5)
     y = np.arange(9.0)
@@ -180,7 +191,7 @@ def test_the_compiled_loop_and_its_python_source_do_the_same():
     fast, source = np.ones((2, 5)), np.ones((2, 5))
     step = 0.01
     compiled.sweep(X, y, fast, np.empty(2), visits, step)
-    compiled.sweep.py_func(X, y, source, np.empty(2), visits, step)
+    compiled.sweep.function(X, y, source, np.empty(2), visits, step)
     reference = row_by_row(X, [visits], np.ones((5, 2)), step, y=y, normalised=False)
     assert_equal_to_twelve_digits(source.T, reference)
     assert_equal_to_twelve_digits(fast.T, reference)
@@ -189,15 +200,22 @@ def test_the_compiled_loop_and_its_python_source_do_the_same():
 def test_where_nothing_can_be_written_the_loop_is_compiled_without_a_cache(monkeypatch):
     asked = []
 
+    def source(x):
+        return x + 1
+
     def njit(**options):
         asked.append(options.get("cache", False))
         if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
         return lambda function: function
 
-    monkeypatch.setattr(compiled, "njit", njit)
-    assert compiled.compiled(len) is len
+    monkeypatch.setattr(numba, "njit", njit)
+    assert compiled.compiled(source)(1) == 2
     assert asked == [True, False]
+
+
+def test_a_compiled_loop_may_call_another():
+    assert _outer(2.0) == 5.0
 
 
 def test_the_method_is_chosen_by_the_number_of_probes_and_the_batch():

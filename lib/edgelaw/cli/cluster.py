@@ -71,7 +71,7 @@ def connect(where: str = "local", workers: int | None = None, seconds: float = 5
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",  # any free port: two commands may run at the same time
             memory_limit=0,
             set_as_default=False,
         )
