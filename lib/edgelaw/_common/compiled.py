@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class compiled:  # noqa: N801 (a decorator)
+class compiled:
     """Compile a function for speed without the GIL when it is first called, and keep the machine code on disk.
 
     The compiler is imported then, not before: whoever needs no loop does not wait for it. A compiled function may call

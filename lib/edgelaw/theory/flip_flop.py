@@ -244,14 +244,14 @@ def curve(
     Returns
     -------
     LearningCurve
-        Standard errors are NaN: nothing was drawn. `error` is the largest relative difference between two
-        resolutions.
+        Standard errors are NaN: nothing was drawn. `error` is an upper bound of the relative error: three times the
+        difference between two resolutions. A loss that has fallen below 1e-12 (1e-7, where the resolutions do not
+        agree any more) goes on by its last ratio: `continued` says from which epoch.
 
     Raises
     ------
     ArithmeticError
-        If that difference exceeds 1e-3, or if the equations cannot be solved: so after many epochs on a spectrum with
-        many zeros and a gap above them, once nothing but the null directions is left.
+        If that error exceeds 2 %, or if the equations cannot be solved at two resolutions.
 
     Notes
     -----
@@ -366,8 +366,8 @@ def _any_spectrum(n, step, spectrum):
     losses, error, continued = boundary.losses(spectrum, n[1:], step)
     if not error < common.LARGEST_ERROR:
         raise ArithmeticError(
-            f"Two resolutions of flip-flop's equations differ by a relative {error:.0e}, so this curve is not returned: "
-            "ask for fewer epochs or another step."
+            f"Two resolutions of flip-flop's equations differ by a relative {error:.0e}, so this curve is not "
+            "returned: ask for fewer epochs or another step."
         )
     curve = common.learning_curve(n, *np.concatenate([np.ones((2, 1)), losses], axis=1), error)
     return curve if continued is None else dataclasses.replace(curve, continued=continued - 1)

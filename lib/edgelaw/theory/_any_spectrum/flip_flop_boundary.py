@@ -14,16 +14,16 @@ symmetric about ρ/2 and D constant. With :math:`Y_\rho = Y(\rho)` the generatin
    \sum_n z^n\,\text{train}_n = \Bigl\langle\frac\lambda{1-zY_\rho}\Bigr\rangle
    + \frac z\rho\int_0^\rho \frac{zrX^2 - 2HXX_1 + \tilde rX_1^2}{D}\,ds,
 
-with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`, :math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle`
-and :math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1. (q and y obey the same Riccati equation, which gives g =
-EỸ/(1−zYỸ) in that notation.)
+with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`, :math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle` and
+:math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1. (q and y obey the same Riccati equation, which gives g = EỸ/(1−zYỸ)
+in that notation.)
 
-They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a
-cut from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and
-subtracted. If the eigenvalues of the sample reach down to 1/n and less, z* = 1 does. Otherwise losses fall
-exponentially, and the problem is solved along the real axis to see how far: until Newton's method fails or a
-transform stops growing, or until the pole in λ of what is averaged, 1 − zY_ρ(λ) = 0, comes to the average's contour.
-(If all rows are independent Y ≡ 1 at z = 1, for all λ, and that line is passed by interpolation.)
+They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a cut
+from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and subtracted. If
+the eigenvalues of the sample reach down to 1/n and less, z* = 1 does. Otherwise losses fall exponentially, and the
+problem is solved along the real axis to see how far: until Newton's method fails or a transform stops growing, or
+until the pole in λ of what is averaged, 1 − zY_ρ(λ) = 0, comes to the average's contour. (If all rows are independent
+Y ≡ 1 at z = 1, for all λ, and that line is passed by interpolation.)
 
 Then the problem is solved along a circle inside the cut (`flip_flop_circle`), from the far side, every guess
 extrapolated from the last four solutions, by `flip_flop_collocation`. That is done at several resolutions, each with
@@ -40,6 +40,11 @@ from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
 from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
 
 SMALLEST = 1e-12  # losses below it are continued
+SAFETY = 3.0  # by which the difference of two resolutions is multiplied
+_FLOOR = 2e-8  # errors are not stated to be less
+_TINY = 1e-300
+_UNSURE = 1e-7  # losses below it are continued where two resolutions do not agree
+_ALL_UP_TO = 256  # epochs beyond are computed at some only, and interpolated
 _MARGIN = 4.0  # the circle crosses the axis at z*·exp(−_MARGIN/n), which costs exp(_MARGIN) of the precision
 _AGREE = 1e-5  # two resolutions that differ by less are enough
 _FASTER = 4.0  # than at z = 0 is what X does if it takes Y through infinity
@@ -64,10 +69,10 @@ class Resolution:
 
 
 RESOLUTIONS = (
-    Resolution(1.5, 1e-7, 5, 5.0, 3.4, 2.5, 1.1 * _MARGIN, 1e-7),
-    Resolution(1.0, 1e-8, 6, 4.0, 3.0, 2.2, _MARGIN, 3e-10),
-    Resolution(0.8, 1e-9, 8, 3.0, 2.5, 2.5, 0.9 * _MARGIN, 1e-10),
-    Resolution(0.6, 1e-10, 10, 2.0, 2.0, 2.5, 0.8 * _MARGIN, 1e-11),
+    Resolution(1.5, 1e-7, 5, 5.5, 3.6, 2.5, 1.1 * _MARGIN, 1e-7),
+    Resolution(1.0, 1e-8, 6, 4.5, 3.2, 1.9, _MARGIN, 3e-10),
+    Resolution(0.8, 1e-9, 8, 3.5, 2.5, 2.2, 0.9 * _MARGIN, 1e-10),
+    Resolution(0.6, 1e-10, 10, 2.5, 2.0, 2.2, 0.8 * _MARGIN, 1e-11),
 )
 _ROUGH = Resolution(1.0, 1e-7, 4, 4.0, 3.0, 2.5, _MARGIN, 1e-6)
 
@@ -75,66 +80,101 @@ _ROUGH = Resolution(1.0, 1e-7, 4, 4.0, 3.0, 2.5, _MARGIN, 1e-6)
 def losses(spectrum, n, step):
     """Test and training loss at ascending epochs n ≥ 1, their relative error, and from where they are continued, if so.
 
-    `spectrum` is a `SampleSpectrum` or a `PopulationSpectrum` (`flip_flop_spectra`).
+    `spectrum` is a `SampleSpectrum` or a `PopulationSpectrum` (`flip_flop_spectra`). Losses are continued once they
+    are below 1e-12, or below 1e-7 and no two resolutions agree on them any more.
     """
+    first = (
+        problem(spectrum, step, np.inf, 1, RESOLUTIONS[-1]).first_epoch()
+        if spectrum.gapped(step, 1)
+        else None
+    )
+    if first is not None and first.max() < SMALLEST:
+        values = np.exp(np.outer(np.log(np.maximum(first, _TINY)), n))
+        values[0] += spectrum.null
+        return values, _FLOOR, int(n[0])
     edge = log_edge(spectrum, int(n[-1]), step)
-    last = int(n[-1]) if edge == 0 else min(int(n[-1]), max(3, int(np.ceil(_FALL / edge)) + 1))
-    computed = epochs_to_compute(last)
-    best, previous, error = None, None, np.inf
+    attempts = []
+    for fraction in (1.0, 0.5, 0.0) if edge else (0.0,):
+        attempts.append(_compared(spectrum, step, fraction * edge, int(n[-1])))
+        if attempts[-1].error < _AGREE:
+            break
+    best = min(attempts, key=lambda attempt: attempt.error)
+    if not np.isfinite(best.error):
+        raise Unsolved("The flip-flop equations could not be solved at two resolutions.")
+    values, continued = interpolated(best.epochs, best.values, best.counts, n)
+    values[0] += spectrum.null
+    return values, SAFETY * best.error + _FLOOR, continued
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Losses at some epochs (without the null directions' share), how many of them are computed, and their error."""
+
+    epochs: np.ndarray
+    values: np.ndarray
+    counts: tuple[int, int]
+    error: float
+
+
+def _compared(spectrum, step, edge, last):
+    """The losses at the first resolution that agrees with the one before, or the one that agrees best."""
+    last = last if edge == 0 else min(last, max(3, int(np.ceil(_FALL / edge)) + 1))
+    epochs = epochs_to_compute(last)
+    best, previous = Compared(epochs, np.empty((2, 0)), (0, 0), np.inf), None
     for resolution in RESOLUTIONS:
         try:
-            present = solved(spectrum, step, edge, last, computed, resolution)
+            present = solved(spectrum, step, edge, last, epochs, resolution)
         except ArithmeticError:
             continue
         if previous is not None:
-            difference = relative(present, previous, spectrum.null)
-            if difference < error:
-                best, error = present, difference
+            attempt = _agreement(epochs, present, previous, spectrum.null)
+            best = min(best, attempt, key=lambda result: result.error)
         previous = present
-        if error < _AGREE:
+        if best.error < _AGREE and min(best.values[0, -1], best.values[1, -1]) < SMALLEST:
             break
-    if best is None:
-        raise Unsolved("The flip-flop equations could not be solved at two resolutions.")
-    values, continued = interpolated(computed, best, n)
-    values[0] += spectrum.null
-    return values, error, continued
+        if best.error < _AGREE and min(best.counts) == len(epochs):
+            break
+    return best
 
 
-def relative(fine, coarse, null):
-    """The largest relative difference of losses (null directions' share added to the test loss) that are computed."""
-    shown = fine > SMALLEST
-    shown[:, 0] = True
-    size = fine + np.array([[null], [0.0]])
-    return float((np.abs(coarse - fine) / np.abs(size))[shown].max())
+def _agreement(epochs, fine, coarse, null):
+    """How far two resolutions agree, and how well."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.abs(coarse - fine) / np.abs(fine + np.array([[null], [0.0]]))
+    counts, error = [], 0.0
+    for loss, differences in zip(fine, difference, strict=True):
+        ends = ~(loss > SMALLEST) | ((loss < _UNSURE) & ~(differences < _AGREE))
+        count = int(np.argmax(ends)) if ends.any() else len(loss)
+        counts.append(max(count, 1))
+        error = max(error, differences[:count].max(initial=0.0))
+    return Compared(epochs, fine, tuple(counts), float(error) if np.isfinite(error) else np.inf)
 
 
 def epochs_to_compute(last):
     """All epochs up to 256, then twelve an octave, and the last two."""
-    some = 2.0 ** np.arange(8, np.log2(last), 1 / 12) if last > 256 else []
-    return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), some, [last - 1, last]]).astype(int))
+    some = 2.0 ** np.arange(np.log2(_ALL_UP_TO), np.log2(last), 1 / 12) if last > _ALL_UP_TO else []
+    early = np.arange(1, min(last, _ALL_UP_TO) + 1)
+    return np.unique(np.concatenate([early, some, [max(last - 1, 1), last]]).astype(int))
 
 
-def interpolated(computed, values, n):
-    """Losses at n from those computed: smooth in between, and continued by the last ratio once below 1e-12.
+def interpolated(computed, values, counts, n):
+    """Losses at n from the first few computed of each: smooth in between, and continued by the last ratio.
 
     Also the first of the epochs n at which a loss is continued, or None.
     """
     result, continued = np.empty((2, len(n))), None
-    for i, loss in enumerate(values):
-        small = np.nonzero((loss < SMALLEST) & (computed > 1))[0]
-        count = small[0] if len(small) else len(loss)
-        at, log = computed[:count], np.log(np.maximum(loss[:count], 1e-300))
-        beyond = n > at[-1]
-        if len(at) > 256 and at[-1] > 256:
-            result[i] = scipy.interpolate.make_interp_spline(np.log(at), log, k=7)(
-                np.log(np.minimum(n, at[-1]))
-            )
+    for i, (loss, count) in enumerate(zip(values, counts, strict=True)):
+        at, log = np.append(0, computed[:count]), np.append(0.0, np.log(np.maximum(loss[:count], _TINY)))
+        within = np.minimum(n, at[-1])
+        if at[-1] > _ALL_UP_TO:
+            spline = scipy.interpolate.make_interp_spline(np.log(at[1:]), log[1:], k=min(7, count - 1))
+            result[i] = spline(np.log(within))
         else:
-            result[i] = log[np.minimum(np.searchsorted(at, n), count - 1)]
-        slope = (log[-1] - log[-2]) / (at[-1] - at[-2]) if count > 1 else log[0]
-        result[i] += np.where(beyond, (n - at[-1]) * slope, 0.0)
-        if beyond.any():
-            first = int(n[beyond][0])
+            result[i] = log[within]
+        slope = (log[-1] - log[-2]) / (at[-1] - at[-2])
+        result[i] += (n - within) * slope
+        if n[-1] > at[-1]:
+            first = int(n[n > at[-1]][0])
             continued = first if continued is None else min(continued, first)
     return np.exp(result), continued
 
@@ -142,7 +182,7 @@ def interpolated(computed, values, n):
 # ------------------------------------------------------------------------------------------------ one resolution
 
 
-def problem(spectrum, step, edge, last, resolution, probe=None):
+def problem(spectrum, step, edge, last, resolution, probes=()):
     """The boundary problem for a spectrum, and a resolution of it.
 
     What a loss falls in the first epoch, it falls over [0, ρ]: a panel covers so many e-foldings only.
@@ -153,7 +193,7 @@ def problem(spectrum, step, edge, last, resolution, probe=None):
 
     def on_panels(longest):
         panels = graded_panels(spectrum.rho, fastest, resolution.first, resolution.growth, longest)
-        return Problem(average, step, spectrum.rho, panels, resolution.points, probe, turned)
+        return Problem(average, step, spectrum.rho, panels, resolution.points, probes, turned)
 
     rough = on_panels(np.inf)
     fall = -np.log(np.clip(rough.first_epoch()[1], SMALLEST, 1.0))
@@ -231,7 +271,7 @@ def log_edge(spectrum, last, step):
     if not spectrum.gapped(step, last):
         return 0.0
     try:
-        edge = _March(problem(spectrum, step, np.inf, last, _ROUGH, spectrum.probe), spectrum, last).edge()
+        edge = _March(problem(spectrum, step, np.inf, last, _ROUGH, spectrum.probes), spectrum, last).edge()
     except ArithmeticError:
         return 0.0
     return edge if edge * last > _LEAST else 0.0
@@ -309,7 +349,7 @@ class _March:
 
     def clearance(self, z, end):
         """1 − zY_ρ at the probe, over 1 − z if that is its sign anyway; 1 without a probe."""
-        if self.spectrum.probe is None:
+        if not len(self.spectrum.probes):
             return 1.0
         clearance = (1 / self.problem.touched(z, end)[-1]).real
         return clearance / (1 - z) if self.spectrum.independent_rows else clearance

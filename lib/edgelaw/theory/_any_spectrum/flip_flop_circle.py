@@ -12,9 +12,6 @@ import scipy.special
 
 from edgelaw._common.compiled import compiled
 
-_ALL_UP_TO = 256  # epochs beyond are computed at some only, and interpolated
-_PER_OCTAVE = 12
-
 
 class Circle:
     """The circle of radius r = exp(log_edge − margin) about 0, graded towards the edge z* = exp(log_edge)."""

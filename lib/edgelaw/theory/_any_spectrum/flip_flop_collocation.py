@@ -7,12 +7,11 @@ its left end by a matrix of the panel's size, and a panel acts on the next by on
 step. Gauss collocation is symmetric, so the mirrored equation is collocated too, and its order at the ends of panels
 is twice the number of points in one.
 
-If all rows are independent and z > 1, then Y passes through infinity for large λ, where nothing that is averaged
-does. So the equations are solved for X with :math:`Y = f/g`, :math:`f = aX+b`, :math:`g = cX+d`, ad − bc = 1, which
-again has a Riccati equation: :math:`r = \langle\lambda f\tilde g/W\rangle`, :math:`H = 1/\eta + z\langle\lambda
-f\tilde f/W\rangle` with :math:`W = g\tilde g - zf\tilde f`, :math:`X' = \lambda(\alpha g^2 - 2\beta fg +
-z\tilde\alpha f^2)`. Either X = Y, or X = (Y ∓ 2i)/(Y ± 2i) with the sign of Im λ: for z > 1, Y grows with λ, so it is
-in the same half plane.
+If all rows are independent and z > 1, then Y passes through infinity for large λ, where nothing that is averaged does.
+So the equations are solved for X with :math:`Y = f/g`, :math:`f = aX+b`, :math:`g = cX+d`, ad − bc = 1, which again has
+a Riccati equation: :math:`r = \langle\lambda f\tilde g/W\rangle`, :math:`H = 1/\eta + z\langle\lambda f\tilde f/W\rangle`
+with :math:`W = g\tilde g - zf\tilde f`, :math:`X' = \lambda(\alpha g^2 - 2\beta fg + z\tilde\alpha f^2)`. Either X = Y, or
+X = (Y − i)/(Y + i), for z in the upper half plane, where Y is mostly too.
 """
 
 import functools
@@ -22,6 +21,8 @@ from numpy.polynomial import legendre
 
 from edgelaw._common.compiled import compiled
 
+_PLAIN = np.array([1, 0, 0, 1], dtype=complex)  # a, b, c, d of Y = (aX + b)/(cX + d): Y itself
+_TURNED = np.array([1j, 1j, -1, 1]) / (1 + 1j)  # X = (Y − i)/(Y + i)
 _SAME = 1e-7  # a change so small leaves an error of its square
 
 
@@ -32,49 +33,48 @@ class Unsolved(ArithmeticError):
 class Problem:
     """The boundary problem for one average, step and rho on the given panels of `points` Gauss points each."""
 
-    def __init__(self, average, step, rho, panels, points, probe=None, turned=False):
+    def __init__(self, average, step, rho, panels, points, probes=(), turned=False):
         moving = average.nodes != 0
         nodes, weights = (x[moving].astype(complex) for x in (average.nodes, average.weights))
         self.still = average.weights[~moving].sum().real  # λ = 0: Y = 1
-        if probe is not None:  # one more λ to follow X at, the last one, that counts for nothing
-            nodes, weights = np.append(nodes, probe), np.append(weights, 0)
+        nodes, weights = (
+            np.append(nodes, probes),
+            np.append(weights, np.zeros(len(probes))),
+        )  # those only look
         self.nodes, self.weights, self.moments = nodes, weights, nodes * weights
         self.inverse_step, self.rho = 1 / step, rho
         self.panels, self.rule = panels, gauss(points)
-        self.plain = np.tile(
-            np.array([1, 0, 0, 1], dtype=complex), (len(nodes), 1)
-        )  # a, b, c, d of every node
-        self.chart = _turned(nodes) if turned else self.plain
+        self.chart = _TURNED if turned else _PLAIN
         self.shape = len(nodes), len(panels) * points
 
     def start(self):
         """X at z = 0, where the equations for Y are linear and one step solves them."""
         Y, _ = self._plain_start()
-        a, b, c, d = self.chart.T[:, :, None]
+        a, b, c, d = self.chart
         return (d * Y - b) / (a - c * Y)
 
     def first_epoch(self):
         """Both losses after the first epoch, the derivatives of the transforms at z = 0; without what never moves."""
         Y, end = self._plain_start()
-        integral = integrated(0j, Y, *self._equations(self.plain))
+        integral = integrated(0j, Y, *self._equations(_PLAIN))
         return np.array([self.weights @ end, self.moments @ end + integral / self.rho]).real
 
     def _plain_start(self):
         ones = np.ones(self.shape, dtype=complex)
-        matrix, vector, *linear = linearised(0j, ones, *self._equations(self.plain))
-        return updated(ones, self.plain, np.linalg.solve(matrix, vector), *linear)[:2]
+        matrix, vector, *linear = linearised(0j, ones, *self._equations(_PLAIN))
+        return updated(ones, _PLAIN, np.linalg.solve(matrix, vector), *linear)[:2]
 
     def _equations(self, chart):
         return self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, chart
 
     def ones(self):
         """Y = 1 everywhere, as it is at z = 1 if all rows are independent."""
-        a, b, c, d = self.chart.T
-        return np.repeat(((d - b) / (a - c))[:, None], self.shape[1], axis=1)
+        a, b, c, d = self.chart
+        return np.full(self.shape, (d - b) / (a - c))
 
     def touched(self, z, end):
         """1/(1 − zY) at s = ρ."""
-        a, b, c, d = self.chart.T
+        a, b, c, d = self.chart
         return (c * end + d) / (c * end + d - z * (a * end + b))
 
     def newton(self, z, X, steps=8):
@@ -108,21 +108,11 @@ class Problem:
         return np.array([test, self.moments @ touched + z * integral / self.rho])
 
 
-def _turned(nodes):
-    """a, b, c, d of X = (Y − 2i)/(Y + 2i) for nodes in the upper half plane, of its conjugate for others."""
-    i = np.where(nodes.imag > 0, 1j, -1j)
-    return (
-        np.stack([2 * i, 2 * i, -np.ones_like(i), np.ones_like(i)], axis=1) / (np.sqrt(2) * (1 + i))[:, None]
-    )
-
-
 @compiled
 def _fields(z, X, moments, inverse_step, chart):
     """f, g and 1/W at all nodes, and r, H and D, at all points."""
     nodes, size = X.shape
-    f, g = np.empty_like(X), np.empty_like(X)
-    for k in range(nodes):
-        f[k], g[k] = chart[k, 0] * X[k] + chart[k, 1], chart[k, 2] * X[k] + chart[k, 3]
+    f, g = chart[0] * X + chart[1], chart[2] * X + chart[3]
     inverse = np.empty_like(X)
     r = np.zeros(size, dtype=np.complex128)
     H = np.full(size, inverse_step + 0j)
@@ -311,8 +301,9 @@ def linearised(z, X, nodes, moments, inverse_step, h, A, b, chart):
     factors = np.empty((count, panels), dtype=np.complex128)
     rates = np.empty(size, dtype=np.complex128)
     M = np.empty((p, 2 * p + 1), dtype=np.complex128)
+    first = (chart[3] - chart[1]) / (chart[0] - chart[2])
     for k in range(count):
-        _rates(alpha, beta, z, 2 * nodes[k], chart[k], f[k], g[k], rates)
+        _rates(alpha, beta, z, 2 * nodes[k], chart, f[k], g[k], rates)
         for s in range(size):
             x, y = f[k, s], g[k, s]
             slope = alpha[s] * y * y - 2 * beta[s] * x * y + z * alpha[size - 1 - s] * x * x
@@ -320,7 +311,6 @@ def linearised(z, X, nodes, moments, inverse_step, h, A, b, chart):
         for i in range(panels):
             part = slice(i * p, (i + 1) * p)
             factors[k, i] = _panel(rates[part], h[i], A, b, M, inner[k, i], start[k, part], finish[k, part])
-        first = (chart[k, 3] - chart[k, 1]) / (chart[k, 0] - chart[k, 2])
         _solved(first, forcing[k], inner[k], start[k], finish[k], factors[k], change[k])
     change -= X
     rows, columns, shifts = _by_node(z, f, g, change, nodes, moments, inverse)
@@ -333,6 +323,7 @@ def linearised(z, X, nodes, moments, inverse_step, h, A, b, chart):
 def updated(X, chart, change, scale, forcing, columns, inner, start, finish, factors):
     """X after the changes of α and β, its end, and the largest change of X relative to itself or to α/β."""
     count, size = X.shape
+    first = (chart[3] - chart[1]) / (chart[0] - chart[2])
     better, end, largest = np.empty_like(X), np.empty(count, dtype=np.complex128), 0.0
     for k in range(count):
         for s in range(size):
@@ -342,7 +333,6 @@ def updated(X, chart, change, scale, forcing, columns, inner, start, finish, fac
                 + columns[3 * s + 1, k] * change[mirror]
                 + columns[3 * s + 2, k] * change[size + min(s, mirror)]
             )
-        first = (chart[k, 3] - chart[k, 1]) / (chart[k, 0] - chart[k, 2])
         end[k] = _solved(first, forcing[k], inner[k], start[k], finish[k], factors[k], better[k])
         for s in range(size):
             relative = abs(better[k, s] - X[k, s]) / (abs(X[k, s]) + abs(scale[s]))
@@ -363,8 +353,8 @@ def integrated(z, X, nodes, moments, inverse_step, h, A, b, chart):
     M, inner = np.empty((p, 2 * p + 1), dtype=np.complex128), np.empty((p, p), dtype=np.complex128)
     start, finish = np.empty(p, dtype=np.complex128), np.empty(p, dtype=np.complex128)
     for k in range(count):
-        e = 1 / (chart[k, 0] - chart[k, 2])
-        _rates(alpha, beta, z, nodes[k], chart[k], f[k], g[k], rates)
+        e = 1 / (chart[0] - chart[2])
+        _rates(alpha, beta, z, nodes[k], chart, f[k], g[k], rates)
         for i in range(h.size):
             factor = _panel(rates[i * p : (i + 1) * p], h[i], A, b, M, inner, start, finish)
             for j in range(p):
@@ -390,15 +380,8 @@ def gauss(points):
 
 
 def graded_panels(rho, fastest, first, growth, longest=np.inf):
-    """Lengths of panels of [0, ρ], symmetric, that grow geometrically from first/fastest at both ends to the longest."""
-    lengths, rest = [], rho / 2
-    length = min(first / fastest, longest)
-    while length < rest:
-        lengths.append(length)
-        rest -= length
-        length = min(length * growth, longest)
-    if lengths and rest < lengths[-1] / 2:
-        lengths[-1] += rest
-    else:
-        lengths.append(rest)
-    return np.array(lengths + lengths[::-1])
+    """Lengths of panels of [0, ρ], symmetric, that grow from at most first/fastest at both ends to at most the longest."""
+    lengths = [min(first / fastest, longest)]
+    while sum(lengths) < rho / 2:
+        lengths.append(min(growth * lengths[-1], longest))
+    return np.array(lengths + lengths[::-1]) * (rho / 2 / sum(lengths))

@@ -43,9 +43,9 @@ class SampleSpectrum:
         return min(end, 0.85 * scipy.optimize.brentq(self.transform, 1e-12 * self.lowest, end / 0.85))
 
     @property
-    def probe(self):
-        """λ at the left end in the gap."""
-        return 1 / (self.rho * self.transform(self.end))
+    def probes(self):
+        """λ at the left end of the contour in the gap."""
+        return np.array([1 / (self.rho * self.transform(self.end))])
 
     def transform(self, zeta):
         """The Cauchy transform G of the Gram matrix's spectrum."""
@@ -54,24 +54,23 @@ class SampleSpectrum:
     def average(self, step, edge, last, left, tolerance):
         """The average for z up to exp(edge), or without a gap for `last` epochs; `left` times as far out."""
         if edge == 0:
-            return self._around(-left / (last * _effective(step)), tolerance)
-        average = self._around(self.end / max(left, 1.0) ** 0.25, _SHARPER * tolerance)
+            return self._average(-left / (last * _effective(step)), tolerance)
+        average = self._average(self.end / max(left, 1.0) ** 0.25, _SHARPER * tolerance)
         if self.independent_rows:
             return average
         # λ = 0 is outside the contour: what the fit leaves for it is noise, and null directions are known
         weights = np.where(average.nodes == 0, self.null, average.weights)
         return levy.Average(average.nodes, weights, average.error)
 
-    def _around(self, end, tolerance):
+    def _average(self, end, tolerance):
         """The average for functions analytic inside a contour with this left end, around the eigenvalues above it.
 
         `levy.from_gram`, but for its contours: their pole may be below zeros that they leave out.
         """
         inside = self.values[self.values > end]
-        pole = _pole(inside, end)
 
         def sampled(points):
-            zeta = levy._around(inside, pole, points, _ANGLE)
+            zeta = _around(inside, end, points)
             t = 1 / (self.shares / (zeta[:, None] - self.values)).sum(axis=1)
             return t, zeta / t
 
@@ -94,7 +93,7 @@ class SampleSpectrum:
 class PopulationSpectrum:
     """Eigenvalues of a covariance, mean 1, and their shares; m = ρd Gaussian rows."""
 
-    probe = None
+    probes = np.array([])
 
     def __init__(self, values, shares, rho):
         self.values, self.shares, self.rho = values, shares, rho
@@ -121,12 +120,16 @@ def _effective(step):
     return 1 / (1 / step - 0.5)
 
 
-def _pole(values, end):
-    """The pole of the ellipse in log(ζ − pole) around these eigenvalues whose left end is given."""
+def _around(values, end, points):
+    """The upper half of an ellipse in log(ζ − pole) about the values, from right to left, with the given left end."""
 
     def excess(log):
         low, high = np.log(values[0] - end + np.exp(log)), np.log(values[-1] - end + np.exp(log))
         return (low + high) / 2 - np.hypot((high - low) / 2, _ANGLE) - log
 
     scale = np.log(values[-1] - end)
-    return end - np.exp(scipy.optimize.brentq(excess, scale - 60, scale + 5))
+    pole = end - np.exp(scipy.optimize.brentq(excess, scale - 60, scale + 5))
+    low, high = np.log(values[0] - pole), np.log(values[-1] - pole)
+    theta = np.pi * (np.arange(points) + 0.5) / points
+    half = np.hypot((high - low) / 2, _ANGLE)
+    return pole + np.exp((low + high) / 2 + half * np.cos(theta) + 1j * _ANGLE * np.sin(theta))
