@@ -65,7 +65,7 @@ def supporting_epochs(n: Integers) -> Integers:
 
 def orthogonal(n: Integers, step: float) -> LearningCurve:
     """The curve of orthogonal rows, m = d, in any order: every coordinate is visited once per epoch."""
-    losses = (1 - step) ** (2.0 * n)
+    losses: Array = np.power(1.0 - step, 2.0 * n)
     return learning_curve(n, losses, losses.copy(), 0.0)
 
 
@@ -100,7 +100,7 @@ def vouched(
     ]
     shown = [difference[i, : vouched_for[i]][fine[i, : vouched_for[i]] > 1e-250] for i in (0, 1)]
     error = max(floor, 3 * max(part.max(initial=0.0) for part in shown))
-    curve = learning_curve(n, *curves, error)
+    curve = learning_curve(n, curves[0], curves[1], error)
     continued = min(vouched_for)
     if continued == len(computed) or computed[continued] > n[-1]:
         return curve
