@@ -202,7 +202,8 @@ def curve(
     Raises
     ------
     ArithmeticError
-        If two resolutions differ by more than 2 %, or if the step is close to 2 and more than 4096 epochs are asked for.
+        If two resolutions differ by more than 2 %, or if the step is close to 2 and more than 4096 epochs are asked
+        for.
 
     Notes
     -----

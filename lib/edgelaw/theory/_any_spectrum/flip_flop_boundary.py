@@ -14,12 +14,14 @@ symmetric about ρ/2 and D constant. With :math:`Y_\rho = Y(\rho)` the generatin
    \sum_n z^n\,\text{train}_n = \Bigl\langle\frac\lambda{1-zY_\rho}\Bigr\rangle
    + \frac z\rho\int_0^\rho \frac{zrX^2 - 2HXX_1 + \tilde rX_1^2}{D}\,ds,
 
-with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`, :math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle` and
-:math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1. (q and y obey the same Riccati equation, which gives g = EỸ/(1−zYỸ)
-in that notation.)
+with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`,
+:math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle` and
+:math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1. (q and y obey the same Riccati equation, which gives
+g = EỸ/(1−zYỸ) in that notation.)
 
-They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a cut
-from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and subtracted. If
+They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a
+cut from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and
+subtracted. If
 the eigenvalues of the sample reach down to 1/n and less, z* = 1 does. Otherwise losses fall exponentially, and the
 problem is solved along the real axis to see how far: until Newton's method fails or a transform stops growing, or
 until the pole in λ of what is averaged, 1 − zY_ρ(λ) = 0, comes to the average's contour. (If all rows are independent
@@ -43,15 +45,16 @@ SMALLEST = 1e-12  # losses below it are continued
 SAFETY = 3.0  # by which the difference of two resolutions is multiplied
 _FLOOR = 2e-8  # errors are not stated to be less
 _TINY = 1e-300
+_MANY = 200  # epochs; after more, losses are smaller, and the circle's tolerance too
 _UNSURE = 1e-7  # losses below it are continued where two resolutions do not agree
-_ALL_UP_TO = 256  # epochs beyond are computed at some only, and interpolated
+_CLOSE_UP_TO = 256  # epochs beyond are computed at some only, if many, and interpolated
 _MARGIN = 4.0  # the circle crosses the axis at z*·exp(−_MARGIN/n), which costs exp(_MARGIN) of the precision
 _AGREE = 1e-5  # two resolutions that differ by less are enough
 _FASTER = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _CLOSE = 0.4  # n·|log r| that keeps a circle off the pole at 1
 _LEAST = 2.5  # n·log z* that makes a gap worth while
 _TRIES = 60  # at most, to find the end of a gap
-_FALL = 28.0  # in logarithms, from 1 to SMALLEST
+_FALL = 31.0  # in logarithms, from 1 to less than SMALLEST
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,7 @@ def losses(spectrum, n, step):
     are below 1e-12, or below 1e-7 and no two resolutions agree on them any more.
     """
     first = (
-        problem(spectrum, step, np.inf, 1, RESOLUTIONS[-1]).first_epoch()
-        if spectrum.gapped(step, 1)
-        else None
+        problem(spectrum, step, np.inf, 1, RESOLUTIONS[1]).first_epoch() if spectrum.gapped(step, 1) else None
     )
     if first is not None and first.max() < SMALLEST:
         values = np.exp(np.outer(np.log(np.maximum(first, _TINY)), n))
@@ -95,10 +96,10 @@ def losses(spectrum, n, step):
     edge = log_edge(spectrum, int(n[-1]), step)
     attempts = []
     for fraction in (1.0, 0.5, 0.0) if edge else (0.0,):
-        attempts.append(_compared(spectrum, step, fraction * edge, int(n[-1])))
-        if attempts[-1].error < _AGREE:
+        attempts.append(_compared(spectrum, step, fraction * edge, n))
+        if attempts[-1].error < _AGREE and attempts[-1].complete:
             break
-    best = min(attempts, key=lambda attempt: attempt.error)
+    best = min(attempts, key=_rank)
     if not np.isfinite(best.error):
         raise Unsolved("The flip-flop equations could not be solved at two resolutions.")
     values, continued = interpolated(best.epochs, best.values, best.counts, n)
@@ -115,11 +116,18 @@ class Compared:
     counts: tuple[int, int]
     error: float
 
+    @property
+    def complete(self):
+        """Whether all losses above 1e-12 are among those computed."""
+        return all(
+            (loss[count:] <= SMALLEST).all() for loss, count in zip(self.values, self.counts, strict=True)
+        )
 
-def _compared(spectrum, step, edge, last):
+
+def _compared(spectrum, step, edge, n):
     """The losses at the first resolution that agrees with the one before, or the one that agrees best."""
-    last = last if edge == 0 else min(last, max(3, int(np.ceil(_FALL / edge)) + 1))
-    epochs = epochs_to_compute(last)
+    last = int(n[-1]) if edge == 0 else min(int(n[-1]), max(3, int(np.ceil(_FALL / edge)) + 1))
+    epochs = epochs_to_compute(n[n <= last], last)
     best, previous = Compared(epochs, np.empty((2, 0)), (0, 0), np.inf), None
     for resolution in RESOLUTIONS:
         try:
@@ -128,13 +136,16 @@ def _compared(spectrum, step, edge, last):
             continue
         if previous is not None:
             attempt = _agreement(epochs, present, previous, spectrum.null)
-            best = min(best, attempt, key=lambda result: result.error)
+            best = min(best, attempt, key=_rank)
         previous = present
-        if best.error < _AGREE and min(best.values[0, -1], best.values[1, -1]) < SMALLEST:
-            break
-        if best.error < _AGREE and min(best.counts) == len(epochs):
+        if best.error < _AGREE and best.complete:
             break
     return best
+
+
+def _rank(compared):
+    """First what agrees well enough, the more of it the better; then what agrees best."""
+    return compared.error >= _AGREE, -min(compared.counts) if compared.error < _AGREE else 0, compared.error
 
 
 def _agreement(epochs, fine, coarse, null):
@@ -143,18 +154,19 @@ def _agreement(epochs, fine, coarse, null):
         difference = np.abs(coarse - fine) / np.abs(fine + np.array([[null], [0.0]]))
     counts, error = [], 0.0
     for loss, differences in zip(fine, difference, strict=True):
-        ends = ~(loss > SMALLEST) | ((loss < _UNSURE) & ~(differences < _AGREE))
+        ends = ~(loss > 0) | ((loss < _UNSURE) & ~(differences < _AGREE))
         count = int(np.argmax(ends)) if ends.any() else len(loss)
         counts.append(max(count, 1))
         error = max(error, differences[:count].max(initial=0.0))
     return Compared(epochs, fine, tuple(counts), float(error) if np.isfinite(error) else np.inf)
 
 
-def epochs_to_compute(last):
-    """All epochs up to 256, then twelve an octave, and the last two."""
-    some = 2.0 ** np.arange(np.log2(_ALL_UP_TO), np.log2(last), 1 / 12) if last > _ALL_UP_TO else []
-    early = np.arange(1, min(last, _ALL_UP_TO) + 1)
-    return np.unique(np.concatenate([early, some, [max(last - 1, 1), last]]).astype(int))
+def epochs_to_compute(n, last):
+    """Epochs that the losses at n follow from: n itself and the last two, or if n are many some that are close."""
+    close = 2.0 ** np.arange(np.log2(_CLOSE_UP_TO), np.log2(max(last, _CLOSE_UP_TO)), 1 / 12)
+    many = np.concatenate([np.arange(1, min(last, _CLOSE_UP_TO) + 1), close])
+    some = np.append(n, 1) if len(n) < len(many) else many
+    return np.unique(np.concatenate([some, [max(last - 1, 1), last]]).astype(int))
 
 
 def interpolated(computed, values, counts, n):
@@ -166,11 +178,13 @@ def interpolated(computed, values, counts, n):
     for i, (loss, count) in enumerate(zip(values, counts, strict=True)):
         at, log = np.append(0, computed[:count]), np.append(0.0, np.log(np.maximum(loss[:count], _TINY)))
         within = np.minimum(n, at[-1])
-        if at[-1] > _ALL_UP_TO:
-            spline = scipy.interpolate.make_interp_spline(np.log(at[1:]), log[1:], k=min(7, count - 1))
-            result[i] = spline(np.log(within))
-        else:
-            result[i] = log[within]
+        places = np.searchsorted(at, within)
+        result[i] = log[places]
+        between = at[places] != within
+        if between.any():
+            result[i, between] = scipy.interpolate.make_interp_spline(np.log(at[1:]), log[1:], k=7)(
+                np.log(within[between])
+            )
         slope = (log[-1] - log[-2]) / (at[-1] - at[-2])
         result[i] += (n - within) * slope
         if n[-1] > at[-1]:
@@ -191,9 +205,11 @@ def problem(spectrum, step, edge, last, resolution, probes=()):
     turned = edge > 0 and spectrum.independent_rows  # z may be above 1
     fastest = 2 * step * np.abs(average.nodes).max() * (_FASTER if turned else 1)
 
+    same = 1e-7 * min(1.0, _MANY / last)
+
     def on_panels(longest):
         panels = graded_panels(spectrum.rho, fastest, resolution.first, resolution.growth, longest)
-        return Problem(average, step, spectrum.rho, panels, resolution.points, probes, turned)
+        return Problem(average, step, spectrum.rho, panels, resolution.points, probes, turned, same)
 
     rough = on_panels(np.inf)
     fall = -np.log(np.clip(rough.first_epoch()[1], SMALLEST, 1.0))
@@ -203,16 +219,18 @@ def problem(spectrum, step, edge, last, resolution, probes=()):
 
 def solved(spectrum, step, edge, last, epochs, resolution):
     """Both losses at the epochs, without what null directions keep of the test loss."""
-    margin = resolution.margin
+    many = min(1.0, _MANY / last)
+    margin = resolution.margin * min(1.0, 5 * many) ** 0.5  # rounding errors count more after many epochs
     if abs(edge * last - margin) < _CLOSE:  # not through the pole at 1
         margin += 2 * _CLOSE
-    circle = Circle(edge, margin / last, resolution.circle)
+    circle = Circle(edge, margin / last, resolution.circle * many**1.5)
     present = problem(spectrum, step, edge, last, resolution)
     transforms = around(present, circle)
     transforms[0] -= spectrum.null / (1 - circle.z(circle.x))
     values = circle.coefficients(transforms, epochs)
     if edge > 0:  # directly, in case it is tiny already
-        values[:, 0] = present.first_epoch() + [present.still - spectrum.null, 0]
+        values[:, 0] = present.first_epoch()
+        values[0, 0] += present.still - spectrum.null
     return values
 
 

@@ -9,9 +9,10 @@ is twice the number of points in one.
 
 If all rows are independent and z > 1, then Y passes through infinity for large λ, where nothing that is averaged does.
 So the equations are solved for X with :math:`Y = f/g`, :math:`f = aX+b`, :math:`g = cX+d`, ad − bc = 1, which again has
-a Riccati equation: :math:`r = \langle\lambda f\tilde g/W\rangle`, :math:`H = 1/\eta + z\langle\lambda f\tilde f/W\rangle`
-with :math:`W = g\tilde g - zf\tilde f`, :math:`X' = \lambda(\alpha g^2 - 2\beta fg + z\tilde\alpha f^2)`. Either X = Y, or
-X = (Y − i)/(Y + i), for z in the upper half plane, where Y is mostly too.
+a Riccati equation: :math:`r = \langle\lambda f\tilde g/W\rangle`,
+:math:`H = 1/\eta + z\langle\lambda f\tilde f/W\rangle` with :math:`W = g\tilde g - zf\tilde f`, and
+:math:`X' = \lambda(\alpha g^2 - 2\beta fg + z\tilde\alpha f^2)`. Either X = Y, or X = (Y − i)/(Y + i), for z in the
+upper half plane, where Y is mostly too.
 """
 
 import functools
@@ -23,7 +24,6 @@ from edgelaw._common.compiled import compiled
 
 _PLAIN = np.array([1, 0, 0, 1], dtype=complex)  # a, b, c, d of Y = (aX + b)/(cX + d): Y itself
 _TURNED = np.array([1j, 1j, -1, 1]) / (1 + 1j)  # X = (Y − i)/(Y + i)
-_SAME = 1e-7  # a change so small leaves an error of its square
 
 
 class Unsolved(ArithmeticError):
@@ -33,7 +33,7 @@ class Unsolved(ArithmeticError):
 class Problem:
     """The boundary problem for one average, step and rho on the given panels of `points` Gauss points each."""
 
-    def __init__(self, average, step, rho, panels, points, probes=(), turned=False):
+    def __init__(self, average, step, rho, panels, points, probes=(), turned=False, same=1e-7):
         moving = average.nodes != 0
         nodes, weights = (x[moving].astype(complex) for x in (average.nodes, average.weights))
         self.still = average.weights[~moving].sum().real  # λ = 0: Y = 1
@@ -42,7 +42,7 @@ class Problem:
             np.append(weights, np.zeros(len(probes))),
         )  # those only look
         self.nodes, self.weights, self.moments = nodes, weights, nodes * weights
-        self.inverse_step, self.rho = 1 / step, rho
+        self.inverse_step, self.rho, self.same = 1 / step, rho, same
         self.panels, self.rule = panels, gauss(points)
         self.chart = _TURNED if turned else _PLAIN
         self.shape = len(nodes), len(panels) * points
@@ -81,7 +81,7 @@ class Problem:
         """X at z and at s = ρ from a guess; `Unsolved` if that takes more than a few steps."""
         for _ in range(steps):
             better, end, size = self._step(z, X)
-            if size < _SAME:
+            if size < self.same:  # an error of its square is left
                 return better, end
             if not np.isfinite(size) or size > 1e3:
                 break
@@ -197,7 +197,7 @@ def _solved(u, forcing, inner, start, finish, factors, solution):
 
 @compiled
 def _responses(rows, columns, inner, start, finish, factors):
-    """Σ_k row·(response of u at a point to a force at an earlier one)·column, for 3 kinds of each, earlier one first."""
+    """Σ_k row·(response of u at a point to a force at an earlier one)·column, for 3 kinds of each."""
     kinds, nodes, size = rows.shape
     panels, p = inner.shape[1], inner.shape[2]
     response = np.zeros((kinds * size, kinds * size), dtype=np.complex128)
@@ -210,16 +210,19 @@ def _responses(rows, columns, inner, start, finish, factors):
                 for a in range(kinds):
                     here[k, kinds * j + a] = rows[a, k, i * p + j] * start[k, i * p + j]
         if i:
-            response[:first, first:last] = np.dot(carried[:first], here)
+            block = np.dot(carried[:first], here)
+            for x in range(first):
+                for y in range(first, last):
+                    response[x, y] = block[x, y - first]
         for x in range(first, last):
-            l = x // kinds
+            at = x // kinds
             for y in range(first, last):
                 j, a, total = y // kinds, y % kinds, 0j
                 for k in range(nodes):
-                    total += columns[x, k] * inner[k, i, j - i * p, l - i * p] * rows[a, k, j]
+                    total += columns[x, k] * inner[k, i, j - i * p, at - i * p] * rows[a, k, j]
                 response[x, y] = total
             for k in range(nodes):
-                carried[x, k] = columns[x, k] * finish[k, l]
+                carried[x, k] = columns[x, k] * finish[k, at]
         for x in range(first):
             for k in range(nodes):
                 carried[x, k] *= factors[k, i]
@@ -231,9 +234,9 @@ def _folded(response, size):
     """Derivatives of r and H at all points by α at all points and by β at half of them: mirror images added up."""
     J = np.zeros((2, size, size + size // 2), dtype=np.complex128)
     for x in range(3 * size):
-        l, kind = x // 3, x % 3
-        mirror = size - 1 - l
-        at = l if kind == 0 else mirror if kind == 1 else size + min(l, mirror)
+        place, kind = x // 3, x % 3
+        mirror = size - 1 - place
+        at = place if kind == 0 else mirror if kind == 1 else size + min(place, mirror)
         for s in range(size):
             J[0, s, at] += response[x, 3 * s]
             J[0, size - 1 - s, at] += response[x, 3 * s + 1]
@@ -267,7 +270,7 @@ def _system(z, J, shifts, r, H, D):
 
 @compiled
 def _by_node(z, f, g, change, nodes, moments, inverse):
-    """Weights of a change of X in r, r̃ and H (rows) and of α, α̃ and β in X' (columns); r and H as the change moves them."""
+    """Weights of a change of X in r, r̃ and H (rows) and of α, α̃ and β in X' (columns); changes of r and H."""
     count, size = f.shape
     rows = np.empty((3, count, size), dtype=np.complex128)
     columns = np.empty((3 * size, count), dtype=np.complex128)
@@ -380,7 +383,7 @@ def gauss(points):
 
 
 def graded_panels(rho, fastest, first, growth, longest=np.inf):
-    """Lengths of panels of [0, ρ], symmetric, that grow from at most first/fastest at both ends to at most the longest."""
+    """Lengths of panels of [0, ρ], symmetric, growing from first/fastest or less at both ends to the longest."""
     lengths = [min(first / fastest, longest)]
     while sum(lengths) < rho / 2:
         lengths.append(min(growth * lengths[-1], longest))

@@ -1,4 +1,4 @@
-r"""What flip-flop's curve needs of a spectrum: its average, for poles outside a contour or in a gap, and null directions.
+r"""What flip-flop's curve needs of a spectrum: its average, for poles left of it or in a gap, and its null directions.
 
 What is averaged has its pole in λ at 1 − zY_ρ(λ) = 0. In the plane of the Gram matrix's eigenvalues ζ, λ = 1/(ρG(ζ)),
 that is near ζ = log z/η' with η' of the order of 1/(1/η − 1/2): left of zero by 1/(nη') for n epochs without a gap, at
