@@ -287,12 +287,13 @@ def _attempt(law, parts, n, step, power):
 
 
 def _continued(n, values, distance, rate, asymmetry):
-    """The losses, continued by their last ratio from where a small one is not vouched for, and the error before.
+    """The losses, continued by their last ratio from where one is small beside its start and not vouched for.
 
+    The error is that of the epochs before.
     A loss that is small after the first epoch has no ratio; then it is e^(−η(2−η)ρ), that of isotropic rows. The
     ratio is made smaller if what was computed, which is below 1e-12 and inaccurate, is smaller than that.
     """
-    small = (np.abs(values) < _FLOOR).any(axis=0) & ~(distance < _ACCURATE)
+    small = (np.abs(values) < _FLOOR * values[:, :1]).any(axis=0) & ~(distance < _ACCURATE)
     count = int(np.argmax(small)) if small.any() else len(n)
     error = _SAFETY * distance[1:count].max(initial=0.0) + asymmetry * (count > 1) + _LEAST
     if not np.isfinite(error):
