@@ -270,7 +270,14 @@ def curve(
     rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
     if len(values) == 1 and rho == 1:
         return common.orthogonal(n, step)
-    return _any_spectrum(n, step, spectra.SampleSpectrum(values, shares, rho))
+    fewer, missing = common.without_lone_zero(values, shares, rho)
+    try:
+        return _any_spectrum(n, step, spectra.SampleSpectrum(values, shares, rho))
+    except ArithmeticError:
+        if not missing:
+            raise
+    without = _any_spectrum(n, step, spectra.SampleSpectrum(values, shares, fewer))
+    return common.with_a_row_less(without, missing)
 
 
 @threads.one_blas_thread()

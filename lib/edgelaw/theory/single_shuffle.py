@@ -210,7 +210,7 @@ def curve(
     *Derived*: self-averaging of quadratic forms is assumed, everything after it is exact. Matrices of size d deviate by
     a relative O(1/d), or O(1/effective rank). Hundredths of a second for 50 or 200 epochs at steps up to 1, whatever
     m/d; close to step 2, or with far fewer rows than dimensions, up to seconds. If m < d and the rows are centred, the
-    null direction this makes may have to be left out, and `error` says by how much that can change the curve (2/m).
+    null direction this makes may have to be left out, and `error` says by how much that can change the curve.
 
     Examples
     --------
@@ -314,8 +314,9 @@ def _any_spectrum(n, settings):
         return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
     computed = common.supporting_epochs(n)
     (fine, coarse), setting = shuffle_curve.losses(settings, computed)
-    floor = setting.dropped + max(average.error for average in setting.averages)
-    return common.vouched(n, computed, fine, coarse, setting.plateau, floor)
+    floor = max(average.error for average in setting.averages)
+    curve = common.vouched(n, computed, fine, coarse, setting.plateau, floor)
+    return common.with_a_row_less(curve, setting.missing) if setting.missing else curve
 
 
 # -------------------------------------------------------------------------------------- constants at the edge, rho = 1

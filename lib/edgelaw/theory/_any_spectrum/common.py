@@ -63,6 +63,33 @@ def supporting_epochs(n: Integers) -> Integers:
     return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), n[n > 1] - 1, n[n > 0]]))
 
 
+def without_lone_zero(values: Array, shares: Array, rho: float) -> tuple[float, float]:
+    """ρ as if there were a row less where the Gram matrix of fewer rows than dimensions has a lone null eigenvalue.
+
+    And the share of the rows that this takes away, 0 if nothing is changed. Centring makes such an eigenvalue, and it
+    leaves no room for a contour between it and the others.
+    """
+    missing = 1 - shares[values > 0].sum() / rho
+    if rho >= 1 or not 1e-9 < missing < 0.05:
+        return rho, 0.0
+    return rho * (1 - missing), float(missing)
+
+
+def with_a_row_less(curve: LearningCurve, missing: float) -> LearningCurve:
+    """A curve computed without a share of the rows, with the error that this may have made.
+
+    An epoch is shorter by that share, which changes a loss by its logarithmic slope times it; twice that, and twice the
+    share for the spectrum, are added to the error.
+    """
+    n = curve.epochs[1:]
+    steepest = 0.0
+    for loss in (curve.test[1:], curve.train[1:]):
+        seen = loss > VANISHED
+        if seen.sum() > 1:
+            steepest = max(steepest, np.abs(np.gradient(np.log(loss[seen]), np.log(n[seen]))).max())
+    return dataclasses.replace(curve, error=curve.error + 2 * missing * (1 + steepest))
+
+
 def orthogonal(n: Integers, step: float) -> LearningCurve:
     """The curve of orthogonal rows, m = d, in any order: every coordinate is visited once per epoch."""
     losses: Array = np.power(1.0 - step, 2.0 * n)

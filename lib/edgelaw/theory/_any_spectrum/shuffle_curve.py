@@ -30,7 +30,7 @@ import numpy as np
 import scipy.optimize
 
 from edgelaw.theory import levy
-from edgelaw.theory._any_spectrum import graded_circle, silverstein
+from edgelaw.theory._any_spectrum import common, graded_circle, silverstein
 from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs
 
 _GAP = 3.0  # with so many decay times of the smallest eigenvalue the losses' decay is exponential
@@ -55,8 +55,7 @@ class Setting:
     """Two averages of a spectrum for so many epochs, and where the functions of z they give may be used.
 
     `gapped` says that the circle may go beyond z = 1; `least` is the logarithm of the amplification that the circle
-    must at least allow, so that the poles keep clear. `dropped` is the relative change that leaving out a lone null
-    eigenvalue may have made.
+    must at least allow, so that the poles keep clear. `missing` is the share of the rows that was left out.
     """
 
     step: float
@@ -65,7 +64,7 @@ class Setting:
     averages: tuple
     gapped: bool
     least: float = 4.0
-    dropped: float = 0.0
+    missing: float = 0.0
 
     @property
     def pairs(self):
@@ -286,20 +285,15 @@ def _hyperbola_nodes(first, last, points):
 def of_sample(values, shares, rho, step, last):
     """Settings for `last` epochs on a sample spectrum: eigenvalues of XᵀX/m, mean 1, and their shares; the best first.
 
-    A lone null eigenvalue of the Gram matrix of fewer rows than dimensions, as centring makes, leaves no room for a
-    contour between it and the others. If none goes around it at the distance that so many epochs need, it is left
-    out, as if there were a row less: a relative change of order 1/m.
+    If no contour goes around a lone null eigenvalue at the distance that so many epochs need, it is left out.
     """
-    gram, parts = levy.companion(values, shares, rho)
-    if rho < 1 and gram[0] == 0 and parts[0] < 0.05:
+    fewer, missing = common.without_lone_zero(values, shares, rho)
+    gram, _ = levy.companion(values, shares, fewer)
+    poles = _poles(gram, step, last)
+    if missing:
         yield from _settings(values, shares, rho, step, last, _outside(step, last))
-        fewer = rho * (1 - parts[0])
-        gram, parts = levy.companion(values, shares, fewer)
-        poles = _poles(gram, step, last)
-        for setting in _settings(values, shares, fewer, step, last, poles):
-            yield dataclasses.replace(setting, dropped=2 * (1 - fewer / rho))
-    else:
-        yield from _settings(values, shares, rho, step, last, _poles(gram, step, last))
+    for setting in _settings(values, shares, fewer, step, last, poles):
+        yield dataclasses.replace(setting, missing=missing)
 
 
 def _settings(values, shares, rho, step, last, poles):
