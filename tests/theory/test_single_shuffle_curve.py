@@ -6,6 +6,7 @@ import pytest
 from edgelaw import data, kaczmarz
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
+from edgelaw.theory._any_spectrum import shuffle_curve
 
 
 def marchenko_pastur(nodes=3000):
@@ -171,3 +172,20 @@ def test_closed_forms_at_every_aspect_to_eight_digits(rho, step):
         error = np.abs(getattr(curve, loss)[1:] / np.where(seen, exact, 1) - 1)[seen].max(initial=0.0)
         assert error < 1e-8
         assert error <= curve.error
+
+
+def test_no_epochs_leave_everything():
+    assert single_shuffle.curve(np.linspace(0.1, 2, 30), 0).test.tolist() == [1.0]
+    assert single_shuffle.population_curve([0.5, 1.5], 0).train.tolist() == [1.0]
+
+
+def test_settings_that_all_fail_are_refused_with_the_first_reason(monkeypatch):
+    def fail(setting, n):
+        raise ArithmeticError("solved to 1e-3 only")
+
+    monkeypatch.setattr(shuffle_curve, "_losses", fail)
+    with pytest.raises(ArithmeticError, match="solved to 1e-3 only"):
+        single_shuffle.curve(np.linspace(0.1, 2, 30), 3)
+    monkeypatch.setattr(shuffle_curve, "_settings", lambda *_: iter(()))
+    with pytest.raises(ArithmeticError, match="No contour around this spectrum"):
+        single_shuffle.curve(np.linspace(0.1, 2, 30), 3)

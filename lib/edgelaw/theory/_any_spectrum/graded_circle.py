@@ -37,10 +37,6 @@ class Circle:
         sums = ((w @ same) * w).sum(axis=1) + ((w @ mixed) * w.conj()).sum(axis=1)
         return 2 * sums.real * self.radius ** (-2.0 * self.n)
 
-    def coefficients(self, values):
-        """[zⁿ] of a function of one variable, real on the real axis."""
-        return 2 * (self.weights @ values).real * self.radius ** (-1.0 * self.n)
-
 
 def circle(n, points, radius, grading):
     """The circle for the coefficients n with an even number of points and a grading δ."""
