@@ -20,6 +20,7 @@ the one node λ = 1 comes out. For a covariance they are a Gauss rule in :math:`
 positive.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -160,9 +161,26 @@ def from_gram(
     [1.0, 1.0, 0.0]
     """
     inside = values[values > pole]
+    return from_contour(values, shares, rho, lambda points: ellipse(inside, pole, points, angle), tolerance)
+
+
+def from_contour(
+    values: Array, shares: Array, rho: float, contour: Callable[[int], npt.NDArray], tolerance: float
+) -> Average:
+    """The average from the spectrum of the Gram matrix for functions analytic inside a contour in ζ.
+
+    `contour(points)` gives so many points of its upper half, from right to left; the rest is as in `from_gram`.
+
+    Examples
+    --------
+    >>> circle = lambda points: 1 + 1.1 * np.exp(1j * np.pi * (np.arange(points) + 0.5) / points)
+    >>> average = from_contour(np.array([0.5, 1.5]), np.array([0.5, 0.5]), 1.0, circle, 1e-8)
+    >>> round(float(average(average.nodes**2).real), 6)
+    0.25
+    """
 
     def sampled(points):
-        zeta = _around(inside, pole, points, angle)
+        zeta = contour(points)
         t = 1 / (shares / (zeta[:, None] - values)).sum(axis=1)
         return t, zeta / t
 
@@ -211,7 +229,7 @@ def from_covariance(
     values, shares = arguments.spectrum(eigenvalues, weights)
     reach = arguments.number(reach, "reach", 0)
     tolerance = arguments.number(tolerance, "tolerance", 0)
-    t = _around(values, -reach)
+    t = ellipse(values, -reach)
     y = (shares * t[:, None] / (t[:, None] - values)).sum(axis=1)
     size = 8
     while True:
@@ -252,7 +270,7 @@ def _reached(values, shares, reach):
     return float(np.exp(scipy.optimize.brentq(excess, low, high + 1)))
 
 
-def _around(values, pole, points=_POINTS, angle=_ANGLE):
+def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = _ANGLE) -> npt.NDArray:
     """The upper half of an ellipse in log(ζ − pole) about the values above the pole, from right to left."""
     low, high = np.log(values[0] - pole), np.log(values[-1] - pole)
     half = (high - low) / 2

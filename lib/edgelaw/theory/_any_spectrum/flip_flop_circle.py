@@ -1,7 +1,7 @@
 r"""Coefficients of a function with a cut from z* to infinity from few points of a circle inside.
 
-On the circle :math:`z = re^{i\theta}`, :math:`\theta = \pi - 2\,\mathrm{am}(2Kx\,|\,1/(1+\delta^2))`,
-:math:`\delta = \sinh(\frac12\log(z^*/r))`, x in [0, 1], maps a strip around the real axis to the plane without the cut
+On the circle :math:`z = re^{i\theta}` the angles of `graded_circle`, with
+:math:`\delta = \sinh(\frac12\log(z^*/r))`, x in [0, 1], map a strip around the real axis to the plane without the cut
 and without its mirror image in the circle: in x a function that is analytic off the cut has Fourier coefficients that
 fall like :math:`e^{-\pi^2 k/2K}`, with K growing like log(1/δ) only. So some 40 to 60 equidistant x determine it on the
 whole circle, where it is interpolated as finely as the coefficients wanted require. The integral for them is moved
@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common.compiled import compiled
+from edgelaw.theory._any_spectrum import graded_circle
 
 _DECAY = 25.0  # the integrand of the last coefficient falls by so many e-foldings away from the edge
 _AMPLIFIED = 0.3  # by so many at most the interpolation's error grows for that
@@ -24,18 +25,13 @@ class Circle:
     def __init__(self, log_edge, margin, tolerance):
         self.log_radius, self.delta = log_edge - margin, np.sinh(margin / 2)
         self.parameter = 1 / (1 + self.delta**2)
-        self.period = 2 * scipy.special.ellipkm1(self.delta**2 * self.parameter)
+        self.period = graded_circle.period(self.delta)
         self.size = 2 * int(np.ceil(np.log(50 / tolerance) * self.period / np.pi**2))
         self.x = (np.arange(self.size // 2) + 0.5) / self.size  # the upper half; the other is its conjugate
 
-    def angle(self, x):
-        """θ and −dθ/dx."""
-        _, _, slope, amplitude = scipy.special.ellipj(self.period * x, self.parameter)
-        return np.pi - 2 * amplitude, 2 * self.period * slope
-
     def z(self, x):
         """The points."""
-        return np.exp(self.log_radius + 1j * self.angle(x)[0])
+        return np.exp(self.log_radius + 1j * graded_circle.angles(x, self.delta)[0])
 
     def coefficients(self, values, n):
         """[zⁿ] of the functions with these values at the points `x` (last axis), n ascending and positive."""

@@ -14,7 +14,6 @@ import scipy.optimize
 from edgelaw.theory import levy
 
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
-_LOEWNER = 60, 120  # points of its upper half that give the nodes
 _GAP = 2.0  # from how many e-foldings of the slowest eigenvalue a gap counts
 _SHARPER = 1e-2  # how much more accurate an average must be where losses fall exponentially
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
@@ -65,29 +64,12 @@ class SampleSpectrum:
     def _average(self, end, tolerance):
         """The average for functions analytic inside a contour with this left end, around the eigenvalues above it.
 
-        `levy.from_gram`, but for its contours: their pole may be below zeros that they leave out.
+        The contours of `levy.from_gram` have a pole instead, which may be below zeros that these leave out.
         """
         inside = self.values[self.values > end]
-
-        def sampled(points):
-            zeta = _around(inside, end, points)
-            t = 1 / (self.shares / (zeta[:, None] - self.values)).sum(axis=1)
-            return t, zeta / t
-
-        best = (None, None, np.inf)
-        for points in _LOEWNER:
-            t, y = sampled(2 * points + 1)
-            for sharper in (1.0, 0.1, 1e-2):
-                truncation = max(sharper * tolerance, 1e-14)
-                attempt = levy._rational(sampled(points), t, y, truncation, 1e-4 * np.abs(t).min())
-                best = min(best, attempt, key=lambda result: result[2])
-                if best[2] <= tolerance:
-                    break
-            if best[2] <= tolerance:
-                break
-        nodes, residues, error = best
-        masses = self.rho * residues / nodes
-        return levy.Average(np.append(nodes / self.rho, 0), np.append(masses, 1 - masses.sum()), float(error))
+        return levy.from_contour(
+            self.values, self.shares, self.rho, lambda points: _around(inside, end, points), tolerance
+        )
 
 
 class PopulationSpectrum:
@@ -129,7 +111,4 @@ def _around(values, end, points):
 
     scale = np.log(values[-1] - end)
     pole = end - np.exp(scipy.optimize.brentq(excess, scale - 60, scale + 5))
-    low, high = np.log(values[0] - pole), np.log(values[-1] - pole)
-    theta = np.pi * (np.arange(points) + 0.5) / points
-    half = np.hypot((high - low) / 2, _ANGLE)
-    return pole + np.exp((low + high) / 2 + half * np.cos(theta) + 1j * _ANGLE * np.sin(theta))
+    return levy.ellipse(values, pole, points, _ANGLE)

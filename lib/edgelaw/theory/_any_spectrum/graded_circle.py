@@ -40,8 +40,8 @@ class Circle:
 
 def circle(n, points, radius, grading):
     """The circle for the coefficients n with an even number of points and a grading δ."""
-    angles, weights = _rule(tuple(int(k) for k in n), points, grading)
-    return Circle(np.asarray(n), radius, radius * np.exp(1j * angles), weights)
+    theta, weights = _rule(tuple(int(k) for k in n), points, grading)
+    return Circle(np.asarray(n), radius, radius * np.exp(1j * theta), weights)
 
 
 def plan(largest, gaps, digits, amplified, least=4.0):
@@ -67,7 +67,6 @@ def plan(largest, gaps, digits, amplified, least=4.0):
 def _strip(grading, distance, gaps):
     """How far from the real axis of x the nearest singularity is."""
     small = grading**2 / (1 + grading**2)
-    period = 2 * scipy.special.ellipkm1(small)
     ahead = np.arcsin(min(1.0, np.tanh(distance / 2) / np.sqrt(small)))
     widths = [scipy.special.ellipkinc(ahead, small)]
     for angle, gap in zip(ANGLES, gaps, strict=True):
@@ -76,24 +75,28 @@ def _strip(grading, distance, gaps):
         else:
             spacing = np.sqrt((np.sin(angle / 2) ** 2 + grading**2) / (1 + grading**2))
             widths.append((distance + gap) / (2 * spacing))
-    return min(widths) / period
+    return min(widths) / period(grading)
 
 
-def _angles(x, grading):
+def period(grading):
+    """2K, the period of dn and half that of am."""
+    return 2 * scipy.special.ellipkm1(grading**2 / (1 + grading**2))
+
+
+def angles(x, grading):
     """θ and −dθ/dx."""
-    small = grading**2 / (1 + grading**2)
-    period = 2 * scipy.special.ellipkm1(small)
-    _, _, slope, amplitude = scipy.special.ellipj(period * x, 1 - small)
-    return np.pi - 2 * amplitude, 2 * period * slope
+    whole = period(grading)
+    _, _, slope, amplitude = scipy.special.ellipj(whole * x, 1 / (1 + grading**2))
+    return np.pi - 2 * amplitude, 2 * whole * slope
 
 
 @functools.lru_cache(maxsize=32)
 def _rule(n, points, grading):
     """Angles in the upper half plane, and weights of the coefficients, by Fourier coefficients in x of e^(−inθ)θ′."""
     half, n = points // 2, np.array(n)
-    steepest = _angles(np.zeros(1), grading)[1][0]
+    steepest = angles(np.zeros(1), grading)[1][0]
     size = 1 << int(np.ceil(np.log2(4 * points + 256 + 1.3 * n.max() * steepest / np.pi)))
-    angles, slopes = _angles((np.arange(size) + 0.5) / size, grading)
+    theta, slopes = angles((np.arange(size) + 0.5) / size, grading)
     x = (np.arange(half) + 0.5) / points
     modes = np.arange(1 - half, half)
     shift = np.exp(1j * np.pi * modes / size)
@@ -102,6 +105,6 @@ def _rule(n, points, grading):
     block = max(1, 2**19 // size)
     for first in range(0, len(n), block):
         part = slice(first, first + block)
-        values = np.exp(-1j * np.multiply.outer(n[part], angles)) * (slopes / (2 * np.pi))
+        values = np.exp(-1j * np.multiply.outer(n[part], theta)) * (slopes / (2 * np.pi))
         weights[part] = (np.fft.ifft(values, axis=1)[:, modes % size] * shift) @ waves
-    return _angles(x, grading)[0], weights
+    return angles(x, grading)[0], weights
