@@ -25,7 +25,7 @@ class LearningCurve:
         NaN where nothing was estimated, as for a simulated one.
     continued : int or None
         For a computed curve, the last epoch that was computed where the rest goes on by its last rate: a loss is then
-        below 1e-12, not counting a plateau.
+        below 1e-12, not counting a plateau (for flip-flop 1e-7, where its resolutions agree no longer).
 
     Examples
     --------

@@ -52,7 +52,7 @@ def test_a_continued_curve_says_from_where_on(monkeypatch):
         "iid"
     ]
     assert forecast.how == "exact"
-    assert forecast.why.startswith("Beyond epoch 2, where a loss is below 1e-9, the curve is continued")
+    assert forecast.why.startswith("Beyond epoch 2, where a loss is below 1e-7, the curve is continued")
 
 
 def test_progress_ends_at_its_total_and_never_goes_back(square):

@@ -76,7 +76,7 @@ class Setting:
             return curve, ""
         return (
             curve,
-            f"Beyond epoch {last}, where a loss is below 1e-9, the curve is continued by its last ratio.",
+            f"Beyond epoch {last}, where a loss is below 1e-7, the curve is continued by its last ratio.",
         )
 
 

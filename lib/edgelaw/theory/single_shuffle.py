@@ -208,9 +208,10 @@ def curve(
     Notes
     -----
     *Derived*: self-averaging of quadratic forms is assumed, everything after it is exact. Matrices of size d deviate by
-    a relative O(1/d), or O(1/effective rank). Hundredths of a second for 50 or 200 epochs at steps up to 1, whatever
-    m/d; close to step 2, or with far fewer rows than dimensions, up to seconds. If m < d and the rows are centred, the
-    null direction this makes may have to be left out, and `error` says by how much that can change the curve.
+    a relative O(1/d), or O(1/effective rank). About a tenth of a second for 50 epochs at steps up to 1 and m ≥ d; for
+    more epochs, larger steps or fewer rows up to several seconds (`benchmarks/CURVES.md`). If m < d and the rows are
+    centred, the null direction this makes may have to be left out, and `error` says by how much that can change the
+    curve.
 
     Examples
     --------
