@@ -442,3 +442,21 @@ def test_solvers_that_fail_say_so(monkeypatch):
     monkeypatch.setattr(iid.silverstein.Sample, "_newton", lambda self, x, v: v)
     with pytest.raises(ArithmeticError, match="Silverstein"):
         iid.population_curve([1.0, 2.0], 1)
+
+
+def test_at_fractions_of_an_epoch_the_curve_is_that_of_fewer_rows():
+    """IID on m rows after half an epoch is IID on m/2 rows' worth of updates after one."""
+    values = np.linspace(0.05, 1.95, 40)
+    half, whole = iid.curve_at(values, [0.5, 0.001], 0.8, rho=30.0), iid.curve(values, 1, 0.8, rho=15.0)
+    assert half.epochs.tolist() == [0, 0.001, 0.5]
+    assert half.test[-1] == pytest.approx(whole.test[-1], rel=1e-13)
+    assert half.train[-1] == pytest.approx(whole.train[-1], rel=1e-13)
+    early = iid.curve(values, 1, 0.8, rho=0.03)
+    assert half.train[1] == pytest.approx(early.train[-1], rel=1e-13)
+    assert isinstance(half.test[0], float)
+
+
+@pytest.mark.parametrize("times", [[-1], [np.nan], "x"])
+def test_times_that_are_none_are_refused(times):
+    with pytest.raises(ValueError, match="times"):
+        iid.curve_at(np.linspace(0.05, 1.95, 40), times)

@@ -27,7 +27,7 @@ import scipy.special
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
-from edgelaw.theory._lambert import lambert_w, r_lambert, r_lambert_branch_points
+from edgelaw._common.lambert import lambert_w, r_lambert, r_lambert_branch_points
 
 __all__ = [
     "SquaredSingularValues",

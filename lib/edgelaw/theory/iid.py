@@ -36,6 +36,7 @@ from edgelaw.theory._any_spectrum import common, silverstein
 
 __all__ = [
     "curve",
+    "curve_at",
     "edge_law",
     "effective_step",
     "expected_curve",
@@ -247,7 +248,44 @@ def curve(
     >>> [round(float(x), 6) for x in curve(np.ones(20), epochs=1).test]
     [1.0, 0.367879]
     """
-    step, rho, n = arguments.step(step), arguments.aspect(rho), common.recorded(epochs)
+    return _curve(eigenvalues, common.recorded(epochs), step, rho, weights)
+
+
+@threads.one_blas_thread()
+def curve_at(
+    eigenvalues: ArrayLike,
+    times: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> LearningCurve:
+    """The learning curve of `curve` at any times, in epochs: to this order an epoch is nothing special.
+
+    Parameters
+    ----------
+    eigenvalues, step, rho, weights
+        As in `curve`.
+    times : array_like
+        Non-negative numbers of epochs; 0 is always among those returned.
+
+    Returns
+    -------
+    LearningCurve
+        Its `epochs` are the times, ascending.
+
+    Examples
+    --------
+    >>> [round(float(x), 6) for x in curve_at(np.ones(20), 0.5).test]
+    [1.0, 0.606531]
+    """
+    n = np.union1d(arguments.real_array(np.atleast_1d(times), "times", 1), 0)
+    if n[0] < 0:
+        raise ValueError("times must not be negative.")
+    return _curve(eigenvalues, n, step, rho, weights)
+
+
+def _curve(eigenvalues, n, step, rho, weights):
+    step, rho = arguments.step(step), arguments.aspect(rho)
     values, shares, null = common.positive(*common.sample(eigenvalues, weights, _SMALLEST))
     rates, parts = _modes(values, shares, step)
     losses = parts, parts * rates / (1 - step / 2)
@@ -578,8 +616,8 @@ def _decay(n, rates, *weights):
     rates, weights = rates[order], np.stack(weights, axis=1)[order]
     sums = np.empty((len(n), weights.shape[1]))
     for places in np.array_split(np.argsort(n), 1 + len(n) * len(rates) // 2**21):
-        earliest = max(n[places].min(), 1) if len(places) else 1
-        alive = np.searchsorted(rates, 745 / earliest, side="right")
+        earliest = n[places].min() if len(places) else 1
+        alive = np.searchsorted(rates, 745 / earliest, side="right") if earliest > 0 else len(rates)
         sums[places] = np.exp(-np.multiply.outer(n[places], rates[:alive])) @ weights[:alive]
     return sums.T
 
