@@ -36,7 +36,7 @@ def test_other_draws_of_the_embeddings_are_within_two_and_five_per_cent():
 
 def test_a_case_not_recorded_is_within_the_bars_and_its_standard_errors(embeddings):
     X = embeddings("wikipedia", 160, 160, seed=7)
-    prediction = predict(X, epochs=8, step=0.8, simulate=True, search=False, seconds=40)
+    prediction = predict(X, epochs=8, step=0.8, simulate=True, search=False)
     for forecast in prediction.forecasts.values():
         assert forecast.how == "exact"
         for loss, bar in zip(LOSSES, (0.02, 0.05), strict=True):

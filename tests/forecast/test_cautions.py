@@ -85,7 +85,7 @@ def test_a_plateau_is_announced_with_its_height_and_the_training_loss_decides():
     assert "never" in text
     assert prediction.forecasts["iid"].beyond["test"].startswith("never")
     assert prediction.forecasts["iid"].epochs_to_target["train"] is not None
-    assert "the train loss is" in prediction.advice.reason
+    assert "the training loss is" in prediction.advice.reason
 
 
 def test_centring_leaves_a_null_direction():

@@ -5,9 +5,9 @@ import types
 import numpy as np
 import pytest
 
-from edgelaw import data, orders, spectrum, theory
+from edgelaw import data, kaczmarz, orders, spectrum, theory
 from edgelaw.curves import LearningCurve
-from edgelaw.forecast.exact_curves import exact_curve, recorded_epochs
+from edgelaw.forecast.exact_curves import FLOOR, exact_curve, recorded_times, scatter, times_for
 from edgelaw.forecast.measuring import measured_curve
 from edgelaw.theory import levy, single_shuffle
 
@@ -54,9 +54,9 @@ def test_exact_curves_off_the_square_meet_simulation(m, d, names):
     X = data.normalize_rows(data.gaussian(m, d, rng=5) * np.sqrt(np.linspace(0.3, 1.7, d)))
     values, n = spectrum.gram_eigenvalues(X), np.array([0, 1, 2, 4])
     for order in names:
-        exact, continued = exact_curve(order, values, n, 1.0, m / d)
+        exact = exact_curve(order, values, n, 1.0, m / d)
         measured = measured_curve(X, order, n, 1.0, np.random.default_rng(1), 16, d)
-        assert continued is None
+        assert exact.continued is None
         for loss, bar in zip(LOSSES, (0.03, 0.08), strict=True):
             mean, error = getattr(measured, loss), getattr(measured, loss + "_se")
             predicted = getattr(exact, loss)
@@ -65,22 +65,55 @@ def test_exact_curves_off_the_square_meet_simulation(m, d, names):
             assert (np.abs(mean - predicted)[seen] <= bar * predicted[seen] + 3 * error[seen]).all()
 
 
-def test_a_curve_that_has_ended_is_continued_by_its_last_ratio(monkeypatch):
-    def curve(values, epochs, step, rho):
-        if np.max(epochs) > 12:
-            raise ArithmeticError("too many")
-        return LearningCurve(epochs, *(0.05**epochs for _ in LOSSES), *np.full((2, len(epochs)), np.nan))
+def test_what_is_gone_within_one_epoch_needs_no_engine(monkeypatch):
+    values = spectrum.gram_eigenvalues(data.normalize_rows(data.gaussian(2400, 40, rng=5)))
+    for order in orders.ORDERS[1:]:
+        monkeypatch.setitem(theory.BY_ORDER, order, types.SimpleNamespace())
+    times = times_for(7, values, 1.0, (2400, 40))
+    assert times[1] == 5 / 2400
+    assert times[-7:].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    one, other = (exact_curve(order, values, times, 1.0, 60.0) for order in ("flip_flop", "single_shuffle"))
+    assert (one.test == other.test).all()
+    assert (one.continued, len(one.epochs)) == (1, len(times))
+    assert one.train[times == 1] < FLOOR
+    assert (np.diff(one.train) <= 0).all()
 
-    monkeypatch.setitem(theory.BY_ORDER, "flip_flop", types.SimpleNamespace(curve=curve))
-    continued, last = exact_curve("flip_flop", np.ones(30), np.arange(41), 1.0, 5.0)
-    assert last == 10
-    assert np.allclose(continued.test, 0.05 ** np.arange(41.0))
-    slow = types.SimpleNamespace(
-        curve=lambda v, n, s, r: curve(v, n, s, r) if np.max(n) < 3 else curve(v, [99], s, r)
-    )
-    monkeypatch.setitem(theory.BY_ORDER, "flip_flop", slow)
-    with pytest.raises(ArithmeticError, match="too many"):
-        exact_curve("flip_flop", np.ones(30), np.arange(41), 1.0, 5.0)
+
+def test_fractions_of_an_epoch_join_whole_epochs():
+    values = spectrum.gram_eigenvalues(data.normalize_rows(data.gaussian(300, 60, rng=5)))
+    times = recorded_times(4, 7, 300)
+    assert times[1] == 7 / 300
+    assert times_for(4, values, 1.0, (300, 60)).tolist() == [0, 1, 2, 3, 4]  # enough is left after one epoch
+    for order in orders.ORDERS:
+        joined, whole = (exact_curve(order, values, t, 1.0, 5.0) for t in (times, np.arange(5)))
+        assert np.allclose(joined.train[np.isin(times, whole.epochs)], whole.train, rtol=1e-12)
+        assert (np.diff(joined.test) < 0).all()
+        assert (np.diff(joined.train) < 0).all()
+
+
+def test_a_first_epoch_that_two_computations_disagree_on_is_refused(monkeypatch):
+    def wrong(values, epochs, step, rho):
+        losses = 0.4**epochs
+        return LearningCurve(epochs, losses, losses, *np.full((2, len(epochs)), np.nan), error=1e-6)
+
+    monkeypatch.setitem(theory.BY_ORDER, "flip_flop", types.SimpleNamespace(curve=wrong))
+    values = np.linspace(0.01, 2, 60)
+    with pytest.raises(ArithmeticError, match="Two computations of the first epoch differ"):
+        exact_curve("flip_flop", values, np.arange(9), 1.0, 1.0)
+    assert exact_curve("flip_flop", values, np.arange(9), 1.0, 1.0, checked=False).test[1] == 0.4
+
+
+@pytest.mark.parametrize("shape", [(120, 120), (256, 128)])
+def test_the_scatter_of_single_runs_is_about_what_they_do(shape):
+    """300 runs with an order and a start each: within a quarter, where a standard deviation is known to 4 %."""
+    X = data.normalize_rows(data.gaussian(*shape, rng=1) * np.linspace(0.3, 1.7, shape[1]))
+    curves = [
+        kaczmarz.simulate(X, "random_reshuffle", 4, 1.0, probes=1, runs=1, rng=seed) for seed in range(300)
+    ]
+    values = spectrum.gram_eigenvalues(X)
+    for n in (1, 4):
+        losses = np.array([curve.test[n] for curve in curves])
+        assert scatter(values, losses.mean()) == pytest.approx(losses.std() / losses.mean(), rel=0.25)
 
 
 def test_a_refusal_is_passed_on_while_much_of_the_loss_is_left(monkeypatch):
@@ -95,8 +128,8 @@ def test_a_refusal_is_passed_on_while_much_of_the_loss_is_left(monkeypatch):
 
 
 def test_all_epochs_are_recorded_up_to_two_hundred_and_a_hundred_per_decade_beyond():
-    assert recorded_epochs(7).tolist() == list(range(8))
-    n = recorded_epochs(20_000)
+    assert recorded_times(7).tolist() == list(range(8))
+    n = recorded_times(20_000)
     assert n[:201].tolist() == list(range(201))
     assert n[-1] == 20_000
     assert 190 <= len(n) - 201 <= 210

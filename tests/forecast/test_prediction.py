@@ -1,5 +1,6 @@
 """Predictions as a whole: targets, progress, JSON, seeds, earlier names, and what is refused."""
 
+import dataclasses
 import json
 import warnings
 
@@ -19,26 +20,27 @@ def test_epochs_to_target_are_the_first_at_or_below_it(square):
     for forecast in square[0].forecasts.values():
         for loss in LOSSES:
             n, values = forecast.epochs_to_target[loss], getattr(forecast.curve, loss)
-            assert values[n] <= 0.2 < values[n - 1]
+            assert forecast.rows_to_target[loss] == round(60 * n)
+            assert values[int(np.ceil(n))] <= 0.2 < values[int(np.ceil(n)) - 1]
 
 
 def test_a_target_between_recorded_epochs_is_found_to_the_epoch():
     result = predict(data.gaussian(60, 60, rng=1), epochs=900, target=0.0253, orders=["iid"], search=False)
     n = result.forecasts["iid"].epochs_to_target["test"]
-    at = exact_curve("iid", result.eigenvalues, [n - 1, n], 1.0, 1.0)[0].test
+    at = exact_curve("iid", result.eigenvalues, [n - 1, n], 1.0, 1.0).test
     assert n > 200
     assert at[2] <= 0.0253 < at[1]
 
 
 def test_a_target_is_left_at_the_recorded_epoch_where_no_finer_curve_exists(square, monkeypatch):
     values = square[0].eigenvalues
-    curve = exact_curve("iid", values, [0, 3, 9], 1.0, 1.0)[0]
+    curve = exact_curve("iid", values, [0, 3, 9], 1.0, 1.0)
     target = float(curve.test[1]) * 0.999
-    arguments = ("iid", values, curve, "test", 1.0, 1.0)
+    arguments = ("iid", values, curve, "test", 1.0, (60, 60))
     assert targets.first_between(*arguments, target) in (4, 5, 6)
     assert targets.first_between(*arguments, 1.0) == 0
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise ArithmeticError("too long")
 
     monkeypatch.setattr(targets, "exact_curve", refuse)
@@ -47,12 +49,15 @@ def test_a_target_is_left_at_the_recorded_epoch_where_no_finer_curve_exists(squa
 
 
 def test_a_continued_curve_says_from_where_on(monkeypatch):
-    monkeypatch.setattr(one_order, "exact_curve", lambda *arguments: (exact_curve(*arguments)[0], 2))
+    def curve(*arguments, **keywords):
+        return dataclasses.replace(exact_curve(*arguments, **keywords), continued=2)
+
+    monkeypatch.setattr(one_order, "exact_curve", curve)
     forecast = predict(data.gaussian(24, 24, rng=0), 4, orders="iid", target=0.5, search=False).forecasts[
         "iid"
     ]
     assert forecast.how == "exact"
-    assert forecast.why.startswith("Beyond epoch 2, where a loss is below 1e-7, the curve is continued")
+    assert forecast.why.startswith("Beyond epoch 2 the curve goes on by its last rate")
 
 
 def test_progress_ends_at_its_total_and_never_goes_back(square):
@@ -74,6 +79,12 @@ def test_it_becomes_json_without_nan_and_without_a_warning(square):
     assert again["forecasts"]["iid"]["curve"]["test_se"][3] is None
 
 
+def test_the_earlier_name_of_the_operations_works_and_warns():
+    X = data.gaussian(30, 30, rng=2)
+    with pytest.warns(DeprecationWarning, match="operations"):
+        predict(X, epochs=2, orders="iid", seconds=1.0, search=False)
+
+
 def test_the_earlier_name_of_the_preparation_works_and_warns(square):
     with pytest.warns(DeprecationWarning, match="preparation"):
         assert square[0].steps == square[0].preparation
@@ -88,7 +99,7 @@ def test_the_public_names_are_those_of_the_room():
 def test_the_same_seed_gives_the_same_prediction_and_another_does_not():
     X = data.gaussian(30, 30, rng=2)
     one, two, other = (
-        predict(X, epochs=2, orders="single_shuffle", simulate=True, search=False, rng=seed, seconds=1e6)
+        predict(X, epochs=2, orders="single_shuffle", simulate=True, search=False, rng=seed)
         for seed in (9, 9, 8)
     )
     assert one.to_dict() == two.to_dict()
@@ -117,7 +128,8 @@ def test_the_same_seed_gives_the_same_prediction_and_another_does_not():
         ({"orders": ["sorted"]}, "orders"),
         ({"orders": []}, "at least one"),
         ({"simulate": "maybe"}, "simulate"),
-        ({"seconds": 0}, "seconds"),
+        ({"operations": 0}, "operations"),
+        ({"operations": np.nan}, "operations"),
         ({"rng": None}, "rng"),
     ],
 )

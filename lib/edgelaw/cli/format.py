@@ -1,8 +1,10 @@
 """Numbers and names as readers see them, the same in the terminal and in the report."""
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+FLOOR = 1e-12  # `edgelaw.forecast.exact_curves.FLOOR`, without its imports; a test compares
+EARLY_LEVELS = 0.3, 1e-3, 1e-9  # of the training loss, whose times stand in a table of the first epoch
 
 if TYPE_CHECKING:
     from edgelaw.curves import LearningCurve
@@ -25,6 +27,19 @@ def digits(value: float | None, count: int = 3) -> str:
     return f"{value:.{max(places, 0)}f}"
 
 
+def loss_digits(value: float | None, error: float | None = None) -> str:
+    """A loss, with its relative standard error if it was simulated; one below 1e-12 is not told from zero.
+
+    >>> loss_digits(0.01234), loss_digits(0.01234, 0.0005), loss_digits(3e-17)
+    ('0.0123', '0.0123 ±4%', '< 1e-12')
+    """
+    if value is not None and value < FLOOR:
+        return f"< {FLOOR:.0e}"
+    if value is None or error is None or not math.isfinite(error) or error <= 0:
+        return digits(value)
+    return f"{digits(value)} ±{100 * error / value:.1g}%"
+
+
 def discrepancy(entry: dict | None) -> str:
     """The largest distance of a simulation from the theory, in per cent with its standard error.
 
@@ -41,10 +56,12 @@ def discrepancy(entry: dict | None) -> str:
 
 
 def epochs_needed(forecast: "Forecast", loss: str, budget: int) -> str:
-    """Epochs to the target: a number, more than the budget, or never."""
-    epochs = forecast.epochs_to_target.get(loss)
+    """Epochs to the target: a number, within the first epoch with the number of rows, more than the budget, never."""
+    epochs, rows = forecast.epochs_to_target.get(loss), forecast.rows_to_target.get(loss)
+    if epochs is not None and 0 < epochs < 1:
+        return f"{epochs:.2g} ({rows:,} rows)"
     if epochs is not None:
-        return f"{epochs:,}"
+        return f"{epochs:,.0f}"
     return "never" if str(forecast.beyond.get(loss, "")).startswith("never") else f"> {budget:,}"
 
 
@@ -79,22 +96,54 @@ def with_error(value: float, error: float | None) -> str:
     return f"{value:.{places}f} ± {error:.{places}f}"
 
 
-def milestones(epochs: Iterable[int], most: int = 4) -> list[int]:
-    """A few recorded epochs for a table: 1, powers of ten, the last.
+def milestones(curve: "LearningCurve", most: int = 4) -> list[float]:
+    """A few recorded times for a table: 1, powers of ten, the last; or of the first epoch where it is what matters.
 
-    >>> milestones(range(201)), milestones(range(51)), milestones(range(6)), milestones([0, 1])
-    ([1, 10, 100, 200], [1, 10, 50], [1, 2, 5], [1])
+    >>> import numpy as np
+    >>> from edgelaw.curves import LearningCurve
+    >>> made = lambda times: LearningCurve(np.array(times), *np.ones((4, len(times))))
+    >>> milestones(made(range(201))), milestones(made(range(51))), milestones(made([0, 1]))
+    ([1, 10, 100, 200], [1, 10, 50], [1])
     """
-    recorded = [int(n) for n in epochs if n > 0]
-    last = recorded[-1]
+    times = [n.item() for n in curve.epochs if n > 0]
+    if times[0] < 1:
+        pairs = [
+            (n.item(), x) for n, x in zip(curve.epochs, curve.train, strict=True) if n > 0 and x >= FLOOR
+        ]
+        firsts = [next((n for n, x in pairs if x <= level), None) for level in EARLY_LEVELS]
+        return sorted({n for n in firsts if n is not None}) or times[:1]
+    last = times[-1]
     round_ones = [1, *(10**k for k in range(1, 9) if 10**k < last)]
     if len(round_ones) < 2 < last:
         round_ones.append(last // 2)
     goals = [*round_ones[:1], *round_ones[1:][-(most - 2) :], last]
-    return sorted({min(recorded, key=lambda n: abs(n - goal)) for goal in goals})
+    return sorted({min(times, key=lambda n: abs(n - goal)) for goal in goals})
 
 
-def value_at(curve: "LearningCurve", epoch: int, loss: str) -> float | None:
-    """The value of a curve at an epoch, or None where that was not recorded."""
-    place = [index for index, n in enumerate(curve.epochs) if n == epoch]
+def value_at(curve: "LearningCurve", time: float, loss: str) -> float | None:
+    """The value of a curve at a time, or None where that was not recorded."""
+    place = [index for index, n in enumerate(curve.epochs) if n == time]
     return float(getattr(curve, loss)[place[0]]) if place else None
+
+
+def loss_at(forecast: "Forecast", time: float, loss: str) -> str:
+    """A loss of a forecast at a time as readers see it, with its standard error where it was simulated."""
+    error = value_at(forecast.curve, time, loss + "_se") if forecast.how != "exact" else None
+    return loss_digits(value_at(forecast.curve, time, loss), error)
+
+
+def moment(time: float, rows: int) -> str:
+    """A time: epochs, or row updates within the first one.
+
+    >>> moment(10, 500), moment(0.25, 500)
+    ('epoch 10', '125 rows')
+    """
+    return f"{round(time * rows):,} rows" if time < 1 else f"epoch {time:,.0f}"
+
+
+def single_runs(prediction: "Prediction") -> str:
+    """A sentence on how much a single run scatters."""
+    each = [100 * forecast.scatter for forecast in prediction.forecasts.values()]
+    low, high = f"{min(each):.0f}", f"{max(each):.0f}"
+    span = low if low == high else f"{low} to {high}"
+    return f"Losses are means; the test loss of a single run scatters around its mean by about {span} %."

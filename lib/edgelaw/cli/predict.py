@@ -28,12 +28,14 @@ examples:
   edgelaw predict features.csv --order single_shuffle --step 1.3 --report report.html
   edgelaw predict embeddings.npy --step best                           each order at its own best step
   edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run the real thing beside the theory
-  edgelaw predict big.npy --seconds 20                                 a pilot where simulation would take longer
-  edgelaw predict embeddings.npy --no-search                           sooner, without each order's best step
+  edgelaw predict big.npy --operations 1e10                            a pilot where simulation would cost more
   edgelaw predict embeddings.npy --json | jq .advice                   for machines
 
 Losses start at 1. "Test" is the squared parameter error, not a loss on held-out rows; "train" is the mean squared
-residual on the rows themselves. JSON has schema "edgelaw.predict/2" and the fields of
+residual on the rows themselves. Targets are assumed to be a linear function of the rows without noise: with real
+labels losses end at a floor that rises with the step, and smaller steps or fewer epochs are best.
+
+JSON has schema "edgelaw.predict/2" and the fields of
 edgelaw.predict.Prediction; "preparation", what was done to the rows, was called "steps" in edgelaw.predict/1."""
 
 
@@ -62,7 +64,7 @@ def add(commands: Any) -> None:
         "--search",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="look for the best step of each order (done unless --no-search, which is several times faster)",
+        help="look for the best step of each order (done unless --no-search)",
     )
     parser.add_argument(
         "--simulate",
@@ -71,12 +73,13 @@ def add(commands: Any) -> None:
         help="run SGD itself beside the theory, or never; without either, where theory does not reach",
     )
     parser.add_argument(
-        "--seconds",
+        "--operations",
         type=between(0),
-        default=60.0,
-        metavar="S",
-        help="above this cost a simulation is replaced by a pilot on fewer rows and columns (60)",
+        default=1e11,
+        metavar="N",
+        help="multiply-adds for simulations; beyond them a pilot on fewer rows and columns runs (1e11)",
     )
+    parser.add_argument("--seconds", type=between(0), help=argparse.SUPPRESS)
     parser.add_argument("--report", metavar="PATH", help="write a report of one .html file, plots included")
     add_json(parser)
 
@@ -98,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             target=arguments.target,
             simulate="auto" if arguments.simulate is None else arguments.simulate,
             rng=arguments.seed,
-            seconds=arguments.seconds,
+            operations=arguments.operations if arguments.seconds is None else 2e9 * arguments.seconds,
             progress=bar,
             search=arguments.search or arguments.step == "best",
         )

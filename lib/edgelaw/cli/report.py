@@ -78,6 +78,7 @@ def html(prediction: Prediction, name: str, version: str = "") -> str:
         orders=_orders(prediction),
         notes=[([_label(order) for order in names], why) for names, why in format.reasons(prediction)],
         epochs=_epochs(prediction),
+        single_runs=format.single_runs(prediction),
     )
 
 
@@ -126,7 +127,7 @@ def _spectrum_picture(prediction: Prediction) -> Picture:
 
 def _loss_picture(prediction: Prediction, loss: str, title: str) -> Picture:
     ends = "; ".join(
-        f"{_label(order)} {digits(float(getattr(forecast.curve, loss)[-1]))}"
+        f"{_label(order)} {format.loss_at(forecast, forecast.curve.epochs[-1], loss)}"
         for order, forecast in prediction.forecasts.items()
     )
     label = f"{title} on logarithmic axes. After {prediction.epochs:,} epochs: {ends}."
@@ -148,15 +149,16 @@ def _exponent(prediction: Prediction) -> dict[str, str]:
 def _orders(prediction: Prediction) -> dict[str, list]:
     """The table of orders, a line per loss: titles of its columns in two words, and its rows."""
     forecasts, target = prediction.forecasts, prediction.target
-    moments = format.milestones(next(iter(forecasts.values())).curve.epochs)
+    moments = format.milestones(next(iter(forecasts.values())).curve)
+    m = prediction.shape[0]
     best = any(step for forecast in forecasts.values() for step in (forecast.best_step or {}).values())
     compared = any(forecast.discrepancy for forecast in forecasts.values())
-    columns = [("epoch", f"{n:,}") for n in moments]
+    columns = [("epoch", f"{n:,.0f}") if n >= 1 else (f"{round(n * m):,}", "rows") for n in moments]
     columns += [] if target is None else [("epochs", f"to {as_typed(target)}")]
     columns += [("best", "step")] * best + [("simulated", "− theory")] * compared
 
     def cells(forecast: Any, loss: str) -> list[str]:
-        texts = [digits(format.value_at(forecast.curve, n, loss)) for n in moments]
+        texts = [format.loss_at(forecast, n, loss) for n in moments]
         texts += [] if target is None else [format.epochs_needed(forecast, loss, prediction.epochs)]
         texts += [digits((forecast.best_step or {}).get(loss))] * best
         return texts + [format.discrepancy((forecast.discrepancy or {}).get(loss))] * compared
@@ -175,13 +177,17 @@ def _orders(prediction: Prediction) -> dict[str, list]:
     return {"columns": columns, "rows": rows}
 
 
-def _epochs(prediction: Prediction) -> list[tuple[int, list[str]]]:
-    """Both losses of every order at about a dozen epochs."""
-    curves = [forecast.curve for forecast in prediction.forecasts.values()]
-    recorded = curves[0].epochs[1:]
-    spread = np.geomspace(1, recorded[-1], min(len(recorded), 13))
-    chosen = sorted({int(recorded[np.abs(recorded - n).argmin()]) for n in spread})
+def _epochs(prediction: Prediction) -> list[tuple[str, list[str]]]:
+    """Both losses of every order at about a dozen times."""
+    forecasts = list(prediction.forecasts.values())
+    recorded = forecasts[0].curve.epochs[1:]
+    spread = np.geomspace(recorded[0], recorded[-1], min(len(recorded), 13))
+    chosen = sorted({recorded[np.abs(np.log(recorded / n)).argmin()].item() for n in spread})
+    m = prediction.shape[0]
     return [
-        (n, [digits(format.value_at(curve, n, loss)) for curve in curves for loss in ("test", "train")])
+        (
+            f"{n:,}" if n >= 1 else f"{n:.2g} ({round(n * m):,} rows)",
+            [format.loss_at(forecast, n, loss) for forecast in forecasts for loss in ("test", "train")],
+        )
         for n in chosen
     ]

@@ -21,16 +21,26 @@ if TYPE_CHECKING:
     from edgelaw.predict import Prediction
 
 LOSSES = (("test", "test"), ("train", "training"))  # the attribute of a curve, and its name in print
+HOW = {
+    "exact": "Losses by exact theory, from the eigenvalues of these rows.",
+    "simulated": "Losses by running SGD on these rows, ± one standard error.",
+    "pilot": "Losses by running SGD on a random part of these rows, ± one standard error.",
+}
 PLOT_COLOURS = ("cyan", "bold red")
 
 
-def heading(shown: Console, name: str, shape: tuple[int, int], preparation: Sequence[str]) -> None:
+def heading(shown: Console, name: str, shape: tuple[int, int], steps: Sequence[str]) -> None:
     """The file, its shape, and what was done to it."""
     m, d = shape
     shown.print(Text.assemble((printable(name), "bold"), f"  {m:,} × {d:,}"))
-    for number, step in enumerate(preparation, start=1):
-        paragraph(shown, step, "dim", f"{number}.")
+    preparation(shown, steps)
     shown.print()
+
+
+def preparation(shown: Console, steps: Sequence[str]) -> None:
+    """What was done to the rows."""
+    for number, step in enumerate(steps, start=1):
+        paragraph(shown, step, "dim", f"{number}.")
 
 
 def line(shown: Console, text: str) -> None:
@@ -84,9 +94,16 @@ def spectrum_plot(shown: Console, measured: Any) -> None:
 
 def prediction(shown: Console, predicted: "Prediction", name: str) -> None:
     """Everything that ``predict`` has to say."""
-    heading(shown, name, predicted.shape, predicted.preparation)
-    spectral(shown, predicted)
+    m, d = predicted.shape
+    shown.print(Text.assemble((printable(name), "bold"), f"  {m:,} × {d:,}"))
+    shown.print()
+    paragraph(shown, predicted.advice.reason, "bold green")
+    shown.print()
     shown.print(prediction_table(predicted))
+    shown.print()
+    paragraph(shown, HOW[next(iter(predicted.forecasts.values())).how], "dim")
+    paragraph(shown, predicted.assumption, "dim")
+    paragraph(shown, format.single_runs(predicted), "dim")
     notes = [f"{', '.join(orders)}: {why}" for orders, why in format.reasons(predicted)]
     for text in [*notes, predicted.diagnostic.text]:
         shown.print()
@@ -95,7 +112,8 @@ def prediction(shown: Console, predicted: "Prediction", name: str) -> None:
         shown.print()
         paragraph(shown, caution.text, "yellow", "!")
     shown.print()
-    paragraph(shown, predicted.advice.reason, "bold green")
+    spectral(shown, predicted)
+    preparation(shown, predicted.preparation)
 
 
 def _table() -> Table:
@@ -105,17 +123,17 @@ def _table() -> Table:
 def prediction_table(predicted: "Prediction") -> Table:
     """Two lines per order: test and training loss at a few epochs, and what follows from them."""
     forecasts = predicted.forecasts
-    moments = format.milestones(next(iter(forecasts.values())).curve.epochs)
+    moments = format.milestones(next(iter(forecasts.values())).curve)
     target = predicted.target
     best = any(step for forecast in forecasts.values() for step in (forecast.best_step or {}).values())
-    compared = any(forecast.discrepancy for forecast in forecasts.values())
+    compared = any(forecast.discrepancy and forecast.how == "exact" for forecast in forecasts.values())
     table = _table()
-    for title in ("order", "known by", "loss"):
+    for title in ("order", "loss"):
         table.add_column(title, no_wrap=True)
     if predicted.step == "best":
         table.add_column("step", justify="right", no_wrap=True)
-    for index, n in enumerate(moments):
-        table.add_column(f"{'epoch ' if index == 0 else ''}{n:,}", justify="right", no_wrap=True)
+    for n in moments:
+        table.add_column(format.moment(n, predicted.shape[0]), justify="right", no_wrap=True)
     if target is not None:
         table.add_column(f"epochs to {as_typed(target)}", justify="right")
     if best:
@@ -125,10 +143,10 @@ def prediction_table(predicted: "Prediction") -> Table:
     for order, forecast in forecasts.items():
         for loss, label in LOSSES:
             first = loss == "test"
-            cells = [order, forecast.how, label] if first else ["", "", label]
+            cells = [order if first else "", label]
             if predicted.step == "best":
                 cells.append(digits(forecast.step) if first else "")
-            cells += [digits(format.value_at(forecast.curve, n, loss)) for n in moments]
+            cells += [format.loss_at(forecast, n, loss) for n in moments]
             if target is not None:
                 cells.append(format.epochs_needed(forecast, loss, predicted.epochs))
             if best:
@@ -141,7 +159,7 @@ def prediction_table(predicted: "Prediction") -> Table:
 
 def sweep_table(runs: "Sequence[Run]") -> Table:
     """Means over seeds, with standard errors, at a few epochs; the lowest mean of each column stands out."""
-    moments = format.milestones(runs[0].curve.epochs)
+    moments = format.milestones(runs[0].curve)
     groups: dict[tuple[str, float], list[LearningCurve]] = {}
     for one in runs:
         groups.setdefault((one.order, one.step), []).append(one.curve)

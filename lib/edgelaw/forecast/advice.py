@@ -1,13 +1,15 @@
 """Which order to take, and the sentence that says why."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from edgelaw.forecast.best_steps import BestStep
 from edgelaw.forecast.results import Advice
 
-TIE = 0.03  # orders whose losses differ by less are tied
+SIGMAS = 2.0  # orders whose losses differ by no more standard errors are tied
+PREFERRED = "random_reshuffle", "single_shuffle", "flip_flop", "iid"  # among tied orders
 WORDS = {
     "iid": "sampling with replacement",
     "random_reshuffle": "random reshuffle",
@@ -16,73 +18,120 @@ WORDS = {
 }
 
 
+class Moment(NamedTuple):
+    """When losses are compared.
+
+    Attributes
+    ----------
+    time : float
+        In epochs.
+    rows : int
+        Rows per epoch.
+    early : bool
+        Whether it is before the end of the budget, because a loss is below 1e-12 there.
+    """
+
+    time: float
+    rows: int
+    early: bool
+
+    def __str__(self) -> str:
+        if self.time < 1:
+            when = f"after {self.time:.2g} epochs ({round(self.time * self.rows):,} rows)"
+        else:
+            when = f"after {self.time:.0f} epoch{'s' if self.time > 1 else ''}"
+        return f"{when}, the last moment with all losses above 1e-12," if self.early else when
+
+
+class Gap(NamedTuple):
+    """By how much a loss is above the smallest, relatively, and the standard error of that."""
+
+    size: float
+    error: float
+
+    def __str__(self) -> str:
+        if self.size < 1:
+            return f"{100 * self.size:.0f} ± {max(100 * self.error, 1):.0f} % higher"
+        return f"{1 + self.size:.3g} times as high (± {100 * self.error / (1 + self.size):.1g} %)"
+
+
 def advise(
     losses: Mapping[str, float],
     errors: Mapping[str, float],
     steps: Mapping[str, float],
-    epochs: int,
+    moment: Moment,
     loss: str = "test",
 ) -> Advice:
-    """The order with the smallest loss at the last epoch, given all losses and their relative standard errors."""
-    order = min(losses, key=lambda name: losses[name])
-    best, at = losses[order], f"after {epochs} epochs the {loss} loss"
+    """The order to take, from all losses at a moment and their relative standard errors."""
+    lowest = min(losses, key=lambda name: losses[name])
+    words = {"test": "test", "train": "training"}[loss]
+    at = f"{moment} the {words} loss"
     if len(losses) == 1:
-        return Advice(order, steps[order], f"Only {WORDS[order]} was asked for; {at} is {best:.3g}.", 0.0, ())
-    gaps = {name: value / best - 1 if best > 0 else 0.0 for name, value in losses.items() if name != order}
-    noise = {name: 2 * float(np.hypot(errors[name], errors[order])) for name in gaps}
-    tie = tuple(name for name, gap in gaps.items() if gap <= max(TIE, noise[name]))
-    behind = {name: gap for name, gap in gaps.items() if name not in tie}
-    if not tie:
+        reason = f"Only {WORDS[lowest]} was asked for; {at} is {losses[lowest]:.3g}."
+        return Advice(lowest, steps[lowest], reason, 0.0, 0.0, (), moment.time)
+    gaps = {name: _gap(losses, errors, name, lowest) for name in losses if name != lowest}
+    tied = {lowest, *(name for name, gap in gaps.items() if gap.size <= SIGMAS * gap.error)}
+    order = next(name for name in PREFERRED if name in tied)
+    behind = {name: gap for name, gap in gaps.items() if name not in tied}
+    tie = tuple(name for name in PREFERRED if name in tied and name != order)
+    if tie:
+        names = [WORDS[name] for name in (order, *tie)]
+        widest = max((gaps[name] for name in tied if name != lowest), key=lambda gap: gap.size)
         reason = (
-            f"{WORDS[order].capitalize()} at step {steps[order]:.3g}: {at} is {best:.3g}, {_others(behind)}"
+            f"Tied: {', '.join(names[:-1])} and {names[-1]} cannot be told apart. {at.capitalize()} is "
+            f"{losses[lowest]:.3g}, the others {_within(widest)}"
         )
-        return Advice(order, steps[order], reason, float(min(behind.values())), tie)
-    widest = max(gaps[name] for name in tie)
-    reason = (
-        f"{' and '.join([WORDS[order].capitalize(), ', '.join(WORDS[name] for name in tie)])} cannot be told apart: "
-        f"{at} is {best:.3g}, and the others are within {100 * widest:.1f} %"
-    )
-    reason += ", which is within the noise" if widest > TIE else ""
-    if behind:
-        second = _nearest(behind)
-        reason += f"; {WORDS[second]}'s is {_more(behind[second])}"
-    return Advice(order, steps[order], reason + ".", float(min(gaps.values())), tie)
+        reason += f"; that of {_others(behind)}." if behind else "."
+    else:
+        reason = (
+            f"{WORDS[order].capitalize()} at step {steps[order]:.3g}: {at} is {losses[order]:.3g}, "
+            f"and that of {_others(behind)}."
+        )
+    margin = min((behind or gaps).values())
+    return Advice(order, steps[order], reason, margin.size, margin.error, tie, moment.time)
+
+
+def _gap(losses: Mapping[str, float], errors: Mapping[str, float], name: str, lowest: str) -> Gap:
+    ratio = losses[name] / losses[lowest]
+    return Gap(ratio - 1, ratio * float(np.hypot(errors[name], errors[lowest])))
+
+
+def _within(gap: Gap) -> str:
+    """How far tied orders are from each other."""
+    return "equal to it" if gap.size < 5e-4 else f"within {100 * gap.size:.1f} ± {100 * gap.error:.1f} %"
+
+
+def _others(behind: Mapping[str, Gap]) -> str:
+    """How far the nearest and the last of the other orders are behind."""
+    second, worst = min(behind, key=lambda name: behind[name]), max(behind, key=lambda name: behind[name])
+    text = f"{WORDS[second]} is {behind[second]}"
+    return text + (f", of {WORDS[worst]} {behind[worst]}" if worst != second else "")
 
 
 def with_free_step(
-    reason: str, best: Mapping[str, Mapping[str, BestStep] | None], loss: str, losses: Mapping[str, float]
+    reason: str,
+    best: Mapping[str, Mapping[str, BestStep] | None],
+    loss: str,
+    losses: Mapping[str, float],
+    error: float,
 ) -> str:
-    """The reason, and what a free choice of the step would gain, if that is more than a tie.
+    """The reason, and what a free choice of the step would gain, if that is more than twice the error.
 
-    `best` holds the best steps of each order, None where they are not known.
+    `best` holds the best steps of each order, None where they are not known; `error` is the relative standard error of
+    a loss.
     """
     known = {name: steps[loss] for name, steps in best.items() if steps}
     if not known:
         return reason
-    order = min(known, key=lambda name: known[name][1])
+    order = min(known, key=lambda name: known[name].loss)
     step, least = known[order]
-    if not least < (1 - TIE) * min(losses.values()):
+    tie = SIGMAS * np.sqrt(2) * error
+    if not least < (1 - tie) * min(losses.values()):
         return reason
     equal = [
-        WORDS[name] for name, (_, value) in known.items() if name != order and value <= (1 + TIE) * least
+        WORDS[name] for name, (_, value) in known.items() if name != order and value <= (1 + tie) * least
     ]
     also = (
-        f" ({' and '.join(equal)} within {100 * TIE:.0f} % at the best step of that order)" if equal else ""
+        f" ({' and '.join(equal)} as low within the error, at the best step of that order)" if equal else ""
     )
     return f"{reason[:-1]}; free to choose the step, {WORDS[order]} at {step:.3g} leaves {least:.3g}{also}."
-
-
-def _others(behind: Mapping[str, float]) -> str:
-    """How far the nearest and the last of the other orders are behind."""
-    second, worst = _nearest(behind), max(behind, key=lambda name: behind[name])
-    text = f"and that of {WORDS[second]} is {_more(behind[second])}"
-    return text + (f", of {WORDS[worst]} {_more(behind[worst])}." if worst != second else ".")
-
-
-def _nearest(behind: Mapping[str, float]) -> str:
-    return min(behind, key=lambda name: behind[name])
-
-
-def _more(gap: float) -> str:
-    """A relative difference in words."""
-    return f"{100 * gap:.0f} % higher" if gap < 1 else f"{1 + gap:.3g} times as high"

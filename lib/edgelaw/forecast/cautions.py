@@ -119,7 +119,8 @@ def exponential(facts: Facts) -> Caution | None:
     return Caution(
         "exponential",
         f"With {facts.rho:.3g} rows per dimension the smallest eigenvalue is {smallest:.2g} of the mean: losses fall "
-        f"exponentially, by a factor of about e every {1 / rate:.2g} epochs, not by a power law.",
+        f"exponentially, by a factor of about e every {1 / rate:.2g} epochs, not by a power law. With real labels "
+        "their noise decides long before such losses are reached.",
     )
 
 

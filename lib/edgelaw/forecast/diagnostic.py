@@ -29,7 +29,7 @@ def diagnose(design: inputs.Design, rng: np.random.Generator, shuffles: int = 16
     curve = measured_curve(X, "single_shuffle", np.array([0, 1]), 1.0, rng, shuffles, X.shape[1])
     measured, error = float(curve.train[1]), float(curve.train_se[1] / curve.train[1])
     try:
-        exact, _ = exact_curve("single_shuffle", values, np.array([1]), 1.0, len(X) / X.shape[1])
+        exact = exact_curve("single_shuffle", values, np.array([1]), 1.0, len(X) / X.shape[1])
     except ArithmeticError as refusal:
         text = f"The first epoch could not be predicted ({refusal}), so the theory is not trusted here."
         return Diagnostic(measured, np.nan, np.nan, error, np.nan, False, text)

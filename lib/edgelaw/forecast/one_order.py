@@ -6,19 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgelaw import inputs
-from edgelaw._common.types import Array, Integers
+from edgelaw._common.types import Array
 from edgelaw.curves import LearningCurve
 from edgelaw.forecast import targets
 from edgelaw.forecast.best_steps import BestStep, best_steps
-from edgelaw.forecast.diagnostic import diagnose
-from edgelaw.forecast.exact_curves import exact_curve, recorded_epochs
-from edgelaw.forecast.progress import ProgressCounter
+from edgelaw.forecast.exact_curves import FLOOR, exact_curve, scatter, times_for
+from edgelaw.forecast.progress import ProgressCounter, Share
 from edgelaw.forecast.request import Request
-from edgelaw.forecast.results import Diagnostic, Forecast
-from edgelaw.forecast.rows import ONE_DIRECTION
+from edgelaw.forecast.results import Forecast
 from edgelaw.forecast.simulations import Simulations, discrepancy
+from edgelaw.theory import iid
 
-SEARCH_UNITS = 9  # units of progress that the search for one order's best steps counts as
+SEARCH_UNITS = 6  # units of progress that the search for one order's best steps counts as
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,61 +25,80 @@ class Setting:
     """What the forecasts of all orders share."""
 
     request: Request
+    shape: tuple[int, int]
     eigenvalues: Array
-    rho: float
-    epochs: Integers
-    diagnostic: Diagnostic
-    simulations: Simulations
+    times: Array
     counter: ProgressCounter
 
     @classmethod
     def of(
-        cls, design: inputs.Design, request: Request, rng: np.random.Generator, counter: ProgressCounter
+        cls, shape: tuple[int, int], eigenvalues: Array, request: Request, counter: ProgressCounter
     ) -> "Setting":
-        """Decompose the design and look at its first epoch."""
-        counter.report("eigenvalues")
-        values = np.maximum(design.gram_eigenvalues(), 0)
-        if (values > 1e-12 * values[-1]).sum() < 2:
-            raise ValueError(ONE_DIRECTION)
-        counter.advance("first epoch")
-        diagnostic = diagnose(design, rng.spawn(1)[0])
-        counter.advance("exact curves")
-        n = recorded_epochs(request.epochs)
-        simulations = Simulations(design, n, len(request.orders), request.seconds)
-        rho = design.shape[0] / design.shape[1]
-        return cls(request, values, rho, n, diagnostic, simulations, counter)
+        """With the times to record."""
+        step = 1.0 if request.step == "best" else float(request.step)
+        return cls(request, shape, eigenvalues, times_for(request.epochs, eigenvalues, step, shape), counter)
 
-    def search(self, order: str) -> dict[str, BestStep] | None:
-        """The best steps of an order; None where they were not asked for or there is no exact curve."""
-        if not self.request.search:
-            return None
-        done = self.counter.done + SEARCH_UNITS
+    @property
+    def rho(self) -> float:
+        """Rows per dimension."""
+        return self.shape[0] / self.shape[1]
 
-        def tick() -> None:
-            self.counter.advance(f"{order}: best step", done)
+    def simulations(self, design: inputs.Design) -> Simulations:
+        """What runs SGD on the design; where sampling with replacement has come to nothing twice over, no further."""
+        step = 0.5 if self.request.step == "best" else float(self.request.step)
+        left = iid.curve(self.eigenvalues, self.request.epochs, step, self.rho).train
+        gone = np.flatnonzero(left < FLOOR)
+        enough = 2 * int(gone[0]) + 1 if len(gone) else self.request.epochs
+        return Simulations(design, self.times, enough, len(self.request.orders), self.request.operations)
 
+    def exact(self, order: str, step: float) -> "Exact":
+        """The exact curve of an order, or why there is none."""
         try:
-            return best_steps(order, self.eigenvalues, self.request.epochs, self.rho, tick)
+            curve, refusal = exact_curve(order, self.eigenvalues, self.times, step, self.rho), ""
+        except ArithmeticError as error:
+            curve, refusal = None, f"No exact curve: {error}"
+        self.counter.advance(f"{order}: curve")
+        return Exact(curve, step, refusal)
+
+    def search(self, order: str, exact: "Exact") -> "Search | None":
+        """The best steps of an order; None where there is no exact curve."""
+        share = Share(self.counter, SEARCH_UNITS, f"{order}: best step")
+        try:
+            if exact.curve is None:
+                return None
+            seen = np.flatnonzero(exact.curve.train >= FLOOR)
+            time = self.times[max(int(seen[-1]), 1)].item()
+
+            def losses_at(step: float) -> Array:
+                curve = exact_curve(order, self.eigenvalues, [time], step, self.rho, checked=False)
+                share.tick()
+                return np.array([curve.test[-1], curve.train[-1]])
+
+            place = np.searchsorted(self.times, time)
+            known = {exact.step: np.array([exact.curve.test[place], exact.curve.train[place]])}
+            return Search(best_steps(losses_at, known), time)
         except ArithmeticError:
             return None
         finally:
-            self.counter.jump(done)
-
-    def exact(self, order: str, step: float) -> tuple[LearningCurve | None, str]:
-        """The exact curve of an order, if there is one, and a sentence where there is more to say."""
-        try:
-            curve, last = exact_curve(order, self.eigenvalues, self.epochs, step, self.rho)
-        except ArithmeticError as refusal:
-            return None, f"No exact curve: {refusal}"
-        if last is None:
-            return curve, ""
-        return (
-            curve,
-            f"Beyond epoch {last}, where a loss is below 1e-7, the curve is continued by its last ratio.",
-        )
+            share.close()
 
 
-class _Known(NamedTuple):
+class Exact(NamedTuple):
+    """The exact curve of an order at a step, or a sentence on why there is none."""
+
+    curve: LearningCurve | None
+    step: float
+    refusal: str
+
+
+class Search(NamedTuple):
+    """The best steps for each loss, and the time at which it was the smallest, in epochs."""
+
+    best: dict[str, BestStep]
+    time: float
+
+
+class Known(NamedTuple):
     """The curve of one order, how it is known and why so, and what was simulated."""
 
     curve: LearningCurve
@@ -90,12 +108,38 @@ class _Known(NamedTuple):
     discrepancy: dict[str, dict[str, Any]] | None = None
 
 
-def forecast(
-    setting: Setting, order: str, step: float, best: dict[str, BestStep] | None, rng: np.random.Generator
-) -> Forecast:
+def known_exactly(exact: Exact) -> Known:
+    """An exact curve, with a sentence where it is continued."""
+    assert exact.curve is not None
+    curve, last = exact.curve, exact.curve.continued
+    if last is None or max(_at(curve, "test", last), _at(curve, "train", last)) < FLOOR:
+        return Known(curve, "exact", "")
+    why = f"Beyond epoch {last} the curve goes on by its last rate: a loss is next to nothing there."
+    return Known(curve, "exact", why)
+
+
+def _at(curve: LearningCurve, loss: str, time: float) -> float:
+    return float(getattr(curve, loss)[np.searchsorted(curve.epochs, time)])
+
+
+def known_by_simulation(
+    order: str, exact: Exact, simulations: Simulations, rng: np.random.Generator, instead: str
+) -> Known:
+    """The curve of an order by simulation: instead of the exact one for a reason, or beside it."""
+    run = simulations.run(order, exact.step, rng, exact.curve)
+    compared = None if run.predicted is None else discrepancy(run.measured, run.predicted)
+    if instead:
+        return Known(run.curve, run.how, f"{instead} {run.note}", run.curve, compared)
+    known = known_exactly(exact)
+    why = f"{known.why} The simulation beside it: {run.note}".lstrip() if run.how == "pilot" else known.why
+    return Known(known.curve, "exact", why, run.curve, compared)
+
+
+def forecast(setting: Setting, order: str, step: float, known: Known, search: Search | None) -> Forecast:
     """The forecast of one order."""
-    known = _known(setting, order, step, rng)
     null = float((setting.eigenvalues == 0).mean())
+    epochs = _epochs_to_target(setting, order, step, known)
+    m = setting.shape[0]
     return Forecast(
         order=order,
         step=float(step),
@@ -104,37 +148,24 @@ def forecast(
         why=known.why,
         simulated=known.simulated,
         discrepancy=known.discrepancy,
-        epochs_to_target=_epochs_to_target(setting, order, step, known),
+        epochs_to_target=epochs,
+        rows_to_target={loss: None if n is None else round(n * m) for loss, n in epochs.items()},
         beyond=targets.unreached(known.curve, setting.request.target, null),
-        best_step={loss: best[loss].step if best else None for loss in targets.LOSSES},
+        best_step={loss: search.best[loss].step if search else None for loss in targets.LOSSES},
+        best_step_time=search.time if search else None,
+        scatter=scatter(setting.eigenvalues, float(known.curve.test[known.curve.test >= FLOOR][-1])),
     )
 
 
-def _known(setting: Setting, order: str, step: float, rng: np.random.Generator) -> _Known:
-    """The curve of an order: exact, beside a simulation if asked for, or simulated."""
-    exact, why = setting.exact(order, step)
-    setting.counter.advance(f"{order}: curve")
-    mistrusted = setting.request.simulate == "auto" and not setting.diagnostic.fits
-    if exact is not None and not mistrusted and setting.request.simulate is not True:
-        setting.counter.advance(f"{order}: done")
-        return _Known(exact, "exact", why)
-    run = setting.simulations.run(order, step, rng, exact)
-    setting.counter.advance(f"{order}: simulation")
-    compared = None if run.predicted is None else discrepancy(run.measured, run.predicted)
-    if exact is None or mistrusted:
-        why = f"{why or 'The first epoch says that eigenvalues are not enough here.'} {run.note}"
-        return _Known(run.curve, run.how, why, run.curve, compared)
-    if run.how == "pilot":
-        why = f"{why} The simulation beside it: {run.note}".lstrip()
-    return _Known(exact, "exact", why, run.curve, compared)
-
-
-def _epochs_to_target(setting: Setting, order: str, step: float, known: _Known) -> dict[str, int | None]:
-    """For each loss the first epoch at or below the target, between recorded epochs too where the curve is exact."""
+def _epochs_to_target(setting: Setting, order: str, step: float, known: Known) -> dict[str, float | None]:
+    """For each loss the first time at or below the target, between recorded times too where the curve is exact."""
     target, curve = setting.request.target, known.curve
-    if target is None or known.how != "exact" or known.why:
-        return {loss: targets.first_recorded(curve, loss, target) for loss in targets.LOSSES}
+    recorded = {loss: targets.first_recorded(curve, loss, target) for loss in targets.LOSSES}
+    if target is None or known.how != "exact":
+        return recorded
     return {
-        loss: targets.first_between(order, setting.eigenvalues, curve, loss, step, setting.rho, target)
-        for loss in targets.LOSSES
+        loss: time
+        if time is None or time > (curve.continued or np.inf)
+        else targets.first_between(order, setting.eigenvalues, curve, loss, step, setting.shape, target)
+        for loss, time in recorded.items()
     }

@@ -17,7 +17,10 @@ In five lines:
 """
 
 import dataclasses
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -25,14 +28,29 @@ from edgelaw import inputs, spectrum
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
 from edgelaw.forecast import advice
-from edgelaw.forecast.best_steps import BestStep
 from edgelaw.forecast.cautions import Facts, cautions
-from edgelaw.forecast.one_order import SEARCH_UNITS, Setting, forecast
+from edgelaw.forecast.diagnostic import diagnose
+from edgelaw.forecast.exact_curves import FLOOR
+from edgelaw.forecast.one_order import (
+    SEARCH_UNITS,
+    Exact,
+    Known,
+    Search,
+    Setting,
+    forecast,
+    known_by_simulation,
+    known_exactly,
+)
 from edgelaw.forecast.progress import ProgressCounter
 from edgelaw.forecast.request import Request
-from edgelaw.forecast.results import Advice, Forecast, Prediction
-from edgelaw.forecast.rows import equal_norm_design
+from edgelaw.forecast.results import Advice, Diagnostic, Forecast, Prediction
+from edgelaw.forecast.rows import ONE_DIRECTION, equal_norm_design
+from edgelaw.forecast.simulations import PILOT_ERROR
 from edgelaw.orders import ORDERS
+
+OPERATIONS = 1e11  # multiply-adds for simulations: about half a minute on one core
+PER_SECOND = 2e9  # what the earlier argument `seconds` is worth
+ACCURACY = {"test": 0.01, "train": 0.03}  # relative, of exact curves on real rows; what was measured
 
 
 @threads.one_blas_thread()
@@ -44,10 +62,12 @@ def predict(
     target: float | None = None,
     simulate: bool | str = "auto",
     rng: Rng = 0,
-    seconds: float = 60.0,
+    seconds: float | None = None,
     progress: Progress | None = None,
     *,
     search: bool = True,
+    operations: float = OPERATIONS,
+    watch: Callable[[str, Any], object] | None = None,
 ) -> Prediction:
     r"""Learning curves of the orders on this design, and what to do.
 
@@ -69,13 +89,18 @@ def predict(
         Whether to run SGD itself beside the theory. By default where the diagnostic says that the rows are not of
         the kind the theory assumes. An order without an exact curve is simulated in any case.
     rng : int or numpy.random.Generator
-    seconds : float
-        What simulations may take together, as estimated from a few rows; where it is not enough, a pilot is run.
-        It also decides how many runs and starts there are, so digits of simulated curves may depend on the machine.
+    seconds : float, optional
+        The earlier name of `operations`, 2e9 of them a second.
     progress : callable, optional
         Called as ``progress(done, total, what)``.
     search : bool
-        Whether to look for the best steps, the most expensive part (about ten curves per order).
+        Whether to look for each order's best steps: four to seven more curves per order.
+    operations : float
+        Multiply-adds that simulations may take together; where that is not enough, a pilot is run on a part of the
+        rows. Nothing depends on how fast the machine is, or on its cores.
+    watch : callable, optional
+        Called as ``watch(what, result)`` with results as they are known: "spectrum" with the eigenvalues, then an
+        order's name with its curve, from several threads.
 
     Returns
     -------
@@ -99,26 +124,35 @@ def predict(
     >>> [caution.code for caution in prediction.warnings][0], prediction.forecasts["iid"].epochs_to_target
     ('plateau', {'test': None, 'train': 3})
     """
-    request = Request.validated(epochs, step, orders, target, simulate, seconds, search)
+    if seconds is not None:
+        warnings.warn("seconds is now operations, 2e9 of them each.", DeprecationWarning, stacklevel=3)
+        operations = PER_SECOND * arguments.number(seconds, "seconds", 0)
+    request = Request.validated(epochs, step, orders, target, simulate, operations, search)
     generator = arguments.generator(rng)
     design, preparation = equal_norm_design(X)
-    counter = ProgressCounter(progress, 2 + len(request.orders) * (2 + SEARCH_UNITS * request.search))
-    setting = Setting.of(design, request, generator, counter)
-    best = {order: setting.search(order) for order in request.orders}
-    steps = {order: _step(request, best[order]) for order in request.orders}
-    children = generator.spawn(len(request.orders))
+    counter = ProgressCounter(progress, _units(request))
+    counter.report("eigenvalues")
+    values = np.maximum(design.gram_eigenvalues(), 0)
+    if (values > 1e-12 * values[-1]).sum() < 2:
+        raise ValueError(ONE_DIRECTION)
+    seen = watch or (lambda what, result: None)
+    seen("spectrum", values)
+    counter.advance("exact curves")
+    setting = Setting.of(design.shape, values, request, counter)
+    diagnostic, exact, searches = _theory(setting, design, generator.spawn(1)[0], seen)
+    steps = {order: exact[order].step for order in request.orders}
+    known = _known(setting, design, exact, diagnostic, generator)
     forecasts = {
-        order: forecast(setting, order, steps[order], best[order], child)
-        for order, child in zip(request.orders, children, strict=True)
+        order: forecast(setting, order, steps[order], known[order], searches[order])
+        for order in request.orders
     }
-    values = setting.eigenvalues
     edge, edge_error = spectrum.edge_and_error(values)
     facts = Facts(
         shape=design.shape,
         eigenvalues=values,
         edge=edge,
         edge_error=edge_error,
-        diagnostic=setting.diagnostic,
+        diagnostic=diagnostic,
         duplicates=design.duplicates or 0,
         epochs=request.epochs,
         step=min(steps.values()),
@@ -136,43 +170,105 @@ def predict(
         epochs=request.epochs,
         target=request.target,
         forecasts=forecasts,
-        diagnostic=setting.diagnostic,
+        diagnostic=diagnostic,
         warnings=cautions(facts),
-        advice=_advice(request, forecasts, steps, best, values),
+        advice=_advice(request, design.shape, forecasts, searches, values),
     )
     counter.finish()
     return prediction
 
 
-def _step(request: Request, best: dict[str, BestStep] | None) -> float:
-    """The step of an order: as asked, or its best for the test loss, or 1 where that is not known."""
-    if request.step != "best":
-        return float(request.step)
-    return best["test"].step if best else 1.0
+def _units(request: Request) -> int:
+    """Units of progress: the eigenvalues, the diagnostic, and for each order curve, search, simulation."""
+    return 2 + len(request.orders) * (2 + SEARCH_UNITS * request.search + (request.step == "best"))
+
+
+def _theory(
+    setting: Setting, design: inputs.Design, rng: np.random.Generator, seen: Callable[[str, Any], object]
+) -> tuple[Diagnostic, dict[str, Exact], dict[str, Search | None]]:
+    """The diagnostic, the exact curve of each order and its best steps, on all cores, each on one of them."""
+    request = setting.request
+    first = 1.0 if request.step == "best" else float(request.step)
+
+    def one(order: str) -> tuple[Exact, Search | None]:
+        exact = setting.exact(order, first)
+        if request.step != "best":
+            seen(order, exact.curve)
+        search = setting.search(order, exact) if request.search else None
+        if request.step == "best":
+            exact = setting.exact(order, search.best["test"].step if search else 1.0)
+            seen(order, exact.curve)
+        return exact, search
+
+    with ThreadPoolExecutor(threads.cores()) as pool:
+        parts = {order: pool.submit(one, order) for order in request.orders}
+        looked_at = pool.submit(diagnose, design, rng)
+        results = {order: part.result() for order, part in parts.items()}
+        diagnostic = looked_at.result()
+    setting.counter.advance("first epoch")
+    return diagnostic, *({order: pair[k] for order, pair in results.items()} for k in (0, 1))
+
+
+def _known(
+    setting: Setting,
+    design: inputs.Design,
+    exact: dict[str, Exact],
+    diagnostic: Diagnostic,
+    generator: np.random.Generator,
+) -> dict[str, Known]:
+    """The curves of all orders: all exact, or all simulated, so that what is compared is of one kind."""
+    request = setting.request
+    missing = next((curve.refusal for curve in exact.values() if curve.curve is None), "")
+    instead = missing
+    if not missing and request.simulate == "auto" and not diagnostic.fits:
+        instead = "The first epoch says that eigenvalues are not enough here."
+    if not instead and request.simulate is not True:
+        return {order: known_exactly(curve) for order, curve in exact.items()}
+    simulations = setting.simulations(design)
+    known = {}
+    for order, child in zip(exact, generator.spawn(len(exact)), strict=True):
+        one = exact[order]._replace(curve=None) if missing else exact[order]
+        known[order] = known_by_simulation(order, one, simulations, child, instead)
+        setting.counter.advance(f"{order}: simulation")
+    return known
 
 
 def _advice(
     request: Request,
+    shape: tuple[int, int],
     forecasts: dict[str, Forecast],
-    steps: dict[str, float],
-    best: dict[str, dict[str, BestStep] | None],
+    searches: dict[str, Search | None],
     eigenvalues: Array,
 ) -> Advice:
-    """The order to take, by what the forecasts say of the last epoch."""
+    """The order to take, by what the forecasts say of the end of the budget, or of the last loss above 1e-12."""
     # beside a plateau that all orders share, what is left of the test loss says nothing: the training loss decides
     lowest = min(known.curve.test[-1] for known in forecasts.values())
     loss = "train" if (eigenvalues == 0).mean() > 0.5 * lowest else "test"
-    ends = {name: float(getattr(known.curve, loss)[-1]) for name, known in forecasts.items()}
-    errors = {
-        name: _relative_error(getattr(known.curve, loss + "_se")[-1], ends[name])
-        for name, known in forecasts.items()
-    }
-    chosen = advice.advise(ends, errors, steps, request.epochs, loss)
-    if request.step == "best":
+    losses = np.array([getattr(known.curve, loss) for known in forecasts.values()])
+    place = int(np.flatnonzero((losses >= FLOOR).all(axis=0))[-1])
+    if place == 0:
+        place = 1
+    time = next(iter(forecasts.values())).curve.epochs[place].item()
+    ends = {name: max(float(row[place]), FLOOR) for name, row in zip(forecasts, losses, strict=True)}
+    errors = {name: _relative_error(known, loss, place) for name, known in forecasts.items()}
+    moment = advice.Moment(time, shape[0], time < request.epochs)
+    steps = {name: known.step for name, known in forecasts.items()}
+    chosen = advice.advise(ends, errors, steps, moment, loss)
+    if request.step == "best" or any(search and search.time != time for search in searches.values()):
         return chosen
-    return dataclasses.replace(chosen, reason=advice.with_free_step(chosen.reason, best, loss, ends))
+    best = {name: search.best if search else None for name, search in searches.items()}
+    reason = advice.with_free_step(chosen.reason, best, loss, ends, ACCURACY[loss])
+    return dataclasses.replace(chosen, reason=reason)
 
 
-def _relative_error(error: float, value: float) -> float:
-    """A standard error over its value; 0 for a curve that has none, or has ended."""
-    return float(error / value) if np.isfinite(error) and value > 0 else 0.0
+def _relative_error(known: Forecast, loss: str, place: int) -> float:
+    """The relative standard error of a loss: of a simulation, or the accuracy of exact curves.
+
+    That was measured where losses had fallen by up to a factor of 1000; beyond, it is taken to grow with the
+    logarithm of the loss, as an error in a rate does.
+    """
+    value, error = getattr(known.curve, loss)[place], getattr(known.curve, loss + "_se")[place]
+    if known.how == "exact":
+        return float(ACCURACY[loss] * max(1.0, np.log(max(value, FLOOR)) / np.log(1e-3)))
+    own = float(error / value) if np.isfinite(error) and value > 0 else 0.0
+    return own if known.how == "simulated" else float(np.hypot(own, PILOT_ERROR[loss]))

@@ -19,7 +19,7 @@ class Request:
         Each once.
     target : float or None
     simulate : bool or "auto"
-    seconds : float
+    operations : float
     search : bool
         Whether best steps are searched for; always where `step` is "best".
     """
@@ -29,7 +29,7 @@ class Request:
     orders: tuple[str, ...]
     target: float | None
     simulate: bool | str
-    seconds: float
+    operations: float
     search: bool
 
     @classmethod
@@ -40,7 +40,7 @@ class Request:
         orders: Iterable[str],
         target: float | None,
         simulate: bool | str,
-        seconds: float,
+        operations: float,
         search: bool,
     ) -> "Request":
         """A request, or one sentence about what is wrong with it."""
@@ -55,5 +55,5 @@ class Request:
             raise ValueError("orders must name at least one order.")
         if not (isinstance(simulate, bool) or simulate == "auto"):
             raise ValueError(f'simulate must be "auto", True or False, not {simulate!r}.')
-        seconds = arguments.number(seconds, "seconds", 0)
-        return cls(epochs, step, chosen, target, simulate, seconds, bool(search) or best)
+        operations = arguments.number(operations, "operations", 0)
+        return cls(epochs, step, chosen, target, simulate, operations, bool(search) or best)

@@ -7,7 +7,14 @@ from typing import Any
 from edgelaw._common.plain import plain
 from edgelaw._common.types import Array
 from edgelaw.curves import LearningCurve
+from edgelaw.forecast.exact_curves import FLOOR
 from edgelaw.laws import EdgeFit
+
+#: What every forecast takes for granted.
+ASSUMPTION = (
+    "Targets are assumed to be a linear function of the rows, without noise. Real labels have noise: losses then end "
+    "at a floor that rises with the step, and smaller steps or fewer epochs are best."
+)
 
 
 @dataclass(frozen=True)
@@ -61,22 +68,29 @@ class Advice:
     Attributes
     ----------
     order : str
-        The order with the smallest test loss at the end of the budget; training loss where most of the test loss is a
-        plateau.
+        The order with the smallest test loss at the end of the budget, or earlier where a loss is down to 1e-12;
+        training loss where most of the test loss is a plateau. Among tied orders random reshuffle is named first.
     step : float
     reason : str
         One sentence, with the margin.
     margin : float
-        By how much the next order that is not tied is behind, relatively; the nearest one if there is a tie.
+        By how much the next order that is not tied is behind the smallest loss, relatively; the nearest one if all
+        are tied.
+    margin_error : float
+        Standard error of the margin: of the simulations, or the accuracy of exact curves.
     tie : tuple of str
-        Orders that are tied with it: within 3 %, or within two standard errors.
+        Orders that are tied with it: within two such errors.
+    time : float
+        When losses were compared, in epochs.
     """
 
     order: str
     step: float
     reason: str
     margin: float
+    margin_error: float
     tie: tuple[str, ...]
+    time: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +103,7 @@ class Forecast:
     step : float
     curve : LearningCurve
     how : {"exact", "simulated", "pilot"}
+        The same for all orders of a prediction: what is compared is of one kind.
     why : str
         A sentence if not exact, or if an exact curve was continued; else empty.
     simulated : LearningCurve or None
@@ -96,11 +111,18 @@ class Forecast:
     discrepancy : dict or None
         For each loss the `worst` relative difference of simulation and theory, its `epoch` and standard `error`.
     epochs_to_target : dict
-        For each loss the first epoch at or below the target, or None.
+        For each loss the first epoch at or below the target, a fraction within the first one, or None.
+    rows_to_target : dict
+        The same in row updates.
     beyond : dict
         A sentence for each loss that does not reach it.
     best_step : dict
-        For each loss the step with the smallest loss at the end of the budget; None where not computed.
+        For each loss the step with the smallest loss at `best_step_time`; None where not computed.
+    best_step_time : float or None
+        In epochs: the end of the budget, or the last recorded time at which the training loss is above 1e-12.
+    scatter : float
+        About the relative standard deviation of a single run's test loss at the end of the budget, or where it was
+        last above 1e-12.
     """
 
     order: str
@@ -110,9 +132,12 @@ class Forecast:
     why: str
     simulated: LearningCurve | None
     discrepancy: dict[str, dict[str, Any]] | None
-    epochs_to_target: dict[str, int | None]
+    epochs_to_target: dict[str, float | None]
+    rows_to_target: dict[str, int | None]
     beyond: dict[str, str]
     best_step: dict[str, float | None]
+    best_step_time: float | None
+    scatter: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +181,25 @@ class Prediction:
     advice: Advice
 
     @property
+    def assumption(self) -> str:
+        """What the forecast takes for granted, in two sentences."""
+        return ASSUMPTION
+
+    @property
     def steps(self) -> tuple[str, ...]:
         """The earlier name of `preparation`."""
         warnings.warn("Prediction.steps is now Prediction.preparation.", DeprecationWarning, stacklevel=2)
         return self.preparation
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and words that JSON can hold; None for what is not a finite number."""
-        return plain(self)
+        """Plain lists, numbers and words that JSON can hold.
+
+        None stands for what is not a finite number, and in a curve for a loss below the ``floor``, which is not told
+        from zero.
+        """
+        content = plain(self)
+        for forecast in content["forecasts"].values():
+            for curve in filter(None, (forecast["curve"], forecast["simulated"])):
+                for loss in ("test", "train"):
+                    curve[loss] = [x if x is not None and x >= FLOOR else None for x in curve[loss]]
+        return {**content, "assumption": self.assumption, "floor": FLOOR}

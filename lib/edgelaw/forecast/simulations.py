@@ -1,14 +1,14 @@
-"""The simulations of a prediction: on all rows if time and memory allow, else on a pilot."""
+"""The simulations of a prediction: on all rows if their number and memory allow, else on a pilot."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgelaw import inputs, spectrum
-from edgelaw._common.types import Array, Integers
+from edgelaw._common.types import Array
 from edgelaw.curves import LearningCurve
 from edgelaw.forecast import measuring
-from edgelaw.forecast.exact_curves import exact_curve
+from edgelaw.forecast.exact_curves import FLOOR, exact_curve
 from edgelaw.forecast.rows import LARGEST_BYTES
 
 # How far nine of ten pilots were off on the shipped embeddings (`edgelaw.data.sweep("pilots")`; a test compares).
@@ -50,21 +50,26 @@ class _Setup(NamedTuple):
 
 
 class Simulations:
-    """Runs SGD on a design, order by order; what it costs is estimated once, when the first is asked for.
+    """Runs SGD on a design, order by order; on which rows and how often is settled when the first is asked for.
 
     Parameters
     ----------
     design : Design
-    epochs : array of int
-        The epochs to record, 0 included.
+    times : array
+        The times to record, in epochs, 0 included.
+    enough : int
+        Epochs after which nothing can be left of a loss: later ones are not run, but continued.
     orders : int
-        How many orders share the time.
-    seconds : float
-        For all of them together.
+        How many orders share the operations.
+    operations : float
+        Multiply-adds, for all of them together.
     """
 
-    def __init__(self, design: inputs.Design, epochs: Integers, orders: int, seconds: float) -> None:
-        self._design, self._epochs, self._orders, self._seconds = design, epochs, orders, seconds
+    def __init__(
+        self, design: inputs.Design, times: Array, enough: int, orders: int, operations: float
+    ) -> None:
+        self._design, self._times, self._orders, self._operations = design, times, orders, operations
+        self._run = times[times <= max(1, enough)]
         self._setup: _Setup | None = None
 
     def run(
@@ -74,7 +79,8 @@ class Simulations:
         if self._setup is None:
             self._setup = self._all_rows() or self._pilot(rng)
         X, runs, probes, pilot = self._setup
-        measured = measuring.measured_curve(X, order, self._epochs, step, rng, runs, probes)
+        measured = measuring.measured_curve(X, order, self._run, step, rng, runs, probes)
+        measured = continued(measured, self._times)
         if pilot:
             return self._from_pilot(order, step, measured, exact)
         starts = "all starts" if probes == X.shape[1] else f"{probes} starts"
@@ -83,23 +89,25 @@ class Simulations:
             note = "The exact expectation over orders, from the rows."
         return Simulated(measured, measured, exact, "simulated", note)
 
+    @property
+    def _epochs(self) -> int:
+        """Epochs to pay for: those run, and one more where fractions of the first are."""
+        return int(self._run[-1]) + bool((self._run % 1).any())
+
     def _all_rows(self) -> _Setup | None:
-        """All rows, if they fit into memory and the runs into the time."""
+        """All rows, if they fit into memory and the runs into the operations."""
         if self._design.bytes > LARGEST_BYTES:
             return None
-        X = self._design.matrix()
-        plan = measuring.affordable(X, int(self._epochs[-1]), self._orders, self._seconds)
-        return None if plan is None else _Setup(X, *plan, pilot=False)
+        plan = measuring.affordable(self._design.shape, self._epochs, self._orders, self._operations)
+        return None if plan is None else _Setup(self._design.matrix(), *plan, pilot=False)
 
     def _pilot(self, rng: np.random.Generator) -> _Setup:
-        """As many rows and dimensions, in the same ratio, as fit into the time."""
-        (m, d), epochs = self._design.shape, int(self._epochs[-1])
-        some = self._design.take(np.arange(min(m, 256)))
-        rate = measuring.seconds_per_epoch(some, min(d, 256)) / (len(some) * d * min(d, 256))
-        rows, dims = measuring.pilot_size((m, d), epochs, self._orders, self._seconds, rate)
+        """As many rows and dimensions, in the same ratio, as the operations pay for."""
+        m, d = self._design.shape
+        rows, dims = measuring.pilot_size((m, d), self._epochs, self._orders, self._operations)
         X = measuring.random_part(self._design, min(rows, m), dims, rng)
-        plan = measuring.affordable(X, epochs, self._orders, self._seconds) or (3, min(dims, 32))
-        return _Setup(X, *plan, pilot=True)
+        plan = measuring.affordable(X.shape, self._epochs, self._orders, self._operations)
+        return _Setup(X, *(plan or (measuring.FEWEST_RUNS, min(dims, 32))), pilot=True)
 
     def _from_pilot(
         self, order: str, step: float, measured: LearningCurve, exact: LearningCurve | None
@@ -119,7 +127,7 @@ class Simulations:
             f"smallest, which matter from about epoch {late:.2g} on."
         )
         try:
-            own, _ = exact_curve(order, values, self._epochs, step, rows / dims)
+            own = exact_curve(order, values, self._times, step, rows / dims)
         except ArithmeticError:
             return Simulated(measured, measured, None, "pilot", RAW + note)
         if exact is None:
@@ -127,14 +135,30 @@ class Simulations:
         return Simulated(corrected(exact, measured, own), measured, own, "pilot", note)
 
 
+def continued(curve: LearningCurve, times: Array) -> LearningCurve:
+    """The curve at all times, beyond its own last one by its last ratio, and said to be so."""
+    if len(times) == len(curve.epochs):
+        return curve
+    last = curve.epochs[-1]
+    beyond = times > last
+    columns = []
+    for loss in ("test", "train"):
+        values, errors = getattr(curve, loss), getattr(curve, loss + "_se")
+        ratio = min(values[-1] / values[-2], 1.0) if values[-2] > 0 else 0.0
+        power = ratio ** ((times[beyond] - last) / (last - curve.epochs[-2]))
+        columns.append((np.append(values, values[-1] * power), np.append(errors, errors[-1] * power)))
+    (test, test_se), (train, train_se) = columns
+    return LearningCurve(times, test, train, test_se, train_se, error=curve.error, continued=int(last))
+
+
 def corrected(exact: LearningCurve, measured: LearningCurve, predicted: LearningCurve) -> LearningCurve:
     """The full curve times what the pilot's measurement was over its own prediction."""
     factors = [
-        np.divide(a, b, out=np.ones_like(a), where=b > 1e-12)
+        np.divide(a, b, out=np.ones_like(a), where=b > FLOOR)
         for a, b in ((measured.test, predicted.test), (measured.train, predicted.train))
     ]
     scale = [
-        np.divide(a, b, out=np.zeros_like(a), where=b > 1e-12)
+        np.divide(a, b, out=np.zeros_like(a), where=b > FLOOR)
         for a, b in ((exact.test, predicted.test), (exact.train, predicted.train))
     ]
     return LearningCurve(

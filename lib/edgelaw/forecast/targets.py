@@ -1,4 +1,4 @@
-"""When a curve reaches a target: the first epoch at or below it, or a sentence on why there is none."""
+"""When a curve reaches a target: after how many row updates, or a sentence on why not."""
 
 import numpy as np
 
@@ -7,32 +7,67 @@ from edgelaw.curves import LearningCurve
 from edgelaw.forecast.exact_curves import exact_curve
 
 LOSSES = ("test", "train")
+_BETWEEN = 17  # moments at which an interval of the first epoch is looked at
 
 
-def first_recorded(curve: LearningCurve, loss: str, target: float | None) -> int | None:
-    """The first recorded epoch at which the loss is at or below the target; None if there is none, or no target."""
+def first_recorded(curve: LearningCurve, loss: str, target: float | None) -> float | None:
+    """The first recorded time at which the loss is at or below the target; None if there is none, or no target."""
     if target is None:
         return None
     below = np.flatnonzero(getattr(curve, loss) <= target)
-    return int(curve.epochs[below[0]]) if len(below) else None
+    return curve.epochs[below[0]].item() if len(below) else None
 
 
 def first_between(
-    order: str, eigenvalues: Array, curve: LearningCurve, loss: str, step: float, rho: float, target: float
-) -> int | None:
-    """The first epoch at or below the target, also among those that were not recorded, by an exact curve."""
+    order: str,
+    eigenvalues: Array,
+    curve: LearningCurve,
+    loss: str,
+    step: float,
+    shape: tuple[int, int],
+    target: float,
+) -> float | None:
+    """The first time at or below the target, also among those that were not recorded, by an exact curve.
+
+    A whole number of epochs, or within the first epoch a whole number of rows over the m rows.
+    """
     hit = first_recorded(curve, loss, target)
     if hit is None or hit == 0:
         return hit
-    before = int(curve.epochs[np.searchsorted(curve.epochs, hit) - 1])
-    if hit - before < 2:
-        return hit
+    before = curve.epochs[np.searchsorted(curve.epochs, hit) - 1].item()
+    m, d = shape
     try:
-        fine, _ = exact_curve(order, eigenvalues, np.arange(before + 1, hit + 1), step, rho)
+        if hit <= 1:
+            return _rows(order, eigenvalues, loss, step, shape, target, round(before * m), round(hit * m)) / m
+        if hit - before < 2:
+            return hit
+        between = np.arange(int(before) + 1, int(hit) + 1)
+        fine = exact_curve(order, eigenvalues, between, step, m / d, checked=False)
     except ArithmeticError:
         return hit
     below = fine.epochs[(getattr(fine, loss) <= target) & (fine.epochs > 0)]
-    return int(below[0]) if len(below) else hit
+    return below[0].item() if len(below) else hit
+
+
+def _rows(
+    order: str,
+    eigenvalues: Array,
+    loss: str,
+    step: float,
+    shape: tuple[int, int],
+    target: float,
+    low: int,
+    high: int,
+) -> int:
+    """The first number of rows in (low, high] after which the loss is at or below the target."""
+    m, d = shape
+    while high - low > 1:
+        rows = np.unique(np.linspace(low, high, _BETWEEN).round().astype(np.int64))[1:-1]
+        curve = exact_curve(order, eigenvalues, rows / m, step, m / d, checked=False)
+        below = np.flatnonzero(getattr(curve, loss)[1:] <= target)
+        place = below[0] if len(below) else len(rows)
+        low, high = (rows[place - 1] if place > 0 else low), (rows[place] if place < len(rows) else high)
+    return int(high)
 
 
 def unreached(curve: LearningCurve, target: float | None, null: float) -> dict[str, str]:

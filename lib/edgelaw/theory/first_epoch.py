@@ -22,6 +22,8 @@ spectrum; at s = ρ it is their first epoch, and for isotropic rows
 Where rows are many times as many as dimensions this is all that there is to see: the loss is gone before the epoch is.
 """
 
+import itertools
+
 import numpy as np
 
 from edgelaw._common import arguments, threads
@@ -138,9 +140,7 @@ def _losses(average: levy.Average, rho: float, step: float, times: Array, still:
     if still is None:
         still = average.weights[~moving].sum().real
     nodes, weights = average.nodes[moving], average.weights[moving]
-    rates, modes = np.linalg.eig(
-        step**2 * np.outer(nodes, weights * nodes) - 2 * step * np.diag(nodes)
-    )
+    rates, modes = np.linalg.eig(step**2 * np.outer(nodes, weights * nodes) - 2 * step * np.diag(nodes))
     inverse = np.linalg.inv(modes)
     read = weights @ modes
     decay = np.exp(np.multiply.outer(times, rates))
@@ -159,7 +159,7 @@ def _driven(nodes, weights, step, rates, inverse, ends):
     points, masses = _GAUSS
     state = np.zeros(len(nodes), dtype=complex)
     states = [state]
-    for start, end in zip(ends[:-1], ends[1:], strict=True):
+    for start, end in itertools.pairwise(ends):
         half = (end - start) / 2
         times = start + half * (1 + points)
         single = np.exp(-step * np.multiply.outer(times, nodes))

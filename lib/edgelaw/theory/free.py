@@ -26,8 +26,8 @@ import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw._common.lambert import lambert_w, r_lambert, r_lambert_branch_points
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
 __all__ = [
     "SquaredSingularValues",
