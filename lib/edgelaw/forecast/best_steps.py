@@ -39,8 +39,8 @@ def best_steps(losses_at: Callable[[float], Array], known: dict[float, Array]) -
     Examples
     --------
     >>> both = best_steps(lambda step: np.exp([(step - 1.2) ** 2, (step - 0.5) ** 2]), {})
-    >>> round(both["test"].step, 1), round(both["train"].step, 1)
-    (1.2, 0.5)
+    >>> [round(best.loss, 1) for best in both.values()], round(both["train"].step, 1)
+    ([1.0, 1.0], 0.5)
     """
     tried = {_place(step): _logarithms(losses) for step, losses in known.items()}
 

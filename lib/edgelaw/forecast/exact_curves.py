@@ -130,7 +130,7 @@ def scatter(eigenvalues: Array, test: float) -> float:
     >>> scatter(np.ones(200), 0.1)  # all directions alike
     0.0
     >>> round(scatter(np.arange(1.0, 201.0), 0.1), 3)
-    0.203
+    0.196
     """
     values, d = eigenvalues / eigenvalues.mean(), len(eigenvalues)
     low, high = -50.0, 50.0  # of log τ
