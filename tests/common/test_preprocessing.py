@@ -181,3 +181,20 @@ def test_a_zero_row_is_refused_only_where_rows_are_normalised():
         preprocess(X, None, None, rng=0, center=False)
     sentence(excinfo)
     assert preprocess(X, None, None, rng=0, center=False, normalize=False).X.shape == (11, 6)
+
+
+@pytest.mark.parametrize("size", [1e-90, 1e-160, 1e-200, 1e-300])
+@pytest.mark.parametrize("center", [True, False])
+def test_numbers_of_any_small_size_are_scaled_without_vanishing(features, size, center):
+    made = preprocess(features * size, None, None, rng=0, center=center)
+    np.testing.assert_allclose(
+        made.X, preprocess(features, None, None, rng=0, center=center).X, rtol=1e-9, atol=1e-10
+    )
+
+
+def test_a_short_row_is_not_called_zero_unless_it_is():
+    rows = np.eye(4) * [[1e-30], [1.0], [1e-250], [1e-310]]
+    made = preprocess(rows, None, None, rng=0, center=False)
+    np.testing.assert_allclose(made.X, 2 * np.eye(4), rtol=1e-12)
+    with pytest.raises(ValueError, match="Row 2 of X equals the mean row"):
+        preprocess(1e-200 * np.array([[1.0, 2.0], [3.0, 0.0], [2.0, 1.0]]), None, None, rng=0)

@@ -1,7 +1,10 @@
 """Arrays and designs become designs of rows of equal norm, and what was done is said."""
 
+import json
+
 import numpy as np
 import pytest
+from running import run
 
 from edgelaw import data, inputs
 from edgelaw.forecast import rows
@@ -9,20 +12,26 @@ from edgelaw.forecast.rows import SCALED, equal_norm_design
 from edgelaw.predict import predict
 
 
-def test_an_array_is_scaled_and_says_so_only_where_lengths_differ():
+def with_a_mean(m, d, seed=0):
+    """Rows with a mean far from zero, as embeddings have."""
+    return data.gaussian(m, d, rng=seed) + 3.0
+
+
+def test_an_array_is_prepared_as_the_command_prepares_a_file():
+    X = with_a_mean(40, 24)
+    for center in (True, False):
+        design, preparation = equal_norm_design(X, center)
+        file = inputs.design(X, center=center)
+        assert preparation == file.steps
+        assert design.center is center
+        assert np.array_equal(design.matrix(), file.matrix())
+
+
+def test_rows_of_any_length_are_scaled():
     X = data.normalize_rows(data.gaussian(30, 24, rng=0))
-    design, preparation = equal_norm_design(X)
-    assert preparation == ()
-    assert np.allclose(design.matrix(), X, rtol=1e-14)
-    uneven, preparation = equal_norm_design(X * np.logspace(-150, 150, 30)[:, None])
-    assert preparation == (SCALED,)
+    uneven, preparation = equal_norm_design(X * np.logspace(-300, 90, 30)[:, None], center=False)
+    assert preparation[-1] == "Scaled every row to norm sqrt(24)."
     assert np.allclose(uneven.matrix(), X, rtol=1e-12)
-
-
-def test_rows_of_one_direction_count_as_repeated():
-    X = data.gaussian(30, 24, rng=0)
-    X[20:] = 2 * X[:10]
-    assert equal_norm_design(X)[0].duplicates == 10
 
 
 def test_a_design_is_taken_as_it_is_unless_its_norms_differ(monkeypatch):
@@ -38,10 +47,29 @@ def test_a_design_is_taken_as_it_is_unless_its_norms_differ(monkeypatch):
         equal_norm_design(uneven)
 
 
-def test_a_design_gives_the_prediction_of_its_array():
-    X = data.gaussian(40, 40, rng=3)
-    array = predict(X, epochs=3, orders=["iid"], search=False)
-    design = predict(inputs.design(X, center=False), epochs=3, orders=["iid"], search=False)
-    assert array.preparation == (SCALED,)
-    assert design.preparation[-1] == "Scaled every row to norm sqrt(40)."
-    assert np.allclose(array.forecasts["iid"].curve.test, design.forecasts["iid"].curve.test, rtol=1e-12)
+@pytest.mark.parametrize("center", [True, False])
+def test_a_design_gives_the_prediction_of_its_array(center):
+    X = with_a_mean(40, 40, seed=3)
+    array = predict(X, epochs=3, orders=["iid"], search=False, center=center)
+    design = predict(inputs.design(X, center=center), epochs=3, orders=["iid"], search=False)
+    assert array.to_dict() == design.to_dict()
+
+
+def test_python_and_the_command_say_the_same_of_the_same_rows(tmp_path):
+    X = with_a_mean(60, 50)
+    np.save(tmp_path / "x.npy", X)
+    for center, option in ((True, "--center"), (False, "--no-center")):
+        words = ["--json", "--epochs", 3, "--order", "iid", "--no-search", "--no-simulate"]
+        status, out, _ = run("predict", tmp_path / "x.npy", *words, option)
+        prediction = predict(X, 3, orders=["iid"], search=False, simulate=False, center=center)
+        printed = json.loads(out)
+        assert status == 0
+        assert {key: printed[key] for key in prediction.to_dict()} == prediction.to_dict()
+        assert (
+            prediction.effective_rank > 20
+        ) is center  # the mean row is all there is to see without centring
+
+
+def test_a_design_is_centred_where_it_is_made():
+    with pytest.raises(ValueError, match="a design already: give center where it is made"):
+        predict(inputs.design(with_a_mean(40, 24)), 3, center=False)

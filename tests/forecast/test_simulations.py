@@ -109,7 +109,7 @@ def test_an_order_without_an_exact_curve_is_simulated():
     prediction = predict(data.gaussian(12, 30, rng=0), epochs=2, orders=["iid"], search=True)
     forecast = prediction.forecasts["iid"]
     assert forecast.how == "simulated"
-    assert forecast.why.startswith("No exact curve: 12 positive eigenvalues are too few for a spectrum.")
+    assert forecast.why.startswith("No exact curve: 11 positive eigenvalues are too few for a spectrum.")
     assert forecast.discrepancy is None
     assert forecast.best_step == {"test": None, "train": None}
     best = predict(data.gaussian(12, 30, rng=0), epochs=2, orders=["iid"], step="best")

@@ -19,6 +19,7 @@ from edgelaw._common.types import Array, ArrayLike, Rng
 # What rounding leaves of a row that is the mean, relative to the size of rows
 NEGLIGIBLE = 1e-12
 LARGEST = 1e100  # squares of larger entries would overflow
+SMALLEST = 1e-140  # squares of the entries of a shorter row vanish, or lose their digits
 CACHED = 2**16  # entries of a part of a block that stays in the processor's cache through all steps
 
 
@@ -122,10 +123,11 @@ def plan(
 
 
 class Norms:
-    """Refuses a row that cannot be scaled: one whose norm is rounding beside the size of all rows."""
+    """Refuses a row that cannot be scaled: zero, or, after centring, rounding beside the size of all rows."""
 
     def __init__(self, mean: Array | None) -> None:
-        self._mean = 0.0 if mean is None else float(np.linalg.norm(mean))
+        self._mean = 0.0 if mean is None else float(_lengths(mean[None].copy())[1][0])
+        self._negligible = 0.0 if mean is None else NEGLIGIBLE
         self._reason = "is zero" if mean is None else "equals the mean row"
         self.smallest, self.row, self.largest = np.inf, -1, 0.0
 
@@ -146,7 +148,7 @@ class Norms:
 
     def _refuse_negligible(self) -> None:
         """Refuse the shortest row so far, if it is negligible beside the others and the mean."""
-        if self.smallest <= NEGLIGIBLE * (self._mean + self.largest):
+        if self.smallest <= self._negligible * (self._mean + self.largest):
             raise ValueError(
                 f"Row {self.row} of X {self._reason}, so it cannot be scaled to norm sqrt(d); leave it out."
             )
@@ -179,9 +181,22 @@ def standardize(
         elif out is not block:
             part[...] = rows
         if norms is not None:
-            lengths = np.linalg.norm(part, axis=1)
-            norms.add(lengths, numbers[first : first + tall])
+            lengths, before = _lengths(part)
+            norms.add(before, numbers[first : first + tall])
             part *= (np.sqrt(part.shape[1]) / lengths)[:, None]
+
+
+def _lengths(rows: Array) -> tuple[Array, Array]:
+    """Norms of rows, and what they were before very short ones were enlarged in place, lest their squares vanish."""
+    lengths = np.linalg.norm(rows, axis=1)
+    short = lengths < SMALLEST
+    if not short.any():
+        return lengths, lengths
+    peaks = np.where(short, np.abs(rows).max(axis=1), 1.0)
+    peaks[peaks == 0] = 1.0
+    rows /= peaks[:, None]
+    lengths = np.linalg.norm(rows, axis=1)
+    return lengths, peaks * lengths
 
 
 def preprocess(

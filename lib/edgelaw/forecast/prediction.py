@@ -68,14 +68,16 @@ def predict(
     search: bool = True,
     operations: float = OPERATIONS,
     watch: Callable[[str, Any], object] | None = None,
+    center: bool = True,
 ) -> Prediction:
     r"""Learning curves of the orders on this design, and what to do.
 
     Parameters
     ----------
     X : array (m, d) or edgelaw.inputs.Design
-        The rows, at least 2, in at least 20 dimensions. Only their directions matter to the normalised update, so an
-        array's rows are scaled to equal norm.
+        The rows, at least 2, in at least 20 dimensions. An array is prepared as the command ``edgelaw predict``
+        prepares a file, by :func:`edgelaw.inputs.design`: the mean row is subtracted, then every row is scaled to
+        norm √d, since only directions matter to the normalised update. A design is taken as it was made.
     epochs : int
         The budget.
     step : float or "best"
@@ -101,6 +103,9 @@ def predict(
     watch : callable, optional
         Called as ``watch(what, result)`` with results as they are known: "spectrum" with the eigenvalues, then an
         order's name with its curve, from several threads.
+    center : bool
+        Whether to subtract an array's mean row, which in embeddings is most of every row and no feature; False is
+        the command's ``--no-center``.
 
     Returns
     -------
@@ -129,7 +134,7 @@ def predict(
         operations = PER_SECOND * arguments.number(seconds, "seconds", 0)
     request = Request.validated(epochs, step, orders, target, simulate, operations, search)
     generator = arguments.generator(rng)
-    design, preparation = equal_norm_design(X)
+    design, preparation = equal_norm_design(X, center)
     counter = ProgressCounter(progress, _units(request))
     counter.report("eigenvalues")
     values = np.maximum(design.gram_eigenvalues(), 0)

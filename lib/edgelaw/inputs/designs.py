@@ -15,7 +15,7 @@ from edgelaw._common import arguments, preprocessing
 from edgelaw._common.types import Array, Progress, Rng
 from edgelaw.inputs.errors import InputError, named_errors
 from edgelaw.inputs.gram import Gram, Survey, read_ahead
-from edgelaw.inputs.reader import Memory
+from edgelaw.inputs.memory import as_reader
 from edgelaw.inputs.source import Source, row_numbers
 
 FEWEST = 20  # dimensions below which an edge of a spectrum cannot be seen
@@ -39,7 +39,8 @@ def design(
     Parameters
     ----------
     source_or_array : Source, array of shape (rows, columns), or Design
-        A design is returned as it is; options for it are refused.
+        An array may also be a PyTorch tensor (of bfloat16, too) or a sparse matrix of SciPy. A design is returned
+        as it is; options for it are refused.
     rows : int or None
         Choose so many rows at random, without replacement; None keeps all.
     dims : int or None
@@ -66,7 +67,9 @@ def design(
                 "is made."
             )
         return source_or_array
-    source = source_or_array if isinstance(source_or_array, Source) else _in_memory(source_or_array)
+    source = (
+        source_or_array if isinstance(source_or_array, Source) else Source([as_reader(source_or_array)], "X")
+    )
     with named_errors(source.name):
         plan = preprocessing.plan(*source.shape, rows, dims, rng, center, normalize)
     if plan.shape[1] < FEWEST:
@@ -75,15 +78,6 @@ def design(
             "to see the edge of a spectrum."
         )
     return Design(source, plan)
-
-
-def _in_memory(values: npt.ArrayLike) -> Source:
-    """An array as a source of the name "X", not copied."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InputError("X must be a rectangular array of real numbers.") from None
-    return Source([Memory(array, "X")], "X")
 
 
 class Design:

@@ -63,24 +63,6 @@ class Reader(abc.ABC):
         return other
 
 
-class Memory(Reader):
-    """A matrix that is in memory already."""
-
-    in_memory = True
-
-    def __init__(self, array: np.ndarray, name: str) -> None:
-        self.path, self._array = name, array
-        self.shape, self.dtype = real_matrix(name, array.shape, array.dtype)
-
-    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """Blocks of raw rows, not copied."""
-        return (self._array[a:b] for a, b in spans(start, stop, rows))
-
-    def portable(self) -> Reader:
-        """The array itself travels."""
-        return self
-
-
 def package(name: str, extra: str, path: str) -> ModuleType:
     """An optional package, or a sentence that says how to get it."""
     try:
