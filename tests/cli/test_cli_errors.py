@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from running import refused, run
 
-import edgelaw.predict
 from edgelaw import inputs
-from edgelaw.cli import report, terminal
+from edgelaw.cli import terminal
 
 
 @pytest.fixture
@@ -284,22 +283,64 @@ def test_the_file_that_is_read_is_never_written(here, matrix):
     assert "being read" in refused("predict", "x.html", "--report", "y.html")
 
 
-def test_a_disk_that_fills_up_leaves_no_half_report(here, matrix, monkeypatch):
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (
+            [
+                "predict",
+                "--report",
+                "r.html",
+                "--epochs",
+                2,
+                "--order",
+                "iid",
+                "--no-search",
+                "--no-simulate",
+            ],
+            "r.html",
+        ),
+        (["spectrum", "--plot", "r.svg"], "r.svg"),
+    ],
+)
+def test_a_disk_that_fills_up_loses_no_answer_and_leaves_no_half_file(here, matrix, monkeypatch, words, path):
     np.save("x.npy", matrix)
-    (here / "r.html").write_text("before")
+    (here / path).write_text("before")
+    command, *options = words
+    _, whole, _ = run(command, "x.npy", "--json")
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", full)
-    monkeypatch.setattr(edgelaw.predict, "predict", lambda *_, **__: None)
-    monkeypatch.setattr(report, "html", lambda *_: "after")
-    status, out, err = run("predict", "x.npy", "--report", "r.html")
-    assert (status, out) == (1, "")
-    assert "no space left" in err.lower()
-    assert len(err.splitlines()) == 1
-    assert (here / "r.html").read_text() == "before"
-    assert sorted(os.listdir()) == ["r.html", "x.npy"]
+    monkeypatch.setattr(os, "fsync", full)
+    for form in ([], ["--json"]):
+        status, out, err = run(command, "x.npy", *options, *form)
+        assert status == 1
+        assert (
+            err
+            == f"edgelaw: {path} could not be written: no space left on device; the answer itself is complete.\n"
+        )
+        assert "effective" in out
+        assert f"is in {path}" not in out
+        if form:
+            assert json.loads(out)["eigenvalues"] == json.loads(whole)["eigenvalues"]
+        assert (here / path).read_text() == "before"
+        assert sorted(os.listdir()) == sorted([path, "x.npy"])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_an_answer_that_cannot_be_printed_is_a_sentence_and_the_plot_is_there(here, matrix):
+    np.save("x.npy", matrix)
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "edgelaw", "spectrum", "x.npy", "--plot", "r.svg"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == "edgelaw: The system said no: no space left on device.\n"
+    assert (here / "r.svg").read_text().rstrip().endswith("</svg>")
 
 
 @pytest.mark.parametrize(

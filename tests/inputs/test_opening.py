@@ -1,7 +1,10 @@
 """A path, a pattern or a folder names files; which array of a file is read; what is missing is said."""
 
 import importlib
+import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
 
@@ -85,6 +88,28 @@ def test_what_the_system_will_not_open_is_refused(tmp_path, monkeypatch):
     assert "cannot be opened: Permission denied" in refusal(open_matrix, tmp_path / "x.npy")
     monkeypatch.setattr(opening.glob, "glob", lambda *_, **__: forbidden("shards"))
     assert "cannot be opened: Permission denied" in refusal(open_matrix, tmp_path / "*.npy")
+
+
+@pytest.mark.parametrize("ending", opening.FORMATS)
+def test_pipes_sockets_and_devices_are_refused_and_nobody_waits(tmp_path, ending):
+    pipe, link, place = tmp_path / f"pipe{ending}", tmp_path / f"link{ending}", tmp_path / f"socket{ending}"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(place))
+        for path in (pipe, link, place):
+            assert f"{path} is not a regular file" in refusal(open_matrix, path)
+    assert "is not a regular file" in refusal(open_matrix, tmp_path)
+    assert "is not a regular file" in refusal(open_matrix, tmp_path / "*")
+    for path in ("/dev/zero", "/dev/stdin", tmp_path / "no ending"):
+        assert "must be a .npy" in refusal(open_matrix, path)
+
+
+def test_a_store_that_holds_a_pipe_is_refused(files, tmp_path):
+    shutil.copytree(files / "x.zarr", tmp_path / "x.zarr")
+    (tmp_path / "x.zarr" / "zarr.json").unlink()
+    os.mkfifo(tmp_path / "x.zarr" / "zarr.json")
+    assert "zarr.json is not a regular file" in refusal(open_matrix, tmp_path / "x.zarr")
 
 
 @pytest.mark.parametrize(

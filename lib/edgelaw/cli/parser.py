@@ -25,7 +25,7 @@ from typing import Any
 
 from edgelaw import __version__
 from edgelaw.cli import predict, spectrum, sweep
-from edgelaw.cli.terminal import Refusal, SentenceParser, command, printable, reason, tell
+from edgelaw.cli.terminal import Refusal, SentenceParser, Unwritten, command, printable, reason, tell
 
 EXAMPLES = """\
 examples:
@@ -133,6 +133,9 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, Refusal) or (isinstance(error, ValueError) and _raised_here(error)):
         tell(f"edgelaw: {error}")
         return 2
+    if isinstance(error, Unwritten):
+        tell(f"edgelaw: {error}")
+        return 1
     if isinstance(error, KeyboardInterrupt):
         tell("edgelaw: stopped.")
         return 130

@@ -9,6 +9,7 @@ from edgelaw.cli.terminal import (
     add_json,
     add_orders,
     add_preprocessing,
+    attempt,
     between,
     chosen_orders,
     command,
@@ -105,10 +106,11 @@ def run(arguments: argparse.Namespace) -> int:
             progress=bar,
             search=arguments.search or arguments.step == "best",
         )
+    failure = None
     if path:
         from edgelaw.cli import report
 
-        report.write(path, prediction, design.name, __version__)
+        failure = attempt(arguments.report, lambda: report.write(path, prediction, design.name, __version__))
     if arguments.json:
         machine({"schema": SCHEMA, "version": __version__, "file": design.name, **prediction.to_dict()})
     else:
@@ -116,6 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         shown = console()
         show.prediction(shown, prediction, design.name)
-        if path:
+        if path and not failure:
             show.line(shown, f"\nThe report is in {printable(arguments.report)}.")
+    if failure:
+        raise failure
     return 0

@@ -10,6 +10,7 @@ from edgelaw.cli.terminal import (
     Bar,
     add_json,
     add_preprocessing,
+    attempt,
     command,
     console,
     destination,
@@ -76,24 +77,30 @@ def run(arguments: argparse.Namespace) -> int:
     with Bar() as bar:
         design = decomposed(arguments, bar)
         measured = _measured(design, design.gram_eigenvalues(progress=bar))
-    if path:
-        from edgelaw._common import atomic
-        from edgelaw.cli import pictures
-
-        figure = pictures.spectrum(measured.eigenvalues, measured.edge, measured.edge_error)
-        atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))
+    failure = attempt(arguments.plot, lambda: _plot(path, measured)) if path else None
     if arguments.json:
         machine({"schema": SCHEMA, "version": __version__, "file": design.name, **vars(measured)})
-        return 0
-    from edgelaw.cli import show
+    else:
+        from edgelaw.cli import show
 
-    shown = console()
-    show.heading(shown, design.name, design.shape, design.steps)
-    show.spectral(shown, measured)
-    show.spectrum_plot(shown, measured)
-    if path:
-        show.line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
+        shown = console()
+        show.heading(shown, design.name, design.shape, design.steps)
+        show.spectral(shown, measured)
+        show.spectrum_plot(shown, measured)
+        if path and not failure:
+            show.line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
+    if failure:
+        raise failure
     return 0
+
+
+def _plot(path: str, measured: Spectrum) -> None:
+    """Write the plot of the spectrum to a file."""
+    from edgelaw._common import atomic
+    from edgelaw.cli import pictures
+
+    figure = pictures.spectrum(measured.eigenvalues, measured.edge, measured.edge_error)
+    atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))
 
 
 def _measured(design: "Design", values: "Array") -> Spectrum:

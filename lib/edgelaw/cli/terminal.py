@@ -41,6 +41,10 @@ class Refusal(Exception):
     """A question that makes no sense; the message is one sentence."""
 
 
+class Unwritten(Exception):
+    """A file that could not be written beside an answer that was given; the message is one sentence."""
+
+
 class SentenceParser(argparse.ArgumentParser):
     """A parser that refuses in one sentence."""
 
@@ -347,6 +351,17 @@ def destination(
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise Refusal(f"{name} cannot be written: {reason(error)}.") from None
     return real
+
+
+def attempt(path: str, write: Callable[[], None]) -> Unwritten | None:
+    """Write a file; a full disk is returned and not raised, so that the answer can be shown first."""
+    try:
+        write()
+    except OSError as error:
+        return Unwritten(
+            f"{printable(path)} could not be written: {reason(error)}; the answer itself is complete."
+        )
+    return None
 
 
 def reason(error: BaseException) -> str:

@@ -178,9 +178,25 @@ def _reader(path: str, key: str | None) -> Reader:
     kind = Zarr if store or ending is None else FORMATS[ending]
     if not place.exists() or (place.is_dir() and kind is not Zarr):
         raise MissingFile(f"There is no file {path}.")
+    _refuse_irregular(place, path)
     if place.is_file():
         try:
             open(path, "rb").close()
         except OSError as error:
             raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
     return kind(path, key)
+
+
+def _refuse_irregular(place: Path, path: str) -> None:
+    """Refuse pipes, sockets and devices, and stores that hold any: reading one could wait, or go on, for ever."""
+    if not place.is_dir():
+        irregular = [] if place.is_file() else [path]
+    else:
+        irregular = [
+            entry.path
+            for folder, _, _ in os.walk(place)
+            for entry in os.scandir(folder)
+            if not (entry.is_dir() or entry.is_file())
+        ]
+    if irregular:
+        raise InputError(f"{irregular[0]} is not a regular file: a pipe, a socket or a device is not read.")
