@@ -9,6 +9,7 @@ loaded before :func:`load_embeddings` is called.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -149,13 +150,18 @@ def normalize_rows(X: ArrayLike) -> np.ndarray:
     return rows * (np.sqrt(rows.shape[1]) / np.linalg.norm(rows, axis=1))[:, None]
 
 
-def load_embeddings(path: str | os.PathLike[str], key: str | None = None) -> np.ndarray:
+def load_embeddings(
+    path: str | os.PathLike[str],
+    key: str | None = None,
+    columns: str | int | Iterable[str | int] | None = None,
+    drop: str | int | Iterable[str | int] | None = None,
+) -> np.ndarray:
     """Read a matrix of a reader's file whole into memory; see :func:`edgelaw.inputs.load_embeddings`."""
     from edgelaw import (
         inputs,
     )  # the one import of a later room, so that files are parsed only when there is a file
 
-    return inputs.load_embeddings(path, key)
+    return inputs.load_embeddings(path, key, columns, drop)
 
 
 if __name__ == "__main__":  # python -m edgelaw.data: what ships, with sizes and cards

@@ -5,9 +5,11 @@ import io
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 import safetensors.numpy
+import scipy.sparse
 import torch
 import zarr
 
@@ -58,6 +60,19 @@ def parquet(path, table):
     pq.write_table(table, path, row_group_size=90)
 
 
+def columns():
+    return pa.table({f"c{k}": X[:, k] for k in range(24)})
+
+
+def lists():
+    return pa.table({"title": ["t"] * 300, "e": pa.array(list(X))})
+
+
+def arrow(path, table, make):
+    with make(str(path), table.schema) as file:
+        file.write_table(table, max_chunksize=90)
+
+
 WRITERS = {
     "x.npy": lambda path: np.save(path, X),
     "fortran.npy": lambda path: np.save(path, np.asfortranarray(X)),
@@ -68,11 +83,19 @@ WRITERS = {
     "x.csv": lambda path: write_text(path, ",", ",".join(f"c{k}" for k in range(24))),
     "x.tsv": lambda path: write_text(path, "\t"),
     "x.csv.gz": lambda path: write_text(path, ";"),
-    "columns.parquet": lambda path: parquet(path, pa.table({f"c{k}": X[:, k] for k in range(24)})),
-    "list.parquet": lambda path: parquet(path, pa.table({"title": ["t"] * 300, "e": pa.array(list(X))})),
+    "columns.parquet": lambda path: parquet(path, columns()),
+    "list.parquet": lambda path: parquet(path, lists()),
     "fixed.parquet": lambda path: parquet(
         path, pa.table({"e": pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), 24)})
     ),
+    "columns.feather": lambda path: pyarrow.feather.write_feather(columns(), str(path), chunksize=90),
+    "list.feather": lambda path: pyarrow.feather.write_feather(
+        lists(), str(path), compression="uncompressed"
+    ),
+    "columns.arrow": lambda path: arrow(path, columns(), pa.ipc.new_stream),
+    "list.arrow": lambda path: arrow(path, lists(), pa.ipc.new_stream),
+    "file.arrow": lambda path: arrow(path, lists(), pa.ipc.new_file),
+    "sparse.npz": lambda path: scipy.sparse.save_npz(path, scipy.sparse.csr_array(X)),
     "x.safetensors": lambda path: safetensors.numpy.save_file({"weights": X, "bias": X[0]}, path),
     "x.pt": lambda path: torch.save(torch.from_numpy(X), path),
     "old.pth": lambda path: torch.save(

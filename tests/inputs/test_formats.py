@@ -8,14 +8,16 @@ import shutil
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 import safetensors.numpy
+import scipy.sparse
 import torch
 import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from input_files import WRITERS, Trap, X, everything, refusal
+from input_files import WRITERS, Trap, X, arrow, everything, refusal
 
 from edgelaw.inputs import InputError, open_matrix, opening
 
@@ -109,6 +111,13 @@ def small(tmp_path_factory):
     )
     pq.write_table(pa.table({str(k): few[:, k] for k in range(5)}), folder / "x.parquet")
     pq.write_table(pa.table({"e": pa.array(list(few))}), folder / "list.parquet")
+    table, lists = pa.table({str(k): few[:, k] for k in range(5)}), pa.table({"e": pa.array(list(few))})
+    pyarrow.feather.write_feather(table, str(folder / "x.feather"))
+    pyarrow.feather.write_feather(lists, str(folder / "list.feather"), compression="uncompressed")
+    arrow(folder / "x.arrow", table, pa.ipc.new_stream)
+    arrow(folder / "list.arrow", lists, pa.ipc.new_stream)
+    scipy.sparse.save_npz(folder / "sparse.npz", scipy.sparse.csr_array(few * (few > 2)))
+    scipy.sparse.save_npz(folder / "coo.npz", scipy.sparse.coo_array(few * (few > 2)), compressed=False)
     safetensors.numpy.save_file({"e": few}, folder / "x.safetensors")
     torch.save(torch.from_numpy(few), folder / "x.pt")
     zarr.create_array(str(folder / "x.zarr"), data=few, chunks=(4, 5))
@@ -123,6 +132,12 @@ FUZZED = (
     "x.tsv.gz",
     "x.parquet",
     "list.parquet",
+    "x.feather",
+    "list.feather",
+    "x.arrow",
+    "list.arrow",
+    "sparse.npz",
+    "coo.npz",
     "x.safetensors",
     "x.pt",
 )

@@ -98,7 +98,7 @@ class Design:
 
     def __init__(self, source: Source, plan: preprocessing.Plan) -> None:
         self.source, self._plan = source, plan
-        self.name, self.shape, self.steps = source.name, plan.shape, plan.steps
+        self.name, self.shape, self.steps = source.name, plan.shape, (*source.notes, *plan.steps)
         self.null, self.seed = plan.null, plan.seed
         self._survey: Survey | None = None
         self._drawn: Array | None = None

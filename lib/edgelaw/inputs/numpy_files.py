@@ -10,8 +10,10 @@ from typing import IO
 import numpy as np
 
 from edgelaw.inputs.errors import InputError, as_input_error
+from edgelaw.inputs.memory import Sparse
 from edgelaw.inputs.reader import Reader, pick, real_matrix, refuse_key, spans
 
+_LARGEST_SPARSE = 2**31  # bytes of a sparse matrix, which is read whole
 _WHOLE = 2**28  # bytes of a Fortran-ordered array that may be read whole out of a zip
 
 
@@ -89,6 +91,35 @@ class Npy(_Mapped):
         return self._mapped(self._offset, start, stop, rows)
 
 
+_SPARSE = {"format.npy", "shape.npy", "data.npy"}  # what scipy.sparse.save_npz writes, among others
+
+
+def open_npz(path: str, key: str | None = None) -> Reader:
+    """One array of a .npz file, or the sparse matrix of one that SciPy wrote."""
+    with as_input_error(path, "a numpy .npz file"), _opened_zip(path) as archive:
+        members = {info.filename: info.file_size for info in archive.infolist()}
+    if not members.keys() >= _SPARSE:
+        return Npz(path, key)
+    refuse_key(path, key)
+    size = sum(members.values())
+    if size > _LARGEST_SPARSE:
+        raise InputError(
+            f"{path} holds a sparse matrix of {size:,} bytes; at most {_LARGEST_SPARSE:,} are read."
+        )
+    import scipy.sparse
+
+    with as_input_error(path, "a sparse matrix of scipy"):
+        return Sparse(scipy.sparse.load_npz(path), path)
+
+
+def _opened_zip(path: str) -> zipfile.ZipFile:
+    with open(path, "rb") as handle:
+        start = handle.read(6)
+    if start[:2] != b"PK":
+        raise _not_numpy(path, start, "is not a zip")
+    return zipfile.ZipFile(path)
+
+
 class Npz(_Mapped):
     """One array of a .npz file, never held whole: a stream out of its zip, or a map of it if it is not compressed.
 
@@ -98,7 +129,7 @@ class Npz(_Mapped):
 
     def __init__(self, path: str, key: str | None = None) -> None:
         self.path, self._verified = path, False
-        with as_input_error(path, "a numpy .npz file"), self._zip() as archive:
+        with as_input_error(path, "a numpy .npz file"), _opened_zip(self.path) as archive:
             names = [name for name in archive.namelist() if name.endswith(".npy")]
             self.keys = tuple(name.removesuffix(".npy") for name in names)
 
@@ -125,13 +156,6 @@ class Npz(_Mapped):
                     f"{path} holds its array in Fortran order, column after column, which cannot be read row by "
                     "row out of a zip; save numpy.ascontiguousarray of it, or a .npy file."
                 )
-
-    def _zip(self) -> zipfile.ZipFile:
-        with open(self.path, "rb") as handle:
-            start = handle.read(6)
-        if start[:2] != b"PK":
-            raise _not_numpy(self.path, start, "is not a zip")
-        return zipfile.ZipFile(self.path)
 
     def _is_matrix(self, archive: zipfile.ZipFile, key: str) -> bool:
         with archive.open(key + ".npy") as member:
@@ -181,7 +205,7 @@ class Npz(_Mapped):
         """Blocks of a compressed member, which can only be read from its beginning."""
         with (
             as_input_error(self.path, "a numpy .npz file"),
-            self._zip() as archive,
+            _opened_zip(self.path) as archive,
             archive.open(self._member) as member,
         ):
             _header(member, self.path)

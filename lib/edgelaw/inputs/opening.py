@@ -4,44 +4,61 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from edgelaw.inputs.columns import Choice, Chosen, Columns
 from edgelaw.inputs.errors import InputError, MissingFile
-from edgelaw.inputs.numpy_files import Npy, Npz
+from edgelaw.inputs.numpy_files import Npy, open_npz
 from edgelaw.inputs.reader import Reader
 from edgelaw.inputs.source import Source
-from edgelaw.inputs.tables import Parquet
+from edgelaw.inputs.tables import Ipc, Parquet
 from edgelaw.inputs.tensors import Safetensors, Torch, Zarr
 from edgelaw.inputs.text import Text
 
-FORMATS: dict[str, type] = {
+FORMATS: dict[str, Callable[..., Reader]] = {
     ".npy": Npy,
-    ".npz": Npz,
+    ".npz": open_npz,
     ".csv": Text,
     ".tsv": Text,
     ".csv.gz": Text,
     ".tsv.gz": Text,
     ".parquet": Parquet,
+    ".feather": Ipc,
+    ".arrow": Ipc,
     ".safetensors": Safetensors,
     ".pt": Torch,
     ".pth": Torch,
     ".zarr": Zarr,
 }
+_TABLES = (Text, Parquet, Ipc)  # whose columns have names, and which read only those that are asked for
 
 
-def open_matrix(path: str | os.PathLike[str], key: str | None = None) -> Source:
+def open_matrix(
+    path: str | os.PathLike[str],
+    key: str | None = None,
+    columns: Columns | None = None,
+    drop: Columns | None = None,
+) -> Source:
     """Open a matrix of numbers, one example per row, without reading it.
 
     Parameters
     ----------
     path : str or path
-        A .npy, .npz, .csv or .tsv (plain or .gz), .parquet, .safetensors, .pt, .pth or .zarr file; or many of equal
+        A .npy, .npz (one of a sparse matrix of SciPy, too), .csv or .tsv (plain or .gz), .parquet, .feather, .arrow
+        (a file or a stream, as Hugging Face's datasets are), .safetensors, .pt, .pth or .zarr file; or many of equal
         width as one, in sorted order: a folder of them, or a pattern such as ``"shards/*.parquet"``.
     key : str, optional
         Which array of a file that holds several. By default the only one, else the one called ``x_train``,
         ``embeddings`` or ``features``, else the only matrix.
+    columns, drop : str, int, or several of them, optional
+        The columns to read (by default all) and those to leave out, such as labels: by name, by a pattern of names
+        such as ``"emb_*"``, by number counted from 0 (-1 is the last), or by a range of numbers such as ``"3-9"`` or
+        ``"3-"``; a text may list several, parted by commas. They are read in the file's order. A column that numbers
+        the rows, as pandas and R write it without a name, is left out unless `columns` names it; `Source.notes`
+        says so.
 
     Returns
     -------
@@ -61,10 +78,17 @@ def open_matrix(path: str | os.PathLike[str], key: str | None = None) -> Source:
     ...     source = open_matrix(path)
     ...     source.shape, source.take([3, 0]).tolist()
     ((4, 3), [[9.0, 10.0, 11.0], [0.0, 1.0, 2.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "table.csv"
+    ...     _ = path.write_text(",a,b,label\\n0,1.5,2,cat\\n1,2.5,3,dog\\n")
+    ...     source = open_matrix(path, drop="label")
+    ...     source.take([0, 1]).tolist(), source.notes[0]
+    ([[1.5, 2.0], [2.5, 3.0]], 'Left out the column without a name, which numbers the rows.')
     """
+    choice = Choice.of(columns, drop)
     try:
         files = _shards(os.fspath(path))
-        readers = [_reader(file, key) for file in files]
+        readers = [_reader(file, key, choice) for file in files]
     except InputError:
         raise
     except (OSError, ValueError) as error:  # a folder that may not be read, a name with a zero byte
@@ -76,10 +100,17 @@ def open_matrix(path: str | os.PathLike[str], key: str | None = None) -> Source:
                 f"Shards must have equal width, but {files[0]} has {readers[0].shape[1]} columns "
                 f"and {file} has {reader.shape[1]}."
             )
+        if reader.names and readers[0].names and reader.names != readers[0].names:
+            raise InputError(f"Shards must have the same columns in one order, unlike {files[0]} and {file}.")
     return Source(readers, str(path))
 
 
-def load_embeddings(path: str | os.PathLike[str], key: str | None = None) -> np.ndarray:
+def load_embeddings(
+    path: str | os.PathLike[str],
+    key: str | None = None,
+    columns: Columns | None = None,
+    drop: Columns | None = None,
+) -> np.ndarray:
     """Read a matrix of embeddings, one per row, whole into memory.
 
     Reads the paper's own files as they are: ``cifar10_resnet50_embeddings.npz`` (key ``x_train``) and
@@ -93,6 +124,8 @@ def load_embeddings(path: str | os.PathLike[str], key: str | None = None) -> np.
     key : str, optional
         Which array of a file holding several. By default the only one there is, else the one called
         ``x_train``, ``embeddings`` or ``features``, else the only matrix.
+    columns, drop : str, int, or several of them, optional
+        Which columns to read and which to leave out, as in :func:`edgelaw.inputs.open_matrix`.
 
     Returns
     -------
@@ -110,7 +143,7 @@ def load_embeddings(path: str | os.PathLike[str], key: str | None = None) -> np.
     ...     inputs.load_embeddings(path).shape
     (4, 3)
     """
-    source = open_matrix(path, key)
+    source = open_matrix(path, key, columns, drop)
     X = np.empty(source.shape, source.dtype)
     first = 0
     for block in source.blocks():
@@ -169,7 +202,7 @@ def _shards_of_folder(place: Path, path: str) -> list[str]:
     return sorted(endings)
 
 
-def _reader(path: str, key: str | None) -> Reader:
+def _reader(path: str, key: str | None, choice: Choice) -> Reader:
     """The reader of one file."""
     place, ending = Path(path), _format(path)
     store = place.is_dir() and _is_store(place)
@@ -184,7 +217,10 @@ def _reader(path: str, key: str | None) -> Reader:
             open(path, "rb").close()
         except OSError as error:
             raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
-    return kind(path, key)
+    if kind in _TABLES:
+        return kind(path, key, choice)
+    reader = kind(path, key)
+    return reader if choice.everything else Chosen(reader, choice)
 
 
 def _refuse_irregular(place: Path, path: str) -> None:

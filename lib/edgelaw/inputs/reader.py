@@ -39,6 +39,12 @@ class Reader(abc.ABC):
         Whether reading from the middle is cheap.
     in_memory : bool
         Whether the rows are an array of this process and not a file that others can read too.
+    names : tuple of str
+        The names of the columns that are read, if they have names.
+    numbers : list of int or None
+        Which columns of the file these are; None for all.
+    notes : tuple of str
+        What a reader of the rows should know, such as columns that were left out; sentences.
     """
 
     path: str
@@ -47,6 +53,9 @@ class Reader(abc.ABC):
     keys: tuple[str, ...] = ()
     seeks: bool = True
     in_memory: bool = False
+    names: tuple[str, ...] = ()
+    numbers: list[int] | None = None
+    notes: tuple[str, ...] = ()
 
     @abc.abstractmethod
     def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:

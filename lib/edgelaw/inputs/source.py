@@ -28,6 +28,8 @@ class Source:
         Of what is read: float32 if stored as float32 or float16 (or bfloat16), else float64.
     keys : list of str
         The arrays in the (first) file, if they have names.
+    notes : tuple of str
+        What was left out of the file, in sentences.
     """
 
     def __init__(self, readers: Sequence[Reader], name: str) -> None:
@@ -36,12 +38,21 @@ class Source:
         self.shape = (int(self._ends[-1]), int(readers[0].shape[1]))
         self.dtype = np.result_type(*(_kept(reader.dtype) for reader in readers))
         self.keys = list(readers[0].keys)
+        self.notes = tuple(dict.fromkeys(note for reader in readers for note in reader.notes))
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, shape={self.shape}, dtype={self.dtype})"
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_readers": [reader.portable() for reader in self._readers]}
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that are read; their numbers in the file, counted from 0, where they have none."""
+        first = self._readers[0]
+        return list(first.names) or [
+            str(k) for k in (range(self.shape[1]) if first.numbers is None else first.numbers)
+        ]
 
     @property
     def seeks(self) -> bool:
