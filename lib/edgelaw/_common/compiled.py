@@ -1,9 +1,12 @@
 """How a loop becomes machine code: when it is first called, once per machine, kept on disk where that is possible."""
 
+import contextlib
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+_watching: list[Callable[[bool], object]] = []
 
 
 class compiled:
@@ -12,7 +15,8 @@ class compiled:
     The compiler is imported then, not before: whoever needs no loop does not wait for it. A compiled function may call
     other compiled ones. Sums may be reordered (that is what lets them use vector registers), but infinities and NaN
     keep their meaning, and a division by zero gives one. The code is cached beside the module or in the user's cache
-    folder; where neither can be written it is not cached.
+    folder (or in ``NUMBA_CACHE_DIR``), one file for each processor and signature; where none can be written it is not
+    cached.
 
     Examples
     --------
@@ -39,16 +43,62 @@ class compiled:
         """The compiled function, with the compiled ones it calls."""
         from numba import njit
 
-        options: dict[str, Any] = {
-            "nogil": True,
-            "error_model": "numpy",
-            "fastmath": {"reassoc", "contract", "nsz", "arcp"},
-        }
+        from edgelaw._common.code_cache import CodeCache
+
+        _announce()
+        fastmath = {"reassoc", "contract", "nsz", "arcp"}
         function = _with_machine_code(self.function)
-        try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError:
-            return njit(**options)(function)
+        code = njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+        with contextlib.suppress(RuntimeError):  # there is no folder that can be written
+            code._cache = CodeCache(function, f"nogil numpy {sorted(fastmath)}")
+        return code
+
+
+@contextlib.contextmanager
+def when_compiling(callback: Callable[[bool], object]) -> Iterator[None]:
+    """Within this context, call back with True when something must be compiled, and with False when it is done.
+
+    Code that is found on disk is loaded without a word.
+
+    Examples
+    --------
+    >>> @compiled
+    ... def twice(x):
+    ...     return 2 * x
+    >>> seen = []
+    >>> with when_compiling(seen.append):
+    ...     first, second = twice(1.0), twice(2.0)
+    >>> seen, second
+    ([True, False], 4.0)
+    """
+    _watching.append(callback)
+    try:
+        yield
+    finally:
+        _watching.remove(callback)
+
+
+@functools.cache
+def _announce() -> None:
+    """From now on, pass on what the compiler says of its beginnings and ends."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        depth = 0  # a function is compiled within the one that calls it, under the compiler's lock
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            self.tell(self.depth == 1, True)
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            self.tell(self.depth == 0, False)
+
+        def tell(self, outermost: bool, beginning: bool) -> None:
+            for callback in tuple(_watching) if outermost else ():
+                callback(beginning)
+
+    event.register("numba:compile", Listener())
 
 
 def _with_machine_code(function: Callable) -> Callable:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from edgelaw._common import atomic
+from edgelaw._common.compiled import when_compiling
 from edgelaw._common.plain import plain
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ SPELLED_OUT = {
     "√": "sqrt",
 }
 PATIENCE = 2.0  # seconds before a progress bar appears
+COMPILING = "compiling, once per machine: about half a minute"
 
 
 class Refusal(Exception):
@@ -255,7 +257,7 @@ class Bar:
     """The progress bar of every command: on standard error, after two seconds, on a terminal only.
 
     It is a context, and called inside it as ``bar(done, total, what)``; a ``total`` of None or 0 means that it is
-    not known.
+    not known. While loops are being compiled, which the first run on a machine waits for, it says so.
 
     Parameters
     ----------
@@ -278,6 +280,12 @@ class Bar:
         self._over = False
         self.shown = False
         self._last = 0.0
+        self._what = "working"
+        self._compiling = when_compiling(self._compile)
+
+    def _compile(self, beginning: bool) -> None:
+        """Say that the compiler is at work, or what was being done before."""
+        self._progress.update(self._task, description=COMPILING if beginning else self._what)
 
     def _appear(self) -> None:
         with self._lock:
@@ -286,6 +294,7 @@ class Bar:
                 self.shown = True
 
     def __enter__(self) -> "Bar":
+        self._compiling.__enter__()
         if self.enabled:
             self._timer.start()
         return self
@@ -295,17 +304,18 @@ class Bar:
         now = time.monotonic()
         if not self.enabled or (now - self._last < 0.05 and done != total):
             return
-        self._last = now
+        self._last, self._what = now, printable(what)
         self._progress.update(
             self._task,
             completed=float(done),
             total=float(total) if total else None,
-            description=printable(what),
+            description=self._what,
         )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._compiling.__exit__(kind, error, trace)
         with self._lock:
             self._over = True
             self._timer.cancel()
