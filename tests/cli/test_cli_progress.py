@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from edgelaw.cli.terminal import Bar
+from edgelaw._common.compiled import compiled
+from edgelaw.cli.terminal import COMPILING, Bar
 
 
 class Terminal(io.StringIO):
@@ -70,3 +71,16 @@ def test_an_error_inside_ends_the_bar_too():
         before = stream.getvalue()
         time.sleep(0.3)
         assert stream.getvalue() == before
+
+
+def test_the_bar_says_when_something_is_compiled_and_then_goes_on(capsys):
+    with terminal() as stream, Bar(0.01) as bar:
+        bar(3, 10, "summing")
+        began = time.monotonic()
+        while COMPILING not in stream.getvalue():  # until a compilation was long enough to be drawn
+            assert time.monotonic() - began < 60
+            assert compiled(eval("lambda x: x + 1"))(1) == 2
+        compiling = len(stream.getvalue())
+        time.sleep(0.3)
+        assert "summing" in stream.getvalue()[compiling:]
+    assert capsys.readouterr().out == ""

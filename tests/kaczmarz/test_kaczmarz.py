@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 
-import numba
 import numpy as np
 import pytest
 
@@ -195,23 +194,6 @@ def test_the_compiled_loop_and_its_python_source_do_the_same():
     reference = row_by_row(X, [visits], np.ones((5, 2)), step, y=y, normalised=False)
     assert_equal_to_twelve_digits(source.T, reference)
     assert_equal_to_twelve_digits(fast.T, reference)
-
-
-def test_where_nothing_can_be_written_the_loop_is_compiled_without_a_cache(monkeypatch):
-    asked = []
-
-    def source(x):
-        return x + 1
-
-    def njit(**options):
-        asked.append(options.get("cache", False))
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return lambda function: function
-
-    monkeypatch.setattr(numba, "njit", njit)
-    assert compiled.compiled(source)(1) == 2
-    assert asked == [True, False]
 
 
 def test_a_compiled_loop_may_call_another():

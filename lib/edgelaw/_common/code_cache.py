@@ -42,10 +42,12 @@ class CodeFiles(caching.IndexDataCacheFile):
 class CodeCache(caching.FunctionCache):
     """The cache of one function compiled with these options; RuntimeError if no folder for it can be written."""
 
-    def __init__(self, function: Any, options: str) -> None:
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
         super().__init__(function)
         source = self._impl.locator.get_source_stamp()
-        self._cache_file = CodeFiles(self._cache_path, self._impl.filename_base, (source, options))
+        self._cache_file = CodeFiles(
+            self._cache_path, self._impl.filename_base, (source, sorted(options.items()))
+        )
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled signature; a folder that has gone and cannot be made again keeps nothing."""

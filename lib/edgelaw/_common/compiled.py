@@ -6,6 +6,12 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+    "forceinline": True,  # a call would go to other code, with other last digits, when both are loaded from disk
+}
 _watching: list[Callable[[bool], object]] = []
 
 
@@ -46,11 +52,10 @@ class compiled:
         from edgelaw._common.code_cache import CodeCache
 
         _announce()
-        fastmath = {"reassoc", "contract", "nsz", "arcp"}
         function = _with_machine_code(self.function)
-        code = njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+        code = njit(**_OPTIONS)(function)
         with contextlib.suppress(RuntimeError):  # there is no folder that can be written
-            code._cache = CodeCache(function, f"nogil numpy {sorted(fastmath)}")
+            code._cache = CodeCache(function, _OPTIONS)
         return code
 
 
