@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 FILLED := .venv/.filled
 
-.PHONY: help book pdf serve test notebooks verify evidence build-tests lowest portability bench map address pins clean
+.PHONY: help book pdf serve test notebooks verify evidence build-tests lowest conformance portability bench map address pins clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ build-tests: $(FILLED) ## run the tests of data/build and record that they passe
 
 lowest: ## run the library's unit tests with the lowest versions that pyproject.toml admits
 	@$(PYTHON) tools/lowest.py
+
+conformance: ## try the samplers in Lightning, accelerate and torchdata, and write tests/conformance/RESULTS.md
+	@$(PYTHON) tools/conformance.py
 
 portability: $(FILLED) ## compare the chapters' committed outputs with those of another CPU and thread count
 	@# Two chapters with two threads each share two cores: a thread that waits must sleep, not spin.

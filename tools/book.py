@@ -20,7 +20,7 @@ SOURCES = (
     "lib/**/*.py",
     "data/**/*",
 )
-SOURCES += ("tools/sphinx/*.py", "benchmarks/*.png", "benchmarks/*.md")
+SOURCES += ("tools/sphinx/*.py", "benchmarks/*.png", "benchmarks/*.md", "tests/conformance/*")
 
 
 def fingerprint():

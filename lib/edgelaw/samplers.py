@@ -7,6 +7,7 @@ from edgelaw.training.samplers import (
     OrderSampler,
     RandomReshuffle,
     SingleShuffle,
+    check_loader,
     learning_rate,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "OrderSampler",
     "RandomReshuffle",
     "SingleShuffle",
+    "check_loader",
     "learning_rate",
 ]

@@ -10,6 +10,8 @@ sees exactly the rows of the simulator and the theory. Only this module, `edgela
 reader of .pt files import torch.
 """
 
+import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sized
 from typing import Any
 
@@ -18,6 +20,7 @@ from torch.utils.data import Sampler
 from edgelaw import orders
 from edgelaw._common import arguments
 from edgelaw._common.types import ArrayLike
+from edgelaw.training import sharing
 
 LOSSES = ("mse", "half", "half_sum")
 
@@ -32,6 +35,9 @@ class OrderSampler(Sampler[int]):
     global order: in lock step they see together exactly the indices of the one-process order, none left out
     and none twice, and their batches of size b make up consecutive global batches of size b·num_replicas.
     If the rows do not divide evenly, the first replicas have one index more.
+
+    Lightning, accelerate and others put samplers of their own around this one, and some lose its order. It looks at who
+    iterates it, and warns once, with the remedy, where they do; `check_loader` says it before the first epoch.
 
     Parameters
     ----------
@@ -75,14 +81,21 @@ class OrderSampler(Sampler[int]):
         if self._rank >= self._replicas:
             raise ValueError(f"rank must be below num_replicas={self._replicas}, not {self._rank}.")
         self._epoch, self._position, self._resume = 0, 0, 0
+        self._begun = 0  # the epoch that is in use, while `_epoch` may have been read to its end ahead of use
+        self._warned = False
 
     def __len__(self) -> int:
         """Indices of this replica in one epoch."""
         return len(range(self._rank, self._stream.rows, self._replicas))
 
     def __iter__(self) -> Iterator[int]:
+        self._judge(sharing.wrappers(sys._getframe(1)))
+        return self._indices()
+
+    def _indices(self) -> Iterator[int]:
         self._position, self._resume = self._resume, 0
         epoch, position = self._epoch, self._position
+        self._begun = epoch
         for index in self._stream.epoch(epoch)[self._rank :: self._replicas].tolist()[position:]:
             position += 1
             self._epoch, self._position = epoch, position
@@ -90,8 +103,14 @@ class OrderSampler(Sampler[int]):
         self._epoch, self._position = epoch + 1, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Start epoch number `epoch`, counted from 0, at the next iteration; any epoch, in any sequence."""
-        self._epoch, self._position, self._resume = arguments.whole(epoch, "epoch", 0), 0, 0
+        """Start epoch number `epoch`, counted from 0, at the next iteration; any epoch, in any sequence.
+
+        A place that `load_state_dict` has set is kept if it lies in this epoch, since training loops set the epoch
+        after they have loaded their state.
+        """
+        epoch = self._begun = arguments.whole(epoch, "epoch", 0)
+        if epoch != self._epoch or not self._resume:
+            self._epoch, self._position, self._resume = epoch, 0, 0
 
     def state_dict(self, position: int | None = None) -> dict[str, Any]:
         """Where the sampler is: a dictionary of plain numbers and strings.
@@ -100,13 +119,13 @@ class OrderSampler(Sampler[int]):
         ----------
         position : int, optional
             Indices of the current epoch that have been *used*, for this replica; by default those handed
-            out. A `DataLoader` with workers asks for batches ahead of their use, so pass batches used ×
-            batch size there, and call `set_epoch` at the start of every epoch.
+            out. A `DataLoader` with workers asks for batches ahead of their use, so count what was used there. The
+            current epoch is the one that was begun last, even if it has been read to its end.
         """
         state = {"order": self._stream.order, "rows": self._stream.rows, "seed": self._seed}
         state |= {"num_replicas": self._replicas, "epoch": self._epoch, "position": self._position}
         if position is not None:
-            state["position"] = self._place(position)
+            state |= {"epoch": self._begun, "position": self._place(position)}
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -117,13 +136,23 @@ class OrderSampler(Sampler[int]):
                 raise ValueError(
                     f"the state has {key}={state[key]!r}, but this sampler has {key}={own[key]!r}."
                 )
-        self.set_epoch(state["epoch"])
-        self._position = self._resume = self._place(state["position"])
+        epoch, position = arguments.whole(state["epoch"], "epoch", 0), self._place(state["position"])
+        self._epoch, self._begun, self._position, self._resume = epoch, epoch, position, position
 
     def _place(self, position: int) -> int:
-        if arguments.whole(position, "position", 0) > len(self):
-            raise ValueError(f"position must be at most the {len(self)} indices of an epoch, not {position}.")
+        most = -(-self._stream.rows // self._replicas)  # of the first replica, whose state may serve all
+        if arguments.whole(position, "position", 0) > most:
+            raise ValueError(f"position must be at most the {most} indices of an epoch, not {position}.")
         return position
+
+    def _judge(self, objects: list[Any]) -> str:
+        """Warn, once, if those who iterate the sampler change its order; the warning is returned."""
+        share = sharing.Share(self._stream.order, self._stream.rows, self._replicas, self._rank)
+        problem = sharing.complaint(share, objects, *sharing.world())
+        if problem and not self._warned:
+            self._warned = True
+            warnings.warn(f"{type(self).__name__}: {problem}", stacklevel=3)
+        return problem
 
 
 class IID(OrderSampler):
@@ -186,6 +215,43 @@ class FlipFlop(OrderSampler):
 
     def __init__(self, rows: int | Sized, seed: int = 0, num_replicas: int = 1, rank: int = 0):
         super().__init__("flip_flop", rows, seed, None, num_replicas, rank)
+
+
+def check_loader(loader: Any, sampler: OrderSampler) -> bool:
+    """Whether a loader, as a library has prepared it, goes through a sampler's order; if not, a warning has the remedy.
+
+    A sampler warns by itself when it is iterated. This also sees that it never will be, because the library has put
+    another sampler in its place.
+
+    Parameters
+    ----------
+    loader : DataLoader
+        What will be iterated: the result of ``accelerator.prepare`` or ``fabric.setup_dataloaders``, or
+        ``trainer.train_dataloader`` in Lightning's ``on_train_start``.
+    sampler : OrderSampler
+        The sampler that the loader was made with.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from torch.utils.data import DataLoader
+    >>> data, sampler = list(range(6)), FlipFlop(6)
+    >>> check_loader(DataLoader(data, batch_size=2, sampler=sampler), sampler)
+    True
+    """
+    objects = sharing.holders(loader, sampler)
+    if objects is not None:
+        return not sampler._judge(objects)
+    name = type(getattr(loader, "sampler", None)).__name__
+    warnings.warn(
+        f"the loader goes through a {name} instead of the {type(sampler).__name__} sampler; give the sampler to it "
+        "again, and in Lightning leave out overfit_batches.",
+        stacklevel=2,
+    )
+    return False
 
 
 def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1) -> float:

@@ -1,0 +1,120 @@
+"""What the recipes are set beside: the samplers that each library brings, and ours where a library is left to itself.
+
+Every loop has the arguments of its recipe. The first four train with stock samplers, in the way that their own
+documentation shows, and return the loader that was used; the last three are mistakes that are easily made, which the samplers have to warn of.
+"""
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from lightning import Trainer
+from sizes import BATCH, EPOCHS
+from torch import distributed
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from torchdata.stateful_dataloader import StatefulDataLoader
+from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
+
+from edgelaw.samplers import OrderSampler
+
+
+def plain(rows, model, train, order, path, workers):
+    """torch: shuffle=True in one process, DistributedSampler in several; neither knows its place in an epoch."""
+    torch.manual_seed(0)
+    several = distributed.get_world_size() > 1
+    sampler = DistributedSampler(rows) if several else None
+    loader = DataLoader(rows, BATCH, shuffle=not several, sampler=sampler, num_workers=workers)
+    replica, first = DistributedDataParallel(model), 0
+    if path.exists():
+        saved = torch.load(path)
+        model.load_state_dict(saved["model"])
+        torch.set_rng_state(saved["rng"])
+        first = saved["epoch"]
+    for epoch in range(first, EPOCHS):
+        if several:
+            sampler.set_epoch(epoch)
+        for batch in loader:
+            if train(replica, batch):
+                state = {"model": model.state_dict(), "epoch": epoch, "rng": torch.get_rng_state()}
+                torch.save(state, path)
+    return loader
+
+
+def stateful(rows, model, train, order, path, workers):
+    """torchdata: its RandomSampler in one process, its StatefulDistributedSampler in several."""
+    torch.manual_seed(0)
+    several = distributed.get_world_size() > 1
+    sampler = StatefulDistributedSampler(rows) if several else None
+    loader = StatefulDataLoader(rows, BATCH, shuffle=not several, sampler=sampler, num_workers=workers)
+    replica, first = DistributedDataParallel(model), 0
+    if path.exists():
+        saved = torch.load(path)
+        model.load_state_dict(saved["model"])
+        loader.load_state_dict(saved["loader"])
+        first = saved["epoch"]
+    for epoch in range(first, EPOCHS):
+        if several:
+            sampler.set_epoch(epoch)
+        for batch in loader:
+            if train(replica, batch):
+                state = {"model": model.state_dict(), "loader": loader.state_dict(), "epoch": epoch}
+                torch.save(state, path)
+    return loader
+
+
+def accelerate(rows, model, train, order, path, workers):
+    """accelerate: shuffle=True, its own seeded sampler, and the batches skipped that were used."""
+    set_seed(0)
+    accelerator = Accelerator(cpu=True)
+    loader = DataLoader(rows, BATCH, shuffle=True, num_workers=workers)
+    loader, replica = accelerator.prepare(loader, model)
+    first = used = 0
+    if path.exists():
+        saved = torch.load(path)
+        model.load_state_dict(saved["model"])
+        first, used = saved["epoch"], saved["used"]
+    for epoch in range(first, EPOCHS):
+        loader.set_epoch(epoch)
+        current = accelerator.skip_first_batches(loader, used) if used else loader
+        for batch in current:
+            used += 1
+            if train(replica, batch):
+                torch.save({"model": model.state_dict(), "epoch": epoch, "used": used}, path)
+        used = 0
+    return loader
+
+
+def lightning(rows, model, order, path, workers, **options):
+    """Lightning: shuffle=True, for which it puts DistributedSampler under DDP."""
+    torch.manual_seed(0)
+    trainer = Trainer(max_epochs=EPOCHS, **options)
+    loader = DataLoader(rows, BATCH, shuffle=True, num_workers=workers)
+    trainer.fit(model, loader, ckpt_path=path if path.exists() else None)
+    return trainer.train_dataloader
+
+
+def plain_unshared(rows, model, train, order, path, workers):
+    """torch: the sampler does not know that there are several processes."""
+    loader = DataLoader(rows, BATCH, sampler=OrderSampler(order, rows, seed=0), num_workers=workers)
+    replica = DistributedDataParallel(model)
+    for _ in range(EPOCHS):
+        for batch in loader:
+            train(replica, batch)
+
+
+def accelerate_twice(rows, model, train, order, path, workers):
+    """accelerate: a sampler that has its share already is given to `prepare`, which shares it out again."""
+    accelerator = Accelerator(cpu=True)
+    share = {"num_replicas": accelerator.num_processes, "rank": accelerator.process_index}
+    loader = DataLoader(rows, BATCH, sampler=OrderSampler(order, rows, seed=0, **share), num_workers=workers)
+    loader, replica = accelerator.prepare(loader, model)
+    for _ in range(EPOCHS):
+        for batch in loader:
+            train(replica, batch)
+
+
+def lightning_default(rows, model, order, path, workers, **options):
+    """Lightning: its defaults, which put DistributedSamplerWrapper around the sampler under DDP."""
+    trainer = Trainer(max_epochs=EPOCHS, **options)
+    loader = DataLoader(rows, BATCH, sampler=OrderSampler(order, rows, seed=0), num_workers=workers)
+    trainer.fit(model, loader)
