@@ -1,7 +1,8 @@
 """What the recipes are set beside: the samplers that each library brings, and ours where a library is left to itself.
 
 Every loop has the arguments of its recipe. The first four train with stock samplers, in the way that their own
-documentation shows, and return the loader that was used; the last three are mistakes that are easily made, which the samplers have to warn of.
+documentation shows, and return the loader that was used; the last three are mistakes that are easily made, which the
+samplers have to warn of.
 """
 
 import torch

@@ -27,7 +27,7 @@ MISTAKES = {
 
 
 def passes(verdict):
-    """Whether a cell of ours keeps its promises: epochs in order without a warning, and their exact rest when resumed."""
+    """Whether a cell of ours keeps its promises: epochs in order, no warning, and the exact rest after a stop."""
     return verdict["order"] and not verdict["warned"], verdict["resumed"]
 
 
