@@ -9,6 +9,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from lightning import Trainer
+from recipes import restore, save
 from sizes import BATCH, EPOCHS
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
@@ -25,19 +26,14 @@ def plain(rows, model, train, order, path, workers):
     several = distributed.get_world_size() > 1
     sampler = DistributedSampler(rows) if several else None
     loader = DataLoader(rows, BATCH, shuffle=not several, sampler=sampler, num_workers=workers)
-    replica, first = DistributedDataParallel(model), 0
-    if path.exists():
-        saved = torch.load(path)
-        model.load_state_dict(saved["model"])
-        torch.set_rng_state(saved["rng"])
-        first = saved["epoch"]
+    replica = DistributedDataParallel(model)
+    first, _ = restore(path, model=model)
     for epoch in range(first, EPOCHS):
         if several:
             sampler.set_epoch(epoch)
         for batch in loader:
             if train(replica, batch):
-                state = {"model": model.state_dict(), "epoch": epoch, "rng": torch.get_rng_state()}
-                torch.save(state, path)
+                save(path, epoch, model=model.state_dict())
     return loader
 
 
@@ -47,19 +43,14 @@ def stateful(rows, model, train, order, path, workers):
     several = distributed.get_world_size() > 1
     sampler = StatefulDistributedSampler(rows) if several else None
     loader = StatefulDataLoader(rows, BATCH, shuffle=not several, sampler=sampler, num_workers=workers)
-    replica, first = DistributedDataParallel(model), 0
-    if path.exists():
-        saved = torch.load(path)
-        model.load_state_dict(saved["model"])
-        loader.load_state_dict(saved["loader"])
-        first = saved["epoch"]
+    replica = DistributedDataParallel(model)
+    first, _ = restore(path, model=model, loader=loader)
     for epoch in range(first, EPOCHS):
         if several:
             sampler.set_epoch(epoch)
         for batch in loader:
             if train(replica, batch):
-                state = {"model": model.state_dict(), "loader": loader.state_dict(), "epoch": epoch}
-                torch.save(state, path)
+                save(path, epoch, model=model.state_dict(), loader=loader.state_dict())
     return loader
 
 
@@ -69,18 +60,14 @@ def accelerate(rows, model, train, order, path, workers):
     accelerator = Accelerator(cpu=True)
     loader = DataLoader(rows, BATCH, shuffle=True, num_workers=workers)
     loader, replica = accelerator.prepare(loader, model)
-    first = used = 0
-    if path.exists():
-        saved = torch.load(path)
-        model.load_state_dict(saved["model"])
-        first, used = saved["epoch"], saved["used"]
+    first, used = restore(path, model=model)  # batches, here
     for epoch in range(first, EPOCHS):
         loader.set_epoch(epoch)
         current = accelerator.skip_first_batches(loader, used) if used else loader
         for batch in current:
             used += 1
             if train(replica, batch):
-                torch.save({"model": model.state_dict(), "epoch": epoch, "used": used}, path)
+                save(path, epoch, used, model=model.state_dict())
         used = 0
     return loader
 

@@ -17,25 +17,35 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 from edgelaw.samplers import OrderSampler
 
 
+def save(path, epoch, used=0, **states):
+    """Keep a place: the epoch, the rows of it that were used, and the states of a model, a sampler or a loader."""
+    torch.save({"epoch": epoch, "used": used, "states": states}, path)
+
+
+def restore(path, **objects):
+    """The epoch and the rows of it that were used, with the states of that moment put back; 0 and 0 at the start."""
+    if not path.exists():
+        return 0, 0
+    saved = torch.load(path)
+    for name, one in objects.items():
+        one.load_state_dict(saved["states"][name])
+    return saved["epoch"], saved["used"]
+
+
 def plain(rows, model, train, order, path, workers):
     """torch alone: a DataLoader in every process, and DistributedDataParallel."""
     share = {"num_replicas": distributed.get_world_size(), "rank": distributed.get_rank()}
     sampler = OrderSampler(order, rows, seed=0, **share)
     loader = DataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     replica = DistributedDataParallel(model)
-    if path.exists():
-        saved = torch.load(path)
-        model.load_state_dict(saved["model"])
-        sampler.load_state_dict(saved["sampler"])
-    place = sampler.state_dict()
-    used = place["position"]
-    for epoch in range(place["epoch"], EPOCHS):
+    first, used = restore(path, model=model, sampler=sampler)
+    for epoch in range(first, EPOCHS):
         sampler.set_epoch(epoch)
         for batch in loader:
             used += len(batch[0])
             if train(replica, batch):
-                state = sampler.state_dict(position=used)  # what was used, not what was read ahead
-                torch.save({"model": model.state_dict(), "sampler": state}, path)
+                place = sampler.state_dict(position=used)
+                save(path, epoch, used, model=model.state_dict(), sampler=place)
         used = 0
 
 
@@ -45,45 +55,34 @@ def stateful(rows, model, train, order, path, workers):
     sampler = OrderSampler(order, rows, seed=0, **share)
     loader = StatefulDataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     replica = DistributedDataParallel(model)
-    first = 0
-    if path.exists():
-        saved = torch.load(path)
-        model.load_state_dict(saved["model"])
-        loader.load_state_dict(saved["loader"])
-        first = saved["epoch"]
+    first, _ = restore(path, model=model, loader=loader)
     for epoch in range(first, EPOCHS):
         sampler.set_epoch(epoch)
         for batch in loader:
             if train(replica, batch):
-                state = {"model": model.state_dict(), "loader": loader.state_dict(), "epoch": epoch}
-                torch.save(state, path)
+                save(path, epoch, model=model.state_dict(), loader=loader.state_dict())
 
 
 def accelerate(rows, model, train, order, path, workers):
     """accelerate: the sampler has the whole order, and `prepare` gives every process its batches."""
-    whole_epochs = DataLoaderConfiguration(even_batches=False)
-    accelerator = Accelerator(cpu=True, dataloader_config=whole_epochs)
+    no_padding = DataLoaderConfiguration(even_batches=False)
+    accelerator = Accelerator(cpu=True, dataloader_config=no_padding)
     sampler = OrderSampler(order, rows, seed=0)
-    if path.exists():
-        saved = torch.load(path)
-        model.load_state_dict(saved["model"])
-        sampler.load_state_dict(saved["sampler"])
     loader = DataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     loader, replica = accelerator.prepare(loader, model)
-    place = sampler.state_dict()
-    used = place["position"]
-    for epoch in range(place["epoch"], EPOCHS):
+    first, used = restore(path, model=model, sampler=sampler)
+    for epoch in range(first, EPOCHS):
         loader.set_epoch(epoch)
         for batch in loader:
             used = min(used + BATCH * accelerator.num_processes, len(rows))
             if train(replica, batch):
-                state = sampler.state_dict(position=used)
-                torch.save({"model": model.state_dict(), "sampler": state}, path)
+                place = sampler.state_dict(position=used)
+                save(path, epoch, used, model=model.state_dict(), sampler=place)
         used = 0
 
 
 def lightning(rows, model, order, path, workers, **options):
-    """Lightning: its own sampler switched off, and a StatefulDataLoader, whose place it saves with every checkpoint."""
+    """Lightning: its own sampler switched off, and a StatefulDataLoader, whose place goes into its checkpoints."""
     trainer = Trainer(max_epochs=EPOCHS, use_distributed_sampler=False, **options)
     share = {"num_replicas": trainer.world_size, "rank": trainer.global_rank}
     sampler = OrderSampler(order, rows, seed=0, **share)

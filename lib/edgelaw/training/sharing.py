@@ -17,6 +17,10 @@ DEEPEST = 16  # calls between a loader and its sampler; today's libraries make a
 INNER = ("base_dataloader", "_loader", "batch_sampler", "_batch_sampler", "sampler", "_sampler")
 LIGHTNING = "Trainer(use_distributed_sampler=False), or Fabric's setup_dataloaders with the same argument,"
 OWN_SHARE = "make the sampler with num_replicas=<processes> and rank=<this process>"
+TWICE = (
+    "accelerate shares out what the sampler has already shared, so that many rows are never seen; make the sampler "
+    "without num_replicas and rank, or do not give its loader to prepare."
+)
 REMEDIES = {"lightning": LIGHTNING, "pytorch_lightning": LIGHTNING, "lightning_fabric": LIGHTNING}
 
 
@@ -96,7 +100,7 @@ def complaint(share: Share, objects: Iterable[Any], processes: int, process: int
         if name == "BatchSamplerShard" and one.num_processes > 1:
             return _sharded(share, one)
         if name == "DataLoaderDispatcher":  # one process reads for all
-            return ""
+            return TWICE if share.replicas > 1 else ""
     if processes > 1 and share.replicas == 1:
         return (
             f"each of the {processes} processes goes through the whole {share.order} order; if they are to share it, "
@@ -128,10 +132,7 @@ def _shuffled(share: Share, wrapper: Any) -> str:
 def _sharded(share: Share, shard: Any) -> str:
     """What accelerate's division of batches does to the order."""
     if share.replicas > 1:
-        return (
-            "accelerate shares out what the sampler has already shared, so that many rows are never seen; make the "
-            "sampler without num_replicas and rank, or do not give its loader to prepare."
-        )
+        return TWICE
     batch = shard.batch_size or 1
     together = batch if shard.split_batches else batch * shard.num_processes
     if share.rows % together and shard.even_batches and not shard.drop_last:
