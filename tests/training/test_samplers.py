@@ -128,6 +128,47 @@ def test_what_was_used_counts_when_a_dataloader_reads_ahead(workers):
     assert seen + list(restored) == stream("random_reshuffle", 40, 2).epoch(1).tolist()
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_was_used_counts_even_if_the_epoch_was_read_to_its_end(workers):
+    data = TensorDataset(torch.arange(12))
+    sampler = OrderSampler("random_reshuffle", data, seed=2)
+    sampler.set_epoch(1)
+    batches = iter(DataLoader(data, batch_size=4, sampler=sampler, num_workers=workers))
+    seen = next(batches)[0].tolist()
+    state = sampler.state_dict(position=4)  # two workers have asked for all three batches by now
+    restored = OrderSampler("random_reshuffle", data, seed=2)
+    restored.load_state_dict(state)
+    expected = stream("random_reshuffle", 12, 2)
+    assert seen + list(restored) == expected.epoch(1).tolist()
+    assert list(restored) == expected.epoch(2).tolist()
+    list(batches)
+    assert sampler.state_dict(position=12)["epoch"] == 1
+
+
+def test_a_loaded_place_survives_set_epoch_of_its_own_epoch_and_of_no_other():
+    sampler = OrderSampler("flip_flop", 10, seed=7)
+    expected = stream("flip_flop", 10, 7).epochs(0, 3).tolist()
+    state = {**sampler.state_dict(), "epoch": 1, "position": 6}
+    sampler.load_state_dict(state)
+    sampler.set_epoch(1)
+    assert list(sampler) == expected[1][6:]
+    sampler.load_state_dict(state)
+    sampler.set_epoch(2)
+    assert list(sampler) == expected[2]
+    sampler.load_state_dict(state)
+    list(itertools.islice(sampler, 2))
+    sampler.set_epoch(1)  # the place was used: this is a new start of the epoch
+    assert list(sampler) == expected[1]
+
+
+def test_the_state_of_the_first_replica_serves_all_even_at_the_end_of_an_epoch():
+    first, second = (OrderSampler("iid", 11, seed=4, num_replicas=2, rank=r) for r in (0, 1))
+    state = first.state_dict(position=6)
+    second.load_state_dict(state)
+    assert list(second) == []
+    assert list(second) == stream("iid", 11, 4).epoch(1)[1::2].tolist()
+
+
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("rows", "replicas"), [(12, 3), (13, 3), (2, 4)])
 def test_the_replicas_together_see_exactly_the_global_order(order, rows, replicas):
