@@ -117,7 +117,18 @@ def test_nothing_tracked_is_third_party_javascript_or_names_a_machine():
 
 def test_make_help_teaches_every_target():
     shown = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for target in ("book", "serve", "test", "notebooks", "portability", "lowest", "bench", "map", "address"):
+    for target in (
+        "book",
+        "serve",
+        "test",
+        "notebooks",
+        "portability",
+        "lowest",
+        "conformance",
+        "bench",
+        "map",
+        "address",
+    ):
         assert re.search(rf"^make {target} +\w", shown, flags=re.M), target
 
 
