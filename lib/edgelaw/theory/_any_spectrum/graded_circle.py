@@ -17,6 +17,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.fft
 import scipy.special
 
 ANGLES = np.pi / 2.0 ** np.arange(5)  # where the distance of the nearest singularity is asked for
@@ -92,19 +93,33 @@ def angles(x, grading):
 
 @functools.lru_cache(maxsize=32)
 def _rule(n, points, grading):
-    """Angles in the upper half plane, and weights of the coefficients, by Fourier coefficients in x of e^(−inθ)θ′."""
+    """Angles in the upper half plane, and weights of the coefficients, by Fourier coefficients in x of e^(−inθ)θ′.
+
+    θ is odd about the middle of the period, so those are real: a cosine and a sine transform over half the period.
+    """
     half, n = points // 2, np.array(n)
     steepest = angles(np.zeros(1), grading)[1][0]
-    size = 1 << int(np.ceil(np.log2(4 * points + 256 + 1.3 * n.max() * steepest / np.pi)))
-    theta, slopes = angles((np.arange(size) + 0.5) / size, grading)
+    size = 1 << int(np.ceil(np.log2(2 * points + 128 + 0.65 * n.max() * steepest / np.pi)))
+    theta, slopes = angles((np.arange(size) + 0.5) / (2 * size), grading)
     x = (np.arange(half) + 0.5) / points
-    modes = np.arange(1 - half, half)
-    shift = np.exp(1j * np.pi * modes / size)
-    waves = np.exp(-2j * np.pi * np.multiply.outer(modes, x)) / points
+    phases = 2 * np.pi * np.multiply.outer(np.arange(half), x)
+    cosines, sines = np.cos(phases) / points, np.sin(phases[1:]) / points
+    cosines[0] /= 2
     weights = np.empty((len(n), half), dtype=complex)
-    block = max(1, 2**19 // size)
+    block = max(1, 2**17 // size)
     for first in range(0, len(n), block):
-        part = slice(first, first + block)
-        values = np.exp(-1j * np.multiply.outer(n[part], theta)) * (slopes / (2 * np.pi))
-        weights[part] = (np.fft.ifft(values, axis=1)[:, modes % size] * shift) @ waves
+        waves = _powers(theta, n[first : first + block]) * (slopes / (2 * np.pi * size))
+        even = scipy.fft.dct(waves.real, axis=1)[:, :half]
+        odd = scipy.fft.dst(waves.imag, axis=1)[:, : half - 1]
+        weights.real[first : first + block] = even @ cosines
+        weights.imag[first : first + block] = odd @ sines
     return angles(x, grading)[0], weights
+
+
+def _powers(theta, n):
+    """e^(−inθ) for ascending n, each from the one before."""
+    powers, once = np.exp(-1j * np.multiply.outer(n[:1], theta)), np.exp(-1j * theta)
+    powers = np.repeat(powers, len(n), axis=0)
+    for place, more in enumerate(np.diff(n), start=1):
+        np.multiply(powers[place - 1], once if more == 1 else np.exp(-1j * more * theta), out=powers[place])
+    return powers

@@ -51,36 +51,28 @@ def pair_sums(first, second, logs, a, alpha, D, nodes, heavy, kappa, rho, places
     The rows of `alpha` and `D` belong to the points, the columns to the nodes. `places` and `shares` are k and its
     weight in the sum. Real and imaginary parts are kept in arrays of their own, for vector registers.
     """
-    size = nodes.size
-    tr, ti, dr, di, mr, mi = np.empty((6, size))
+    tr, ti, dr, di, mr, mi = np.empty((6, nodes.size))
+    sums = np.empty((6, places.size))
     hr, hi = heavy.real.copy(), heavy.imag.copy()
+    ways = 2 * np.pi / rho * places
     phi, psi = np.empty(first.size, np.complex128), np.empty(first.size, np.complex128)
     for pair in range(first.size):
         i, j = first[pair], second[pair]
         sigma, logarithm = a[i] + a[j], logs[i] + logs[j]
         turn = logarithm.imag - 2 * np.pi * np.round(logarithm.imag / (2 * np.pi))
-        origin = -(logarithm.real + 1j * turn) / rho
+        sr, si = -logarithm.real / rho, -turn / rho
         total = 0j
-        for k in range(size):
+        for k in range(nodes.size):
             tau = heavy[k] * (1 + alpha[i, k] + alpha[j, k])
             rest = heavy[k] * (D[i, k] + D[j, k])
             moved = sigma * nodes[k]
-            tr[k], ti[k], dr[k], di[k], mr[k], mi[k] = (
-                tau.real,
-                tau.imag,
-                rest.real,
-                rest.imag,
-                moved.real,
-                moved.imag,
-            )
+            tr[k], ti[k], dr[k], di[k] = tau.real, tau.imag, rest.real, rest.imag
+            mr[k], mi[k] = sr + moved.real, si + moved.imag
             total += rho * tau + rest
-        one, other = 0j, 0j
         for n in range(places.size):
-            s = origin + 2j * np.pi * places[n] / rho
-            sr, si = s.real, s.imag
             gr, gi, ur, ui, vr, vi = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for k in range(size):
-                x, y = sr + mr[k], si + mi[k]
+            for k in range(nodes.size):
+                x, y = mr[k], mi[k] + ways[n]
                 scale = 1 / (x * x + y * y)
                 x, y = x * scale, -y * scale
                 gr += tr[k] * x - ti[k] * y
@@ -89,11 +81,32 @@ def pair_sums(first, second, logs, a, alpha, D, nodes, heavy, kappa, rho, places
                 ui += dr[k] * y + di[k] * x
                 vr += hr[k] * x - hi[k] * y
                 vi += hr[k] * y + hi[k] * x
-            g, u, v = gr + 1j * gi, ur + 1j * ui, vr + 1j * vi
-            f = 1 / (kappa + s * g)
-            theta = g * f
-            one += shares[n] * theta / s
-            other += shares[n] * (theta * total + kappa * f * (u + rho * g) - kappa * sigma * theta * v)
-        phi[pair] = -sigma * kappa / rho * one
-        psi[pair] = total / 2 + other / rho
+            sums[0, n], sums[1, n], sums[2, n], sums[3, n], sums[4, n], sums[5, n] = gr, gi, ur, ui, vr, vi
+        thetas, shifted, first_order, second_order = _over_terms(sums, shares, sr, si, ways, kappa)
+        phi[pair] = -sigma * kappa / rho * shifted
+        rest = thetas * total + kappa * (first_order + rho * thetas) - kappa * sigma * second_order
+        psi[pair] = total / 2 + rest / rho
     return phi, psi
+
+
+@compiled
+def _over_terms(sums, shares, sr, si, ways, kappa):
+    """Σ θ, Σ θ/s, Σ φu and Σ θv from the sums g, u, v over the nodes; without complex divisions, which are slow."""
+    tr, ti, qr, qi, ur, ui, vr, vi = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for n in range(ways.size):
+        y = si + ways[n]
+        gr, gi = sums[0, n], sums[1, n]
+        fr, fi = kappa + sr * gr - y * gi, sr * gi + y * gr
+        scale = shares[n] / (fr * fr + fi * fi)
+        fr, fi = fr * scale, -fi * scale
+        xr, xi = gr * fr - gi * fi, gr * fi + gi * fr
+        scale = 1 / (sr * sr + y * y)
+        tr += xr
+        ti += xi
+        qr += (xr * sr + xi * y) * scale
+        qi += (xi * sr - xr * y) * scale
+        ur += fr * sums[2, n] - fi * sums[3, n]
+        ui += fr * sums[3, n] + fi * sums[2, n]
+        vr += xr * sums[4, n] - xi * sums[5, n]
+        vi += xr * sums[5, n] + xi * sums[4, n]
+    return tr + 1j * ti, qr + 1j * qi, ur + 1j * ui, vr + 1j * vi
