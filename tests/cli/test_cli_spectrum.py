@@ -41,7 +41,8 @@ def test_the_numbers_are_those_of_the_papers_preprocessing(file, raw):
     assert machine["eigenvalues"] == pytest.approx(values, rel=1e-9, abs=1e-13)
     assert machine["effective_rank"] == pytest.approx(spectrum.effective_rank(values))
     assert machine["quantile_ratio"] == pytest.approx(spectrum.quantile_ratio(values))
-    assert machine["edge"]["beta"] == pytest.approx(spectrum.fit_edge_laplace(values).beta)
+    assert machine["edge"] is None  # twice as many rows as columns
+    assert machine["edge_law"]["fit"]["beta"] == pytest.approx(spectrum.fit_edge_laplace(values).beta)
     assert sum("mean" in step for step in machine["steps"]) == 1
 
 
@@ -64,10 +65,35 @@ def test_the_edge_of_a_gaussian_square_is_a_half_within_its_own_uncertainty(tmp_
 def test_the_terminal_shows_what_was_done_the_edge_and_a_plot(file):
     status, out, err = run("spectrum", file)
     assert (status, err) == (0, "")
-    for words in ("raw.npy", "120 × 60", "1. ", "mean row", "edge β = ", "effective rank", "quantile ratio"):
+    for words in ("raw.npy", "120 × 60", "1. ", "mean row", "effective rank", "quantile ratio", "too few"):
         assert words in out
     assert len(re.findall("[⠁-⣿]", out)) > 30
     assert all(line == line.rstrip() for line in out.splitlines())
+
+
+def test_the_edge_of_a_square_is_shown_with_its_error_and_drawn(tmp_path):
+    np.save(tmp_path / "x.npy", data.gaussian(256, 256, rng=1))
+    status, out, _ = run("spectrum", tmp_path / "x.npy")
+    assert status == 0
+    assert re.search(r"edge β = 0\.\d+ ± 0\.\d+, Q = ", out)
+    assert "power law" not in out
+
+
+@pytest.mark.parametrize(("name", "rows", "dims"), [("wikipedia", 600, 512), ("cifar10", 640, 1280)])
+def test_no_exponent_is_printed_for_embeddings_with_more_or_fewer_rows_than_columns(
+    tmp_path, name, rows, dims
+):
+    np.save(tmp_path / "x.npy", embeddings.preprocess(data.load(name).features, rows, dims, 0).X)
+    machine = as_json(tmp_path / "x.npy")
+    assert machine["edge"] is machine["edge_error"] is None
+    assert machine["edge_law"]["holds"] is False
+    assert {"curvature", "gap"} <= set(machine["edge_law"]["failed"])
+    status, out, _ = run("spectrum", tmp_path / "x.npy", "--plot", tmp_path / "cdf.svg")
+    flat = " ".join(out.split())
+    assert status == 0
+    assert "no power law at the left edge" in flat
+    assert " ".join(machine["edge_law"]["reason"].split()[:8]) in flat
+    assert "β = " not in flat
 
 
 def test_a_wide_matrix_has_zeros_and_says_so(tmp_path):

@@ -16,6 +16,7 @@ from edgelaw._common import atomic
 from edgelaw.cli import format, pictures, report
 from edgelaw.curves import LearningCurve
 from edgelaw.predict import predict
+from edgelaw.spectrum import EdgeLaw
 
 HOSTILE = '<img src=x onerror="alert(1)">&amp;\'.npy'
 
@@ -162,6 +163,7 @@ def test_a_wide_matrix_without_an_edge_and_with_measured_curves_is_reported_too(
         eigenvalues=np.append(np.zeros(7), prediction.eigenvalues[7:]),
         edge=None,
         edge_error=None,
+        edge_law=EdgeLaw(False, "No power law at zero: it is bent.", fit=prediction.edge_law.fit),
         target=None,
         step="best",
         forecasts={"iid": measured, "flip_flop": other},
@@ -169,7 +171,8 @@ def test_a_wide_matrix_without_an_edge_and_with_measured_curves_is_reported_too(
     words = " ".join(" ".join(Outline(report.html(changed, "wide.npy")).words).split())
     for expected in (
         "7 of 40 are zero",
-        "No power law could be fitted",
+        "No power law at zero: it is bent. The dotted line is the power law that was tried.",
+        "no power law here (dotted: what was tried)",
         "IID (pilot)",
         "Bands are two standard errors",
         "hollow marks the simulation",
@@ -282,7 +285,7 @@ def test_older_styles_of_text_keep_their_size_only():
 
 def test_four_thousand_eigenvalues_are_drawn_by_a_few_hundred_dots(prediction):
     values = np.sort(np.random.default_rng(0).gamma(2.0, size=4096))
-    svg = pictures.inline(pictures.spectrum(values, None, None), "many", "many")
+    svg = pictures.inline(pictures.spectrum(values, None), "many", "many")
     assert 200 < svg.count("<use") < 600
 
 

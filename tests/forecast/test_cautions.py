@@ -55,7 +55,7 @@ def test_rows_of_the_kind_assumed_get_no_caution():
         ),
         ({"shape": (400, 200), "eigenvalues": np.ones(200)}, "exponential", "With 2 rows per dimension"),
         ({"edge_error": 0.16}, "edge_uncertain", "0.50 ± 0.16"),
-        ({"edge": None, "edge_error": None}, "no_window", "too few different eigenvalues"),
+        ({"edge": None, "edge_error": None, "edge_reason": "It is bent."}, "no_window", "It is bent."),
         ({"step": 1e-9}, None, None),
         ({"edge": EdgeFit(0.5, 1e-3, window=(1e-4, 0.1))}, "no_window", "No power law to speak of"),
     ],

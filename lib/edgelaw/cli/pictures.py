@@ -22,7 +22,7 @@ from edgelaw.cli.format import as_typed, digits, with_error
 
 if TYPE_CHECKING:
     from edgelaw.predict import Prediction
-    from edgelaw.spectrum import EdgeFit
+    from edgelaw.spectrum import EdgeLaw
 
 WIDTH, HEIGHT = 392, 256  # of the axes with their labels, in points; the legend is added below
 LEFT, RIGHT, TOP, BOTTOM, LEGEND_LINE = 72, 8, 8, 42, 17
@@ -69,16 +69,24 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def spectrum(eigenvalues: Array, fit: "EdgeFit | None", error: float | None) -> Figure:
-    """The CDF of the positive eigenvalues, and the fitted edge with the error of its exponent."""
+def spectrum(eigenvalues: Array, law: "EdgeLaw | None") -> Figure:
+    """The CDF of the positive eigenvalues, and the fitted edge with the error of its exponent.
+
+    Where there is no power law the line that was tried is drawn thin and dotted, and the legend says what it is.
+    """
     positive = np.sort(eigenvalues[eigenvalues > 0])
+    fit = None if law is None else law.fit
     with _axes(1 if fit is None else 2) as (figure, ax):
         plots.spectrum_cdf(
             ax, eigenvalues, color=LIGHT["data"], markersize=6, markevery=0.004, label="eigenvalues"
         )
-        if fit is not None:
-            name = f"fitted edge: β = {with_error(fit.beta, error)}, Q = {digits(fit.Q)}"
+        if law is not None and fit is not None and law.holds:
+            name = f"fitted edge: β = {with_error(fit.beta, law.error)}, Q = {digits(fit.Q)}"
             plots.edge_fit(ax, fit, label=name)
+        elif law is not None and fit is not None:
+            verdict = "no power law is claimed" if law.holds is None else "no power law here"
+            name = f"{verdict} (dotted: what was tried)"
+            plots.edge_fit(ax, fit, label=name, color=SOFT, linewidth=1, linestyle=(0, (1, 2)))
         ax.set(xlabel="eigenvalue λ", ylabel="F(λ)")
         ax.set(xlim=_span(positive), ylim=_span(np.arange(1, len(positive) + 1)[[0, -1]] / len(eigenvalues)))
         plots.log_ticks(ax)

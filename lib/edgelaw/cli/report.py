@@ -118,11 +118,13 @@ def _picture(figure: Any, label: str, name: str) -> Picture:
 
 
 def _spectrum_picture(prediction: Prediction) -> Picture:
-    values, fit = prediction.eigenvalues, prediction.edge
+    values, fit, law = prediction.eigenvalues, prediction.edge, prediction.edge_law
     label = f"Fraction of the {len(values):,} eigenvalues below each value, on logarithmic axes."
     if fit is not None:
         label += f" The fitted edge has exponent {digits(fit.beta, 2)} and constant {digits(fit.Q, 2)}."
-    return _picture(pictures.spectrum(values, fit, prediction.edge_error), label, "spectrum")
+    elif law is not None:
+        label += f" {law.reason}"
+    return _picture(pictures.spectrum(values, law), label, "spectrum")
 
 
 def _loss_picture(prediction: Prediction, loss: str, title: str) -> Picture:

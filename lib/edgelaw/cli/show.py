@@ -62,7 +62,7 @@ def spectral(shown: Console, measured: Any) -> None:
     fit, count = measured.edge, len(measured.eigenvalues)
     null = int((measured.eigenvalues == 0).sum())
     parts = [
-        "no power law fits the left edge"
+        "no power law at the left edge"
         if fit is None
         else f"edge β = {with_error(fit.beta, measured.edge_error)}, Q = {digits(fit.Q)}",
         f"effective rank {digits(measured.effective_rank)} of {count:,}",
@@ -78,10 +78,10 @@ def spectrum_plot(shown: Console, measured: Any) -> None:
     """The CDF in characters, with the fitted edge over its window."""
     positive = measured.eigenvalues[measured.eigenvalues > 0]
     layers = [(positive, np.arange(1, len(positive) + 1) / len(measured.eigenvalues))]
-    if measured.edge is not None:
-        low, high = measured.edge.window
-        line = np.geomspace(low, high, 300)
-        layers.append((line, measured.edge.cdf(line)))
+    if measured.edge_law.fit is not None:  # where it does not hold, a few dots only: what was tried
+        low, high = measured.edge_law.fit.window
+        line = np.geomspace(low, high, 300 if measured.edge_law.holds else 12)
+        layers.append((line, measured.edge_law.fit.cdf(line)))
     plain = ascii_only(shown)
     width = max(24, min(72, shown.width - 12))
     shown.print(

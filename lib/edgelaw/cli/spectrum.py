@@ -21,7 +21,7 @@ from edgelaw.cli.terminal import (
 if TYPE_CHECKING:
     from edgelaw._common.types import Array
     from edgelaw.inputs import Design
-    from edgelaw.spectrum import EdgeFit
+    from edgelaw.spectrum import EdgeFit, EdgeLaw
 
 SCHEMA = "edgelaw.spectrum/1"
 PLOTS = (".png", ".svg", ".pdf")
@@ -36,8 +36,9 @@ examples:
   edgelaw spectrum embeddings.npy --json | jq .edge   for machines
 
 The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: its exponent β is the slope of the learning
-curve. JSON has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge, effective_rank, quantile_ratio and
-eigenvalues."""
+curve. Where F is no power law at zero, as with more or fewer rows than columns, none is claimed and it says why. JSON
+has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge (null where there is none; edge_law has the tests
+and the reason), effective_rank, quantile_ratio and eigenvalues."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class Spectrum:
     edge_error: float | None
     effective_rank: float
     quantile_ratio: float
+    edge_law: "EdgeLaw"
 
 
 def add(commands: Any) -> None:
@@ -86,6 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
         shown = console()
         show.heading(shown, design.name, design.shape, design.steps)
         show.spectral(shown, measured)
+        if measured.edge_law.reason:
+            show.paragraph(shown, measured.edge_law.reason, "yellow", "!")
+            show.line(shown, "")
         show.spectrum_plot(shown, measured)
         if path and not failure:
             show.line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
@@ -99,21 +104,22 @@ def _plot(path: str, measured: Spectrum) -> None:
     from edgelaw._common import atomic
     from edgelaw.cli import pictures
 
-    figure = pictures.spectrum(measured.eigenvalues, measured.edge, measured.edge_error)
+    figure = pictures.spectrum(measured.eigenvalues, measured.edge_law)
     atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))
 
 
 def _measured(design: "Design", values: "Array") -> Spectrum:
     from edgelaw import spectrum
 
-    edge, error = spectrum.edge_and_error(values)
+    law = spectrum.edge_law(values)
     return Spectrum(
         shape=design.shape,
         steps=design.steps,
         null=int((values == 0).sum()),
         eigenvalues=values,
-        edge=edge,
-        edge_error=error,
+        edge=law.edge,
+        edge_error=law.edge_error,
         effective_rank=spectrum.effective_rank(values),
         quantile_ratio=spectrum.quantile_ratio(values),
+        edge_law=law,
     )

@@ -24,12 +24,14 @@ class Facts:
     eigenvalues : ndarray
         Of XᵀX/m, ascending.
     edge, edge_error
-        The fit of the left edge and the standard error of its exponent; None where there is no fit.
+        The fit of the left edge and the standard error of its exponent; None where there is no power law.
     diagnostic : Diagnostic
     duplicates : int
         Rows that repeat an earlier one.
     epochs, step, target
         As asked; the smallest step where orders have their own.
+    edge_reason : str
+        A sentence why there is no edge.
     """
 
     shape: tuple[int, int]
@@ -41,6 +43,7 @@ class Facts:
     epochs: int
     step: float
     target: float | None
+    edge_reason: str = ""
 
     @property
     def null(self) -> int:
@@ -140,10 +143,7 @@ def edge_uncertain(facts: Facts) -> Caution | None:
 def no_window(facts: Facts) -> Caution | None:
     """There is no range of epochs with a power law."""
     if facts.edge is None:
-        return Caution(
-            "no_window",
-            "There are too few different eigenvalues to fit a left edge: no power law is claimed.",
-        )
+        return Caution("no_window", facts.edge_reason or "No power law is claimed at the left edge.")
     m, d = facts.shape
     start, end = power_law_window(facts.edge, d, m, facts.step)
     if end >= 4 * start or m < d or facts.rho > MANY_ROWS:

@@ -151,12 +151,13 @@ def predict(
         order: forecast(setting, order, steps[order], known[order], searches[order])
         for order in request.orders
     }
-    edge, edge_error = spectrum.edge_and_error(values)
+    law = spectrum.edge_law(values)
     facts = Facts(
         shape=design.shape,
         eigenvalues=values,
-        edge=edge,
-        edge_error=edge_error,
+        edge=law.edge,
+        edge_error=law.edge_error,
+        edge_reason=law.reason,
         diagnostic=diagnostic,
         duplicates=design.duplicates or 0,
         epochs=request.epochs,
@@ -167,8 +168,9 @@ def predict(
         shape=design.shape,
         preparation=preparation,
         eigenvalues=values,
-        edge=edge,
-        edge_error=edge_error,
+        edge=law.edge,
+        edge_error=law.edge_error,
+        edge_law=law,
         effective_rank=spectrum.effective_rank(values),
         quantile_ratio=spectrum.quantile_ratio(values),
         step=request.step,

@@ -9,6 +9,7 @@ from edgelaw._common.types import Array
 from edgelaw.curves import LearningCurve
 from edgelaw.forecast.exact_curves import FLOOR
 from edgelaw.laws import EdgeFit
+from edgelaw.spectrum import EdgeLaw
 
 #: What every forecast takes for granted.
 ASSUMPTION = (
@@ -152,6 +153,7 @@ class Prediction:
     eigenvalues : ndarray
         Of :math:`X^\top X/m`, ascending.
     edge : EdgeFit or None
+        None where there is no power law at the left edge, or none can be told.
     edge_error : float or None
         Standard error of its exponent.
     effective_rank, quantile_ratio : float
@@ -163,6 +165,8 @@ class Prediction:
     warnings : tuple of Caution
         The weightiest first.
     advice : Advice
+    edge_law : EdgeLaw or None
+        Whether there is a power law at the left edge, by which tests, and why not.
     """
 
     shape: tuple[int, int]
@@ -179,6 +183,7 @@ class Prediction:
     diagnostic: Diagnostic
     warnings: tuple[Caution, ...]
     advice: Advice
+    edge_law: EdgeLaw | None = None
 
     @property
     def assumption(self) -> str:
