@@ -183,7 +183,7 @@ def sweep_table(runs: "Sequence[Run]") -> Table:
     return table
 
 
-def mean_over_seeds(curves: "Sequence[LearningCurve]", loss: str, epoch: int) -> tuple[float, float]:
+def mean_over_seeds(curves: "Sequence[LearningCurve]", loss: str, epoch: float) -> tuple[float, float]:
     """Mean over seeds at an epoch, and its standard error (NaN for one seed)."""
     values = np.array([format.value_at(curve, epoch, loss) for curve in curves])
     error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan

@@ -1,8 +1,9 @@
 """Exact curves from eigenvalues, for every order: at epochs, and within the first one where it decides."""
 
-import dataclasses
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from edgelaw import theory
 from edgelaw._common.types import Array, ArrayLike
@@ -17,13 +18,13 @@ MOMENTS = 40  # within the first epoch
 ONE_EPOCH = 5e-3  # how far two computations of the first epoch may differ
 
 
-def recorded_times(epochs: int, early: int = 0, rows: int = 0) -> Array:
-    """The times to look at, in epochs: all up to 200, then about a hundred per decade, the last one included.
+def recorded_times(epochs: int, early: int = 0, rows: int = 0) -> npt.NDArray[Any]:
+    """The times to look at, in epochs, integers unless there are early ones: all up to 200, then about a hundred per decade, the last one included.
 
     With `early` times after that many of `rows` rows and up to the first epoch are among them, evenly spaced in their
     logarithm.
     """
-    times: Array = np.arange(min(epochs, 200) + 1)
+    times: npt.NDArray[Any] = np.arange(min(epochs, 200) + 1)
     if epochs > 200:
         late = np.geomspace(200, epochs, 2 + int(100 * np.log10(epochs / 200)))
         times = np.union1d(times, np.round(late).astype(np.int64))
@@ -85,12 +86,12 @@ def exact_curve(
 def _gone_in_one_epoch(early: LearningCurve, times: Array) -> LearningCurve:
     """A curve of which nothing is left after the first epoch: further epochs go on by the rate of the first."""
     parts, beyond = early.epochs < 1, times >= 1
-    losses = [
+    test, train = (
         np.append(np.maximum(values[parts], 0.0), max(values[-1], 1e-300) ** times[beyond])
         for values in (early.test, early.train)
-    ]
+    )
     nan = np.full(len(times), np.nan)
-    return LearningCurve(times, *losses, nan, nan.copy(), error=early.error, continued=1)
+    return LearningCurve(times, test, train, nan, nan.copy(), error=early.error, continued=1)
 
 
 def _difference_after_one_epoch(curve: LearningCurve, early: LearningCurve) -> float:
@@ -106,15 +107,13 @@ def _difference_after_one_epoch(curve: LearningCurve, early: LearningCurve) -> f
 def _joined(early: LearningCurve, curve: LearningCurve, times: Array) -> LearningCurve:
     """The curve at the given times: fractions from the first epoch's, the rest from the order's own."""
     part, whole = (times > 0) & (times < 1), (times == 0) | (times >= 1)
-    joined = {}
-    for loss in ("test", "train"):
-        values = np.empty(len(times))
-        values[whole] = getattr(curve, loss)
-        values[part] = np.maximum(getattr(early, loss)[np.searchsorted(early.epochs, times[part])], 0.0)
-        joined[loss] = values
+    test, train = np.empty((2, len(times)))
+    for values, fractions, epochs in ((test, early.test, curve.test), (train, early.train, curve.train)):
+        values[whole] = epochs
+        values[part] = np.maximum(fractions[np.searchsorted(early.epochs, times[part])], 0.0)
     nan = np.full(len(times), np.nan)
     error = max(curve.error, early.error)
-    return dataclasses.replace(curve, epochs=times, **joined, test_se=nan, train_se=nan.copy(), error=error)
+    return LearningCurve(times, test, train, nan, nan.copy(), error=error, continued=curve.continued)
 
 
 def scatter(eigenvalues: Array, test: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from edgelaw import inputs, kaczmarz
-from edgelaw._common.types import Array
+from edgelaw._common.types import Array, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.data import normalize_rows
 from edgelaw.forecast.rows import LARGEST_BYTES
@@ -38,11 +38,12 @@ def measured_curve(
     columns = np.empty((4, len(times)))
     columns[:, part] = early
     columns[:, ~part] = curve.test, curve.train, curve.test_se, curve.train_se
-    return LearningCurve(times, *columns, error=curve.error)
+    test, train, test_se, train_se = columns
+    return LearningCurve(times, test, train, test_se, train_se, error=curve.error)
 
 
 def _whole_epochs(
-    X: Array, order: str, epochs: Array, step: float, rng: np.random.Generator, runs: int, probes: int
+    X: Array, order: str, epochs: Integers, step: float, rng: np.random.Generator, runs: int, probes: int
 ) -> LearningCurve:
     d = X.shape[1]
     if order == "iid" and probes == d:
@@ -68,7 +69,7 @@ def _within_the_first_epoch(
     gram = X.T @ X / m
     losses = np.empty((runs, 2, len(ends)))
     for one, child in zip(losses, rng.spawn(runs), strict=True):
-        rows = child.integers(m, size=m) if order == "iid" else child.permutation(m)
+        rows = np.asarray(child.integers(m, size=m)) if order == "iid" else child.permutation(m)
         weights = np.linalg.qr(child.standard_normal((d, probes)))[0]
         for k, (start, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
             piece = X[rows[start:end]]

@@ -213,7 +213,8 @@ def _theory(
         results = {order: part.result() for order, part in parts.items()}
         diagnostic = looked_at.result()
     setting.counter.advance("first epoch")
-    return diagnostic, *({order: pair[k] for order, pair in results.items()} for k in (0, 1))
+    exact = {order: pair[0] for order, pair in results.items()}
+    return diagnostic, exact, {order: pair[1] for order, pair in results.items()}
 
 
 def _known(
