@@ -1,7 +1,7 @@
 """``edgelaw predict``: what SGD will do on a reader's own data, and what to do about it."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgelaw import __version__
 from edgelaw.cli.terminal import (
@@ -19,6 +19,9 @@ from edgelaw.cli.terminal import (
     printable,
     whole,
 )
+
+if TYPE_CHECKING:
+    from edgelaw.inputs import Design
 
 SCHEMA = "edgelaw.predict/2"  # 2: what was done to the rows is `preparation`; it was `steps`
 
@@ -85,6 +88,21 @@ def add(commands: Any) -> None:
     add_json(parser)
 
 
+def _first_result(design: "Design", what: str, result: Any) -> str:
+    """A line on something that is known before the rest: the spectrum, or the curve of an order."""
+    from edgelaw import spectrum
+    from edgelaw.cli.format import digits, loss_digits
+
+    m, d = design.shape
+    if what == "spectrum":
+        return f"{design.name}  {m:,} × {d:,}, effective rank {digits(spectrum.effective_rank(result))}"
+    if result is None:
+        return f"{what:<17} no exact curve: to be simulated"
+    last = int(result.epochs[-1])
+    losses = f"test {loss_digits(result.test[-1])}, training {loss_digits(result.train[-1])}"
+    return f"{what:<17} after {last:,} epoch{'s' if last > 1 else ''}: {losses}"
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Read, predict, show; return the exit status."""
     orders = chosen_orders(arguments.order)
@@ -105,6 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
             operations=arguments.operations if arguments.seconds is None else 2e9 * arguments.seconds,
             progress=bar,
             search=arguments.search or arguments.step == "best",
+            watch=lambda what, result: bar.note(_first_result(design, what, result)),
         )
     failure = None
     if path:

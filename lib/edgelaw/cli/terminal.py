@@ -265,14 +265,26 @@ class Bar:
         Seconds before it appears.
     """
 
+    _notes: list[str]
+
     def __init__(self, patience: float = PATIENCE) -> None:
-        from rich.console import Console
+        from rich.console import Console, RenderableType
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.text import Text
+
+        notes = self._notes = []
+
+        class NotesAndBar(Progress):
+            """What is known already, above the bar."""
+
+            def get_renderables(self) -> Iterable[RenderableType]:
+                yield from (Text(line, overflow="ellipsis", no_wrap=True) for line in notes)
+                yield from super().get_renderables()
 
         errors = Console(stderr=True)
         self.enabled = errors.is_terminal
         columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()]
-        self._progress = Progress(*columns, console=errors, transient=True)
+        self._progress = NotesAndBar(*columns, console=errors, transient=True)
         self._task = self._progress.add_task("working", total=None)
         self._timer = threading.Timer(patience, self._appear)
         self._timer.daemon = True
@@ -289,9 +301,15 @@ class Bar:
 
     def _appear(self) -> None:
         with self._lock:
-            if not self._over:
+            if not self._over and not self.shown:
                 self._progress.start()
                 self.shown = True
+
+    def note(self, line: str) -> None:
+        """Show a line above the bar, at once, until the command ends: a first result."""
+        if self.enabled:
+            self._notes.append(printable(line))
+            self._appear()
 
     def __enter__(self) -> "Bar":
         self._compiling.__enter__()

@@ -19,10 +19,10 @@ ONE_EPOCH = 5e-3  # how far two computations of the first epoch may differ
 
 
 def recorded_times(epochs: int, early: int = 0, rows: int = 0) -> npt.NDArray[Any]:
-    """The times to look at, in epochs, integers unless there are early ones: all up to 200, then about a hundred per decade, the last one included.
+    """The times to look at, in epochs: all up to 200, then about a hundred per decade, the last one included.
 
-    With `early` times after that many of `rows` rows and up to the first epoch are among them, evenly spaced in their
-    logarithm.
+    They are integers. With `early`, fractions from that many of `rows` rows up to the first epoch are among them,
+    evenly spaced in their logarithm.
     """
     times: npt.NDArray[Any] = np.arange(min(epochs, 200) + 1)
     if epochs > 200:
