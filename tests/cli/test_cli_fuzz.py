@@ -241,6 +241,7 @@ TAKING = (
     "rows",
     "dims",
     "seed",
+    "operations",
     "seconds",
     "order",
     "key",
@@ -286,7 +287,7 @@ def prediction():
 @hypothesis.given(options=OPTIONS)
 @hypothesis.settings(max_examples=100)
 def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction, options):
-    def validated(design, *, epochs, step, orders, target, simulate, rng, seconds, progress, search):
+    def validated(design, *, epochs, step, orders, target, simulate, rng, operations, progress, search, watch):
         assert min(design.shape) >= 2
         assert 1 <= epochs <= 100_000
         assert step == "best" or 0 < step < 2
@@ -294,7 +295,7 @@ def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction
         assert target is None or 0 < target < 1
         assert simulate in ("auto", True, False)
         assert rng >= 0
-        assert seconds > 0
+        assert operations > 0
         assert search in (True, False)
         return prediction
 

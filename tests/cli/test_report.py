@@ -15,6 +15,7 @@ from edgelaw import data
 from edgelaw._common import atomic
 from edgelaw.cli import format, pictures, report
 from edgelaw.curves import LearningCurve
+from edgelaw.forecast import exact_curves
 from edgelaw.predict import predict
 from edgelaw.spectrum import EdgeLaw
 
@@ -171,6 +172,7 @@ def test_a_wide_matrix_without_an_edge_and_with_measured_curves_is_reported_too(
     words = " ".join(" ".join(Outline(report.html(changed, "wide.npy")).words).split())
     for expected in (
         "7 of 40 are zero",
+        "±10%",
         "No power law at zero: it is bent. The dotted line is the power law that was tried.",
         "no power law here (dotted: what was tried)",
         "IID (pilot)",
@@ -304,8 +306,19 @@ def test_digits_are_close_to_the_number(value):
 @hypothesis.given(st.integers(1, 10**6))
 def test_milestones_are_a_few_and_end_with_the_last(last):
     recorded = np.unique(np.round(np.geomspace(1, last, 300)).astype(int))
-    chosen = format.milestones(recorded)
+    chosen = format.milestones(LearningCurve(recorded, *np.ones((4, len(recorded)))))
     assert chosen[0] == 1
     assert chosen[-1] == last
     assert len(chosen) <= 4
     assert set(chosen) <= set(recorded.tolist())
+
+
+def test_milestones_of_a_first_epoch_are_fractions_and_what_is_below_the_floor_is_not_printed():
+    times = np.append(0, np.geomspace(0.001, 1, 30))
+    losses = np.exp(-100 * times)
+    curve = LearningCurve(times, losses, losses, *np.full((2, len(times)), np.nan))
+    chosen = format.milestones(curve)
+    assert all(0 < time < 1 for time in chosen)
+    assert [format.value_at(curve, time, "train") > format.FLOOR for time in chosen] == [True] * len(chosen)
+    assert format.loss_digits(losses[-1]) == "< 1e-12"
+    assert format.FLOOR == exact_curves.FLOOR

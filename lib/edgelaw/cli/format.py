@@ -37,7 +37,8 @@ def loss_digits(value: float | None, error: float | None = None) -> str:
         return f"< {FLOOR:.0e}"
     if value is None or error is None or not math.isfinite(error) or error <= 0:
         return digits(value)
-    return f"{digits(value)} ±{100 * error / value:.1g}%"
+    per_cent = 100 * error / value
+    return f"{digits(value)} ±{per_cent:.{0 if per_cent >= 1 else 1}f}%"
 
 
 def discrepancy(entry: dict | None) -> str:

@@ -52,7 +52,7 @@ class Gap(NamedTuple):
     def __str__(self) -> str:
         if self.size < 1:
             return f"{100 * self.size:.0f} ± {max(100 * self.error, 1):.0f} % higher"
-        return f"{1 + self.size:.3g} times as high (± {100 * self.error / (1 + self.size):.1g} %)"
+        return f"{1 + self.size:.3g} times as high (± {max(100 * self.error / (1 + self.size), 1):.0f} %)"
 
 
 def advise(
