@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 _SMALLEST = 1e-100  # of the largest eigenvalue: what is smaller would take 10^100 epochs to move
+_ROUNDING = 1e-12  # stated at least: rates are exact to some 1e-16, of which n makes more
 
 
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
@@ -234,7 +235,8 @@ def curve(
     Returns
     -------
     LearningCurve
-        Standard errors are NaN: nothing was drawn. `error` is how far the two losses are from 1 at n = 0.
+        Standard errors are NaN: nothing was drawn. `error` is how far the two losses are from 1 at n = 0, and 1e-12
+        for what rounding may do at other n.
 
     Notes
     -----
@@ -289,7 +291,7 @@ def _curve(eigenvalues, n, step, rho, weights):
     values, shares, null = common.positive(*common.sample(eigenvalues, weights, _SMALLEST))
     rates, parts = _modes(values, shares, step)
     losses = parts, parts * rates / (1 - step / 2)
-    error = max(abs(losses[0].sum() / shares.sum() - 1), abs(losses[1].sum() - 1))
+    error = _ROUNDING + max(abs(losses[0].sum() / shares.sum() - 1), abs(losses[1].sum() - 1))
     test, train = _decay(n, 2 * step * rho * rates, *losses)
     return common.learning_curve(n, null + test, train, error)
 
