@@ -45,10 +45,11 @@ portability: $(FILLED) ## compare the chapters' committed outputs with those of 
 	@OPENBLAS_CORETYPE=Sandybridge ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2 OPENBLAS_THREAD_TIMEOUT=4 \
 		OMP_WAIT_POLICY=PASSIVE $(PY) tools/chapters.py compare --no-limits
 
-bench: $(FILLED) ## measure speed side by side with peers and write benchmarks/RESULTS.md
+bench: $(FILLED) ## measure speed side by side with peers, and stated errors against true ones; write benchmarks/*.md
 	@.venv/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/run.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/curves.py
+	@OMP_NUM_THREADS=1 $(PY) benchmarks/calibration.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/inputs.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/cluster.py
 

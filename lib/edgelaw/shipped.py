@@ -23,6 +23,7 @@ from edgelaw._common import arguments
 _FILES = {"cifar10": "cifar10_resnet50", "wikipedia": "wikipedia_mpnet"}
 SWEEPS = (
     "any_spectrum",
+    "aspect_accuracy",
     "embedding_traces",
     "explorer",
     "order_map",
