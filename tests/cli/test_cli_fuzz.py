@@ -10,7 +10,8 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from running import run
+import scipy.sparse
+from running import refused, run
 
 import edgelaw.predict
 from edgelaw import data
@@ -24,6 +25,8 @@ ENDINGS = (
     ".csv.gz",
     ".tsv.gz",
     ".parquet",
+    ".feather",
+    ".arrow",
     ".safetensors",
     ".pt",
     ".pth",
@@ -91,6 +94,34 @@ def parquet_file():
     return buffer.getvalue()
 
 
+def arrow_file(stream):
+    import pyarrow
+
+    buffer = io.BytesIO()
+    columns = {f"c{index}": MATRIX[:, index] for index in range(22)} | {"label": ["a"] * 26}
+    table = (
+        pyarrow.table(columns).drop_columns("label")
+        if stream
+        else pyarrow.table({"e": list(MATRIX)} | columns)
+    )
+    with (pyarrow.ipc.new_stream if stream else pyarrow.ipc.new_file)(buffer, table.schema) as file:
+        file.write_table(table, max_chunksize=10)
+    return buffer.getvalue()
+
+
+def sparse_file():
+    buffer = io.BytesIO()
+    scipy.sparse.save_npz(buffer, scipy.sparse.csr_array(MATRIX * (MATRIX > 0)))
+    return buffer.getvalue()
+
+
+def indexed_table():
+    """As a data frame is written by pandas: an index without a name."""
+    lines = table().decode().splitlines()[1:]
+    rows = [",".join(["", *(f"c{k}" for k in range(22))]), *(f"{k},{line}" for k, line in enumerate(lines))]
+    return "\n".join(rows).encode()
+
+
 def safetensors_file():
     import safetensors.numpy
 
@@ -105,6 +136,10 @@ MAKERS = {
     ".csv": (table, None),
     ".tsv": (lambda: table("\t"), None),
     ".csv.gz": (lambda: gzip.compress(table()), None),
+    ".indexed.csv": (indexed_table, None),
+    ".sparse.npz": (sparse_file, None),
+    ".feather": (lambda: arrow_file(False), "pyarrow"),
+    ".arrow": (lambda: arrow_file(True), "pyarrow"),
     ".pt": (torch_file, "torch"),
     ".parquet": (parquet_file, "pyarrow"),
     ".safetensors": (safetensors_file, "safetensors"),
@@ -138,6 +173,9 @@ HEADS = (
     b"\x1f\x8b\x08",
     b"\x80\x04",
     b"PAR1",
+    b"ARROW1\0\0",
+    b"\xff\xff\xff\xff",
+    b"FEA1",
     b"1,2\n",
 )
 
@@ -218,7 +256,28 @@ def test_tables_of_nearly_numbers_end_in_a_sentence_or_in_numbers(folder, rows):
 
 VALUES = st.one_of(
     st.sampled_from(
-        ["0", "1", "2", "-1", "0.5", "1.999", "nan", "inf", "best", "22", "26", "", "1e400", "0x10", "٣"]
+        [
+            "0",
+            "1",
+            "2",
+            "-1",
+            "0.5",
+            "1.999",
+            "nan",
+            "inf",
+            "best",
+            "22",
+            "26",
+            "",
+            "1e400",
+            "0x10",
+            "٣",
+            "0-19",
+            "2-",
+            "*",
+            "-1",
+            ",",
+        ]
     ),
     st.integers(-5, 60).map(str),
     st.floats().map(str),
@@ -245,6 +304,8 @@ TAKING = (
     "seconds",
     "order",
     "key",
+    "columns",
+    "drop",
     "dask",
     "report",
     "plot",
@@ -311,6 +372,8 @@ ODD = [
     ("low rank", (26, 22), "0.3", False),
     ("huge", (2, 20), "1.9", False),
     ("tiny", (20, 26), "1", True),
+    ("vanishing", (24, 20), "1", True),
+    ("vanishing", (24, 24), "1", False),
     ("repeated", (22, 20), "1", True),
 ]
 
@@ -325,9 +388,32 @@ def test_predict_ends_well_on_odd_matrices(folder, kind, shape, step, center):
         "low rank": X[:, :2] @ rng.normal(size=(2, shape[1])),
         "huge": X * 1e90,
         "tiny": X * 1e-90,
+        "vanishing": X * 1e-200,
         "repeated": X[rng.integers(0, 2, shape[0])],
     }[kind]
     np.save(folder / "odd.npy", X)
     words = ["--epochs", "3", "--step", step, "--no-search", "--center" if center else "--no-center"]
     words += ["--order", "iid"] + ["--order", "single_shuffle"] * (step == "1")
     assert orderly("predict", folder / "odd.npy", "--json", *words) in (0, 2)
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e-200, 1e-300])
+@pytest.mark.parametrize("center", ["--center", "--no-center"])
+def test_small_numbers_have_the_spectrum_of_large_ones(folder, size, center):
+    np.save(folder / "large.npy", MATRIX)
+    np.save(folder / "small.npy", MATRIX * size)
+    large, small = (run("spectrum", folder / name, "--json", center) for name in ("large.npy", "small.npy"))
+    assert (large[0], small[0]) == (0, 0)
+    values = [np.array(json.loads(out)["eigenvalues"]) for _, out, _ in (large, small)]
+    assert np.allclose(values[1], values[0], rtol=1e-9, atol=1e-12)
+    if size < 1e-140:
+        line = refused("predict", folder / "small.npy", center, "--no-normalize")
+        assert "so small that their squares vanish" in line
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_pipe_is_refused_and_nobody_waits(folder, ending):
+    path = folder / f"pipe{ending}"
+    os.mkfifo(path)
+    assert "is not a regular file" in refused("predict", path)
+    path.unlink()

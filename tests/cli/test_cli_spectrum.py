@@ -173,3 +173,48 @@ def test_a_later_layer_is_on_top_and_what_is_outside_is_not_drawn():
 def test_one_point_is_drawn_too():
     lines = text(textplot.loglog([([2.0], [0.5])], width=10, height=5))
     assert sum(len(re.findall("[⠁-⣿]", line)) for line in lines) == 1
+
+
+def test_labels_and_an_index_are_left_out_or_warned_of(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 24))
+    names = [f"emb_{k}" for k in range(24)]
+    table = [",".join(["", *names, "label"])]
+    table += [",".join([str(k), *map(repr, row), str(k % 10)]) for k, row in enumerate(X.tolist())]
+    path, plain = tmp_path / "frame.csv", tmp_path / "plain.npy"
+    path.write_text("\n".join(table))
+    np.save(plain, X)
+    features = json.loads(run("spectrum", plain, "--json")[1])
+    assert features["warnings"] == []
+    for words in (["--drop", "label"], ["--columns", "emb_*"], ["--columns", "1-24"], ["--drop=-1"]):
+        status, out, _ = run("spectrum", path, "--json", *words)
+        answer = json.loads(out)
+        assert status == 0
+        assert answer["eigenvalues"] == features["eigenvalues"]
+        assert answer["warnings"] == []
+        assert "Read 24 of 26 columns, as asked." in answer["steps"]
+    status, out, _ = run("spectrum", path)
+    assert status == 0
+    assert "1. Left out the column without a name, which numbers the rows." in out
+    assert "! Column 'label' holds 10 different integers only, as classes do" in out
+    numbered = json.loads(run("spectrum", path, "--json", "--columns", "0-24")[1])
+    assert numbered["effective_rank"] < 2 < 20 < features["effective_rank"]
+    assert "numbers the rows (0 to 199)" in numbered["warnings"][0]
+    assert "has no column 'lable'" in refused("spectrum", path, "--drop", "lable")
+
+
+def test_predict_and_sweep_warn_of_columns_too(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 24))
+    np.save(tmp_path / "x.npy", np.insert(X, 3, np.arange(60) % 2, axis=1))
+    words = ["--json", "--epochs", 2, "--order", "iid"]
+    for normalize in ("--normalize", "--no-normalize"):
+        answer = json.loads(
+            run("predict", tmp_path / "x.npy", *words, "--no-search", "--no-simulate", normalize)[1]
+        )
+        (caution,) = [caution for caution in answer["warnings"] if caution["code"] == "columns"]
+        assert caution["text"].startswith("Column '3' holds 2 different integers only")
+    swept = json.loads(run("sweep", tmp_path / "x.npy", *words, "--seeds", 1)[1])
+    assert swept["warnings"] == [caution["text"]]
+    assert (
+        "! Column '3'" in run("sweep", tmp_path / "x.npy", "--epochs", 2, "--order", "iid", "--seeds", 1)[1]
+    )

@@ -41,6 +41,7 @@ def test_rows_of_the_kind_assumed_get_no_caution():
     [
         ({"diagnostic": Diagnostic(0.3, 0.2, 0.5, 0.01, 0.03, False, "Too much.")}, "not_haar", "Too much."),
         ({"shape": (39, 39)}, "few_rows", "39 rows"),
+        ({"columns": ("Column 'id' is odd.", "So is 'x'.")}, "columns", "Column 'id' is odd. So is 'x'."),
         ({"duplicates": 7}, "duplicates", "7 rows repeat"),
         (
             {"shape": (100, 200), "eigenvalues": np.append(np.zeros(100), np.ones(100))},

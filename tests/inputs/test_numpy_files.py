@@ -5,6 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import scipy.sparse
 from input_files import Trap, X, everything, refusal
 
 from edgelaw.inputs import numpy_files, open_matrix
@@ -124,3 +125,41 @@ def test_too_little_memory_is_said_in_one_sentence(tmp_path, monkeypatch):
 
     monkeypatch.setattr(numpy_files.np, "memmap", exhausted)
     assert "more memory than there is" in refusal(list, source.blocks())
+
+
+# sparse matrices of SciPy
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+def test_a_sparse_matrix_is_read_as_the_full_one(tmp_path, kind):
+    full = X * (X > 2)
+    scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_matrix(full).asformat(kind))
+    np.testing.assert_array_equal(everything(tmp_path / "x.npz"), full)
+    assert "without a key" in refusal(open_matrix, tmp_path / "x.npz", "data")
+
+
+def test_sparse_matrices_that_lie_are_refused(tmp_path, monkeypatch):
+    sound = {
+        "format": b"csr",
+        "shape": [3, 3],
+        "data": np.ones(3),
+        "indices": [0, 1, 2],
+        "indptr": [0, 1, 2, 3],
+    }
+    changes = [
+        ({"indices": [0, 1, 99]}, "damaged sparse matrix"),
+        ({"indices": [0, 1, -1]}, "damaged sparse matrix"),
+        ({"indptr": [0, 3, 2, 3]}, "damaged sparse matrix"),
+        ({"indptr": [0, 1, 2, 9]}, "sparse matrix"),
+        ({"shape": [3, -3]}, "sparse matrix"),
+        ({"format": b"dia", "offsets": [0]}, "tocsr()"),
+        ({"format": b"xyz"}, "sparse matrix"),
+        ({"data": np.array([1j] * 3)}, "complex"),
+    ]
+    for change, words in changes:
+        np.savez(tmp_path / "x.npz", **(sound | change))
+        assert words in refusal(everything, tmp_path / "x.npz"), change
+    np.savez(tmp_path / "x.npz", **sound)
+    np.testing.assert_array_equal(everything(tmp_path / "x.npz"), np.eye(3))
+    monkeypatch.setattr(numpy_files, "_LARGEST_SPARSE", 100)
+    assert "at most 100 are read" in refusal(open_matrix, tmp_path / "x.npz")

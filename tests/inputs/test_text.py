@@ -1,12 +1,15 @@
 """Tables of text by either parser: read as they are written in the wild, refused by line and column."""
 
+import gzip
 import importlib.util
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from input_files import everything, refusal
 
-from edgelaw.inputs import open_matrix, text
+from edgelaw.inputs import load_embeddings, open_matrix, text
 
 
 @pytest.fixture(params=["pyarrow", "numpy"])
@@ -90,6 +93,76 @@ def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "_LINE", 100)
     (tmp_path / "x.csv").write_text("1,2\n" + "3," * 60)
     assert "line 2 does not end" in refusal(open_matrix, tmp_path / "x.csv")
+
+
+def endless(path):
+    """4 GB of one line."""
+    path.write_bytes(gzip.compress(b"12," * 2**20) * 1300)
+
+
+def endless_second(path):
+    """4 GB of one line, after a good one."""
+    path.write_bytes(gzip.compress(b"1,2\n") + gzip.compress(b"12," * 2**20) * 1300)
+
+
+def wide(path):
+    """More columns than pyarrow could parse within the memory, and a line that is too short."""
+    path.write_bytes(gzip.compress((b"1," * 600_000 + b"1\n") * 2 + b"1\n"))
+
+
+def cells(path):
+    """Two lines of more cells than are taken to pieces."""
+    with gzip.open(path, "wb") as file:
+        file.write((b"1," * (2**20 + 1) + b"1\n") * 2)
+
+
+def names(path):
+    """As many names as there may be, and lines that are no numbers."""
+    with gzip.open(path, "wb") as file:
+        file.write(b"abcdefghij," * (2**20 - 1) + b"x\n" + (b"x," * (2**20 - 1) + b"x\n") * 3)
+
+
+def quotes(path):
+    """Quotes and separators, a line that does not part where it seems to."""
+    with gzip.open(path, "wb") as file:
+        file.write((b'"1","' * 2**19 + b"\n") * 20)
+
+
+@pytest.mark.parametrize("make", [endless, endless_second, wide, cells, names, quotes])
+def test_a_small_file_that_means_gigabytes_is_refused_in_little_memory(tmp_path, make):
+    path = tmp_path / "x.csv.gz"
+    make(path)
+    assert path.stat().st_size < 4_500_000
+    code = (
+        "import resource, sys\n"
+        "import pyarrow.csv, edgelaw.inputs as inputs\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n    inputs.load_embeddings(sys.argv[1])\n"
+        "except inputs.InputError as error:\n    print(error)\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=300)
+    sentence, megabytes = run.stdout.splitlines()
+    assert sentence.startswith(str(path))
+    assert int(megabytes) < 500, megabytes
+
+
+def test_a_wide_table_is_read_by_numpy_whoever_else_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_ARROW", 3)
+    monkeypatch.setattr(text.Text, "_by_arrow", None)
+    (tmp_path / "x.csv").write_text("1,2,3,4\n5,6,7,8\n")
+    assert everything(tmp_path / "x.csv").tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+
+
+def test_ragged_lines_are_refused_when_some_columns_are_read(tmp_path, parser):
+    (tmp_path / "x.csv").write_text('a,b,c,d\n"x, y",2,3,4\n"z",5,6,7\n')
+    source = open_matrix(tmp_path / "x.csv", drop="a")
+    assert source.take([1, 0]).tolist() == [[5, 6, 7], [2, 3, 4]]
+    (tmp_path / "x.csv").write_text('a,b,c,d\n"x, y",2,3,4\n"z",5,6,7,8\n')
+    assert "line 3 has 5 cells and the first has 4" in refusal(load_embeddings, tmp_path / "x.csv", drop="a")
+    (tmp_path / "x.csv").write_text('a,b,c,d\n"x, y",2,3,4\n"z",5,six,7\n')
+    message = refusal(load_embeddings, tmp_path / "x.csv", drop="a")
+    assert "the text 'six' in line 3, column 3" in message
 
 
 def test_both_parsers_read_every_digit(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from edgelaw.cli.terminal import Refusal, shortened
 
 def prepared(arguments: argparse.Namespace) -> inputs.Design:
     """The design that the arguments describe."""
-    source = inputs.open_matrix(arguments.file, arguments.key)
+    source = inputs.open_matrix(arguments.file, arguments.key, arguments.columns, arguments.drop)
     return inputs.design(
         source,
         rows=arguments.rows,

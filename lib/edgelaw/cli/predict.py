@@ -30,6 +30,7 @@ examples:
   edgelaw predict embeddings.npy                                       four orders, 50 epochs, step 1
   edgelaw predict embeddings.npz --key x_train --target 0.05 --epochs 200
   edgelaw predict features.csv --order single_shuffle --step 1.3 --report report.html
+  edgelaw predict table.parquet --drop label,id                        features only; --columns 'emb_*' names them
   edgelaw predict embeddings.npy --step best                           each order at its own best step
   edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run the real thing beside the theory
   edgelaw predict big.npy --operations 1e10                            a pilot where simulation would cost more

@@ -57,6 +57,13 @@ def paragraph(shown: Console, text: str, style: str = "", mark: str = "") -> Non
         shown.print(Text(before + line, style=style))
 
 
+def cautions(shown: Console, sentences: Sequence[str]) -> None:
+    """What a reader is warned of."""
+    for sentence in sentences:
+        shown.print()
+        paragraph(shown, sentence, "yellow", "!")
+
+
 def spectral(shown: Console, measured: Any) -> None:
     """A few words on the spectrum of a prediction, or of the command ``spectrum``."""
     fit, count = measured.edge, len(measured.eigenvalues)
@@ -108,9 +115,7 @@ def prediction(shown: Console, predicted: "Prediction", name: str) -> None:
     for text in [*notes, predicted.diagnostic.text]:
         shown.print()
         paragraph(shown, text, "dim")
-    for caution in predicted.warnings:
-        shown.print()
-        paragraph(shown, caution.text, "yellow", "!")
+    cautions(shown, [caution.text for caution in predicted.warnings])
     shown.print()
     spectral(shown, predicted)
     preparation(shown, predicted.preparation)

@@ -30,6 +30,8 @@ EXAMPLES = """\
 examples:
   edgelaw spectrum embeddings.npy                     centred, rows scaled to one norm: right for raw embeddings
   edgelaw spectrum embeddings.npz --key x_train       one array of several
+  edgelaw spectrum table.csv --drop label,id          features only: columns by name, or by number as in --drop -1
+  edgelaw spectrum table.parquet --columns 'emb_*'    the columns to read: names, patterns, numbers, ranges (3-9)
   edgelaw spectrum features.csv.gz --plot cdf.png     the plot as a file, too: .png, .svg or .pdf
   edgelaw spectrum big.npy --rows 512 --dims 512      the paper's preprocessing: a square matrix from any file
   edgelaw spectrum 'shards/*.parquet' --dask          many files, block by block, on all cores
@@ -38,7 +40,7 @@ examples:
 The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: its exponent β is the slope of the learning
 curve. Where F is no power law at zero, as with more or fewer rows than columns, none is claimed and it says why. JSON
 has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge (null where there is none; edge_law has the tests
-and the reason), effective_rank, quantile_ratio and eigenvalues."""
+and the reason), effective_rank, quantile_ratio, eigenvalues, and warnings of columns that look like no features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,7 @@ class Spectrum:
     effective_rank: float
     quantile_ratio: float
     edge_law: "EdgeLaw"
+    warnings: tuple[str, ...]
 
 
 def add(commands: Any) -> None:
@@ -92,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
             show.paragraph(shown, measured.edge_law.reason, "yellow", "!")
             show.line(shown, "")
         show.spectrum_plot(shown, measured)
+        show.cautions(shown, measured.warnings)
         if path and not failure:
             show.line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
     if failure:
@@ -122,4 +126,5 @@ def _measured(design: "Design", values: "Array") -> Spectrum:
         effective_rank=spectrum.effective_rank(values),
         quantile_ratio=spectrum.quantile_ratio(values),
         edge_law=law,
+        warnings=design.warnings,
     )

@@ -82,11 +82,12 @@ def run(arguments: argparse.Namespace) -> int:
             | {name: getattr(one.curve, name) for name in ("epochs", "test", "train")}
             for one in runs
         ]
-        machine({**shared, "steps": design.steps, "runs": records})
+        machine({**shared, "steps": design.steps, "warnings": design.warnings, "runs": records})
     else:
         from edgelaw.cli import show
 
         shown = console()
         show.heading(shown, design.name, design.shape, design.steps)
         shown.print(show.sweep_table(runs))
+        show.cautions(shown, design.warnings)
     return 0

@@ -175,10 +175,24 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a matrix, one sample a row: .npy .npz .csv .tsv (plain or .gz) .parquet .safetensors .pt .zarr; "
+        help="a matrix, one sample a row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow "
+        ".safetensors .pt .zarr; "
         "or a folder or a quoted pattern of several such files",
     )
     parser.add_argument("--key", metavar="NAME", help="which array of a file that holds several")
+    parser.add_argument(
+        "--columns",
+        action="append",
+        metavar="LIST",
+        help="read these columns only: names, patterns such as 'emb_*', numbers from 0, ranges such as 3-9 or 3-, "
+        "parted by commas (all but a row index)",
+    )
+    parser.add_argument(
+        "--drop",
+        action="append",
+        metavar="LIST",
+        help="leave these columns out, such as labels: --drop label,id",
+    )
     parser.add_argument("--rows", type=whole(2), metavar="M", help="keep M rows, drawn at random")
     parser.add_argument("--dims", type=whole(2), metavar="D", help="project the columns at random onto D")
     parser.add_argument(

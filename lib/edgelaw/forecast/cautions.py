@@ -32,6 +32,8 @@ class Facts:
         As asked; the smallest step where orders have their own.
     edge_reason : str
         A sentence why there is no edge.
+    columns : tuple of str
+        What is odd about columns, in sentences.
     """
 
     shape: tuple[int, int]
@@ -44,6 +46,7 @@ class Facts:
     step: float
     target: float | None
     edge_reason: str = ""
+    columns: tuple[str, ...] = ()
 
     @property
     def null(self) -> int:
@@ -64,6 +67,11 @@ def cautions(facts: Facts) -> tuple[Caution, ...]:
 def not_haar(facts: Facts) -> Caution | None:
     """The first epoch is not what eigenvalues predict."""
     return None if facts.diagnostic.fits else Caution("not_haar", facts.diagnostic.text)
+
+
+def columns(facts: Facts) -> Caution | None:
+    """Some columns look like no features."""
+    return Caution("columns", " ".join(facts.columns)) if facts.columns else None
 
 
 def few_rows(facts: Facts) -> Caution | None:
@@ -166,6 +174,7 @@ def power_law_window(edge: EdgeFit, d: int, m: int, step: float) -> tuple[float,
 BY_WEIGHT: tuple[Callable[[Facts], Caution | None], ...] = (
     not_haar,
     few_rows,
+    columns,
     duplicates,
     plateau,
     null_direction,

@@ -163,6 +163,7 @@ def predict(
         epochs=request.epochs,
         step=min(steps.values()),
         target=request.target,
+        columns=design.warnings,
     )
     prediction = Prediction(
         shape=design.shape,

@@ -25,7 +25,8 @@ class Caution:
     Attributes
     ----------
     code : str
-        One of plateau, exponential, no_window, null_direction, edge_uncertain, not_haar, duplicates, few_rows.
+        One of plateau, exponential, no_window, null_direction, edge_uncertain, not_haar, duplicates, few_rows,
+        columns.
     text : str
         A sentence.
     """

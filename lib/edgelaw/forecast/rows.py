@@ -28,7 +28,7 @@ def equal_norm_design(
     if X.bytes > LARGEST_BYTES:
         raise ValueError("The rows of this design are not of equal norm; make it with normalize=True.")
     design, sentences = _scaled(X.matrix())
-    return design, (*X.steps, *sentences)
+    return design.inherit(X), (*X.steps, *sentences)
 
 
 def _scaled(X: Array) -> tuple[inputs.Design, tuple[str, ...]]:

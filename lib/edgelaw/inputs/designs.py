@@ -101,6 +101,7 @@ class Design:
         self.name, self.shape, self.steps = source.name, plan.shape, (*source.notes, *plan.steps)
         self.null, self.seed = plan.null, plan.seed
         self._survey: Survey | None = None
+        self._warnings: tuple[str, ...] | None = None
         self._drawn: Array | None = None
         self._gathered: np.ndarray | None = None
         self._eigenvalues: Array | None = None
@@ -121,6 +122,18 @@ class Design:
     def duplicates(self) -> int | None:
         """How many rows repeat an earlier one, bit for bit; None beyond 2^24 rows. Reads the file once."""
         return self._surveyed().duplicates
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Columns that look like no features (row numbers, classes, constants), in sentences. Reads the file once."""
+        if self._warnings is None:
+            self._warnings = self._surveyed().columns.sentences(self.source.columns)
+        return self._warnings
+
+    def inherit(self, other: Design) -> Design:
+        """This design with the warnings of another, of which it was made."""
+        self._warnings = other.warnings
+        return self
 
     @property
     def center(self) -> bool:
@@ -298,7 +311,7 @@ class Design:
                 from edgelaw import spectrum
 
                 self._surveyed()
-                self._eigenvalues = spectrum.gram_eigenvalues(self.matrix())
+                self._eigenvalues = self._positive(spectrum.gram_eigenvalues(self.matrix()))
             else:
                 if self.twice:
                     self._surveyed(progress)
@@ -357,5 +370,14 @@ class Design:
             raise InputError(f"{self.name} changed while it was read: it has lost or gained rows.")
         if self._plan.center and not self._plan.normalize:
             gram.total -= np.outer(gram.sums, gram.sums / gram.count)
-        self._eigenvalues = spectrum.of_gram(gram.total, self.shape)
+        self._eigenvalues = self._positive(spectrum.of_gram(gram.total, self.shape))
         return self._eigenvalues.copy()
+
+    def _positive(self, eigenvalues: Array) -> Array:
+        """The same eigenvalues, refused where rows that differ have squares that vanish."""
+        if eigenvalues[-1] < preprocessing.SMALLEST**2:
+            raise InputError(
+                f"{self.name} holds numbers so small that their squares vanish: scale its rows (normalize), or "
+                "multiply it by a number first."
+            )
+        return eigenvalues

@@ -11,6 +11,7 @@ import numpy as np
 from edgelaw._common import preprocessing
 from edgelaw._common.gram import OuterProducts
 from edgelaw._common.types import Array
+from edgelaw.inputs.oddities import Watch
 
 Item = TypeVar("Item")
 
@@ -30,11 +31,12 @@ def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
 
 
 class Survey:
-    """What one pass over the rows tells: how many, their mean, and fingerprints to find equal ones."""
+    """What one pass over the rows tells: how many, their mean, fingerprints to find equal ones, and odd columns."""
 
     def __init__(self, columns: int, remember: bool = True) -> None:
         self.count, self.total = 0, np.zeros(columns)
         self.prints: list[np.ndarray] | None = [] if remember else None
+        self.columns = Watch(columns)
 
     def add(self, block: np.ndarray) -> None:
         """Take some rows, as they are in the file."""
@@ -42,12 +44,14 @@ class Survey:
         self.total += block.sum(axis=0, dtype=np.float64)
         if self.prints is not None:
             self.prints.append(fingerprints(block))
+        self.columns.add(block)
 
     def merge(self, other: Survey) -> Survey:
         """Take the survey of another part of the rows."""
         self.count, self.total = self.count + other.count, self.total + other.total
         if self.prints is not None and other.prints is not None:
             self.prints += other.prints
+        self.columns = self.columns.merge(other.columns)
         return self
 
     def without_prints(self) -> Survey:
