@@ -223,3 +223,19 @@ def test_an_error_about_x_is_an_error_about_the_file():
         raise ValueError("Row 3 of X is zero, unlike X.")
     with pytest.raises(InputError, match="As it is"), inputs.named_errors("file"):
         raise InputError("As it is: X.")
+
+
+@pytest.mark.parametrize("shape", [(30, 4 * 10**6), (10**6, 10**6)])
+def test_what_needs_more_memory_than_the_machine_has_is_refused(tmp_path, monkeypatch, shape):
+    np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.int8, shape if shape[0] < 100 else (2, 20))
+    made = design(open_matrix(tmp_path / "x.npy"), center=False)
+    made.shape = shape
+    monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10**5}.get)
+    call = made.matrix if shape[0] < shape[1] else made.accumulate
+    assert "and this machine has 0.4 GB; rows and dims make a smaller matrix" in refusal(call)
+
+    def unknown(name):
+        raise ValueError(name)
+
+    monkeypatch.setattr("os.sysconf", unknown)
+    assert design(np.eye(20)).matrix().shape == (20, 20)

@@ -58,6 +58,13 @@ def test_tensors_that_are_no_plain_matrix_are_refused():
     assert "not shape (30,)" in refusal(design, torch.ones(30))
 
 
+def test_a_few_bytes_that_mean_a_matrix_beyond_all_bounds_are_refused():
+    one = ([1.0], ([0], [0]))
+    tall, wide = (scipy.sparse.coo_array(one, shape=shape) for shape in ((10**12, 30), (30, 10**12)))
+    assert "only 1 numbers to fill them" in refusal(design, tall)
+    assert "at most 4,194,304 columns, not 1,000,000,000,000" in refusal(design, wide)
+
+
 class Stubborn:
     """What numpy cannot make an array of."""
 

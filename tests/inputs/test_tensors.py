@@ -6,9 +6,10 @@ import pickle
 import numpy as np
 import safetensors.torch
 import torch
+import zarr
 from input_files import Trap, X, everything, refusal
 
-from edgelaw.inputs import open_matrix
+from edgelaw.inputs import open_matrix, tensors
 
 
 def test_bfloat16_is_read_as_float32(tmp_path):
@@ -36,6 +37,18 @@ def test_a_safetensors_file_of_another_type_is_refused(tmp_path):
     eighths = torch.eye(4).to(torch.float8_e5m2)
     safetensors.torch.save_file({"x": eighths}, tmp_path / "x.safetensors")
     assert "not tensors of type F8_E5M2" in refusal(open_matrix, tmp_path / "x.safetensors")
+    torch.save(eighths, tmp_path / "x.pt")
+    assert "not torch.float8_e5m2" in refusal(open_matrix, tmp_path / "x.pt")
+
+
+def test_a_store_of_a_few_bytes_that_means_terabytes_is_refused_or_read_in_pieces(tmp_path, monkeypatch):
+    zarr.create_array(str(tmp_path / "x.zarr"), shape=(10**9, 30), chunks=(10**9, 30), dtype="f8")
+    assert "in chunks of 240,000,000,000 bytes" in refusal(open_matrix, tmp_path / "x.zarr")
+    monkeypatch.setattr(tensors, "_CHUNK", 30 * 8 * 50)
+    zarr.create_array(str(tmp_path / "y.zarr"), data=np.arange(30.0 * 200).reshape(200, 30), chunks=(100, 10))
+    blocks = list(tensors.Zarr(str(tmp_path / "y.zarr")).read(20, 190, 4096))
+    assert max(map(len, blocks)) <= 50
+    np.testing.assert_array_equal(np.concatenate(blocks), np.arange(30.0 * 200).reshape(200, 30)[20:190])
 
 
 def test_pickled_objects_inside_good_containers_are_never_loaded(tmp_path):

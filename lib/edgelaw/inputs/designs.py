@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from edgelaw._common import arguments, preprocessing
 from edgelaw._common.types import Array, Progress, Rng
-from edgelaw.inputs.errors import InputError, named_errors
+from edgelaw.inputs.errors import InputError, named_errors, refuse_beyond_memory
 from edgelaw.inputs.gram import Gram, Survey, read_ahead
 from edgelaw.inputs.memory import as_reader
 from edgelaw.inputs.source import Source, row_numbers
@@ -187,6 +187,7 @@ class Design:
 
     def matrix(self) -> Array:
         """All prepared rows in memory."""
+        refuse_beyond_memory(self.name, self.bytes)
         X = np.empty(self.shape)
         mean, first = self._mean(), 0
         norms = preprocessing.Norms(mean)
@@ -329,6 +330,7 @@ class Design:
 
         `survey` gives the mean when it was found elsewhere.
         """
+        refuse_beyond_memory(self.name, 8 * self.shape[1] ** 2)
         known = survey or self._survey
         fresh = None if known else self._new_survey()
         gram = Gram(self.shape[1], self._mean(known) if known else None)

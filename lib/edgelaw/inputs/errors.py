@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator
 
@@ -42,3 +43,16 @@ def named_errors(name: str) -> Iterator[None]:
         raise
     except ValueError as error:
         raise InputError(re.sub(r"\bX\b", lambda _: name, str(error), count=1)) from None
+
+
+def refuse_beyond_memory(name: str, needed: int) -> None:
+    """Refuse what needs more bytes than this machine has memory, where the system tells how much that is."""
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return
+    if needed > there > 0:
+        raise InputError(
+            f"{name} needs {needed / 1e9:,.1f} GB of memory, and this machine has {there / 1e9:,.1f} GB; rows and "
+            "dims make a smaller matrix of it."
+        )

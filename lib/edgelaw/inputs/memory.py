@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw.inputs.errors import InputError
+from edgelaw.inputs.errors import InputError, as_input_error
 from edgelaw.inputs.reader import Reader, real_matrix, spans
 
 _BLOCK = 2**26  # bytes of a block of a sparse matrix, filled up with its zeros
+_ROWS = 2**20  # a sparse matrix of more rows has a number in many of them
 _CHECKED = ("csr", "csc", "bsr")  # formats whose indices scipy can validate
 
 
@@ -46,6 +47,10 @@ class Sparse(Reader):
                 f"{name} is a sparse matrix in the format {matrix.format}; convert it by its method tocsr()."
             )
         self.shape, self.dtype = real_matrix(name, matrix.shape, matrix.dtype)
+        if self.shape[0] > max(_ROWS, 16 * matrix.nnz):
+            raise InputError(
+                f"{name} has {self.shape[0]:,} rows, but only {matrix.nnz:,} numbers to fill them."
+            )
         try:
             if matrix.format in _CHECKED:
                 matrix.check_format(
@@ -58,7 +63,10 @@ class Sparse(Reader):
     def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         """Blocks of raw rows, zeros and all."""
         rows = max(1, min(rows, _BLOCK // (self.shape[1] * max(8, self.dtype.itemsize))))
-        return (self._matrix[a:b].toarray() for a, b in spans(start, stop, rows))
+        for a, b in spans(start, stop, rows):
+            with as_input_error(self.path, "a sparse matrix"):
+                block = self._matrix[a:b].toarray()
+            yield block
 
     def portable(self) -> Reader:
         """The matrix itself travels."""

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from edgelaw.inputs.errors import InputError
 
+WIDEST = 2**22  # columns: a few rows of more are gigabytes, and no eigenvalues could be computed of them
 USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
 
 
@@ -130,6 +131,8 @@ def real_matrix(path: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> tupl
             f"{path} must hold a matrix, one example per row, but its array has {len(shape)} dimension(s): "
             f"its shape must be (rows, columns), not shape {shape}."
         )
+    if shape[1] > WIDEST:
+        raise InputError(f"{path} must have at most {WIDEST:,} columns, not {shape[1]:,}.")
     if 0 in shape:
         raise InputError(f"{path} holds no numbers: its array is empty, of shape {shape}.")
     if min(shape) < 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from edgelaw.inputs.errors import InputError, as_input_error
 from edgelaw.inputs.reader import Reader, package, pick, real_matrix, refuse_key, spans
 
+_CHUNK = 2**30  # bytes of a zarr store that are decoded at once
 _SAFETENSORS_TYPES = {
     "F16": "f2",
     "BF16": "f4",  # numpy has no bfloat16: torch widens it
@@ -94,6 +96,8 @@ class Torch(Reader):
                 raise InputError(
                     f"{self.path} must hold a dense tensor of plain numbers, not {loaded.layout}."
                 )
+            if str(loaded.dtype).startswith("torch.float8"):
+                raise InputError(f"{self.path} must hold numbers of 16 bits or more, not {loaded.dtype}.")
             real_matrix(self.path, tuple(loaded.shape), self._raw(loaded.flatten()[:0]).dtype)
         return loaded.detach()
 
@@ -136,6 +140,11 @@ class Zarr(Reader):
         self.path, self._key = path, key
         array = self._open()
         self.shape, self.dtype = real_matrix(path, array.shape, array.dtype)
+        size = math.prod(array.chunks) * self.dtype.itemsize
+        if size > _CHUNK:
+            raise InputError(
+                f"{path} is stored in chunks of {size:,} bytes; at most {_CHUNK:,} are read at once."
+            )
 
     def _open(self) -> Any:
         import zarr
@@ -158,9 +167,10 @@ class Zarr(Reader):
         return opened
 
     def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """Blocks of raw rows; a chunk is decoded once, however many blocks it makes."""
+        """Blocks of raw rows; a chunk is decoded once, however many blocks it makes, where memory allows it."""
         array = self._open()
-        tall = array.chunks[0]
+        most = max(1, _CHUNK // (self.shape[1] * self.dtype.itemsize))
+        tall, rows = min(array.chunks[0], most), min(rows, most)
         row = start
         while row < stop:
             end = min(stop, max(row // tall + 1, (row + rows) // tall) * tall)  # where a chunk ends
