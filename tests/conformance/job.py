@@ -23,6 +23,7 @@ from torch import distributed
 from torch.utils.data import Dataset
 
 from edgelaw.orders import ORDERS
+from edgelaw.samplers import check_loader
 
 COLUMNS = 4
 MISTAKES = {"plain": "plain_unshared", "accelerate": "accelerate_twice", "lightning": "lightning_default"}
@@ -121,9 +122,16 @@ def trained(loop, order, path, workers, break_off=False):
         except BrokenOffError:
             loader = None
             distributed.barrier()  # the first process has written its file
+    if isinstance(loader, tuple):
+        return outcome(model, caught) | {"approved": check_loader(*loader)}
+    return outcome(model, caught) | {"sampler": sampler_of(loader)}
+
+
+def outcome(model, caught):
+    """What a model was trained on, its weights to the last bit, and what a sampler warned of."""
     warned = [str(one.message) for one in caught if "OrderSampler: " in str(one.message)]
     weights = [value.hex() for value in model.layer.weight.detach().ravel().tolist()]
-    return {"seen": model.seen, "weights": weights, "warned": warned, "sampler": sampler_of(loader)}
+    return {"seen": model.seen, "weights": weights, "warned": warned}
 
 
 def cells(library):
@@ -132,6 +140,8 @@ def cells(library):
         for order in ORDERS:
             yield f"ours {order} {workers}", getattr(recipes, library), order, workers
         yield f"stock - {workers}", getattr(others, library), None, workers
+        if library == "lightning":
+            yield f"stock stateful {workers}", others.lightning_stateful, None, workers
         for order in ORDERS if library in MISTAKES else ():
             yield f"mistake {order} {workers}", getattr(others, MISTAKES[library]), order, workers
 

@@ -1,6 +1,6 @@
 """The samplers in every library: all cells are run, judged and written down for the book.
 
-    make conformance     about twelve minutes on two cores, with the environment there
+    make conformance     about ten minutes on two cores, with the environment there
 
 A cell is a library, a number of processes, a number of workers and an order. It is run for three epochs, then again
 until it is broken off in the middle of the second, then continued in new processes. RESULTS.json keeps the verdicts,
@@ -99,6 +99,7 @@ def judged(runs, resumes):
             verdict["resumed"] = continued(whole, [one[name] for one in resumes])
         else:
             verdict["warning"] = max(whole[0]["warned"], default="")
+            verdict["approved"] = any(one["approved"] for one in whole)  # by check_loader
         verdicts[name] = verdict
     return verdicts
 

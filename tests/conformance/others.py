@@ -1,13 +1,13 @@
 """What the recipes are set beside: the samplers that each library brings, and ours where a library is left to itself.
 
-Every loop has the arguments of its recipe. The first four train with stock samplers, in the way that their own
+Every loop has the arguments of its recipe. The first five train with stock samplers, in the way that their own
 documentation shows, and return the loader that was used; the last three are mistakes that are easily made, which the
-samplers have to warn of.
+samplers have to warn of, and return the sampler too.
 """
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import set_seed
+from accelerate.utils import DataLoaderConfiguration, set_seed
 from lightning import Trainer
 from recipes import restore, save
 from sizes import BATCH, EPOCHS
@@ -57,7 +57,8 @@ def stateful(rows, model, train, order, path, workers):
 def accelerate(rows, model, train, order, path, workers):
     """accelerate: shuffle=True, its own seeded sampler, and the batches skipped that were used."""
     set_seed(0)
-    accelerator = Accelerator(cpu=True)
+    seeded = DataLoaderConfiguration(use_seedable_sampler=True)
+    accelerator = Accelerator(cpu=True, dataloader_config=seeded)
     loader = DataLoader(rows, BATCH, shuffle=True, num_workers=workers)
     loader, replica = accelerator.prepare(loader, model)
     first, used = restore(path, model=model)  # batches, here
@@ -81,28 +82,43 @@ def lightning(rows, model, order, path, workers, **options):
     return trainer.train_dataloader
 
 
+def lightning_stateful(rows, model, order, path, workers, **options):
+    """Lightning: torchdata's loader and sampler, which it leaves alone."""
+    trainer = Trainer(max_epochs=EPOCHS, **options)
+    sampler = StatefulDistributedSampler(rows, trainer.world_size, trainer.global_rank)
+    loader = StatefulDataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
+    trainer.fit(model, loader, ckpt_path=path if path.exists() else None)
+    return trainer.train_dataloader
+
+
 def plain_unshared(rows, model, train, order, path, workers):
     """torch: the sampler does not know that there are several processes."""
-    loader = DataLoader(rows, BATCH, sampler=OrderSampler(order, rows, seed=0), num_workers=workers)
+    sampler = OrderSampler(order, rows, seed=0)
+    loader = DataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     replica = DistributedDataParallel(model)
     for _ in range(EPOCHS):
         for batch in loader:
             train(replica, batch)
+    return loader, sampler
 
 
 def accelerate_twice(rows, model, train, order, path, workers):
     """accelerate: a sampler that has its share already is given to `prepare`, which shares it out again."""
     accelerator = Accelerator(cpu=True)
     share = {"num_replicas": accelerator.num_processes, "rank": accelerator.process_index}
-    loader = DataLoader(rows, BATCH, sampler=OrderSampler(order, rows, seed=0, **share), num_workers=workers)
+    sampler = OrderSampler(order, rows, seed=0, **share)
+    loader = DataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     loader, replica = accelerator.prepare(loader, model)
     for _ in range(EPOCHS):
         for batch in loader:
             train(replica, batch)
+    return loader, sampler
 
 
 def lightning_default(rows, model, order, path, workers, **options):
     """Lightning: its defaults, which put DistributedSamplerWrapper around the sampler under DDP."""
     trainer = Trainer(max_epochs=EPOCHS, **options)
-    loader = DataLoader(rows, BATCH, sampler=OrderSampler(order, rows, seed=0), num_workers=workers)
+    sampler = OrderSampler(order, rows, seed=0)
+    loader = DataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     trainer.fit(model, loader)
+    return trainer.train_dataloader, sampler

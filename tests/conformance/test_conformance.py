@@ -52,7 +52,8 @@ def test_every_cell_was_run_and_every_cell_of_ours_passes():
     assert len(ours) == 64  # each a full epoch and a resumed one: 128 cells
     assert {name for name in CELLS if " ours " in name} == set(ours)
     assert [name for name in ours if not all(tables.passes(CELLS[name]))] == []
-    assert sum(" stock " in name for name in CELLS) == 16
+    assert sum(" stock - " in name for name in CELLS) == 16
+    assert sum(" stock stateful " in name for name in CELLS) == 4
 
 
 @pytest.mark.parametrize(("library", "ranks"), tables.MISTAKES)
@@ -62,6 +63,7 @@ def test_every_mistake_loses_the_order_and_is_warned_of(library, ranks):
             cell = CELLS[f"{library} {ranks} mistake {order} {workers}"]
             assert not cell["order"]
             assert cell["warned"]
+            assert not cell["approved"]
             assert re.search(r"num_replicas|even_batches|use_distributed_sampler", cell["warning"])
 
 
