@@ -18,12 +18,12 @@ from edgelaw.samplers import OrderSampler
 
 
 def save(path, epoch, used=0, **states):
-    """Keep a place: the epoch, the rows of it that were used, and the states of a model, a sampler or a loader."""
+    """Keep an epoch, how much of it was used, and the states of objects."""
     torch.save({"epoch": epoch, "used": used, "states": states}, path)
 
 
 def restore(path, **objects):
-    """The epoch and the rows of it that were used, with the states of that moment put back; 0 and 0 at the start."""
+    """Put states back; the epoch and how much of it was used, at first 0 and 0."""
     if not path.exists():
         return 0, 0
     saved = torch.load(path)
@@ -34,8 +34,8 @@ def restore(path, **objects):
 
 def plain(rows, model, train, order, path, workers):
     """torch alone: a DataLoader in every process, and DistributedDataParallel."""
-    share = {"num_replicas": distributed.get_world_size(), "rank": distributed.get_rank()}
-    sampler = OrderSampler(order, rows, seed=0, **share)
+    ranks, rank = distributed.get_world_size(), distributed.get_rank()
+    sampler = OrderSampler(order, rows, num_replicas=ranks, rank=rank)
     loader = DataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     replica = DistributedDataParallel(model)
     first, used = restore(path, model=model, sampler=sampler)
@@ -51,8 +51,8 @@ def plain(rows, model, train, order, path, workers):
 
 def stateful(rows, model, train, order, path, workers):
     """torchdata: a StatefulDataLoader counts what was used, and asks the sampler for its place."""
-    share = {"num_replicas": distributed.get_world_size(), "rank": distributed.get_rank()}
-    sampler = OrderSampler(order, rows, seed=0, **share)
+    ranks, rank = distributed.get_world_size(), distributed.get_rank()
+    sampler = OrderSampler(order, rows, num_replicas=ranks, rank=rank)
     loader = StatefulDataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     replica = DistributedDataParallel(model)
     first, _ = restore(path, model=model, loader=loader)
@@ -60,14 +60,15 @@ def stateful(rows, model, train, order, path, workers):
         sampler.set_epoch(epoch)
         for batch in loader:
             if train(replica, batch):
-                save(path, epoch, model=model.state_dict(), loader=loader.state_dict())
+                place = loader.state_dict()
+                save(path, epoch, model=model.state_dict(), loader=place)
 
 
 def accelerate(rows, model, train, order, path, workers):
     """accelerate: the sampler has the whole order, and `prepare` gives every process its batches."""
     no_padding = DataLoaderConfiguration(even_batches=False)
     accelerator = Accelerator(cpu=True, dataloader_config=no_padding)
-    sampler = OrderSampler(order, rows, seed=0)
+    sampler = OrderSampler(order, rows)
     loader = DataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     loader, replica = accelerator.prepare(loader, model)
     first, used = restore(path, model=model, sampler=sampler)
@@ -84,7 +85,7 @@ def accelerate(rows, model, train, order, path, workers):
 def lightning(rows, model, order, path, workers, **options):
     """Lightning: its own sampler switched off, and a StatefulDataLoader, whose place goes into its checkpoints."""
     trainer = Trainer(max_epochs=EPOCHS, use_distributed_sampler=False, **options)
-    share = {"num_replicas": trainer.world_size, "rank": trainer.global_rank}
-    sampler = OrderSampler(order, rows, seed=0, **share)
+    ranks, rank = trainer.world_size, trainer.global_rank
+    sampler = OrderSampler(order, rows, num_replicas=ranks, rank=rank)
     loader = StatefulDataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
     trainer.fit(model, loader, ckpt_path=path if path.exists() else None)
