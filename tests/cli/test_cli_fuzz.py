@@ -348,7 +348,9 @@ def prediction():
 @hypothesis.given(options=OPTIONS)
 @hypothesis.settings(max_examples=100)
 def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction, options):
-    def validated(design, *, epochs, step, orders, target, simulate, rng, operations, progress, search, watch):
+    def validated(
+        design, *, epochs, step, orders, target, simulate, rng, operations, progress, search, watch
+    ):
         assert min(design.shape) >= 2
         assert 1 <= epochs <= 100_000
         assert step == "best" or 0 < step < 2

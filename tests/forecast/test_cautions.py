@@ -40,6 +40,11 @@ def test_rows_of_the_kind_assumed_get_no_caution():
     ("changes", "code", "text"),
     [
         ({"diagnostic": Diagnostic(0.3, 0.2, 0.5, 0.01, 0.03, False, "Too much.")}, "not_haar", "Too much."),
+        (
+            {"diagnostic": Diagnostic(0.3, 0.2, 0.5, 0.3, 0.05, False, "Who knows?", "undecided")},
+            "undecided",
+            "Who knows?",
+        ),
         ({"shape": (39, 39)}, "few_rows", "39 rows"),
         ({"columns": ("Column 'id' is odd.", "So is 'x'.")}, "columns", "Column 'id' is odd. So is 'x'."),
         ({"duplicates": 7}, "duplicates", "7 rows repeat"),

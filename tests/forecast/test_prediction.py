@@ -53,9 +53,9 @@ def test_a_continued_curve_says_from_where_on(monkeypatch):
         return dataclasses.replace(exact_curve(*arguments, **keywords), continued=2)
 
     monkeypatch.setattr(one_order, "exact_curve", curve)
-    forecast = predict(data.gaussian(24, 24, rng=0), 4, orders="iid", target=0.5, search=False).forecasts[
-        "iid"
-    ]
+    forecast = predict(
+        data.gaussian(24, 24, rng=0), 4, orders="iid", target=0.5, simulate=False, search=False
+    ).forecasts["iid"]
     assert forecast.how == "exact"
     assert forecast.why.startswith("Beyond epoch 2 the curve goes on by its last rate")
 

@@ -112,7 +112,8 @@ def prediction(shown: Console, predicted: "Prediction", name: str) -> None:
     paragraph(shown, predicted.assumption, "dim")
     paragraph(shown, format.single_runs(predicted), "dim")
     notes = [f"{', '.join(orders)}: {why}" for orders, why in format.reasons(predicted)]
-    for text in [*notes, predicted.diagnostic.text]:
+    passed = [predicted.diagnostic.text] if predicted.diagnostic.fits else []  # else a caution says it
+    for text in [*notes, *passed]:
         shown.print()
         paragraph(shown, text, "dim")
     cautions(shown, [caution.text for caution in predicted.warnings])

@@ -65,8 +65,12 @@ def cautions(facts: Facts) -> tuple[Caution, ...]:
 
 
 def not_haar(facts: Facts) -> Caution | None:
-    """The first epoch is not what eigenvalues predict."""
-    return None if facts.diagnostic.fits else Caution("not_haar", facts.diagnostic.text)
+    """Real runs are not what eigenvalues predict, or it cannot be told."""
+    if facts.diagnostic.fits:
+        return None
+    return Caution(
+        "undecided" if facts.diagnostic.verdict == "undecided" else "not_haar", facts.diagnostic.text
+    )
 
 
 def columns(facts: Facts) -> Caution | None:

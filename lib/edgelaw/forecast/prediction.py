@@ -2,7 +2,7 @@ r"""From a design to learning curves and advice: how many epochs, in which order
 
 Curves come from the eigenvalues by the exact theory of the chapter "Exact curves on any spectrum", for any number of
 rows: :func:`edgelaw.theory.levy.from_sample` reads its average off the m × m Gram matrix where m and d differ.
-Where it refuses, or where the first epoch says that the rows are not of the kind it assumes, they are simulated; and
+Where it refuses, or where the diagnostic does not say that the rows are of the kind it assumes, they are simulated; and
 where that would take too long, a pilot on a part of the rows is. Every forecast says which.
 
 In five lines:
@@ -50,6 +50,10 @@ from edgelaw.orders import ORDERS
 
 OPERATIONS = 1e11  # multiply-adds for simulations: about half a minute on one core
 PER_SECOND = 2e9  # what the earlier argument `seconds` is worth
+MISTRUST = {
+    "fails": "The diagnostic says that eigenvalues are not enough here.",
+    "undecided": "The diagnostic cannot tell whether eigenvalues are enough here.",
+}
 ACCURACY = {"test": 0.01, "train": 0.03}  # relative, of exact curves on real rows; what was measured
 
 
@@ -88,8 +92,8 @@ def predict(
     target : float, optional
         A loss in (0, 1) to be reached.
     simulate : "auto", True or False
-        Whether to run SGD itself beside the theory. By default where the diagnostic says that the rows are not of
-        the kind the theory assumes. An order without an exact curve is simulated in any case.
+        Whether to run SGD itself beside the theory. By default where the diagnostic does not say that the rows
+        are of the kind the theory assumes. An order without an exact curve is simulated in any case.
     rng : int or numpy.random.Generator
     seconds : float, optional
         The earlier name of `operations`, 2e9 of them a second.
@@ -210,10 +214,10 @@ def _theory(
 
     with ThreadPoolExecutor(threads.cores()) as pool:
         parts = {order: pool.submit(one, order) for order in request.orders}
-        looked_at = pool.submit(diagnose, design, rng)
+        looked_at = pool.submit(diagnose, design, rng, request.epochs, first)
         results = {order: part.result() for order, part in parts.items()}
         diagnostic = looked_at.result()
-    setting.counter.advance("first epoch")
+    setting.counter.advance("diagnostic")
     exact = {order: pair[0] for order, pair in results.items()}
     return diagnostic, exact, {order: pair[1] for order, pair in results.items()}
 
@@ -230,7 +234,7 @@ def _known(
     missing = next((curve.refusal for curve in exact.values() if curve.curve is None), "")
     instead = missing
     if not missing and request.simulate == "auto" and not diagnostic.fits:
-        instead = "The first epoch says that eigenvalues are not enough here."
+        instead = MISTRUST[diagnostic.verdict]
     if not instead and request.simulate is not True:
         return {order: known_exactly(curve) for order, curve in exact.items()}
     simulations = setting.simulations(design)

@@ -25,8 +25,8 @@ class Caution:
     Attributes
     ----------
     code : str
-        One of plateau, exponential, no_window, null_direction, edge_uncertain, not_haar, duplicates, few_rows,
-        columns.
+        One of plateau, exponential, no_window, null_direction, edge_uncertain, not_haar, undecided, duplicates,
+        few_rows, columns.
     text : str
         A sentence.
     """
@@ -37,21 +37,30 @@ class Caution:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """The first epoch of single shuffle at step 1, measured against its prediction: are the rows of the kind assumed?
+    """Two orders, run from all starts, against their exact curves: are the rows of the kind assumed?
 
     Attributes
     ----------
     measured, predicted : float
-        Training loss after one epoch.
+        The loss where the verdict was decided: the worst place.
     excess : float
         measured/predicted - 1.
     error : float
         Standard error of the excess, over shuffles.
     threshold : float
-        What the excess may differ by from -0.6/effective rank, its mean where the theory applies.
+        What is promised of the excess: 0.02 for the test loss, 0.05 for the training loss.
     fits : bool
+        Whether the verdict is "passes".
     text : str
-        A sentence.
+        A sentence or two.
+    verdict : {"passes", "fails", "undecided"}
+    subset : str
+        Which rows and dimensions it ran on.
+    order, loss, epoch
+        Of the worst place.
+    epochs : tuple of int
+        Those that were watched.
+    shuffles : int
     """
 
     measured: float
@@ -61,6 +70,13 @@ class Diagnostic:
     threshold: float
     fits: bool
     text: str
+    verdict: str = ""
+    subset: str = ""
+    order: str = ""
+    loss: str = ""
+    epoch: int = 0
+    epochs: tuple[int, ...] = ()
+    shuffles: int = 0
 
 
 @dataclass(frozen=True)
