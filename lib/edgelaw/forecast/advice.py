@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgelaw.forecast.best_steps import BestStep
+from edgelaw.forecast.exact_curves import FLOOR
 from edgelaw.forecast.results import Advice
 
 SIGMAS = 2.0  # orders whose losses differ by no more standard errors are tied
@@ -129,9 +130,12 @@ def with_free_step(
     if not least < (1 - tie) * min(losses.values()):
         return reason
     equal = [
-        WORDS[name] for name, (_, value) in known.items() if name != order and value <= (1 + tie) * least
+        WORDS[name]
+        for name, (_, value) in known.items()
+        if name != order and value <= max((1 + tie) * least, FLOOR)
     ]
     also = (
         f" ({' and '.join(equal)} as low within the error, at the best step of that order)" if equal else ""
     )
-    return f"{reason[:-1]}; free to choose the step, {WORDS[order]} at {step:.3g} leaves {least:.3g}{also}."
+    left = f"{least:.3g}" if least >= FLOOR else f"less than {FLOOR:.0e}"
+    return f"{reason[:-1]}; free to choose the step, {WORDS[order]} at {step:.3g} leaves {left}{also}."
