@@ -4,6 +4,7 @@ import losses
 import numpy as np
 
 from edgelaw import inputs
+from edgelaw.forecast.diagnostic import diagnose
 from edgelaw.forecast.exact_curves import exact_curve
 from edgelaw.forecast.measuring import random_part
 
@@ -19,3 +20,9 @@ def exact(order, eigenvalues, epochs, step, rho):
 def pilot(X, rows, dims, rng):
     """So many random rows in so many random directions, as the forecast takes them."""
     return random_part(inputs.design(X, center=False, normalize=False), rows, dims, rng)
+
+
+def diagnosis(X, epochs, rng):
+    """The verdict of the forecast's diagnostic on these rows, and what it measured at its worst place."""
+    answer = diagnose(inputs.design(X, center=False, normalize=False), rng, epochs)
+    return answer.verdict, answer.excess, answer.error

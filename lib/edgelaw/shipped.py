@@ -24,6 +24,7 @@ _FILES = {"cifar10": "cifar10_resnet50", "wikipedia": "wikipedia_mpnet"}
 SWEEPS = (
     "any_spectrum",
     "aspect_accuracy",
+    "diagnostic_rates",
     "embedding_traces",
     "explorer",
     "order_map",

@@ -1,6 +1,7 @@
 """The scripts that compare matrices with their eigenvalues: what they measure, and that they measure it again."""
 
 import any_spectrum
+import diagnostic_rates
 import embedding_traces
 import losses
 import numpy as np
@@ -35,6 +36,14 @@ def test_every_kind_has_rows_of_the_right_norm(kind):
     X = what_breaks.rows(kind, np.random.default_rng(0), 64)
     assert X.shape == (64, 64)
     assert np.allclose(np.linalg.norm(X, axis=1), 8.0)
+
+
+@pytest.mark.parametrize("kind", diagnostic_rates.KINDS)
+def test_every_kind_that_the_diagnostic_is_tried_on_has_rows_of_the_right_norm_at_every_shape(kind):
+    for m, d in ((40, 40), (80, 40), (40, 80)):
+        X = diagnostic_rates.rows(kind, m, d, np.random.default_rng(0))
+        assert X.shape == (m, d)
+        assert np.allclose(np.linalg.norm(X, axis=1), np.sqrt(d))
 
 
 def test_measured_losses_are_those_of_the_simulator():

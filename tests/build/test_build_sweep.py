@@ -2,6 +2,7 @@
 
 import any_spectrum
 import card
+import diagnostic_rates
 import embedding_traces
 import explorer
 import numpy as np
@@ -95,6 +96,10 @@ SCRIPTS = {  # with the functions that compute for minutes, and what stands in f
         "matrix": lambda name, d: (np.eye(3), np.eye(3), None),
         "predict": lambda eigenvalues: np.ones((3, 4, 2, 9)),
     },
+    diagnostic_rates: {
+        "rows": lambda *arguments: np.eye(20),
+        "measure": lambda X, rng: (np.ones((4, 2, 6)), np.ones((4, 2, 6))),
+    },
     embedding_traces: {
         "measure": lambda *arguments: np.ones((2, 4, 2, 6)),
         "predict": lambda X, step: np.ones((4, 2, 6)),
@@ -132,6 +137,9 @@ def test_a_script_gathers_arrays_of_the_shipped_names_shapes_and_types(script, m
         shipped = data.sweep("real_embeddings")
         exact = {key: value for key, value in shipped.items() if " exact" in key}
         monkeypatch.setattr(script, "exact", lambda: exact)
+    if script is diagnostic_rates:
+        monkeypatch.setattr(script.forecasting, "diagnosis", lambda *arguments: ("undecided", 0.1, 0.2))
+        monkeypatch.setattr(script.forecasting, "exact", lambda *arguments: np.ones((2, 6)))
     if script is order_map:
         monkeypatch.setattr(script.losses, "predicted", lambda *arguments: np.ones((4, 2, 9)))
     output = tmp_path / f"{script.__name__}.npz"
