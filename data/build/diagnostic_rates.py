@@ -48,7 +48,7 @@ SWEEP = Sweep(
     keys=(
         "kinds, shapes, verdicts: of each design; set_on: the kinds that the diagnostic was set on",
         "epochs",
-        "off, error: (designs, orders, test or training, epochs), the mean over shuffles over the curve from eigenvalues, "
+        "off, error: (designs, orders, test or training, epochs), mean over shuffles over the curve from eigenvalues, "
         "less 1, and its standard error; NaN where the library refuses a curve, or where it is below 1e-7",
         "excess, excess_error: what the diagnostic itself measured at its worst place",
     ),
