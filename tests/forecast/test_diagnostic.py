@@ -137,7 +137,7 @@ def test_where_there_is_no_curve_to_compare_with_the_theory_is_not_trusted():
 
 
 def recorded():
-    """Verdicts of kinds that it was not set on, and for each design whether the curves are as promised.
+    """Verdicts of kinds besides Gaussian rows and embeddings, and for each design whether the curves are as promised.
 
     True: every loss of every order that has a curve, down to 1e-7, is within 2 % and 5 % of the measured mean. False:
     one is off by more, beyond three standard errors. None: neither can be said.
