@@ -1,6 +1,7 @@
 """Columns are chosen by name, number or range; those that number the rows are left out, and it is said."""
 
 import json
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -93,6 +94,7 @@ def test_columns_without_names_are_read_by_number(files, name):
     blocks = np.concatenate(list(source.blocks(70)))
     np.testing.assert_array_equal(blocks.astype(np.float32), X[:, expected])
     np.testing.assert_array_equal(source.take([7, 299]).astype(np.float32), X[[7, 299]][:, expected])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(source)).take([7]), source.take([7]))
     assert source.parts(3) == open_matrix(files / name).parts(3)
     if not named:
         assert "not 'c3'" in refusal(open_matrix, files / name, drop="c3")
