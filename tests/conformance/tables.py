@@ -13,13 +13,13 @@ from edgelaw.orders import ORDERS
 HERE = Path(__file__).resolve().parent
 RECORD, TABLES = HERE / "RESULTS.json", HERE / "RESULTS.md"
 LIBRARIES = {
-    "plain": "DataLoader",
-    "stateful": "StatefulDataLoader",
+    "plain": "torch",
+    "stateful": "torchdata",
     "accelerate": "accelerate",
     "lightning": "Lightning",
 }
 MISTAKES = {
-    ("plain", 2): "DataLoader: a sampler made without `num_replicas`",
+    ("plain", 2): "torch: a sampler made without `num_replicas`",
     ("accelerate", 2): "accelerate: `prepare`, and `num_replicas` as well",
     ("lightning", 1): 'Lightning\'s defaults, `strategy="ddp"`',
     ("lightning", 2): 'Lightning\'s defaults, `strategy="ddp"`',
@@ -32,22 +32,22 @@ def passes(verdict):
 
 
 def mark(*answers):
-    """A mark for each answer."""
-    return " ".join("✓" if answer else "✗" for answer in answers)
+    """A mark for each answer, all on one line."""
+    return "\N{NO-BREAK SPACE}".join("✓" if answer else "✗" for answer in answers)
 
 
 def main_table(cells):
     """Our orders in every library, and the library's own sampler beside them."""
     words = [order.replace("_", " ") for order in ORDERS]
-    lines = ["| library | processes | workers | " + " | ".join(words) + " | its own sampler |"]
-    lines.append("|---|---:|---:|" + ":---:|" * (len(ORDERS) + 1))
+    lines = ["| library | processes / workers | " + " | ".join(words) + " | its own sampler |"]
+    lines.append("|---|:---:|" + ":---:|" * (len(ORDERS) + 1))
     for library, title in LIBRARIES.items():
         for ranks in RANKS:
             for workers in WORKERS:
                 ours = [mark(*passes(cells[f"{library} {ranks} ours {order} {workers}"])) for order in ORDERS]
                 stock = cells[f"{library} {ranks} stock - {workers}"]
                 once = not (stock["left_out"] or stock["repeated"])
-                row = [title, str(ranks), str(workers), *ours, mark(once, stock["resumed"])]
+                row = [title, f"{ranks} / {workers}", *ours, mark(once, stock["resumed"])]
                 lines.append(f"| {' | '.join(row)} |")
     return lines
 
@@ -60,17 +60,17 @@ def spoken(verdicts, key, most):
 
 def stock_table(cells):
     """What the libraries' own samplers do."""
-    lines = ["| library | processes | its own sampler | rows seen twice | resumed in an epoch |"]
-    lines.append("|---|---:|---|---|---|")
+    lines = ["| library | processes | rows seen twice | resumed in an epoch | its own sampler |"]
+    lines.append("|---|:---:|---|---|---|")
     stocks = [(library, "-", title) for library, title in LIBRARIES.items()]
-    stocks.append(("lightning", "stateful", "Lightning with StatefulDataLoader"))
+    stocks.append(("lightning", "stateful", "Lightning with torchdata"))
     for library, kind, title in stocks:
         for ranks in RANKS:
             both = [cells[f"{library} {ranks} stock {kind} {workers}"] for workers in WORKERS]
             exact = {one["resumed"] for one in both}
             answer = {(True,): "exactly", (False,): "not exactly"}.get(tuple(exact), "depends on the workers")
             twice, sampler = spoken(both, "repeated", ROWS), both[0]["sampler"]
-            lines.append(f"| {title} | {ranks} | {sampler} | {twice} | {answer} |")
+            lines.append(f"| {title} | {ranks} | {twice} | {answer} | {sampler} |")
     return lines
 
 
@@ -79,7 +79,7 @@ def mistake_table(cells):
     lines = [
         "| what was done | processes | order kept | rows never seen | rows seen twice or more | warned |"
     ]
-    lines.append("|---|---:|---|---|---|---|")
+    lines.append("|---|:---:|---|---|---|---|")
     for (library, ranks), title in MISTAKES.items():
         all_ = [cells[f"{library} {ranks} mistake {order} {w}"] for order in ORDERS[1:] for w in WORKERS]
         kept = "yes" if all(one["order"] for one in all_) else "no"
