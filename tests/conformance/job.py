@@ -9,6 +9,7 @@ in processes of its own, continues from there. Each process writes FOLDER/<phase
 import datetime
 import json
 import logging
+import multiprocessing
 import sys
 import warnings
 from pathlib import Path
@@ -151,7 +152,10 @@ def main():
     library, phase, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     torch.set_num_threads(1)
-    distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+    # Workers that are forked from a process with threads, such as gloo's, can hang; from a server without, they do not.
+    multiprocessing.set_forkserver_preload(["recipes", "others"])
+    multiprocessing.set_start_method("forkserver")
+    distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=180))
     record = {}
     for name, loop, order, workers in cells(library):
         path = folder / f"{name.replace(' ', '_')}.ckpt"

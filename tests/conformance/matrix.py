@@ -29,7 +29,7 @@ ROOT = HERE.parents[1]
 TRIED_HERE = ("job.py", "matrix.py", "others.py", "recipes.py", "requirements.txt", "sizes.py")
 TRIED = ("lib/edgelaw/training/samplers.py", "lib/edgelaw/training/sharing.py")
 TRIED += tuple(f"tests/conformance/{name}" for name in TRIED_HERE)
-PATIENCE = 400  # seconds for one group of processes; a group that hangs is ended
+PATIENCE = 900  # seconds for one group of processes; a group that hangs is ended
 
 
 def digest(root=ROOT):
