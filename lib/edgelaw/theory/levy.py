@@ -187,9 +187,10 @@ def from_contour(
     best: tuple = (None, None, np.inf)
     for points in _LOEWNER:
         t, y = sampled(2 * points + 1)
+        pencil = _pencil(*sampled(points))
         for sharper in (1.0, 0.1, 1e-2):
-            truncation = max(sharper * tolerance, 1e-14)
-            attempt = _rational(sampled(points), t, y, truncation, 1e-4 * np.abs(t).min())
+            poles = _pencil_poles(*pencil, max(sharper * tolerance, 1e-14))
+            attempt = _rational(poles, t, y, 1e-4 * np.abs(t).min())
             best = min(best, attempt, key=lambda result: result[2])
             if best[2] <= tolerance:
                 break
@@ -279,15 +280,13 @@ def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = _A
     return pole + np.exp(u)
 
 
-def _rational(at, t, y, truncation, small):
-    """Nodes p, residues r and the error of y(t) = 1 + Σ r/(t − p): poles from half of the points, residues from all.
+def _rational(poles, t, y, small):
+    """Nodes p, residues r and the error of y(t) = 1 + Σ r/(t − p) with these poles.
 
-    `at` are the points whose Loewner pencil gives the poles. Poles at zero (a derivative there, as for equal
-    eigenvalues) become two of opposite sign, ±small. Poles outside the contour take part in the fit and are then left
-    out: functions averaged are analytic inside, and see nothing of them. A contour that leaves out a lone null
-    eigenvalue needs them.
+    Poles at zero (a derivative there, as for equal eigenvalues) become two of opposite sign, ±small. Poles outside the
+    contour take part in the fit and are then left out: functions averaged are analytic inside, and see nothing of
+    them. A contour that leaves out a lone null eigenvalue needs them.
     """
-    poles = _loewner_poles(*at, truncation)
     tiny = np.abs(poles) < 2 * small
     poles = np.concatenate([poles[~tiny], [small, -small] if tiny.any() else []])
     real = poles[poles.imag == 0].real
@@ -308,11 +307,11 @@ def _rational(at, t, y, truncation, small):
     return nodes[inside], residues[inside], error
 
 
-def _loewner_poles(t, y, truncation):
-    """Poles of the rational function that the points and their conjugates suggest, real or in conjugate pairs.
+def _pencil(t, y):
+    """The Loewner pencil of points and their conjugates: the second matrix in the singular basis of the first.
 
     Points are left and right in turn. The Loewner matrices of y − 1, which vanishes at infinity, are scaled by
-    √|t| on both sides and made real by the unitary map of conjugate pairs; what is below the truncation is noise.
+    √|t| on both sides and made real by the unitary map of conjugate pairs.
     """
     (left, values), (right, others) = ((t[k::2], y[k::2] - 1) for k in (0, 1))
     left, values, right, others = (np.concatenate([x, x.conj()]) for x in (left, values, right, others))
@@ -320,9 +319,13 @@ def _loewner_poles(t, y, truncation):
     plain = _of_conjugate_pairs((values[:, None] - others) * scale)
     shifted = _of_conjugate_pairs(((left * values)[:, None] - right * others) * scale)
     rows, sizes, columns = np.linalg.svd(plain)
+    return rows.T @ shifted @ columns.T, sizes
+
+
+def _pencil_poles(matrix, sizes, truncation):
+    """Poles of the rational function that a pencil suggests, real or in pairs; below the truncation is noise."""
     count = max(1, int((sizes > truncation * sizes[0]).sum()))
-    pencil = rows[:, :count].T @ shifted @ columns[:count].T / sizes[:count, None]
-    return np.linalg.eigvals(pencil).astype(complex)
+    return np.linalg.eigvals(matrix[:count, :count] / sizes[:count, None]).astype(complex)
 
 
 def _of_conjugate_pairs(matrix):

@@ -21,6 +21,10 @@ import scipy.fft
 import scipy.special
 
 ANGLES = np.pi / 2.0 ** np.arange(5)  # where the distance of the nearest singularity is asked for
+_EVEN = (
+    14.0,
+    3.0,
+)  # logarithm of what rounding is amplified by on a circle of nearly equidistant points; its grading
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,24 +55,29 @@ def plan(largest, gaps, digits, amplified, least=4.0):
     `gaps` are the logarithmic distances, at the angles `ANGLES`, of the nearest singularity from the circle through
     that at angle 0. The interpolation error is :math:`e^{-\\pi M w}` for M points and a strip |Im x| < w; it is
     amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^least and e^16 (or e^least).
+    Points that are hardly graded and resolve every coefficient are not amplified: where singularities are on all sides
+    two and a half points a coefficient do.
     """
-    plans = []
-    for loss in [least, *(x for x in (6.0, 8.0, 12.0, 16.0) if x > least)]:
-        distance = loss / (amplified * largest)
-        for factor in 2.0 ** np.arange(0, 8, 0.5):
-            grading = factor * np.sinh(distance / 2)
-            points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
-            plans.append((points, distance, grading))
-            if grading > 4:
-                break
-    points, distance, grading = min(plans)
-    return int(np.ceil(points)), distance, grading
+    loss, factor = (
+        x.ravel()
+        for x in np.meshgrid(
+            [least, *(x for x in (6.0, 8.0, 12.0, 16.0) if x > least)], 2.0 ** np.arange(0, 8, 0.5)
+        )
+    )
+    distance = loss / (amplified * largest)
+    grading = factor * np.sinh(distance / 2)
+    points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
+    best = np.argmin(points)
+    even = 2.5 * largest + 8
+    if even < points[best]:
+        return int(np.ceil(even)), max(least, _EVEN[0]) / (amplified * largest), _EVEN[1]
+    return int(np.ceil(points[best])), float(distance[best]), float(grading[best])
 
 
 def _strip(grading, distance, gaps):
     """How far from the real axis of x the nearest singularity is."""
     small = grading**2 / (1 + grading**2)
-    ahead = np.arcsin(min(1.0, np.tanh(distance / 2) / np.sqrt(small)))
+    ahead = np.arcsin(np.minimum(1.0, np.tanh(distance / 2) / np.sqrt(small)))
     widths = [scipy.special.ellipkinc(ahead, small)]
     for angle, gap in zip(ANGLES, gaps, strict=True):
         if angle == np.pi:
@@ -76,7 +85,7 @@ def _strip(grading, distance, gaps):
         else:
             spacing = np.sqrt((np.sin(angle / 2) ** 2 + grading**2) / (1 + grading**2))
             widths.append((distance + gap) / (2 * spacing))
-    return min(widths) / period(grading)
+    return np.min(widths, axis=0) / period(grading)
 
 
 def period(grading):

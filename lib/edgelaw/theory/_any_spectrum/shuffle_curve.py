@@ -14,8 +14,8 @@ more points, less graded.
 transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive for z
 > 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone.
 
-**The plateau.** Directions that no row has keep their share of the test loss. For a circle beyond z = 1 the pole that
-this share makes, plateau/((1 − z)(1 − w)), is taken out of Φ.
+**The plateau.** Directions that no row has keep their share of the test loss. The pole that this share makes,
+plateau/((1 − z)(1 − w)), is taken out of Φ, so that a circle may pass z = 1 on either side.
 
 Everything is computed twice, with other averages and circles, and the difference is the error. For hundreds of epochs
 without a gap there is a shorter way: a hyperbola in log z around the cut from z = 1, whose two dozen nodes serve all n
@@ -37,17 +37,21 @@ _GAP = 3.0  # with so many decay times of the smallest eigenvalue the losses' de
 _GAPS = np.array([0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.2, 3.0])
 _LONG = 300  # beyond so many epochs a hyperbola is tried
 _LONGEST = 4096  # epochs on a circle
-_DIGITS = 12.0, 9.5  # of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
-_AGREED = 3e-7  # where two circles differ by more, both get more points
-_MOST = 640  # points
+_DIGITS = 13.0, 10.5  # of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
+_AGREED = 3e-7  # where two circles differ by more, the coarser gets more points
+_ENOUGH = 3e-6  # where two resolutions differ by more, another setting is tried
+_MOST = 1000  # points
 _DEEPEST = 60.0  # losses below e^(−2·60) are not computed
 _VISIBLE = 1e-13  # losses that the two resolutions must agree on
-_ANGLES_OF_AVERAGES = 1.2, 0.85, 0.6, 0.4, 0.25
+_ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25  # half-heights of the contours of the averages, the first that fits
+_NARROW = 0.7, 0.5  # the same in a gap with fewer rows than dimensions
 _AMPLIFIED = 4.0, 8.0, 16.0, 22.0
 _TRIES = 6  # settings
+_SOLVED = 1e-9  # the last relative change of c by Newton's method
 _BORNE = 1e-6  # what two averages may differ by at a pole of α
-_RESOLUTIONS = (1e-11, 1.0), (1e-9, 0.92)  # tolerance and width of the contour of the two averages
-_ALL_AROUND = np.linspace(np.pi, 0, 24)
+_WIDTHS = 1.0, 0.92  # of the contours of the two averages
+_TOLERANCES = {False: (1e-11, 1e-9), True: (1e-13, 1e-11)}  # of the two averages, without and in a gap
+_ALL_AROUND = np.concatenate([np.linspace(np.pi, 0.3, 20), np.geomspace(0.27, 0.005, 20), [0.0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +88,10 @@ def losses(settings, n):
         except ArithmeticError as refusal:
             best = best or (np.inf, refusal, setting)
             continue
-        difference = _difference(results)
+        difference = _difference(*results)
         if best is None or difference < best[0]:
             best = difference, results, setting
-        if difference < _AGREED:
+        if difference < _ENOUGH:
             break
     if best is None:
         raise ArithmeticError(
@@ -98,11 +102,10 @@ def losses(settings, n):
     return best[1:]
 
 
-def _difference(results):
+def _difference(one, other):
     """The largest relative difference of two resolutions where a loss can be seen."""
     with np.errstate(all="ignore"):
-        visible = np.abs(results[0]) > _VISIBLE
-        difference = np.abs(results[1] / results[0] - 1)[visible].max(initial=0.0)
+        difference = np.abs(other / one - 1)[np.abs(one) > _VISIBLE].max(initial=0.0)
     return difference if np.isfinite(difference) else np.inf
 
 
@@ -129,16 +132,20 @@ def _on_circles(setting, fine, coarse, n, results):
         )
     edge, gaps = _domain(setting, coarse, int(n[-1]))
     n = n[n <= max(2.0, _DEEPEST / max(edge, 1e-9))]
-    more, before = 1.0, np.inf
-    while True:
-        for pairs, digits, place in zip((fine, coarse), _DIGITS, (0, 1), strict=True):
-            results[place, :, : len(n)] = _on_circle(
-                pairs, setting, n, edge, gaps, more, digits, 2.0 + 0.3 * place
-            )
-        difference = _difference(results[:, :, : len(n)])
-        if difference < _AGREED or more > 1.9 or difference > 0.3 * before:
-            return
-        more, before = 1.4 * more, difference
+    points, place = 1.0, slice(len(n))
+
+    def computed(resolution):
+        pairs = (fine, coarse)[resolution]
+        return _on_circle(pairs, setting, n, edge, gaps, points, _DIGITS[resolution], 2.0 + 0.3 * resolution)
+
+    one, other = computed(0), computed(1)
+    while not _difference(one, other) < _AGREED and points < 1.9:
+        points *= 1.4
+        before, other = other, computed(1)
+        if _difference(before, other) < 0.3 * _difference(one, other):
+            break  # what is left is the averages'
+        one = computed(0)
+    results[0, :, place], results[1, :, place] = one, other
 
 
 def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
@@ -148,16 +155,14 @@ def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     radius = np.exp(edge - distance)
     circle = graded_circle.circle(n, points, radius, grading)
     c, worst = pairs.around(radius, np.angle(circle.points))
-    if not worst < 1e-9:
+    if not worst < _SOLVED:
         raise ArithmeticError(f"The equation for single shuffle's exponent was solved to {worst:.0e} only.")
     same, mixed = pairs.matrices(circle.points, c)
-    beyond = setting.plateau if radius > 1 else 0.0
-    if beyond:
-        pole = 1 / (1 - circle.points)
-        same[0] -= beyond * np.multiply.outer(pole, pole)
-        mixed[0] -= beyond * np.multiply.outer(pole, pole.conj())
+    pole = 1 / (1 - circle.points)
+    same[0] -= setting.plateau * np.multiply.outer(pole, pole)
+    mixed[0] -= setting.plateau * np.multiply.outer(pole, pole.conj())
     curves = np.stack([circle.pair_coefficients(*both) for both in zip(same, mixed, strict=True)])
-    curves[0] += beyond
+    curves[0] += setting.plateau
     return curves
 
 
@@ -167,7 +172,8 @@ def _domain(setting, pairs, last):
     inside = np.ones(len(graded_circle.ANGLES), dtype=bool)
     gaps = np.zeros(len(inside))
     for gap in _GAPS:
-        inside &= _positive(setting, pairs, edge + gap, graded_circle.ANGLES)
+        c, worst = pairs.around(np.exp(edge + gap), graded_circle.ANGLES)
+        inside &= _positive(setting, pairs, edge + gap, graded_circle.ANGLES, c) & (worst < _SOLVED)
         if not inside.any():
             break
         gaps[inside] = gap
@@ -176,41 +182,46 @@ def _domain(setting, pairs, last):
 
 def _furthest_circle(setting, pairs, last):
     """The logarithm of the largest radius with a circle inside the domain, to a small part of 1/last."""
-    angles = np.unique(np.concatenate([graded_circle.ANGLES, 0.75 * graded_circle.ANGLES, [0.0]]))[::-1]
 
     def allowed(logarithm):
-        return _positive(setting, pairs, logarithm, angles).all() and _clear(setting, pairs, logarithm)
+        c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
+        return (
+            worst < _SOLVED
+            and _bear_the_poles(setting, logarithm, c)
+            and _positive(setting, pairs, logarithm, _ALL_AROUND, c).all()
+        )
 
     low, high = 0.0, 0.5 / last
     while high < 30 and allowed(high):
-        low, high = high, 1.3 * high
+        low, high = high, 1.25 * high
     for _ in range(7):
         middle = (low + high) / 2
         low, high = (middle, high) if allowed(middle) else (low, middle)
     return low
 
 
-def _positive(setting, pairs, logarithm, angles):
+def _positive(setting, pairs, logarithm, angles, c):
     """Whether Φ without its plateau and Ψ are positive at the points (z, z̄) of a circle, angle by angle."""
-    radius = np.exp(logarithm)
+    z = np.exp(logarithm + 1j * angles)
     with np.errstate(all="ignore"):
-        c, worst = pairs.around(radius, angles)
-        z = radius * np.exp(1j * angles)
         phi, psi = pairs.diagonal(z, c)
         phi = phi - setting.plateau / np.abs(1 - z) ** 2
         sure = np.abs(1 - z) > 0.02  # closer to the pole Φ without it has no digits
         real = (angles > 0) | (np.abs(c.imag) < 1e-7 * np.abs(c))
-    return real & (psi > 0) & ((phi > 0) | ~sure) & (worst < 1e-9)
+    return real & (psi > 0) & ((phi > 0) | ~sure)
 
 
 def _clear(setting, pairs, logarithm):
-    """Whether the averages bear the poles of α, at λ = (log z + 2πik)/c, for all z of a circle: both agree there."""
+    """Whether c is known all around a circle and the averages bear the poles of α."""
     c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
-    if not worst < 1e-9:
-        return False
+    return worst < _SOLVED and _bear_the_poles(setting, logarithm, c)
+
+
+def _bear_the_poles(setting, logarithm, c):
+    """Whether the averages agree at the poles of α, λ = (log z + 2πik)/c, for all z of a circle, c being around it."""
     turns = _ALL_AROUND + 2 * np.pi * np.arange(-2, 3)[:, None]
-    poles = ((logarithm + 1j * turns) / c).reshape(-1, 1)
     with np.errstate(all="ignore"):
+        poles = ((logarithm + 1j * turns) / c).reshape(-1, 1)
         one, other = (average(poles / (poles - average.nodes)) for average in setting.averages)
         return bool((np.abs(one - other) < _BORNE * (1 + np.abs(one))).all())
 
@@ -242,7 +253,7 @@ def _hyperbola(pairs, n, points):
     c = np.empty(len(z), dtype=complex)
     for place, at in enumerate(z):
         turned, worst = pairs.around(np.abs(at), np.array([np.angle(at)]))
-        if not worst < 1e-9:
+        if not worst < _SOLVED:
             raise ArithmeticError(
                 f"The equation for single shuffle's exponent was solved to {worst:.0e} only."
             )
@@ -302,10 +313,10 @@ def _settings(values, shares, rho, step, last, poles):
     gram, parts = levy.companion(values, shares, rho)
     unclear: list[Setting] = []
     for pole in poles:
-        for angle in _ANGLES_OF_AVERAGES:
+        for angle in _NARROW if pole > 0 and rho < 1 else _ANGLES:
             averages = tuple(
                 levy.from_gram(gram, parts, rho, pole, tolerance, part * angle)
-                for tolerance, part in _RESOLUTIONS
+                for tolerance, part in zip(_TOLERANCES[pole > 0], _WIDTHS, strict=True)
             )
             if max(average.error for average in averages) > 1e-6:
                 break
@@ -326,7 +337,7 @@ def _poles(gram, step, last):
     """Where the average may keep its distance, the best place first: in a gap, or left of zero."""
     smallest = gram[gram > 0][0]
     decays = last * smallest / (1 / step - 0.5)
-    outside, inside = _outside(step, last), (0.85 * smallest, 0.7 * smallest, 0.5 * smallest)
+    outside, inside = _outside(step, last), (0.5 * smallest, 0.7 * smallest, 0.85 * smallest)
     if decays < _GAP:
         return outside
     if decays < 4 * _GAP:

@@ -146,7 +146,7 @@ def _stations(logarithm):
 
 def _terms(furthest):
     """k and weights of the sum over k, for poles up to i·furthest."""
-    return _sum_rule(4.0 ** max(0, int(np.ceil(np.log(max(furthest, 1e-300)) / np.log(4)))))
+    return _sum_rule(2.0 ** max(-2, int(np.ceil(np.log2(max(furthest, 1e-300))))))
 
 
 @functools.lru_cache(maxsize=32)
