@@ -307,7 +307,7 @@ def test_a_disk_that_fills_up_loses_no_answer_and_leaves_no_half_file(here, matr
     np.save("x.npy", matrix)
     (here / path).write_text("before")
     command, *options = words
-    _, whole, _ = run(command, "x.npy", "--json")
+    _, whole, _ = run("spectrum", "x.npy", "--json")
 
     def full(*_):
         raise OSError(28, "No space left on device")
