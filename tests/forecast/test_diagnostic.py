@@ -10,7 +10,7 @@ from edgelaw.predict import predict
 
 
 def diagnosed(X, seed=0, **options):
-    design, _ = equal_norm_design(X)
+    design, _ = equal_norm_design(X, center=False)
     return diagnostic.diagnose(design, np.random.default_rng(seed), **options)
 
 
@@ -120,7 +120,7 @@ def test_rows_in_pairs_are_simulated_by_default_and_not_if_forbidden():
 
 def test_what_is_undecided_is_simulated_and_said():
     X = documents(64, 64, np.random.default_rng([1, 64]))  # one direction has nearly all of the training loss
-    prediction = predict(X, epochs=2, orders=["single_shuffle"], search=False)
+    prediction = predict(X, epochs=2, orders=["single_shuffle"], search=False, center=False)
     assert prediction.diagnostic.verdict == "undecided"
     assert prediction.warnings[0].code == "undecided"
     assert prediction.forecasts["single_shuffle"].how == "simulated"
