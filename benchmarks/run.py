@@ -202,6 +202,9 @@ def scaling(sizes, turns, probes=32):
     return seconds, slope
 
 
+QUIET = 0.1  # cores that other work may keep busy while two cores are compared with one
+
+
 def two_cores(turns, d=1024, probes=64):
     """How much faster two runs are on two cores than on one."""
     X = gaussian(d, d)
@@ -210,6 +213,24 @@ def two_cores(turns, d=1024, probes=64):
         turns, one=lambda: simulate(X, workers=1, **options), two=lambda: simulate(X, workers=2, **options)
     )
     return Bar("times faster: two runs on two cores against one", t["one"] / t["two"])
+
+
+def busy_seconds():
+    """Processor seconds of all processes of this machine since it started, and of this one; None where not known."""
+    stat = pathlib.Path("/proc/stat")
+    if not stat.exists():
+        return None
+    user, nice, system = (int(x) for x in stat.read_text().split()[1:4])
+    own = os.times()
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK"), sum(own[:4])
+
+
+def other_work(before, after, seconds):
+    """How many cores other processes kept busy between two readings of `busy_seconds`."""
+    if before is None:
+        return 0.0
+    (all_before, own_before), (all_after, own_after) = before, after
+    return max(0.0, (all_after - all_before) - (own_after - own_before)) / seconds
 
 
 PEAK = """
@@ -350,10 +371,13 @@ def main():
     bars, _ = many_probes(turns)
     peers, _ = one_probe(max(5, turns // 5))
     share, rate, allowed, seconds = long_horizon(count)
+    before, start = busy_seconds(), time.perf_counter()
     cores = two_cores(max(3, turns // 10))
+    others = other_work(before, busy_seconds(), time.perf_counter() - start)
+    quiet = others < QUIET
     costs, slope = scaling(sizes, max(5, turns // 4))
     memory, megabytes, limit = peak_memory(sizes[-1])
-    bars = list(itertools.chain(bars, peers, [share, cores], memory))
+    bars = list(itertools.chain(bars, peers, [share, *[cores] * quiet], memory))
     facts = [
         f"- d = 256, one probe: {count:.0e} epochs ({count * 256:.2g} row updates) in one go took {seconds:.1f} s:",
         f"  {rate / 1e6:.1f} million row updates a second, where reading each row once from its cache would allow",
@@ -365,6 +389,10 @@ def main():
         + ", ".join(f"{order.replace('_', ' ')} {megabytes[order]:.0f} MB" for order in ORDERS)
         + f"; allowed {limit:.0f} MB.",
     ]
+    if not quiet:
+        facts.append(
+            f"- Two cores against one: not measured, other work kept {others:.1f} cores busy meanwhile."
+        )
     text = report(bars, facts)
     print(text)
     if not quick:
