@@ -124,7 +124,7 @@ def main():
             "|---|---|---:|---:|---:|",
             *rows,
             "",
-            "Beside simulation, 32 starts, in the same run of this script (exact: fastest to slowest of the five steps):",
+            "Beside simulation from 32 starts, in the same run (exact: fastest to slowest of the five steps):",
             "",
             *side_by_side(simulation, computed),
             "",
