@@ -187,9 +187,9 @@ def from_contour(
     best: tuple = (None, None, np.inf)
     for points in _LOEWNER:
         t, y = sampled(2 * points + 1)
-        pencil = _pencil(*sampled(points))
+        matrix, sizes = _pencil(*sampled(points))
         for sharper in (1.0, 0.1, 1e-2):
-            poles = _pencil_poles(*pencil, max(sharper * tolerance, 1e-14))
+            poles = _pencil_poles(matrix, sizes, max(sharper * tolerance, 1e-14))
             attempt = _rational(poles, t, y, 1e-4 * np.abs(t).min())
             best = min(best, attempt, key=lambda result: result[2])
             if best[2] <= tolerance:

@@ -64,6 +64,8 @@ __all__ = [
     "train_sum",
 ]
 
+_ROUNDING = 1e-9  # what rounding may leave of a relative error, however well two resolutions agree
+
 
 # ------------------------------------------------------------------------------------------------ the exact curves
 
@@ -208,8 +210,8 @@ def curve(
     Notes
     -----
     *Derived*: self-averaging of quadratic forms is assumed, everything after it is exact. Matrices of size d deviate by
-    a relative O(1/d), or O(1/effective rank). About a tenth of a second for 50 epochs at steps up to 1 and m ≥ d; for
-    more epochs, larger steps or fewer rows up to several seconds (`benchmarks/CURVES.md`). If m < d and the rows are
+    a relative O(1/d), or O(1/effective rank). About a tenth of a second; for hundreds of epochs at large steps up to a
+    second or two (`benchmarks/CURVES.md`). If m < d and the rows are
     centred, the null direction this makes may have to be left out, and `error` says by how much that can change the
     curve.
 
@@ -315,7 +317,7 @@ def _any_spectrum(n, settings):
         return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
     computed = common.supporting_epochs(n)
     (fine, coarse), setting = shuffle_curve.losses(settings, computed)
-    floor = max(average.error for average in setting.averages)
+    floor = max(_ROUNDING, *(average.error for average in setting.averages))
     curve = common.vouched(n, computed, fine, coarse, setting.plateau, floor)
     return common.with_a_row_less(curve, setting.missing) if setting.missing else curve
 

@@ -21,10 +21,7 @@ import scipy.fft
 import scipy.special
 
 ANGLES = np.pi / 2.0 ** np.arange(5)  # where the distance of the nearest singularity is asked for
-_EVEN = (
-    14.0,
-    3.0,
-)  # logarithm of what rounding is amplified by on a circle of nearly equidistant points; its grading
+_EVEN = 35.0, 3.0  # points times twice the distance of a circle of nearly equidistant points, and its grading
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +53,7 @@ def plan(largest, gaps, digits, amplified, least=4.0):
     that at angle 0. The interpolation error is :math:`e^{-\\pi M w}` for M points and a strip |Im x| < w; it is
     amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^least and e^16 (or e^least).
     Points that are hardly graded and resolve every coefficient are not amplified: where singularities are on all sides
-    two and a half points a coefficient do.
+    a few more than two points a coefficient do.
     """
     loss, factor = (
         x.ravel()
@@ -68,9 +65,9 @@ def plan(largest, gaps, digits, amplified, least=4.0):
     grading = factor * np.sinh(distance / 2)
     points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
     best = np.argmin(points)
-    even = 2.5 * largest + 8
+    even = 2.2 * largest + 70
     if even < points[best]:
-        return int(np.ceil(even)), max(least, _EVEN[0]) / (amplified * largest), _EVEN[1]
+        return int(np.ceil(even)), max(least / largest, _EVEN[0] / even) / amplified, _EVEN[1]
     return int(np.ceil(points[best])), float(distance[best]), float(grading[best])
 
 

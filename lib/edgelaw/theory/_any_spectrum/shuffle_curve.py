@@ -37,10 +37,10 @@ _GAP = 3.0  # with so many decay times of the smallest eigenvalue the losses' de
 _GAPS = np.array([0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.2, 3.0])
 _LONG = 300  # beyond so many epochs a hyperbola is tried
 _LONGEST = 4096  # epochs on a circle
-_DIGITS = 13.0, 10.5  # of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
+_DIGITS = 14.5, 12.0  # of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
 _AGREED = 3e-7  # where two circles differ by more, the coarser gets more points
 _ENOUGH = 3e-6  # where two resolutions differ by more, another setting is tried
-_MOST = 1000  # points
+_FEWEST, _MOST = 24, 1000  # points
 _DEEPEST = 60.0  # losses below e^(−2·60) are not computed
 _VISIBLE = 1e-13  # losses that the two resolutions must agree on
 _ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25  # half-heights of the contours of the averages, the first that fits
@@ -151,7 +151,7 @@ def _on_circles(setting, fine, coarse, n, results):
 def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     """Both losses on one circle inside the domain's edge (the logarithm of z*)."""
     points, distance, grading = graded_circle.plan(int(n[-1]), gaps, digits, amplified, setting.least)
-    points = 2 * int(np.ceil(min(more * points, _MOST) / 2))
+    points = 2 * int(np.ceil(min(more * max(points, _FEWEST), _MOST) / 2))
     radius = np.exp(edge - distance)
     circle = graded_circle.circle(n, points, radius, grading)
     c, worst = pairs.around(radius, np.angle(circle.points))
