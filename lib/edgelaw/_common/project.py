@@ -1,0 +1,65 @@
+"""What the package says of itself: version, address and commands, as installed or from the source tree it lies in."""
+
+import functools
+import importlib.metadata
+from pathlib import Path
+from typing import Any
+
+NAME = "edgelaw"
+UNKNOWN = "0+unknown"  # of a copy that is neither installed nor in its source tree
+
+
+@functools.cache
+def _source_tree() -> dict[str, Any]:
+    """The table ``project`` of the pyproject.toml that this file's source tree has; empty without."""
+    import tomllib
+
+    try:
+        text = (Path(__file__).resolve().parents[3] / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text).get("project", {})
+    except (OSError, ValueError, IndexError):
+        return {}
+    return project if project.get("name") == NAME else {}
+
+
+def version() -> str:
+    """The version of the package: the installed one's, else the source tree's.
+
+    Examples
+    --------
+    >>> version()[0].isdigit()
+    True
+    """
+    try:
+        return importlib.metadata.version(NAME)
+    except importlib.metadata.PackageNotFoundError:
+        return str(_source_tree().get("version", UNKNOWN))
+
+
+def address() -> str:
+    """Where the repository is, or words for it."""
+    try:
+        links = importlib.metadata.metadata(NAME).get_all("Project-URL") or []
+    except importlib.metadata.PackageNotFoundError:
+        links = [", ".join(pair) for pair in _source_tree().get("urls", {}).items()]
+    return next((link.split(", ")[1] for link in links if link.startswith("Repository, ")), "its repository")
+
+
+def entry_points(group: str) -> list[importlib.metadata.EntryPoint]:
+    """The entry points of a group, with those that the source tree declares where it is not installed."""
+    points = list(importlib.metadata.entry_points(group=group))
+    declared = {} if _installed() else _source_tree().get("entry-points", {}).get(group, {})
+    names = {point.name for point in points}
+    return points + [
+        importlib.metadata.EntryPoint(name, value, group)
+        for name, value in declared.items()
+        if name not in names
+    ]
+
+
+def _installed() -> bool:
+    try:
+        importlib.metadata.distribution(NAME)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
