@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from running import refused, run
 
-from edgelaw.cli import parser, predict, spectrum, sweep, terminal
+from edgelaw.cli import demo, parser, predict, spectrum, sweep, terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [(["spectra"], "invalid choice: 'spectra'"), ([], "required"), (["--spectrum"], "required")],
+    [(["spectra"], "no command or file 'spectra': did you mean spectrum"), (["--spectrum"], "required")],
 )
 def test_a_question_that_makes_no_sense_is_refused_in_one_sentence(words, sentence):
     assert sentence in refused(*words)
@@ -39,7 +39,7 @@ def test_every_example_of_the_help_is_understood(module):
     for line in lines:
         words = shlex.split(line.split("  ")[1].split(" | ")[0])[1:]
         if words[0] in parser.COMMANDS and "--help" not in words:
-            command = {"spectrum": spectrum, "predict": predict, "sweep": sweep}[words[0]]
+            command = {"spectrum": spectrum, "predict": predict, "sweep": sweep, "demo": demo}[words[0]]
             assert parser.parser(plugins=False).parse_args(words).run is command.run
 
 

@@ -1,8 +1,9 @@
 """The command line as a whole: which commands there are, and what happens when something goes wrong.
 
-Each command is a module of its own (``spectrum``, ``predict``, ``sweep``) with ``add(commands)``, which describes it,
-and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other packages add commands
-by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one, of the ledger.
+Each command is a module of its own (``spectrum``, ``predict``, ``sweep``, ``demo``) with ``add(commands)``, which
+describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other packages
+add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one, of the
+ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``.
 
 What goes wrong is said in one sentence on standard error, never as a traceback: status 2 when the question or the
 file makes no sense, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130
@@ -15,20 +16,42 @@ are not finite are ``null``.
 
 import argparse
 import contextlib
+import difflib
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.metadata import EntryPoint, entry_points, metadata
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from edgelaw import __version__
-from edgelaw.cli import predict, spectrum, sweep
-from edgelaw.cli.terminal import Refusal, SentenceParser, Unwritten, command, printable, reason, tell
+from edgelaw._common.project import address, entry_points
+from edgelaw.cli import demo, predict, spectrum, sweep
+from edgelaw.cli.terminal import (
+    Refusal,
+    SentenceParser,
+    Unwritten,
+    command,
+    printable,
+    reason,
+    shortened,
+    tell,
+)
+
+SHORT_HELP = """\
+edgelaw predicts the learning curves of SGD from the eigenvalues of your data.
+
+  edgelaw demo                        see what it does, in a few seconds
+  edgelaw embeddings.npy              your matrix, one sample a row: how many
+                                      epochs, in which order, with which step
+  edgelaw spectrum embeddings.npy     the left edge of its spectrum, and a plot
+  edgelaw --help                      all commands"""
 
 EXAMPLES = """\
 examples:
+  edgelaw demo                              what this is about, on data that ships, in a few seconds
+  edgelaw embeddings.npy                    your own matrix: the same as edgelaw predict embeddings.npy
   edgelaw spectrum embeddings.npy           the left edge of your data's spectrum, and a plot of it
   edgelaw predict embeddings.npy            how many epochs, in which order, with which step
   edgelaw predict --help                    all that predict can be asked, by example
@@ -41,7 +64,12 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
     "spectrum": spectrum.add,
     "predict": predict.add,
     "sweep": sweep.add,
+    "demo": demo.add,
 }
+FILE_ENDINGS = (
+    *(".npy", ".npz", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow"),
+    *(".safetensors", ".pt", ".pth", ".zarr"),
+)
 PLUGINS = "edgelaw.commands"  # the group of entry points by which other packages add commands
 
 
@@ -103,6 +131,30 @@ def _with_dask(words: Sequence[str]) -> list[str]:
     ]
 
 
+def _file_alone(words: Sequence[str]) -> list[str]:
+    """``edgelaw FILE`` is ``edgelaw predict FILE``; a first word that is neither command nor file is refused."""
+    first = words[0] if words else "-"
+    if first.startswith("-") or first in COMMANDS:
+        return list(words)
+    names = [*COMMANDS, *(point.name for point in entry_points(group=PLUGINS))]
+    if first in names:
+        return list(words)
+    if _looks_like_a_file(first):
+        return ["predict", *words]
+    near = difflib.get_close_matches(first.lower(), names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}" if near else f"the commands are {', '.join(names)}"
+    raise Refusal(f"There is no command or file {shortened(first)}: {hint}; edgelaw --help shows examples.")
+
+
+def _looks_like_a_file(word: str) -> bool:
+    """Whether a word names what is there, or has the form of a path, of a pattern or of a file that can be read."""
+    with contextlib.suppress(ValueError):  # a null character
+        if os.path.lexists(word):
+            return True
+    signs = {os.sep, os.altsep or os.sep, "*", "?"}
+    return bool(signs & set(word)) or word.lower().endswith(FILE_ENDINGS)
+
+
 def _raised_here(error: BaseException) -> bool:
     """Whether the library itself raised an error (its refusals are ValueErrors of one sentence), not one below it."""
     frames = list(traceback.walk_tb(error.__traceback__))
@@ -118,11 +170,9 @@ def _unexpected(error: BaseException) -> str:
     where = f" in {os.path.basename(frames[-1].filename)}, line {frames[-1].lineno}" if frames else ""
     what = printable(f"{type(error).__name__}: {error}".rstrip(" :."))
     what = what if len(what) <= 200 else what[:199] + "…"
-    links = metadata("edgelaw").get_all("Project-URL") or []
-    home = next((link.split(", ")[1] for link in links if link.startswith("Repository, ")), "its repository")
     return (
         f"This should not have happened ({what}{where}); EDGELAW_DEBUG=1 in the environment shows the details, "
-        f"and an issue at {home} with them would help."
+        f"and an issue at {address()} with them would help."
     )
 
 
@@ -162,7 +212,11 @@ def main(words: Sequence[str] | None = None) -> int:
         if not os.environ.get("EDGELAW_DEBUG"):  # a warning is for programmers
             warnings.showwarning = lambda *_, **__: None
         try:
-            own = bool(words) and words[0] in (*COMMANDS, "--version")
+            if not words:
+                print(SHORT_HELP, file=sys.stderr)
+                return 2
+            words = _file_alone(words)
+            own = words[0] in (*COMMANDS, "--version")
             arguments = parser(plugins=not own).parse_args(_with_dask(words))
             status = arguments.run(arguments)
             if sys.stdout is not None:

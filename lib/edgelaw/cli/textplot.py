@@ -13,7 +13,11 @@ _DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 
 
 def loglog(
-    layers: Sequence[tuple[ArrayLike, ArrayLike]], width: int = 64, height: int = 14, plain: bool = False
+    layers: Sequence[tuple[ArrayLike, ArrayLike]],
+    width: int = 64,
+    height: int = 14,
+    plain: bool = False,
+    marks: str = "",
 ) -> list[Pieces]:
     """Lines of a plot, each a list of (text, layer) where layer is an index into ``layers`` or None.
 
@@ -21,14 +25,18 @@ def loglog(
     ----------
     layers : list of (x, y)
         Points with positive coordinates; a later layer hides an earlier one where they meet. The first one sets the
-        range of the axes, and points of the others that lie outside are not shown.
+        range of the axes (with `marks`, all do), and points of the others that lie outside are not shown.
     width, height : int
         Size of the plotting area in characters.
     plain : bool
         ASCII instead of braille.
+    marks : str
+        A character for each layer that stands for its points; a space for dots.
     """
-    x, y = (np.log10(np.asarray(values, dtype=float)) for values in layers[0])
-    box = [_range(x), _range(y)]
+    ruling = layers if marks else layers[:1]
+    box = [
+        _range(np.concatenate([np.log10(np.asarray(one[axis], float)) for one in ruling])) for axis in (0, 1)
+    ]
     fine = (1, 1) if plain else (2, 4)
     cells = np.full((height, width), -1)
     codes = np.zeros((height, width), dtype=int)
@@ -38,10 +46,15 @@ def loglog(
         keep = inside_x & inside_y
         column, row = column[keep], height * fine[1] - 1 - row[keep]
         new = np.zeros((height, width), dtype=int)
-        bits = np.full(len(row), ord("o+x*"[index % 4])) if plain else _DOTS[row % 4, column % 2]
-        np.bitwise_or.at(new, (row // fine[1], column // fine[0]), bits)
-        cells[new > 0] = index
-        codes = np.where(new > 0, new, codes)
+        mark = marks[index] if marks else " "
+        if mark != " ":
+            new[row // fine[1], column // fine[0]] = ord(mark) - (0 if plain else 0x2800)
+        elif plain:
+            new[row, column] = ord("." if marks else "o+x*"[index % 4])
+        else:
+            np.bitwise_or.at(new, (row // fine[1], column // fine[0]), _DOTS[row % 4, column % 2])
+        cells[new != 0] = index
+        codes = np.where(new != 0, new, codes)
     return _framed(cells, codes if plain else codes + 0x2800, box, plain)
 
 
