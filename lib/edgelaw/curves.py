@@ -42,3 +42,28 @@ class LearningCurve:
     train_se: np.ndarray
     error: float = np.nan
     continued: int | None = None
+
+    def _repr_html_(self) -> str:
+        """Both losses in a notebook: a small plot and a few numbers."""
+        from edgelaw._common import notebook
+
+        losses = (("test", "#0072B2", "-"), ("train", "#D55E00", "--"))
+        lines = [notebook.Line(self.epochs, getattr(self, loss), loss, *look) for loss, *look in losses]
+        places = notebook.moments(self.epochs)
+
+        def cell(loss: str, place: int) -> str:
+            value, error = getattr(self, loss)[place], getattr(self, f"{loss}_se")[place]
+            text = notebook.number(value)
+            return f"{text} ± {notebook.number(error, 1)}" if np.isfinite(error) and error > 0 else text
+
+        ends = ", ".join(
+            f"{loss} {notebook.number(getattr(self, loss)[-1])}" for loss, *_ in losses if places
+        )
+        last = notebook.number(self.epochs[-1]) if places else "0"
+        sentence = (
+            f"Learning curve: {len(self.epochs):,} recorded times up to epoch {last}; at the end {ends}."
+        )
+        picture = notebook.plot(lines, "epoch", "loss", sentence)
+        header = ["epoch", *(notebook.number(self.epochs[place]) for place in places)]
+        rows = [[loss, *(cell(loss, place) for place in places)] for loss, *_ in losses]
+        return notebook.card(sentence, picture, header, rows)

@@ -62,6 +62,38 @@ class EdgeFit:
         t = np.asarray(t, dtype=float)
         return self.Q * scipy.special.gamma(self.beta + 1) * t**-self.beta * np.exp(-self.lambda_0 * t)
 
+    def line(self) -> tuple[Array, Array]:
+        """Points of the law for a plot: over the window of the fit, or up to where an exact law reaches 1."""
+        low, high = self.window
+        if not 0 < low < high < np.inf:
+            with np.errstate(over="ignore"):
+                reach = float(np.float64(self.Q) ** (-1 / self.beta))
+            low, high = self.lambda_0 + 1e-4 * reach, self.lambda_0 + reach
+        x = np.geomspace(low, high, 60)
+        return x, np.asarray(self.cdf(x))
+
+    def _repr_html_(self) -> str:
+        """The law in a notebook: a small plot over its window, and its numbers."""
+        from edgelaw._common import notebook
+        from edgelaw._common.notebook import number
+
+        place = f"(λ − {number(self.lambda_0)})" if self.lambda_0 else "λ"
+        how = f"fitted to {self.count:,} eigenvalues" if self.count else "an exact law"
+        sentence = (
+            f"Left edge, {how}: F(λ) ≈ Q {place}^β with β = {number(self.beta)} and Q = {number(self.Q)}."
+        )
+        picture = notebook.plot(
+            [notebook.Line(*self.line(), color="#D55E00")], "eigenvalue λ", "F(λ)", sentence
+        )
+        if not self.count:
+            return notebook.card(sentence, picture, [], [])
+        row = [
+            f"{number(self.window[0])} to {number(self.window[1])}",
+            number(self.residual),
+            f"{self.null:,}",
+        ]
+        return notebook.card(sentence, picture, ["window", "residual of log F", "zero eigenvalues"], [row])
+
 
 def square_edge(covariance_eigenvalues: ArrayLike) -> EdgeFit:
     r"""The left edge of a *square* sample, m = d, of rows with a given covariance: always :math:`\beta = 1/2`.

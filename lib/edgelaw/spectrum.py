@@ -5,7 +5,7 @@ ascending, and an eigenvalue that cannot be told from zero in floating point **i
 logarithm ever meets rounding noise. Rows of norm :math:`\sqrt d` make the mean eigenvalue 1.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -328,6 +328,8 @@ class EdgeLaw:
         of the window; NaN where there are too few for it.
     gap : float
         How many eigenvalues the law expects below the smallest one.
+    eigenvalues : ndarray or None
+        Those that were looked at, ascending.
     """
 
     holds: bool | None
@@ -340,6 +342,7 @@ class EdgeLaw:
     drift: float = np.nan
     drift_error: float = np.nan
     gap: float = np.nan
+    eigenvalues: Array | None = field(default=None, repr=False, compare=False, metadata={"plain": False})
 
     @property
     def edge(self) -> EdgeFit | None:
@@ -350,6 +353,30 @@ class EdgeLaw:
     def edge_error(self) -> float | None:
         """The standard error of its exponent, where the law holds."""
         return self.error if self.holds else None
+
+    def _repr_html_(self) -> str:
+        """The verdict in a notebook: the spectrum with the law that was tried, and the three tests."""
+        from edgelaw._common import notebook
+        from edgelaw._common.notebook import number
+
+        sentence, lines, rows = self.reason, [], []
+        if self.eigenvalues is not None:
+            ranks = np.arange(1, len(self.eigenvalues) + 1) / len(self.eigenvalues)
+            lines.append(notebook.Line(self.eigenvalues, ranks, "eigenvalues", "#2f86bd", "none", "."))
+        if self.fit is not None:
+            if self.holds:
+                error = f" ± {number(self.error, 1)}" if self.error is not None else ""
+                beta, Q = number(self.fit.beta, 2), number(self.fit.Q)
+                sentence = f"A power law at the left edge: β = {beta}{error}, Q = {Q}."
+            name, style = ("power law", "-") if self.holds else ("what was tried", ":")
+            lines.append(notebook.Line(*self.fit.line(), name, "#D55E00", style))
+            tests = (("curvature", self.curvature_error), ("drift", self.drift_error), ("gap", np.nan))
+            for test, error_ in tests:
+                value = number(getattr(self, test), 2)
+                value += f" ± {number(error_, 1)}" if np.isfinite(error_) else ""
+                rows.append([test, value, "contradicts" if test in self.failed else "does not contradict"])
+        picture = notebook.plot(lines, "eigenvalue λ", "F(λ)", sentence)
+        return notebook.card(sentence, picture, ["test", "value", "a power law"], rows)
 
 
 # A test contradicts the law beyond this fraction of the exponent and so many standard errors; the law is claimed only
@@ -405,7 +432,8 @@ def edge_law(eigenvalues: ArrayLike) -> EdgeLaw:
     try:
         fit = fit_edge_laplace(values)
     except ValueError as refusal:
-        return EdgeLaw(None, f"No power law is claimed: {str(refusal)[0].lower()}{str(refusal)[1:]}")
+        reason = f"No power law is claimed: {str(refusal)[0].lower()}{str(refusal)[1:]}"
+        return EdgeLaw(None, reason, eigenvalues=values)
     positive = values[values > 0]
     now = _Moments.at(positive, 3 / fit.window[1])
     later = _Moments.at(positive, _later(positive, now))
@@ -422,6 +450,7 @@ def edge_law(eigenvalues: ArrayLike) -> EdgeLaw:
         drift=later.mean - now.mean if far else np.nan,
         drift_error=errors[2] if far else np.nan,
         gap=float(len(values) * fit.cdf(positive[0])),
+        eigenvalues=values,
     )
     return _judged(tests, MOST_MISSING[repel])
 

@@ -7,6 +7,7 @@ import pages
 import pytest
 
 from edgelaw import cli, data
+from edgelaw.predict import predict
 
 pytestmark = pages.NEEDS_CHROMIUM
 
@@ -119,4 +120,29 @@ def test_the_check_can_fail(chromium, written):
     text = written.read_text().replace("</main>", '<div style="width:900px">wide</div></main>')
     page.set_content(text)
     assert any("px wide" in problem for problem in page.evaluate(pages.INSPECT))
+    page.close()
+
+
+# in a notebook ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ink", "ground"), [("#222222", "#ffffff"), ("#dddddd", "#111111")])
+@pytest.mark.parametrize("width", [320, 800])
+def test_what_objects_show_in_a_notebook_is_whole_on_a_light_and_a_dark_page(chromium, width, ink, ground):
+    prediction = predict(data.gaussian(40, 40, rng=1), epochs=12, search=False)
+    shown = [prediction, prediction.forecasts["iid"].curve, prediction.edge_law, prediction.edge_law.fit]
+    body = "<hr>".join(one._repr_html_() for one in shown if one is not None)
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.set_content(f"<body style='margin:8px;font:14px sans-serif;color:{ink};background:{ground}'>{body}")
+    assert page.evaluate(pages.INSPECT) == []
+    drawings = page.locator("svg[role=img]")
+    assert drawings.count() >= 3
+    outside = page.evaluate("""() => [...document.querySelectorAll('svg[role=img] text')].filter(text => {
+        const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect();
+        return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1;
+    }).map(text => text.textContent)""")
+    assert outside == []
+    own_ink = f"rgb({', '.join(str(int(ink[k : k + 2], 16)) for k in (1, 3, 5))})"
+    fills = page.locator("svg text").evaluate_all("nodes => nodes.map(node => getComputedStyle(node).fill)")
+    assert set(fills) == {own_ink}
     page.close()

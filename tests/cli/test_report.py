@@ -13,6 +13,7 @@ import pytest
 
 from edgelaw import data
 from edgelaw._common import atomic
+from edgelaw._common import svg as elements
 from edgelaw.cli import format, pictures, report
 from edgelaw.curves import LearningCurve
 from edgelaw.forecast import exact_curves
@@ -281,8 +282,8 @@ def test_a_picture_holds_its_text_as_text_and_is_small(text):
 
 
 def test_older_styles_of_text_keep_their_size_only():
-    assert pictures._declaration(" font: 12px 'DejaVu Sans', sans-serif") == "font-size:12px"
-    assert pictures._declaration("font: inherit") == ""
+    assert elements._declaration(" font: 12px 'DejaVu Sans', sans-serif", {}) == "font-size:12px"
+    assert elements._declaration("font: inherit", {}) == ""
 
 
 def test_four_thousand_eigenvalues_are_drawn_by_a_few_hundred_dots(prediction):

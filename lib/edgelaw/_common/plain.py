@@ -8,7 +8,8 @@ from typing import Any
 def plain(value: Any) -> Any:
     """The same value in types that JSON has; None where a number is not finite, names of odd files made printable.
 
-    Takes dataclasses (by their fields), dictionaries, sequences, NumPy arrays and scalars, and what JSON has itself.
+    Takes dataclasses (by their fields, without those whose metadata have ``"plain": False``), dictionaries, sequences,
+    NumPy arrays and scalars, and what JSON has itself.
 
     Examples
     --------
@@ -17,7 +18,8 @@ def plain(value: Any) -> Any:
     {'loss': [0.5, None], 'epochs': [1, 2]}
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        fields = [field.name for field in dataclasses.fields(value) if field.metadata.get("plain", True)]
+        return {name: plain(getattr(value, name)) for name in fields}
     if isinstance(value, dict):
         return {plain(str(key)): plain(entry) for key, entry in value.items()}
     if isinstance(value, str):

@@ -6,17 +6,16 @@ same bytes every time.
 """
 
 import io
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
 from edgelaw import plots
+from edgelaw._common import svg
 from edgelaw._common.types import Array
 from edgelaw.cli.format import as_typed, digits, with_error
 
@@ -176,7 +175,7 @@ def file(figure: Figure, kind: str) -> bytes:
 
 
 def inline(figure: Figure, label: str, name: str) -> str:
-    """A figure as an SVG element of a page.
+    """A figure as an SVG element of a page, its colours variables of the page's style sheet.
 
     Parameters
     ----------
@@ -186,63 +185,4 @@ def inline(figure: Figure, label: str, name: str) -> str:
     name : str
         Different for every picture of a page; identifiers begin with it.
     """
-    content = io.BytesIO()
-    with mpl.rc_context({**STYLE, "svg.hashsalt": name, "svg.fonttype": "none"}):
-        figure.savefig(content, format="svg")
-    root = ElementTree.fromstring(content.getvalue())
-    used = set(re.findall(r"""["(]#([\w-]+)""", content.getvalue().decode()))
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag.endswith(("}metadata", "}style")):  # who made it and when; rules for the whole page
-                parent.remove(child)
-    for element in root.iter():
-        _simplify(element, name, used)
-        _share_style(element)
-    box = root.get("viewBox", "")
-    root.attrib.clear()
-    root.attrib |= {"viewBox": box, "role": "img", "aria-label": label, "stroke-linejoin": "round"}
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _simplify(element: ElementTree.Element, name: str, used: set[str]) -> None:
-    """Drop namespaces, unused identifiers, fonts and digits too many, and put variables for colours."""
-    element.tag = element.tag.rpartition("}")[2]
-    element.text, element.tail = (element.text or "").strip() or None, None
-    attributes = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
-    if attributes.get("id") in used:
-        attributes["id"] = f"{name}-{attributes['id']}"
-    else:
-        attributes.pop("id", None)
-    for key, value in attributes.items():
-        if key == "style":
-            value = _style(value)
-        elif key in ("d", "x", "y", "width", "height", "transform"):
-            value = " ".join(re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", value).split())
-        attributes[key] = re.sub(r"^#|(?<=url\()#", f"#{name}-", value)
-    element.attrib.clear()
-    element.attrib |= attributes
-
-
-def _share_style(element: ElementTree.Element) -> None:
-    """Say what all markers of a line have in common once."""
-    markers = [child for child in element if child.tag.endswith("use")]
-    styles = {child.get("style") for child in markers}
-    if len(markers) > 1 and len(styles) == 1 and "style" not in element.attrib:
-        element.set("style", _style(styles.pop() or ""))
-        for child in markers:
-            child.attrib.pop("style", None)
-
-
-def _style(text: str) -> str:
-    return ";".join(filter(None, map(_declaration, text.split(";"))))
-
-
-def _declaration(text: str) -> str:
-    """One declaration of a style: a variable for a colour, the size only of a font."""
-    key, _, value = (part.strip() for part in text.partition(":"))
-    if key == "font-family":
-        return ""
-    if key == "font":
-        sizes = re.findall(r"[\d.]+px", value)
-        return f"font-size:{sizes[0]}" if sizes else ""
-    return f"{key}:{VARIABLES.get(value.lower(), value)}" if key else ""
+    return svg.element(figure, label, name, STYLE, VARIABLES)

@@ -225,3 +225,37 @@ class Prediction:
                 for loss in ("test", "train"):
                     curve[loss] = [x if x is not None and x >= FLOOR else None for x in curve[loss]]
         return {**content, "assumption": self.assumption, "floor": FLOOR}
+
+    def _repr_html_(self) -> str:
+        """The advice in a notebook, with the test loss of every order in a small plot and a small table."""
+        from edgelaw import plots
+        from edgelaw._common import notebook
+
+        styles = {order: plots.ORDER_STYLES[order] for order in self.forecasts}
+        lines = []
+        for order, one in self.forecasts.items():
+            look = styles[order]
+            name = look["label"] if one.how == "exact" else f"{look['label']} ({one.how})"
+            lines.append(
+                notebook.Line(one.curve.epochs, one.curve.test, name, look["color"], look["linestyle"])
+            )
+            if one.simulated is not None and one.how == "exact":
+                places = notebook.moments(one.simulated.epochs, 7)
+                points = one.simulated.epochs[places], one.simulated.test[places]
+                lines.append(notebook.Line(*points, "", look["color"], "none", look["marker"]))
+        times = next(iter(self.forecasts.values())).curve.epochs
+        places = notebook.moments(times, 3)
+        label = f"Test loss by epoch in each order. {self.advice.reason}"
+        rows = [
+            [styles[order]["label"], notebook.number(one.step)]
+            + [
+                notebook.number(value) if value >= FLOOR else f"< {FLOOR:.0e}"
+                for value in one.curve.test[places]
+            ]
+            for order, one in self.forecasts.items()
+        ]
+        header = ["test loss", "step", *(f"epoch {notebook.number(times[place])}" for place in places)]
+        note = " ".join([self.assumption, *(caution.text for caution in self.warnings)])
+        return notebook.card(
+            self.advice.reason, notebook.plot(lines, "epoch", "test loss", label), header, rows, note
+        )

@@ -1,0 +1,181 @@
+"""What objects show of themselves in a notebook: a sentence, a small plot and a small table, by day and by night."""
+
+import hashlib
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgelaw._common import svg
+from edgelaw._common.types import Array, ArrayLike
+
+INK = "#123456"  # stands for the page's own colour of text
+DECADES = 12  # what lies further below the largest value than this is not drawn
+MOST_POINTS = 120  # of a line
+WIDTH, HEIGHT = 330, 210  # in points, without the legend
+STYLE: dict[Any, Any] = {
+    "figure.dpi": 72,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.labelsize": 11,
+    "font.size": 11,
+    "text.color": INK,
+    "grid.color": INK,
+    "grid.alpha": 0.15,
+    "legend.frameon": False,
+    "legend.fontsize": 11,
+    "legend.handlelength": 2.6,
+    "lines.linewidth": 1.8,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line or, without a line style, markers of a plot; points that logarithmic axes do not have are left out."""
+
+    x: ArrayLike
+    y: ArrayLike
+    name: str = ""
+    color: str = INK
+    style: Any = "-"
+    marker: str = ""
+
+    def points(self) -> tuple[Array, Array]:
+        """Positive and finite points, at most `MOST_POINTS` of them, denser on the left as logarithmic axes are."""
+        x, y = np.asarray(self.x, dtype=float), np.asarray(self.y, dtype=float)
+        with np.errstate(invalid="ignore"):
+            good = (x > 0) & (y > 0) & np.isfinite(x) & np.isfinite(y)
+        x, y = x[good], y[good]
+        if len(x) > MOST_POINTS:
+            goals = np.geomspace(x[0], x[-1], MOST_POINTS) if x[-1] > x[0] else x[:1]
+            chosen = np.unique(np.clip(np.searchsorted(x, goals), 0, len(x) - 1))
+            x, y = x[chosen], y[chosen]
+        return x, y
+
+
+def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
+    """A small plot on logarithmic axes as an SVG element; empty if there is no point to draw.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+    xlabel, ylabel : str
+    label : str
+        What it shows, for those who cannot see it.
+    """
+    drawn = [(line, *line.points()) for line in lines]
+    drawn = [(line, x, y) for line, x, y in drawn if len(x)]
+    if not drawn:
+        return ""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    names = [line.name for line, _, _ in drawn if line.name]
+    columns = 1 if max(map(len, names), default=0) > 22 else 2
+    below = 18 * -(-len(names) // columns) + 6
+    with mpl.rc_context():
+        mpl.rcdefaults()  # whatever the notebook has set
+        mpl.rcParams.update(STYLE)
+        figure = Figure(figsize=(WIDTH / 72, (HEIGHT + below) / 72))
+        height = HEIGHT + below
+        ax = figure.add_axes((60 / WIDTH, (below + 42) / height, 1 - 70 / WIDTH, 1 - (below + 50) / height))
+        ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+        top = max(y.max() for _, _, y in drawn)
+        for line, x, y in drawn:
+            high = y >= top * 10.0**-DECADES
+            look = {"color": line.color, "linestyle": line.style, "marker": line.marker, "markersize": 5}
+            ax.plot(x[high], y[high], label=line.name or None, markerfacecolor="none", **look)
+        _plain_ticks(ax)
+        if names:
+            figure.legend(loc="lower center", bbox_to_anchor=(0.5, 0), ncols=columns)
+        digest = hashlib.sha256(repr([(line.name, x.tolist(), y.tolist()) for line, x, y in drawn]).encode())
+        size = {"style": f"width:100%;max-width:{WIDTH * 4 // 3}px;height:auto;background:none"}
+        name = f"edgelaw-{digest.hexdigest()[:10]}"
+        return svg.element(figure, label, name, STYLE, {INK: "currentColor"}, size)
+
+
+def _plain_ticks(ax: Any) -> None:
+    """Ticks in plain numbers, at most five an axis; at the ends and between them where there is no decade."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        axis.set_major_locator(FixedLocator(_ticks(low, high)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 6)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_minor_formatter(NullFormatter())
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two ends, three to six of them where there are.
+
+    >>> _ticks(0.8, 60), _ticks(0.12, 0.9)
+    ([1.0, 3.0, 10.0, 30.0], [0.2, 0.3, 0.5, 0.7])
+    >>> _ticks(0.51, 0.73)
+    [0.55, 0.6, 0.65, 0.7]
+    """
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)):
+        ticks = [float(f"{digit}e{power}") for power in decades for digit in digits]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= 3:
+            return ticks[:: -(-len(ticks) // 6)]
+    from matplotlib.ticker import MaxNLocator
+
+    even = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
+    return [round(float(tick), 12) for tick in even if low <= tick <= high]
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """A number as a cell of a table shows it; a dash for what is not known.
+
+    >>> number(0.012345), number(1e-7), number(float("nan")), number(12345.0)
+    ('0.0123', '1e-7', '–', '12,345')
+    """
+    if value is None or not np.isfinite(value):
+        return "–"
+    if 1000 <= abs(value) < 1e6:
+        return f"{value:,.0f}"
+    mantissa, _, power = f"{value:.{digits}g}".partition("e")
+    return f"{mantissa}e{int(power)}" if power else mantissa
+
+
+def moments(times: ArrayLike, most: int = 4) -> list[int]:
+    """Places of a few recorded times after the start, evenly spaced in their logarithm, the first and last included.
+
+    >>> moments([0, 1, 2, 3, 4, 10])
+    [1, 2, 4, 5]
+    """
+    times = np.asarray(times, dtype=float)
+    after = np.flatnonzero(times > 0)
+    if len(after) == 0:
+        return [0] if len(times) else []
+    goals = np.geomspace(times[after[0]], times[after[-1]], most)
+    return sorted({int(after[np.abs(np.log(times[after] / goal)).argmin()]) for goal in goals})
+
+
+def card(
+    sentence: str, picture: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = ""
+) -> str:
+    """The HTML of one object: a sentence, a picture of `plot`, a table and a note; all text is escaped.
+
+    >>> card("a < b", "", [], [])
+    '<div style="max-width:46em"><p>a &lt; b</p></div>'
+    """
+    air = 'style="padding:0 1em 0 0;text-align:left"'
+    heads = "".join(f"<th {air}>{html.escape(text)}</th>" for text in header)
+    lines = "".join(
+        "<tr>" + "".join(f"<td {air}>{html.escape(text)}</td>" for text in row) + "</tr>" for row in rows
+    )
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+    table = f'<div style="overflow-x:auto">{table}</div>' if rows else ""
+    small = f'<p style="font-size:85%;opacity:0.8">{html.escape(note)}</p>' if note else ""
+    return f'<div style="max-width:46em"><p>{html.escape(sentence)}</p>{picture}{table}{small}</div>'

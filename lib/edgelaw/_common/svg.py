@@ -1,0 +1,99 @@
+"""A figure as one SVG element of a page: small, the same bytes every time, in the page's colours and font."""
+
+import io
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def element(
+    figure: "Figure",
+    label: str,
+    name: str,
+    style: dict[Any, Any],
+    colours: Mapping[str, str],
+    attributes: Mapping[str, str] | None = None,
+) -> str:
+    """A figure as an SVG element: text as text in the page's font, a description for those who cannot see it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    label : str
+        What it shows, in a sentence or two.
+    name : str
+        Different for every picture of a page; identifiers begin with it.
+    style : dict
+        Settings of matplotlib.
+    colours : dict
+        What stands in the page for a colour of the figure, such as ``currentColor``.
+    attributes : dict, optional
+        More attributes of the element.
+    """
+    import matplotlib as mpl
+
+    content = io.BytesIO()
+    with mpl.rc_context({**style, "svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(content, format="svg")
+    root = ElementTree.fromstring(content.getvalue())
+    used = set(re.findall(r"""["(]#([\w-]+)""", content.getvalue().decode()))
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.endswith(("}metadata", "}style")):  # who made it and when; rules for the whole page
+                parent.remove(child)
+    for part in root.iter():
+        _simplify(part, name, used, colours)
+        _share_style(part, colours)
+    box = root.get("viewBox", "")
+    root.attrib.clear()
+    root.attrib |= {"viewBox": box, "role": "img", "aria-label": label, "stroke-linejoin": "round"}
+    root.attrib |= attributes or {}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _simplify(element: ElementTree.Element, name: str, used: set[str], colours: Mapping[str, str]) -> None:
+    """Drop namespaces, unused identifiers, fonts and digits too many, and put the page's colours."""
+    element.tag = element.tag.rpartition("}")[2]
+    element.text, element.tail = (element.text or "").strip() or None, None
+    attributes = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+    if attributes.get("id") in used:
+        attributes["id"] = f"{name}-{attributes['id']}"
+    else:
+        attributes.pop("id", None)
+    for key, value in attributes.items():
+        if key == "style":
+            value = _style(value, colours)
+        elif key in ("d", "x", "y", "width", "height", "transform"):
+            value = " ".join(re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", value).split())
+        attributes[key] = re.sub(r"^#|(?<=url\()#", f"#{name}-", value)
+    element.attrib.clear()
+    element.attrib |= attributes
+
+
+def _share_style(element: ElementTree.Element, colours: Mapping[str, str]) -> None:
+    """Say what all markers of a line have in common once."""
+    markers = [child for child in element if child.tag.endswith("use")]
+    styles = {child.get("style") for child in markers}
+    if len(markers) > 1 and len(styles) == 1 and "style" not in element.attrib:
+        element.set("style", _style(styles.pop() or "", colours))
+        for child in markers:
+            child.attrib.pop("style", None)
+
+
+def _style(text: str, colours: Mapping[str, str]) -> str:
+    return ";".join(filter(None, (_declaration(part, colours) for part in text.split(";"))))
+
+
+def _declaration(text: str, colours: Mapping[str, str]) -> str:
+    """One declaration of a style: the page's word for a colour, the size only of a font."""
+    key, _, value = (part.strip() for part in text.partition(":"))
+    if key == "font-family":
+        return ""
+    if key == "font":
+        sizes = re.findall(r"[\d.]+px", value)
+        return f"font-size:{sizes[0]}" if sizes else ""
+    return f"{key}:{colours.get(value.lower(), value)}" if key else ""
