@@ -113,7 +113,12 @@ def launched(library, ranks, phase, folder):
     command += [HERE / "job.py", library, phase, folder]
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     group = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        command,
+        cwd=HERE,  # where the server of the workers looks for what it loads once
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     try:
         printed, _ = group.communicate(timeout=PATIENCE)
