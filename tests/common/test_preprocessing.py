@@ -198,3 +198,16 @@ def test_a_short_row_is_not_called_zero_unless_it_is():
     np.testing.assert_allclose(made.X, 2 * np.eye(4), rtol=1e-12)
     with pytest.raises(ValueError, match="Row 2 of X equals the mean row"):
         preprocess(1e-200 * np.array([[1.0, 2.0], [3.0, 0.0], [2.0, 1.0]]), None, None, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        ((30, 20), "Subtracted the mean row."),
+        ((20, 20), "Subtracted the mean row, which leaves 1 null direction."),
+        ((20, 25), "Subtracted the mean row, which leaves 6 null directions."),
+    ],
+)
+def test_null_directions_are_counted_in_words_that_fit_their_number(shape, sentence):
+    steps = preprocess(np.random.default_rng(0).normal(size=shape), *shape, rng=0).steps
+    assert sentence in steps

@@ -116,7 +116,8 @@ def plan(
         )
     null = max(d - (m - 1 if center else m), 0)
     if center:
-        steps.append(f"Subtracted the mean row, which leaves {null} null direction(s).")
+        left = f", which leaves {null} null direction{'s' if null > 1 else ''}" if null else ""
+        steps.append(f"Subtracted the mean row{left}.")
     if normalize:
         steps.append(f"Scaled every row to norm sqrt({d}).")
     return Plan((m, d), chosen, before, bool(center), bool(normalize), null, tuple(steps), seed)
@@ -256,7 +257,7 @@ def preprocess(
     >>> print(*made.steps, sep="\n")
     Chose 16 of 100 rows at random without replacement (seed 1).
     Projected 40 columns to 16 with a Gaussian matrix of entry variance 1/16 (seed 1, after the rows).
-    Subtracted the mean row, which leaves 1 null direction(s).
+    Subtracted the mean row, which leaves 1 null direction.
     Scaled every row to norm sqrt(16).
     >>> np.allclose(np.linalg.norm(made.X, axis=1), 4)
     True

@@ -50,15 +50,16 @@ edgelaw predicts the learning curves of SGD from the eigenvalues of your data.
 
 EXAMPLES = """\
 examples:
-  edgelaw demo                              what this is about, on data that ships, in a few seconds
-  edgelaw embeddings.npy                    your own matrix: the same as edgelaw predict embeddings.npy
-  edgelaw spectrum embeddings.npy           the left edge of your data's spectrum, and a plot of it
-  edgelaw predict embeddings.npy            how many epochs, in which order, with which step
-  edgelaw predict --help                    all that predict can be asked, by example
-  edgelaw verify E12                        check one claim of the paper
+  edgelaw demo                       what this is about, in a few seconds
+  edgelaw embeddings.npy             short for edgelaw predict embeddings.npy
+  edgelaw predict embeddings.npy     how many epochs, which order, which step
+  edgelaw predict --help             all that predict can be asked, by example
+  edgelaw spectrum embeddings.npy    the left edge of the spectrum, and a plot
+  edgelaw verify E12                 check one claim of the paper
 
-The exit status is 0 when all went well, 1 when something could not be computed or confirmed, 2 when the question or the
-file makes no sense; what was wrong is said in one sentence on standard error."""
+The exit status is 0 when all went well, 1 when something could not be computed
+or confirmed, 2 when the question or the file makes no sense; what was wrong is
+said in one sentence on standard error."""
 
 COMMANDS: dict[str, Callable[[Any], None]] = {
     "spectrum": spectrum.add,
