@@ -12,7 +12,7 @@ from edgelaw.forecast.measuring import random_part
 def exact(order, eigenvalues, epochs, step, rho):
     """The exact curve of one order at any aspect, (2, epochs), as the forecast has it; NaN where it is refused."""
     try:
-        return losses.of_curve(exact_curve(order, eigenvalues, epochs, step, rho)[0])
+        return losses.of_curve(exact_curve(order, eigenvalues, epochs, step, rho))
     except ArithmeticError:
         return np.nan
 
