@@ -115,7 +115,8 @@ class Pairs:
         D -= self.heavy * c[:, None] * alpha * (1 + alpha)
         alpha, D = (np.concatenate([x, x.conj()[:, self._mirror]]) for x in (alpha, D))
         a, z = np.concatenate([c, c.conj()]) / self.rho, np.concatenate([z, z.conj()])
-        furthest = np.abs(a[first] + a[second]).max() * self.rho * np.abs(self.nodes).max() / (2 * np.pi)
+        furthest = np.abs(a[first] + a[second]).max() * self.rho * np.abs(self.nodes).max()
+        furthest = max(furthest, np.abs(np.log(np.abs(z[first] * z[second]))).max()) / (2 * np.pi)
         phi, psi = shuffle_kernel.pair_sums(
             first,
             second,
@@ -146,7 +147,7 @@ def _stations(logarithm):
 
 def _terms(furthest):
     """k and weights of the sum over k, for poles up to i·furthest."""
-    return _sum_rule(2.0 ** max(-2, int(np.ceil(np.log2(max(furthest, 1e-300))))))
+    return _sum_rule(2.0 ** max(0, int(np.ceil(np.log2(max(furthest, 1e-300))))))
 
 
 @functools.lru_cache(maxsize=32)
