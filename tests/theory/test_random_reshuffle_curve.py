@@ -5,7 +5,7 @@ import pytest
 
 from edgelaw import data, spectrum
 from edgelaw.kaczmarz import simulate
-from edgelaw.theory import iid
+from edgelaw.theory import flip_flop, iid
 from edgelaw.theory import random_reshuffle as rr
 from edgelaw.theory._any_spectrum import reshuffle_operator as operator
 from edgelaw.theory._any_spectrum import reshuffle_pairs
@@ -112,6 +112,16 @@ def test_no_aspect_is_refused_and_losses_above_1e_12_are_right_to_eight_digits(s
         gap = far(ours[large], exact[large])
         assert gap < (1e-8 if step < 1.9 else 1e-6)
         assert gap < curve.error
+
+
+def test_no_loss_is_too_small_after_the_first_epoch():
+    X = data.gaussian(64 * 64, 64, rng=5) * np.arange(1, 65) ** -0.25
+    eigenvalues = spectrum.gram_eigenvalues(data.normalize_rows(X))
+    for step in (0.25, 1.0):
+        curve, other = (order.curve(eigenvalues, 6, step, 64.0) for order in (rr, flip_flop))
+        assert curve.continued == other.continued == (0 if curve.test[1] < 1e-12 else 1)
+        assert curve.test[1] == pytest.approx(other.test[1], rel=1e-12)
+        assert np.diff(np.log(curve.train[1:])) == pytest.approx(np.log(curve.train[1]), rel=1e-12)
 
 
 def test_losses_that_vanish_go_on_by_their_last_ratio():

@@ -190,7 +190,7 @@ def from_contour(
         matrix, sizes = _pencil(*sampled(points))
         for sharper in (1.0, 0.1, 1e-2):
             poles = _pencil_poles(matrix, sizes, max(sharper * tolerance, 1e-14))
-            attempt = _rational(poles, t, y, 1e-4 * np.abs(t).min())
+            attempt = _rational(poles, t, y, 2e-5 * np.abs(t).min())
             best = min(best, attempt, key=lambda result: result[2])
             if best[2] <= tolerance:
                 break

@@ -42,17 +42,21 @@ from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
 from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
 
 SMALLEST = 1e-12  # losses below it are continued
+AT_ONCE = 1e-6  # losses below it after one epoch are below 1e-12 after two, and continued
 SAFETY = 3.0  # by which the difference of two resolutions is multiplied
 _FLOOR = 2e-8  # errors are not stated to be less
 _TINY = 1e-300
+_ROUNDED = 2e-16  # what an average leaves of a loss that has vanished
 _MANY = 200  # epochs; after more, losses are smaller, and the circle's tolerance too
 _UNSURE = 1e-7  # losses below it are continued where two resolutions do not agree
 _CLOSE_UP_TO = 256  # epochs beyond are computed at some only, if many, and interpolated
-_MARGIN = 4.0  # the circle crosses the axis at z*·exp(−_MARGIN/n), which costs exp(_MARGIN) of the precision
-_AGREE = 1e-5  # two resolutions that differ by less are enough
+_MARGIN = 2.5  # the circle crosses the axis at z*·exp(−_MARGIN/n), which costs exp(_MARGIN) of the precision
+_ENOUGH = 3e-5  # two resolutions that differ by less are not refined
+_DISTRUSTED = 1e-4  # a small loss on which they differ by more is continued
 _FASTER = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _CLOSE = 0.4  # n·|log r| that keeps a circle off the pole at 1
 _LEAST = 2.5  # n·log z* that makes a gap worth while
+_BACK = 8  # solutions that a guess is extrapolated from
 _TRIES = 60  # at most, to find the end of a gap
 _FALL = 31.0  # in logarithms, from 1 to less than SMALLEST
 
@@ -72,32 +76,33 @@ class Resolution:
 
 
 RESOLUTIONS = (
-    Resolution(1.5, 1e-7, 5, 5.5, 3.6, 2.5, 1.1 * _MARGIN, 1e-7),
-    Resolution(1.0, 1e-8, 6, 4.5, 3.2, 1.9, _MARGIN, 3e-10),
-    Resolution(0.8, 1e-9, 8, 3.5, 2.5, 2.2, 0.9 * _MARGIN, 1e-10),
-    Resolution(0.6, 1e-10, 10, 2.5, 2.0, 2.2, 0.8 * _MARGIN, 1e-11),
+    Resolution(1.5, 1e-7, 5, 6.0, 4.0, 1.8, 1.1 * _MARGIN, 1e-7),
+    Resolution(1.0, 1e-9, 7, 6.0, 4.0, 3.0, _MARGIN, 1e-10),
+    Resolution(0.8, 1e-10, 9, 5.0, 3.5, 3.0, 0.9 * _MARGIN, 1e-11),
 )
-_ROUGH = Resolution(1.0, 1e-7, 4, 4.0, 3.0, 2.5, _MARGIN, 1e-6)
+_FINE = Resolution(1.0, 1e-10, 12, 4.0, 3.0, 2.5, _MARGIN, 1e-12)
+_ROUGH = Resolution(1.0, 1e-7, 5, 6.0, 4.0, 2.5, _MARGIN, 1e-6)
 
 
 def losses(spectrum, n, step):
     """Test and training loss at ascending epochs n ≥ 1, their relative error, and from where they are continued, if so.
 
     `spectrum` is a `SampleSpectrum` or a `PopulationSpectrum` (`flip_flop_spectra`). Losses are continued once they
-    are below 1e-12, or below 1e-7 and no two resolutions agree on them any more.
+    are below 1e-12, or below 1e-7 and no two resolutions agree on them any more; from the second on if that is below
+    1e-12 already.
     """
-    first = (
-        problem(spectrum, step, np.inf, 1, RESOLUTIONS[1]).first_epoch() if spectrum.gapped(step, 1) else None
-    )
-    if first is not None and first.max() < SMALLEST:
-        values = np.exp(np.outer(np.log(np.maximum(first, _TINY)), n))
-        values[0] += spectrum.null
-        return values, _FLOOR, int(n[0])
+    if spectrum.gapped(step, 1):
+        first, error, known = first_epoch(spectrum, step)
+        if first.max() < AT_ONCE:
+            values = np.exp(np.outer(np.log(np.maximum(first, _TINY)), n))
+            values[0] += spectrum.null
+            later = n[n > known]
+            return values, error, int(later[0]) if len(later) else None
     edge = log_edge(spectrum, int(n[-1]), step)
     attempts = []
     for fraction in (1.0, 0.5, 0.0) if edge else (0.0,):
         attempts.append(_compared(spectrum, step, fraction * edge, n))
-        if attempts[-1].error < _AGREE and attempts[-1].complete:
+        if attempts[-1].error < _DISTRUSTED and attempts[-1].complete:
             break
     best = min(attempts, key=_rank)
     if not np.isfinite(best.error):
@@ -105,6 +110,20 @@ def losses(spectrum, n, step):
     values, continued = interpolated(best.epochs, best.values, best.counts, n)
     values[0] += spectrum.null
     return values, SAFETY * best.error + _FLOOR, continued
+
+
+def first_epoch(spectrum, step):
+    """Both losses after the first epoch, the same for every order, without null directions' share; and their error.
+
+    And whether they are above 1e-12, or else 0 is the last epoch that is known.
+    """
+    coarse, fine = (problem(spectrum, step, np.inf, 1, way).first_epoch() for way in (RESOLUTIONS[-1], _FINE))
+    if fine.min() < SMALLEST:
+        alike = np.exp(
+            -step * (2 - step) * spectrum.rho
+        )  # as if all directions were, where only noise is left
+        return np.where(fine > 10 * _ROUNDED, fine, alike), _FLOOR, 0
+    return fine, SAFETY * float((np.abs(coarse / fine - 1) + _ROUNDED / fine).max()) + _FLOOR, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +148,8 @@ def _compared(spectrum, step, edge, n):
     last = int(n[-1]) if edge == 0 else min(int(n[-1]), max(3, int(np.ceil(_FALL / edge)) + 1))
     epochs = epochs_to_compute(n[n <= last], last)
     best, previous = Compared(epochs, np.empty((2, 0)), (0, 0), np.inf), None
-    for resolution in RESOLUTIONS:
+    demanding = edge > 0 and spectrum.independent_rows  # Y turns around, and losses fall fast
+    for resolution in RESOLUTIONS[1 if demanding else 0 :]:
         try:
             present = solved(spectrum, step, edge, last, epochs, resolution)
         except ArithmeticError:
@@ -138,14 +158,15 @@ def _compared(spectrum, step, edge, n):
             attempt = _agreement(epochs, present, previous, spectrum.null)
             best = min(best, attempt, key=_rank)
         previous = present
-        if best.error < _AGREE and best.complete:
+        if best.error < _ENOUGH and best.complete:
             break
     return best
 
 
 def _rank(compared):
     """First what agrees well enough, the more of it the better; then what agrees best."""
-    return compared.error >= _AGREE, -min(compared.counts) if compared.error < _AGREE else 0, compared.error
+    trusted = compared.error < _DISTRUSTED
+    return not trusted, -min(compared.counts) if trusted else 0, compared.error
 
 
 def _agreement(epochs, fine, coarse, null):
@@ -154,10 +175,11 @@ def _agreement(epochs, fine, coarse, null):
         difference = np.abs(coarse - fine) / np.abs(fine + np.array([[null], [0.0]]))
     counts, error = [], 0.0
     for loss, differences in zip(fine, difference, strict=True):
-        ends = ~(loss > 0) | ((loss < _UNSURE) & ~(differences < _AGREE))
+        needed = np.where(loss < SMALLEST, _ENOUGH, np.where(loss < _UNSURE, _DISTRUSTED, np.inf))
+        ends = ~(loss > 0) | ~(differences < needed)
         count = int(np.argmax(ends)) if ends.any() else len(loss)
         counts.append(max(count, 1))
-        error = max(error, differences[:count].max(initial=0.0))
+        error = max(error, differences[: counts[-1]].max())
     return Compared(epochs, fine, tuple(counts), float(error) if np.isfinite(error) else np.inf)
 
 
@@ -243,10 +265,10 @@ def around(problem, circle):
     while i < len(x):
         z = circle.z(ahead[0])
         try:
-            Y, end = problem.newton(z, extrapolated(history, ahead[0]))
+            Y, end = problem.newton(z, extrapolated(problem, history, ahead[0]))
         except Unsolved:  # half the way
             ahead = (history[-1][0] + ahead) / 2
-            if ahead[0] - history[-1][0] < 1e-3 * (x[1] - x[0]):
+            if ahead[0] - history[-1][0] < 0.03 * (x[1] - x[0]):
                 raise
             continue
         history.append((ahead[0], Y))
@@ -274,11 +296,13 @@ def along_axis(problem, z):
         at, stride = ahead, 3 * ahead
 
 
-def extrapolated(history, x, most=4):
-    """Y at x by the polynomial through the last few of (x, Y)."""
-    places = np.array([place for place, _ in history[-most:]])
+def extrapolated(problem, history, x):
+    """The unknown at x by the polynomial through the last few of (x, unknown), in the charts that suit the last."""
+    del history[:-_BACK]
+    history[:] = zip((at for at, _ in history), problem.charted([X for _, X in history]), strict=True)
+    places = np.array([at for at, _ in history])
     weights = [np.prod((x - np.delete(places, i)) / (p - np.delete(places, i))) for i, p in enumerate(places)]
-    return sum(weight * Y for weight, (_, Y) in zip(weights, history[-most:], strict=True))
+    return sum(weight * X for weight, (_, X) in zip(weights, history, strict=True))
 
 
 # ------------------------------------------------------------------------------------------------ the edge of the cut
@@ -298,13 +322,13 @@ def log_edge(spectrum, last, step):
 class _March:
     """The solution along the positive axis, as far as it goes.
 
-    Two things end it, and are seen coming: 1 − zY_ρ vanishes at the probe, or the determinant of Newton's equations
+    Two things end it, and are seen coming: 1 − zY_ρ vanishes at a probe, or the determinant of Newton's equations
     vanishes, like the root of the distance, at z*. Beyond, Newton's method fails, or gives another solution, with a
     determinant of another sign. Transforms and their slopes must grow, as those of positive measures do.
     """
 
     def __init__(self, problem, spectrum, last):
-        self.problem, self.spectrum, self.last = problem, spectrum, last
+        self.problem, self.spectrum, self.last, self.probes = problem, spectrum, last, spectrum.probes
         self.history, self.values, self.clear, self.regular = [], [], [], []
         self.unit = None
         Y = problem.start()
@@ -313,23 +337,21 @@ class _March:
             self.history.append((np.log(z), Y))
         if spectrum.independent_rows:
             self.history.append((0.0, problem.ones()))
-        self.at = np.log(0.8)
 
     def edge(self):
         """log z, to a fraction of 1/last, or of itself where losses fall soon; less than 0 without a gap."""
-        if not self.reached(_LEAST / self.last):
-            return 0.0
-        stride, wall = self.at, np.inf
+        stride, wall = _LEAST / self.last, np.inf
+        self.at = 0.0
         for _ in range(_TRIES):
             small = 0.5 * max(1 / self.last, self.at / _FALL)
             limit = min(wall, _zero(self.clear), _zero(self.regular))
             if limit - self.at < small or self.at > _FALL:
                 break
-            ahead = self.at + min(stride, 0.6 * (wall - self.at), 0.75 * (limit - self.at))
-            if self.reached(ahead):
+            stride = min(stride, 0.6 * (wall - self.at), 0.75 * (limit - self.at))
+            if self.reached(self.at + stride):
                 stride *= 2
             else:
-                wall = ahead
+                wall = self.at + stride
                 stride /= 2
         return self.at
 
@@ -337,7 +359,7 @@ class _March:
         """Go to log z = ahead if there is a solution that continues the last ones."""
         z = complex(np.exp(ahead))
         try:
-            Y, end = self.problem.newton(z, extrapolated(self.history, ahead))
+            Y, end = self.problem.newton(z, extrapolated(self.problem, self.history, ahead))
         except Unsolved:
             return False
         values = self.problem.transforms(z, Y, end).real
@@ -366,11 +388,19 @@ class _March:
         return bool((slopes[0] > 0).all() and (slopes[-1] >= slopes[0] * (1 - 1e-6)).all())
 
     def clearance(self, z, end):
-        """1 − zY_ρ at the probe, over 1 − z if that is its sign anyway; 1 without a probe."""
-        if not len(self.spectrum.probes):
+        """1 − zY_ρ at the probe, or an angle that vanishes with it at one of two; 1 without a probe.
+
+        With independent rows it is compared with 1 − z. To the left it falls from there to zero; to the right, where Y
+        passes through infinity, it rises to infinity and then from minus infinity to zero.
+        """
+        if not len(self.probes):
             return 1.0
-        clearance = (1 / self.problem.touched(z, end)[-1]).real
-        return clearance / (1 - z) if self.spectrum.independent_rows else clearance
+        inverse = self.problem.touched(z, end)[-len(self.probes) :].real
+        if not self.spectrum.independent_rows:
+            return 1 / inverse[0]
+        left, right = np.arctan((1 - z) * inverse)
+        angle = min(np.pi / 2 - left if left > 0 else 0.0, np.pi / 2 + right)
+        return angle if not self.clear or angle < 1.01 * self.clear[-1][1] else 0.0
 
 
 def _zero(points):

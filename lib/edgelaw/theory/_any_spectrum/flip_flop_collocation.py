@@ -12,7 +12,8 @@ So the equations are solved for X with :math:`Y = f/g`, :math:`f = aX+b`, :math:
 a Riccati equation: :math:`r = \langle\lambda f\tilde g/W\rangle`,
 :math:`H = 1/\eta + z\langle\lambda f\tilde f/W\rangle` with :math:`W = g\tilde g - zf\tilde f`, and
 :math:`X' = \lambda(\alpha g^2 - 2\beta fg + z\tilde\alpha f^2)`. Either X = Y, or X = (Y − i)/(Y + i), for z in the
-upper half plane, where Y is mostly too.
+upper half plane, where Y is mostly too, or its inverse at the nodes whose Y comes to −i: those below the real axis, for
+z close to it.
 """
 
 import functools
@@ -24,6 +25,8 @@ from edgelaw._common.compiled import compiled
 
 _PLAIN = np.array([1, 0, 0, 1], dtype=complex)  # a, b, c, d of Y = (aX + b)/(cX + d): Y itself
 _TURNED = np.array([1j, 1j, -1, 1]) / (1 + 1j)  # X = (Y − i)/(Y + i)
+_INVERTED = np.array([1j, 1j, 1, -1]) / (1 - 1j)  # its inverse
+_HIGH = 2.0  # a chart whose pole is so much closer than the other's is changed
 
 
 class Unsolved(ArithmeticError):
@@ -44,44 +47,64 @@ class Problem:
         self.nodes, self.weights, self.moments = nodes, weights, nodes * weights
         self.inverse_step, self.rho, self.same = 1 / step, rho, same
         self.panels, self.rule = panels, gauss(points)
-        self.chart = _TURNED if turned else _PLAIN
+        self.turned = turned
+        self.chart = np.tile(_TURNED if turned else _PLAIN, (len(nodes), 1))
         self.shape = len(nodes), len(panels) * points
 
     def start(self):
         """X at z = 0, where the equations for Y are linear and one step solves them."""
         Y, _ = self._plain_start()
-        a, b, c, d = self.chart
+        a, b, c, d = self.chart.T[..., None]
         return (d * Y - b) / (a - c * Y)
 
     def first_epoch(self):
         """Both losses after the first epoch, the derivatives of the transforms at z = 0; without what never moves."""
         Y, end = self._plain_start()
-        integral = integrated(0j, Y, *self._equations(_PLAIN))
+        integral = integrated(0j, Y, *self._equations(self._plain))
         return np.array([self.weights @ end, self.moments @ end + integral / self.rho]).real
+
+    @property
+    def _plain(self):
+        return np.tile(_PLAIN, (len(self.nodes), 1))
 
     def _plain_start(self):
         ones = np.ones(self.shape, dtype=complex)
-        matrix, vector, *linear = linearised(0j, ones, *self._equations(_PLAIN))
-        return updated(ones, _PLAIN, np.linalg.solve(matrix, vector), *linear)[:2]
+        matrix, vector, *linear = linearised(0j, ones, *self._equations(self._plain))
+        return updated(ones, self._plain, np.linalg.solve(matrix, vector), *linear)[:2]
 
     def _equations(self, chart):
         return self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, chart
 
     def ones(self):
         """Y = 1 everywhere, as it is at z = 1 if all rows are independent."""
-        a, b, c, d = self.chart
-        return np.full(self.shape, (d - b) / (a - c))
+        a, b, c, d = self.chart.T[..., None]
+        return np.tile((d - b) / (a - c), self.shape[1])
 
     def touched(self, z, end):
         """1/(1 − zY) at s = ρ."""
-        a, b, c, d = self.chart
+        a, b, c, d = self.chart.T
         return (c * end + d) / (c * end + d - z * (a * end + b))
+
+    def charted(self, solutions):
+        """Solutions in the charts that suit the last of them, which are then those of the problem."""
+        if not self.turned:
+            return solutions
+        size = np.abs(solutions[-1])
+        change = size.max(axis=1) * size.min(axis=1) > _HIGH
+        if not change.any():
+            return solutions
+        inverted = self.chart[:, 2] == _INVERTED[2]
+        self.chart = np.where((inverted ^ change)[:, None], _INVERTED, _TURNED)
+        return [np.where(change[:, None], 1 / X, X) for X in solutions]
 
     def newton(self, z, X, steps=8):
         """X at z and at s = ρ from a guess; `Unsolved` if that takes more than a few steps."""
+        same = self.same * (
+            min(1.0, abs(1 - z)) if self.turned else 1.0
+        )  # Y − 1 may be of the order of 1 − z
         for _ in range(steps):
             better, end, size = self._step(z, X)
-            if size < self.same:  # an error of its square is left
+            if size < same:  # an error of its square is left
                 return better, end
             if not np.isfinite(size) or size > 1e3:
                 break
@@ -112,11 +135,13 @@ class Problem:
 def _fields(z, X, moments, inverse_step, chart):
     """f, g and 1/W at all nodes, and r, H and D, at all points."""
     nodes, size = X.shape
-    f, g = chart[0] * X + chart[1], chart[2] * X + chart[3]
-    inverse = np.empty_like(X)
+    f, g, inverse = np.empty_like(X), np.empty_like(X), np.empty_like(X)
     r = np.zeros(size, dtype=np.complex128)
     H = np.full(size, inverse_step + 0j)
     for k in range(nodes):
+        a, b, c, d = chart[k]
+        for s in range(size):
+            f[k, s], g[k, s] = a * X[k, s] + b, c * X[k, s] + d
         for s in range(size):
             mirror = size - 1 - s
             product = z * f[k, s] * f[k, mirror]
@@ -127,55 +152,53 @@ def _fields(z, X, moments, inverse_step, chart):
 
 
 @compiled
-def _rates(alpha, beta, z, node, chart, f, g, rates):
+def _rates(alpha, beta, z, node, a, c, f, g, rates):
     """Minus the derivative of X' by X, halved, at all points of a node."""
-    a, c, size = chart[0], chart[2], f.size
+    size = f.size
     for s in range(size):
         plain = beta[s] * (a * g[s] + c * f[s]) - alpha[s] * c * g[s]
         rates[s] = node * (plain - z * alpha[size - 1 - s] * a * f[s])
 
 
 @compiled
-def _eliminate(M, size):
-    """Gauss–Jordan elimination of the first columns of M, in place: the rest becomes the solutions."""
-    for j in range(size):
-        best = j
-        for i in range(j + 1, size):
-            if abs(M[i, j]) > abs(M[best, j]):
-                best = i
-        for x in range(j, M.shape[1]):
-            M[j, x], M[best, x] = M[best, x], M[j, x]
+def _inverted(slopes, h, rates, M):
+    """M = (slopes/h + rates)⁻¹, by elimination without pivots: in the metric of the weights b the real part of
+    the slopes is not negative, and where it counts that of the rates is not either.
+    """
+    p = rates.size
+    for i in range(p):
+        for j in range(p):
+            M[i, j] = slopes[i, j] / h
+        M[i, i] += rates[i]
+    for j in range(p):
         factor = 1 / M[j, j]
-        for x in range(j, M.shape[1]):
+        M[j, j] = 1
+        for x in range(p):
             M[j, x] *= factor
-        for i in range(size):
+        for i in range(p):
             if i != j:
                 factor = M[i, j]
-                for x in range(j, M.shape[1]):
+                M[i, j] = 0
+                for x in range(p):
                     M[i, x] -= factor * M[j, x]
 
 
 @compiled
-def _panel(rates, h, A, b, M, inner, start, finish):
-    """One panel of u' = −rate·u + f: u = start·u₀ + inner·f at its points, and its end is factor·u₀ + finish·f."""
-    p = b.size
-    for j in range(p):
-        for i in range(p):
-            M[j, i] = h * A[j, i] * rates[i]
-            M[j, p + i] = h * A[j, i]
-        M[j, j] += 1
-        M[j, 2 * p] = 1
-    _eliminate(M, p)
+def _panel(rates, h, slopes, ends, inner, start, finish):
+    """One panel of u' = −rate·u + f: u = start·u₀ + inner·f at its points, and its end is factor·u₀ + finish·f.
+
+    The derivative at its points is slopes·(u − u₀)/h, and the end u₀ + ends·(u − u₀).
+    """
+    p = rates.size
+    _inverted(slopes, h, rates, inner)
     factor = 1 + 0j
     for j in range(p):
-        start[j] = M[j, 2 * p]
-        finish[j] = h * b[j]
-    for j in range(p):
-        weight = h * b[j] * rates[j]
-        factor -= weight * start[j]
+        start[j] = 0
+        finish[j] = 0
         for i in range(p):
-            inner[j, i] = M[j, p + i]
-            finish[i] -= weight * inner[j, i]
+            start[j] += inner[j, i] * (slopes[i].sum() / h)
+            finish[j] += ends[i] * inner[i, j]
+        factor += ends[j] * (start[j] - 1)
     return factor
 
 
@@ -198,34 +221,31 @@ def _solved(u, forcing, inner, start, finish, factors, solution):
 @compiled
 def _responses(rows, columns, inner, start, finish, factors):
     """Σ_k row·(response of u at a point to a force at an earlier one)·column, for 3 kinds of each."""
-    kinds, nodes, size = rows.shape
+    nodes, size = start.shape
     panels, p = inner.shape[1], inner.shape[2]
-    response = np.zeros((kinds * size, kinds * size), dtype=np.complex128)
-    carried = np.zeros((kinds * size, nodes), dtype=np.complex128)  # to the present panel's left end
-    here = np.empty((nodes, kinds * p), dtype=np.complex128)
+    response = np.zeros((3 * size, 3 * size), dtype=np.complex128)
+    carried = np.zeros((3 * size, nodes), dtype=np.complex128)  # to the present panel's left end
+    here = np.empty((nodes, 3 * p), dtype=np.complex128)
     for i in range(panels):
-        first, last = kinds * i * p, kinds * (i + 1) * p
-        for k in range(nodes):
-            for j in range(p):
-                for a in range(kinds):
-                    here[k, kinds * j + a] = rows[a, k, i * p + j] * start[k, i * p + j]
+        first, last = 3 * i * p, 3 * (i + 1) * p
         if i:
-            block = np.dot(carried[:first], here)
+            for k in range(nodes):
+                for y in range(3 * p):
+                    here[k, y] = rows[k, first + y] * start[k, i * p + y // 3]
+            response[:first, first:last] = np.dot(carried[:first], here)
             for x in range(first):
-                for y in range(first, last):
-                    response[x, y] = block[x, y - first]
-        for x in range(first, last):
-            at = x // kinds
-            for y in range(first, last):
-                j, a, total = y // kinds, y % kinds, 0j
                 for k in range(nodes):
-                    total += columns[x, k] * inner[k, i, j - i * p, at - i * p] * rows[a, k, j]
-                response[x, y] = total
+                    carried[x, k] *= factors[k, i]
+        for at in range(p):
+            x = first + 3 * at
             for k in range(nodes):
-                carried[x, k] = columns[x, k] * finish[k, at]
-        for x in range(first):
-            for k in range(nodes):
-                carried[x, k] *= factors[k, i]
+                for j in range(p):
+                    for y in range(3 * j, 3 * j + 3):
+                        here[k, y] = rows[k, first + y] * inner[k, i, j, at]
+            response[x : x + 3, first:last] = np.dot(columns[x : x + 3], here)
+            for kind in range(3):
+                for k in range(nodes):
+                    carried[x + kind, k] = columns[x + kind, k] * finish[k, i * p + at]
     return response
 
 
@@ -272,49 +292,50 @@ def _system(z, J, shifts, r, H, D):
 def _by_node(z, f, g, change, nodes, moments, inverse):
     """Weights of a change of X in r, r̃ and H (rows) and of α, α̃ and β in X' (columns); changes of r and H."""
     count, size = f.shape
-    rows = np.empty((3, count, size), dtype=np.complex128)
+    rows = np.empty((count, 3 * size), dtype=np.complex128)
     columns = np.empty((3 * size, count), dtype=np.complex128)
     shifts = np.zeros((2, size), dtype=np.complex128)
     for k in range(count):
         for s in range(size):
             mirror = size - 1 - s
             weight = moments[k] * inverse[k, s] * inverse[k, s]
-            rows[0, k, s] = weight * g[k, mirror] * g[k, mirror]
-            rows[1, k, s] = weight * z * f[k, mirror] * f[k, mirror]
-            rows[2, k, s] = weight * z * f[k, mirror] * g[k, mirror]
+            rows[k, 3 * s] = weight * g[k, mirror] * g[k, mirror]
+            rows[k, 3 * s + 1] = weight * z * f[k, mirror] * f[k, mirror]
+            rows[k, 3 * s + 2] = weight * z * f[k, mirror] * g[k, mirror]
             columns[3 * s, k] = nodes[k] * g[k, s] * g[k, s]
             columns[3 * s + 1, k] = nodes[k] * z * f[k, s] * f[k, s]
             columns[3 * s + 2, k] = -2 * nodes[k] * f[k, s] * g[k, s]
-            shifts[0, s] += rows[0, k, s] * change[k, s]
-            shifts[0, mirror] += rows[1, k, s] * change[k, s]
-            shifts[1, s] += rows[2, k, s] * change[k, s]
-            shifts[1, mirror] += rows[2, k, s] * change[k, s]
+            shifts[0, s] += rows[k, 3 * s] * change[k, s]
+            shifts[0, mirror] += rows[k, 3 * s + 1] * change[k, s]
+            shifts[1, s] += rows[k, 3 * s + 2] * change[k, s]
+            shifts[1, mirror] += rows[k, 3 * s + 2] * change[k, s]
     return rows, columns, shifts
 
 
 @compiled
-def linearised(z, X, nodes, moments, inverse_step, h, A, b, chart):
+def linearised(z, X, nodes, moments, inverse_step, h, slopes, ends, weights, chart):
     """Newton's equations for the changes of α and β, and what turns them into X."""
     count, size = X.shape
-    panels, p = h.size, b.size
+    panels, p = h.size, ends.size
     f, g, inverse, r, H, D = _fields(z, X, moments, inverse_step, chart)
     alpha, beta = r / D, H / D
     start, finish, forcing, change = np.empty_like(X), np.empty_like(X), np.empty_like(X), np.empty_like(X)
     inner = np.empty((count, panels, p, p), dtype=np.complex128)
     factors = np.empty((count, panels), dtype=np.complex128)
     rates = np.empty(size, dtype=np.complex128)
-    M = np.empty((p, 2 * p + 1), dtype=np.complex128)
-    first = (chart[3] - chart[1]) / (chart[0] - chart[2])
     for k in range(count):
-        _rates(alpha, beta, z, 2 * nodes[k], chart, f[k], g[k], rates)
+        a, b, c, d = chart[k]
+        _rates(alpha, beta, z, 2 * nodes[k], a, c, f[k], g[k], rates)
         for s in range(size):
             x, y = f[k, s], g[k, s]
             slope = alpha[s] * y * y - 2 * beta[s] * x * y + z * alpha[size - 1 - s] * x * x
             forcing[k, s] = nodes[k] * slope + rates[s] * X[k, s]
         for i in range(panels):
             part = slice(i * p, (i + 1) * p)
-            factors[k, i] = _panel(rates[part], h[i], A, b, M, inner[k, i], start[k, part], finish[k, part])
-        _solved(first, forcing[k], inner[k], start[k], finish[k], factors[k], change[k])
+            factors[k, i] = _panel(
+                rates[part], h[i], slopes, ends, inner[k, i], start[k, part], finish[k, part]
+            )
+        _solved((d - b) / (a - c), forcing[k], inner[k], start[k], finish[k], factors[k], change[k])
     change -= X
     rows, columns, shifts = _by_node(z, f, g, change, nodes, moments, inverse)
     J = _folded(_responses(rows, columns, inner, start, finish, factors), size)
@@ -326,7 +347,6 @@ def linearised(z, X, nodes, moments, inverse_step, h, A, b, chart):
 def updated(X, chart, change, scale, forcing, columns, inner, start, finish, factors):
     """X after the changes of α and β, its end, and the largest change of X relative to itself or to α/β."""
     count, size = X.shape
-    first = (chart[3] - chart[1]) / (chart[0] - chart[2])
     better, end, largest = np.empty_like(X), np.empty(count, dtype=np.complex128), 0.0
     for k in range(count):
         for s in range(size):
@@ -336,7 +356,8 @@ def updated(X, chart, change, scale, forcing, columns, inner, start, finish, fac
                 + columns[3 * s + 1, k] * change[mirror]
                 + columns[3 * s + 2, k] * change[size + min(s, mirror)]
             )
-        end[k] = _solved(first, forcing[k], inner[k], start[k], finish[k], factors[k], better[k])
+        a, b, c, d = chart[k]
+        end[k] = _solved((d - b) / (a - c), forcing[k], inner[k], start[k], finish[k], factors[k], better[k])
         for s in range(size):
             relative = abs(better[k, s] - X[k, s]) / (abs(X[k, s]) + abs(scale[s]))
             if not relative <= largest:
@@ -345,41 +366,67 @@ def updated(X, chart, change, scale, forcing, columns, inner, start, finish, fac
 
 
 @compiled
-def integrated(z, X, nodes, moments, inverse_step, h, A, b, chart):
+def _decayed(e, rates, h, slopes, ends, M, values):
+    """One panel of e' = −rate·e: the values at its points, by elimination as in `_inverted`; returns the end."""
+    p = rates.size
+    for i in range(p):
+        total = 0.0
+        for j in range(p):
+            M[i, j] = slopes[i, j] / h
+            total += slopes[i, j]
+        M[i, i] += rates[i]
+        values[i] = e * total / h
+    for j in range(p):
+        for i in range(j + 1, p):
+            factor = M[i, j] / M[j, j]
+            values[i] -= factor * values[j]
+            for x in range(j + 1, p):
+                M[i, x] -= factor * M[j, x]
+    end = e
+    for j in range(p - 1, -1, -1):
+        for x in range(j + 1, p):
+            values[j] -= M[j, x] * values[x]
+        values[j] /= M[j, j]
+        end += ends[j] * (values[j] - e)
+    return end
+
+
+@compiled
+def integrated(z, X, nodes, moments, inverse_step, h, slopes, ends, weights, chart):
     """∫ (zαx² − 2βxy + α̃y²) ds, x = ⟨λef̃/W⟩, y = ⟨λeg̃/W⟩, with e' = ½(∂X'/∂X)e and e(0) = 1/(a − c)."""
     count, size = X.shape
-    p = b.size
+    p = ends.size
     f, g, inverse, r, H, D = _fields(z, X, moments, inverse_step, chart)
     alpha, beta = r / D, H / D
     x, y = np.zeros(size, dtype=np.complex128), np.zeros(size, dtype=np.complex128)
-    rates = np.empty(size, dtype=np.complex128)
-    M, inner = np.empty((p, 2 * p + 1), dtype=np.complex128), np.empty((p, p), dtype=np.complex128)
-    start, finish = np.empty(p, dtype=np.complex128), np.empty(p, dtype=np.complex128)
+    rates, values = np.empty(size, dtype=np.complex128), np.empty(size, dtype=np.complex128)
+    M = np.empty((p, p), dtype=np.complex128)
     for k in range(count):
-        e = 1 / (chart[0] - chart[2])
-        _rates(alpha, beta, z, nodes[k], chart, f[k], g[k], rates)
+        a, c = chart[k, 0], chart[k, 2]
+        _rates(alpha, beta, z, nodes[k], a, c, f[k], g[k], rates)
+        e = 1 / (a - c)
         for i in range(h.size):
-            factor = _panel(rates[i * p : (i + 1) * p], h[i], A, b, M, inner, start, finish)
-            for j in range(p):
-                s = i * p + j
-                term = moments[k] * start[j] * e * inverse[k, s]
-                x[s] += term * f[k, size - 1 - s]
-                y[s] += term * g[k, size - 1 - s]
-            e *= factor
+            part = slice(i * p, (i + 1) * p)
+            e = _decayed(e, rates[part], h[i], slopes, ends, M, values[part])
+        for s in range(size):
+            term = moments[k] * values[s] * inverse[k, s]
+            x[s] += term * f[k, size - 1 - s]
+            y[s] += term * g[k, size - 1 - s]
     total = 0j
     for s in range(size):
         value = z * alpha[s] * x[s] ** 2 - 2 * beta[s] * x[s] * y[s] + alpha[size - 1 - s] * y[s] ** 2
-        total += h[s // p] * b[s % p] * value
+        total += h[s // p] * weights[s % p] * value
     return total
 
 
 @functools.lru_cache(maxsize=16)
 def gauss(points):
-    """The matrix and the weights of collocation at the Gauss points of [0, 1]."""
+    """Collocation at the Gauss points of [0, 1]: slopes and the end of u with u(0) = 0 from its values, and weights."""
     x, weights = legendre.leggauss(points)
     to_series = legendre.legvander(x, points - 1).T * weights * (np.arange(points)[:, None] + 0.5)
     integrals = legendre.legint(np.eye(points), lbnd=-1)
-    return legendre.legvander(x, points) @ integrals @ to_series / 2, weights / 2
+    slopes = np.linalg.inv(legendre.legvander(x, points) @ integrals @ to_series / 2)
+    return slopes, weights / 2 @ slopes, weights / 2
 
 
 def graded_panels(rho, fastest, first, growth, longest=np.inf):

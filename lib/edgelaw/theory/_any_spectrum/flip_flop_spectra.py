@@ -14,6 +14,8 @@ import scipy.optimize
 from edgelaw.theory import levy
 
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
+_BEYOND = 1.5  # limits a contour on the right, in largest eigenvalues, where a pole comes from there too
+_FAR = 1e3  # and elsewhere
 _GAP = 2.0  # from how many e-foldings of the slowest eigenvalue a gap counts
 _SHARPER = 1e-2  # how much more accurate an average must be where losses fall exponentially
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
@@ -43,8 +45,10 @@ class SampleSpectrum:
 
     @property
     def probes(self):
-        """λ at the left end of the contour in the gap."""
-        return np.array([1 / (self.rho * self.transform(self.end))])
+        """λ at the left end of the contour in the gap, and at its right end if z may be above 1."""
+        right = self._contour(self.end, 100)[0].real
+        ends = [self.end, right] if self.independent_rows else [self.end]
+        return np.array([1 / (self.rho * self.transform(end)) for end in ends])
 
     def transform(self, zeta):
         """The Cauchy transform G of the Gram matrix's spectrum."""
@@ -66,10 +70,13 @@ class SampleSpectrum:
 
         The contours of `levy.from_gram` have a pole instead, which may be below zeros that these leave out.
         """
-        inside = self.values[self.values > end]
         return levy.from_contour(
-            self.values, self.shares, self.rho, lambda points: _around(inside, end, points), tolerance
+            self.values, self.shares, self.rho, functools.partial(self._contour, end), tolerance
         )
+
+    def _contour(self, end, points):
+        beyond = _BEYOND if self.independent_rows and end > 0 else _FAR
+        return _around(self.values[self.values > end], end, beyond * self.values[-1], points)
 
 
 class PopulationSpectrum:
@@ -102,13 +109,20 @@ def _effective(step):
     return 1 / (1 / step - 0.5)
 
 
-def _around(values, end, points):
-    """The upper half of an ellipse in log(ζ − pole) about the values, from right to left, with the given left end."""
+def _around(values, end, limit, points):
+    """Upper half of an ellipse in log((ζ − pole)/(limit − ζ)) about the values, right to left, by its left end."""
+
+    def ellipse(log):  # its pole, and its centre and half its width in the logarithm
+        pole = end - np.exp(log)
+        low, high = (np.log((value - pole) / (limit - value)) for value in (values[0], values[-1]))
+        return pole, (low + high) / 2, np.hypot((high - low) / 2, _ANGLE)
 
     def excess(log):
-        low, high = np.log(values[0] - end + np.exp(log)), np.log(values[-1] - end + np.exp(log))
-        return (low + high) / 2 - np.hypot((high - low) / 2, _ANGLE) - log
+        _, centre, width = ellipse(log)
+        return centre - width - log + np.log(limit - end)
 
     scale = np.log(values[-1] - end)
-    pole = end - np.exp(scipy.optimize.brentq(excess, scale - 60, scale + 5))
-    return levy.ellipse(values, pole, points, _ANGLE)
+    pole, centre, width = ellipse(scipy.optimize.brentq(excess, scale - 60, scale + 5))
+    theta = np.pi * (np.arange(points) + 0.5) / points
+    ratio = np.exp(centre + width * np.cos(theta) + 1j * _ANGLE * np.sin(theta))
+    return (pole + limit * ratio) / (1 + ratio)

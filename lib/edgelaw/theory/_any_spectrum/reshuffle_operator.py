@@ -39,7 +39,8 @@ an epoch forgets nothing, while T itself may be as small as the loss it leaves, 
 small as T gives T to a relative accuracy. Everything is done on two contours, with two averages ⟨·⟩ and two grids of s,
 and the difference says how many polynomials the arithmetic can carry and how accurate the curve is. One number is known
 apart from all this: the test loss after an epoch, since the first rows are fresh to every order. Losses below 1e-12 on
-which the two do not agree are continued by their last ratio.
+which the two do not agree are continued by their last ratio. Where the second epoch is below 1e-12 already, the first
+comes from flip-flop's equations, which have it to a relative accuracy.
 """
 
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ import scipy.linalg
 import scipy.optimize
 
 from edgelaw.theory import levy
-from edgelaw.theory._any_spectrum import reshuffle_pairs, silverstein
+from edgelaw.theory._any_spectrum import flip_flop_boundary, flip_flop_spectra, reshuffle_pairs, silverstein
 
 _SCALE = 1.0  # eigenvalues below it look alike to the kernel
 _HIGHEST = 1.1  # half the height of a contour in the logarithm, at most: further out, functions grow
@@ -59,8 +60,8 @@ _INSIDE = 0.8  # the average's contour, over b's
 _DIGITS = 26  # of the trapezoidal rule, in powers of e
 _LARGEST = 24  # polynomials
 _FLOOR = 1e-12  # losses below it may be continued
-_ACCURATE = 2e-4  # a smaller error is not improved on by trying another contour
-_TRUSTED = 1e-3  # a curve with a larger error is not returned
+_ACCURATE = 2e-4  # a smaller error is not improved on by trying other polynomials
+_TRUSTED = 1e-3  # nor this by trying another contour; a curve with a larger error is not returned
 _SAFETY = 2.0  # between the difference of two resolutions and the stated error
 _LEAST = 2e-9  # stated: where the two agree to more, they share errors
 _DENSE = 1500  # up to so many nodes T may become a matrix
@@ -114,7 +115,7 @@ class Law:
 
     `lowest` and `highest` are the ends of its positive part and `null` the share of zeros; `transform(z)` gives x and
     dx/dz; `average(contour)` nodes and weights of ⟨·⟩ for functions analytic outside the contour;
-    `measure(contour, fine)` nodes and masses of the positive part.
+    `measure(contour, fine)` nodes and masses of the positive part; `spectrum` is the one of flip-flop's equations.
     """
 
     lowest: float
@@ -124,6 +125,7 @@ class Law:
     transform: object
     average: object
     measure: object
+    spectrum: object
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,16 +162,32 @@ class Operator:
 
 def losses(law, n, step):
     """The losses of F's positive part at ascending n, on the first contour that gives them accurately; or a refusal."""
+    if step * (2 - step) * law.rho > -np.log(flip_flop_boundary.AT_ONCE) / 2:
+        first, error, known = flip_flop_boundary.first_epoch(law.spectrum, step)
+        if first.max() < flip_flop_boundary.AT_ONCE:
+            return _at_once(law, first, n, error, known)
     best = Losses(np.ones((2, len(n))), np.inf, None)
-    for attempt in _attempts(law, n, step):
-        best = min(best, attempt, key=lambda result: result.error)
-        if best.error <= _ACCURATE:
+    for contour in _contours(law):
+        parts = _resolutions(law, step, contour)
+        for power in (0, 1, 4) if contour.low < _ISOLATED else (0,):
+            attempt = _attempt(law, parts, n, step, power)
+            best = min(best, attempt, key=lambda result: result.error)
+            if best.error <= _ACCURATE:
+                break
+        if best.error <= _TRUSTED:
             break
     if not best.error <= _TRUSTED:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: estimated relative error {best.error:.1e}."
         )
     return best
+
+
+def _at_once(law, first, n, error, known):
+    """Losses that have all but vanished after the first epoch, continued by the ratio that it gives."""
+    start = np.array([1 - law.null, law.rho])
+    ratio = np.maximum(first * [1, law.rho] / start, 1e-300)
+    return Losses(start[:, None] * ratio[:, None] ** n, error, known if n[-1] > known else None)
 
 
 def edge(law, step):
@@ -259,14 +277,6 @@ def _resolutions(law, step, contour):
     return [_parts(law, step, contour, pole, True), _parts(law, step, wider, pole, False)]
 
 
-def _attempts(law, n, step):
-    """Losses and their errors on one contour after another, with one choice of polynomials after another."""
-    for contour in _contours(law):
-        parts = _resolutions(law, step, contour)
-        for power in (0, 1, 4) if contour.low < _ISOLATED else (0,):
-            yield _attempt(law, parts, n, step, power)
-
-
 def _attempt(law, parts, n, step, power):
     """Losses and their error, with one choice of polynomials: where two resolutions agree, and the test loss falls."""
     one, other = parts
@@ -354,20 +364,19 @@ def _parts(law, step, contour, pole, fine):
     average = law.average(contour.scaled(_INSIDE))
     points = _times(step, law.rho, np.abs(average[0]).max()) - (0 if fine else 3)
     b = reshuffle_pairs.two_resolvents(average, z, x, law.rho, step, points)
-    first = reshuffle_pairs.first_test_loss(average, law.rho, step, points) if fine else np.nan
     inside, outside = (_chebyshev(contour.position(at)) for at in (nodes, z))
     null = law.null if contour.low == 0 else 0.0
     origin = _chebyshev(contour.position(np.zeros(1))) if contour.low < contour.scale else outside[:1].real
     return Parts(
         *(nodes, mass, multiplier, inside, outside, origin, z, dz),
-        *(b.plain, b.conjugate, b.asymmetry, null, first, pole),
+        *(b.plain, b.conjugate, b.asymmetry, null, b.first, pole),
     )
 
 
 def _times(step, rho, largest):
     """How many points of s give b to 1e-13 of its size: more if rates are high, and if b is small but not too small."""
     digits = step * (2 - step) * rho
-    return int(18 + 5 * np.log1p(step * rho * largest) + (0.9 * digits if digits < -np.log(_FLOOR) else 0))
+    return int(18 + 5 * np.log1p(step * rho * largest) + (0.75 * digits if digits < -np.log(_FLOOR) else 0))
 
 
 def _multiplier(law, step, contour, nodes):
@@ -449,8 +458,10 @@ def sample(values, shares, rho=1.0):
         )  # an atom at zero of rounding errors puts a pole in b
         return mean.nodes[kept], mean.weights[kept]
 
+    spectrum = flip_flop_spectra.SampleSpectrum(values, shares, rho)
     return Law(
-        float(positive[0]), float(gram[-1]), rho, null, transform, average, lambda *_: (positive, parts)
+        *(float(positive[0]), float(gram[-1]), rho, null),
+        *(transform, average, lambda *_: (positive, parts), spectrum),
     )
 
 
@@ -483,6 +494,8 @@ def population(values, shares, rho, reach):
         return z, (transform(z)[0] + (1 - rho) / z) * dz
 
     null = max(0.0, 1 - rho)
+    spectrum = flip_flop_spectra.PopulationSpectrum(values, shares, rho)
     return Law(
-        float(edge), float(high), rho, null, transform, lambda _: (gauss.nodes, gauss.weights), measure
+        *(float(edge), float(high), rho, null),
+        *(transform, lambda _: (gauss.nodes, gauss.weights), measure, spectrum),
     )

@@ -20,15 +20,18 @@ from edgelaw._common.compiled import compiled
 
 
 class Pair(NamedTuple):
-    """b(z_i, z_j), symmetric, and b(z_i, z̄_j), Hermitian; and how far from it a row computed in full is."""
+    """b(z_i, z_j), symmetric, and b(z_i, z̄_j), Hermitian; how far from it a row computed in full is; the first epoch's
+    test loss.
+    """
 
     plain: np.ndarray
     conjugate: np.ndarray
     asymmetry: float
+    first: float
 
 
 class Single(NamedTuple):
-    """What belongs to one point z: r (z, t), a (z), f (z, t, s), f at ρ (z, t), γ (z, s), c (z, s)."""
+    """What belongs to one point z: r (z, t), a (z), f (z, t, s), f at ρ (z, t), γ (z, s), c (z, s); c for r = 1."""
 
     r: np.ndarray
     a: np.ndarray
@@ -36,6 +39,7 @@ class Single(NamedTuple):
     end: np.ndarray
     gamma: np.ndarray
     c: np.ndarray
+    fresh: np.ndarray
 
 
 class Second(NamedTuple):
@@ -64,9 +68,9 @@ def two_resolvents(average, z, x, rho, step, points):
         plain[i:, i], conjugate[i:, i] = row[::2], row[1::2].conj()
     last = _row(count - 1, average, one, second, step, grid)
     difference = max(np.abs(last[::2] - plain[-1]).max(), np.abs(last[1::2] - conjugate[-1]).max())
-    return Pair(
-        plain, conjugate, float(difference / max(np.abs(last).max(), 1e-12 * np.abs(one.r).max() ** 2))
-    )
+    asymmetry = difference / max(np.abs(last).max(), 1e-12 * np.abs(one.r).max() ** 2)
+    first = 1 - step * (2 - step) * (grid[2] @ one.fresh).real  # fresh rows, the same for every order
+    return Pair(plain, conjugate, float(asymmetry), float(first))
 
 
 def _interleaved(values, mirrored):
@@ -122,37 +126,37 @@ def one_resolvent(average, z, x, rho, step, grid):
     (t, w), (_, cumulative, weights) = average, grid
     count, points, one = len(t), len(cumulative), np.eye(len(cumulative))
     r, a = _resolvent(t, z, x), x * z / rho
-    solve = np.linalg.inv(one + step * t[:, None, None] * cumulative)
-    start, response = solve.sum(axis=2), solve @ cumulative
+    start, response = _decays(step * t, cumulative)
     total = ((w * t**2 * r) @ response.reshape(count, -1)).reshape(-1, points, points)
     total = one + (step * a)[:, None, None] * total
     gamma = np.linalg.solve(total, ((w * t * r) @ start)[..., None])[..., 0]
     answer = (response.reshape(-1, points) @ gamma.T).reshape(count, points, -1).transpose(2, 0, 1)
     f = start - (step * a)[:, None, None] * t[:, None] * answer
     end = 1 - step * t * ((f + (a[:, None] * gamma)[:, None, :]) @ weights)
-    solve = np.linalg.inv(one + 2 * step * t[:, None, None] * cumulative)
-    start, response = solve.sum(axis=2), solve @ cumulative
+    start, response = _decays(2 * step * t, cumulative)
     source = step * (a[:, None] * gamma)[:, None, :] * (step * gamma[:, None, :] - 2 * r[:, :, None] * f)
     free = r @ ((w * t)[:, None] * start)
     free += (((w * t**2)[:, None, None] * response) @ source.transpose(1, 2, 0)).sum(axis=0).T
+    free = np.concatenate([free, [(w * t) @ start]])
     total = one - step**2 * ((w * t**2) @ response.reshape(count, -1)).reshape(points, points)
-    return Single(r, a, f, end, gamma, np.linalg.solve(total, free.T).T)
+    *c, fresh = np.linalg.solve(total, free.T).T
+    return Single(r, a, f, end, gamma, np.array(c), fresh)
+
+
+def _decays(rates, cumulative):
+    """u′ = −rate·u + f, rates closed under conjugation: the solution for u(0) = 1 and f = 0, and the response to f."""
+    upper, lower, size = rates[rates.imag >= 0], rates.imag < 0, len(cumulative)
+    both = np.concatenate([cumulative, np.ones((size, 1))], axis=1)
+    solved = np.linalg.solve(np.eye(size) + upper[:, None, None] * cumulative, both)
+    partner = np.abs(rates.real[:, None] + 1j * np.abs(rates.imag)[:, None] - upper).argmin(axis=1)
+    solved = solved[partner]
+    solved[lower] = solved[lower].conj()
+    return solved[..., -1], np.ascontiguousarray(solved[..., :-1])
 
 
 def _resolvent(t, z, x):
     """r (z, t)."""
     return 1 / (z[:, None] * (1 - x[:, None] * t))
-
-
-def first_test_loss(average, rho, step, points):
-    """The test loss after an epoch, 1 − η(2−η)∫⟨λC⟩ with C′ = −2ηλC + η²λ⟨λC⟩: fresh rows, the same for every order."""
-    t, w = average
-    _, cumulative, weights = time_grid(points, rho, step * np.abs(t).max() * rho)
-    one = np.eye(points)
-    solve = np.linalg.inv(one + 2 * step * t[:, None, None] * cumulative)
-    total = one - step**2 * np.tensordot(w * t**2, solve @ cumulative, 1)
-    c = np.linalg.solve(total, (w * t) @ solve.sum(axis=2))
-    return float(1 - step * (2 - step) * (weights @ c).real)
 
 
 def time_grid(points, rho, rate):
