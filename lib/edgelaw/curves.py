@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 
+VANISHED = 1e-12  # below this a computed loss may go on by its last rate, and is not told from zero
+
+
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
     """Test and training loss at the recorded epochs, with their standard errors.

@@ -7,11 +7,10 @@ import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.curves import LearningCurve
+from edgelaw.curves import VANISHED, LearningCurve
 
 FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
 LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
-VANISHED = 1e-12  # below this a loss may go on by its last rate
 
 
 def recorded(epochs: ArrayLike) -> Integers:
