@@ -125,7 +125,7 @@ def cell(number):
 def gathered(parts):
     """The arrays that ship."""
     keys = next(iter(parts.values()))
-    arrays = {key: np.array([part[key] for part in parts.values()]) for key in keys}
+    arrays = {key: np.array([part[key] for part in parts.values()], dtype=np.float32) for key in keys}
     return {"kinds": KINDS, "steps": STEPS, "epochs": EPOCHS, **arrays}
 
 
