@@ -123,8 +123,8 @@ def predict(
     rows as dimensions the test loss is as good; the training loss of random reshuffle at m = d/2 is off by up to 10 %
     (standard error 4 %) once it is below 1e-3. At a finite d curves differ by O(1/effective rank).
 
-    **Without an exact curve**, and therefore simulated: what two resolutions of the theory disagree on by more than
-    2 %, as for a step close to 2 with far fewer rows than dimensions.
+    **Without an exact curve**, and therefore simulated, all orders alike: too few eigenvalues, what two computations
+    disagree on, or rows that the diagnostic does not pass.
 
     Examples
     --------
