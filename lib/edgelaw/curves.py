@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-
 VANISHED = 1e-12  # below this a computed loss may go on by its last rate, and is not told from zero
 
 

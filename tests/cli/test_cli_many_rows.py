@@ -33,7 +33,8 @@ def test_times_to_a_target_are_fractions_of_an_epoch_with_rows(many, answer):
             assert rows == round(6000 * epochs)
     status, out, _ = run("predict", many, "--target", "0.1", "--no-simulate")
     assert status == 0
-    assert re.search(r"0\.0\d+ \(\d+ rows\)", out)
+    assert re.search(r"0\.0\d+ .*\n.*\(\d+ rows\)", out)
+    assert max(map(len, out.splitlines()[3:])) <= 80
 
 
 def test_nothing_is_ranked_or_printed_below_the_floor(many, answer):

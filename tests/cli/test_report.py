@@ -17,6 +17,7 @@ from edgelaw._common import svg as elements
 from edgelaw.cli import format, pictures, report
 from edgelaw.curves import LearningCurve
 from edgelaw.forecast import exact_curves
+from edgelaw.laws import EdgeFit
 from edgelaw.predict import predict
 from edgelaw.spectrum import EdgeLaw
 
@@ -165,7 +166,9 @@ def test_a_wide_matrix_without_an_edge_and_with_measured_curves_is_reported_too(
         eigenvalues=np.append(np.zeros(7), prediction.eigenvalues[7:]),
         edge=None,
         edge_error=None,
-        edge_law=EdgeLaw(False, "No power law at zero: it is bent.", fit=prediction.edge_law.fit),
+        edge_law=EdgeLaw(
+            False, "No power law at zero: it is bent.", fit=EdgeFit(0.5, 0.6, 0.0, 9, 0, 0.01, (0.01, 0.5))
+        ),
         target=None,
         step="best",
         forecasts={"iid": measured, "flip_flop": other},

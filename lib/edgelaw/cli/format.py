@@ -60,7 +60,7 @@ def epochs_needed(forecast: "Forecast", loss: str, budget: int) -> str:
     """Epochs to the target: a number, within the first epoch with the number of rows, more than the budget, never."""
     epochs, rows = forecast.epochs_to_target.get(loss), forecast.rows_to_target.get(loss)
     if epochs is not None and 0 < epochs < 1:
-        return f"{epochs:.2g} ({rows:,} rows)"
+        return f"{epochs:.2g}\n({rows:,} rows)"
     if epochs is not None:
         return f"{epochs:,.0f}"
     return "never" if str(forecast.beyond.get(loss, "")).startswith("never") else f"> {budget:,}"
@@ -134,12 +134,12 @@ def loss_at(forecast: "Forecast", time: float, loss: str) -> str:
 
 
 def moment(time: float, rows: int) -> str:
-    """A time: epochs, or row updates within the first one.
+    """A time over a column: epochs, or row updates within the first one.
 
     >>> moment(10, 500), moment(0.25, 500)
-    ('epoch 10', '125 rows')
+    ('epoch\\n10', '125\\nrows')
     """
-    return f"{round(time * rows):,} rows" if time < 1 else f"epoch {time:,.0f}"
+    return f"{round(time * rows):,}\nrows" if time < 1 else f"epoch\n{time:,.0f}"
 
 
 def single_runs(prediction: "Prediction") -> str:

@@ -161,7 +161,11 @@ def _orders(prediction: Prediction) -> dict[str, list]:
 
     def cells(forecast: Any, loss: str) -> list[str]:
         texts = [format.loss_at(forecast, n, loss) for n in moments]
-        texts += [] if target is None else [format.epochs_needed(forecast, loss, prediction.epochs)]
+        texts += (
+            []
+            if target is None
+            else [format.epochs_needed(forecast, loss, prediction.epochs).replace("\n", " ")]
+        )
         texts += [digits((forecast.best_step or {}).get(loss))] * best
         return texts + [format.discrepancy((forecast.discrepancy or {}).get(loss))] * compared
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from edgelaw.curves import LearningCurve
     from edgelaw.predict import Prediction
 
-LOSSES = (("test", "test"), ("train", "training"))  # the attribute of a curve, and its name in print
+LOSSES = (("test", "test"), ("train", "train"))  # the attribute of a curve, and its name in print
 HOW = {
     "exact": "Losses by exact theory, from the eigenvalues of these rows.",
     "simulated": "Losses by running SGD on these rows, ± one standard error.",
@@ -131,7 +131,7 @@ def prediction_table(predicted: "Prediction") -> Table:
     forecasts = predicted.forecasts
     moments = format.milestones(next(iter(forecasts.values())).curve)
     target = predicted.target
-    best = any(step for forecast in forecasts.values() for step in (forecast.best_step or {}).values())
+    best = any(step for one in forecasts.values() if one.how == "exact" for step in one.best_step.values())
     compared = any(forecast.discrepancy and forecast.how == "exact" for forecast in forecasts.values())
     table = _table()
     for title in ("order", "loss"):
@@ -141,9 +141,9 @@ def prediction_table(predicted: "Prediction") -> Table:
     for n in moments:
         table.add_column(format.moment(n, predicted.shape[0]), justify="right", no_wrap=True)
     if target is not None:
-        table.add_column(f"epochs to {as_typed(target)}", justify="right")
+        table.add_column(f"epochs\nto {as_typed(target)}", justify="right", no_wrap=True)
     if best:
-        table.add_column("best step", justify="right")
+        table.add_column("best\nstep", justify="right", no_wrap=True)
     if compared:
         table.add_column("simulated − theory", justify="right")
     for order, forecast in forecasts.items():

@@ -146,8 +146,9 @@ def _stations(logarithm):
 
 
 def _terms(furthest):
-    """k and weights of the sum over k, for poles up to i·furthest."""
-    return _sum_rule(2.0 ** max(0, int(np.ceil(np.log2(max(furthest, 1e-300))))))
+    """k and weights of the sum over k, for poles up to i·furthest; where that is NaN, so are the sums."""
+    largest = max(furthest, 1.0) if np.isfinite(furthest) else 1.0
+    return _sum_rule(2.0 ** int(np.ceil(np.log2(largest))))
 
 
 @functools.lru_cache(maxsize=32)
