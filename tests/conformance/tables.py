@@ -92,7 +92,7 @@ def mistake_table(cells):
 def text(record):
     """RESULTS.md: three tables, each under a comment that says where it begins."""
     cells = record["cells"]
-    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(record["versions"].items()))
     parts = [
         ["<!-- cells -->", *main_table(cells), "", f"Measured with {versions}."],
         ["<!-- stock -->", *stock_table(cells)],
