@@ -137,9 +137,9 @@ def moment(time: float, rows: int) -> str:
     """A time over a column: epochs, or row updates within the first one.
 
     >>> moment(10, 500), moment(0.25, 500)
-    ('epoch\\n10', '125\\nrows')
+    ('epoch 10', '125\\nrows')
     """
-    return f"{round(time * rows):,}\nrows" if time < 1 else f"epoch\n{time:,.0f}"
+    return f"{round(time * rows):,}\nrows" if time < 1 else f"epoch {time:,.0f}"
 
 
 def single_runs(prediction: "Prediction") -> str:
