@@ -80,7 +80,7 @@ def test_the_table_has_both_losses_of_every_order_and_a_recommendation(
         "no power law at the left edge",
         "too few to tell",
         "epoch 1",
-        "epochs to 0.2",
+        "to 0.2",
         prediction.advice.reason,
     ):
         assert expected in flat
