@@ -143,17 +143,19 @@ def sharper():
             "_times": lambda *parts: times(*parts) + 10,
         },
         shuffle_curve: {
-            "_RESOLUTIONS": ((1e-13, 0.9), (1e-12, 0.8)),
-            "_DIGITS": (15.0, 14.0),
+            "_TOLERANCES": {False: (1e-13, 1e-12), True: (1e-14, 1e-13)},
+            "_WIDTHS": (0.9, 0.8),
+            "_DIGITS": (16.0, 15.0),
             "_AGREED": 1e-11,
-            "_MOST": 1200,
+            "_ENOUGH": 1e-10,
+            "_MOST": 1400,
         },
         flip_flop_boundary: {
             "RESOLUTIONS": (
                 fine(0.7, 1e-10, 10, 2.5, 2.0, 1.6, 0.85 * margin, 1e-11),
                 fine(0.5, 1e-11, 12, 2.0, 1.7, 1.3, 0.7 * margin, 1e-12),
             ),
-            "_AGREE": 1e-11,
+            "_ENOUGH": 1e-11,
         },
         common: {"without_lone_zero": lambda values, shares, rho: (rho, 0.0)},  # no row is left out
     }
