@@ -1,7 +1,7 @@
 """Learning curves of SGD at the left edge of the data's spectrum.
 
 >>> import edgelaw
->>> rows = edgelaw.data.gaussian(64, 64, rng=0)  # or your own matrix, one sample a row
+>>> rows = edgelaw.data.gaussian(64, 64, rng=0)  # or your own matrix, one sample per row
 >>> edgelaw.predict(rows, epochs=10, search=False).advice.order
 'single_shuffle'
 

@@ -32,7 +32,7 @@ ORDERS = (
 LOSSES = "Test is the squared error of the parameters, train the mean squared residual; both start at 1."
 NEXT = """\
 Try next:
-  edgelaw embeddings.npy                 your own matrix, one sample a row
+  edgelaw embeddings.npy                 your own matrix, one sample per row
   edgelaw embeddings.npy --step best     each order at its own best step
   edgelaw spectrum embeddings.npy        the left edge of its spectrum
   edgelaw predict --help                 all that can be asked, by example"""

@@ -43,7 +43,7 @@ SHORT_HELP = """\
 edgelaw predicts the learning curves of SGD from the eigenvalues of your data.
 
   edgelaw demo                        see what it does, in a few seconds
-  edgelaw embeddings.npy              your matrix, one sample a row: how many
+  edgelaw embeddings.npy              your matrix, one sample per row: how many
                                       epochs, in which order, with which step
   edgelaw spectrum embeddings.npy     the left edge of its spectrum, and a plot
   edgelaw --help                      all commands"""

@@ -175,7 +175,7 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a matrix, one sample a row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow "
+        help="a matrix, one sample per row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow "
         ".safetensors .pt .zarr; "
         "or a folder or a quoted pattern of several such files",
     )

@@ -96,7 +96,7 @@ def predict(
         are of the kind the theory assumes. An order without an exact curve is simulated in any case.
     rng : int or numpy.random.Generator
     seconds : float, optional
-        The earlier name of `operations`, 2e9 of them a second.
+        The earlier name of `operations`, 2e9 of them per second.
     progress : callable, optional
         Called as ``progress(done, total, what)``.
     search : bool
