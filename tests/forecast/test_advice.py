@@ -109,7 +109,7 @@ def test_few_curves_find_the_best_step_of_a_fine_grid_within_a_per_cent(order, s
         return np.array([curve.test[-1], curve.train[-1]])
 
     best = best_steps.best_steps(losses_at, {1.0: losses_at(1.0)})
-    assert len(calls) - 1 <= 2 + 2 * best_steps.ROUNDS
+    assert len(calls) <= best_steps.MOST
     for k, loss in enumerate(LOSSES):
         around = [losses_at(best[loss].step * factor)[k] for factor in (0.85, 0.95, 1.05, 1.15)]
         assert best[loss].loss <= 1.01 * min(around)

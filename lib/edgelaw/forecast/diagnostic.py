@@ -1,5 +1,6 @@
 """Are the rows of the kind that the theory assumes? Two orders, run from all starts, against their exact curves."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import scipy.special
 from edgelaw import inputs, kaczmarz, spectrum
 from edgelaw._common import threads
 from edgelaw._common.types import Array, Integers
+from edgelaw.curves import LearningCurve
 from edgelaw.forecast.exact_curves import exact_curve
 from edgelaw.forecast.measuring import random_part
 from edgelaw.forecast.results import Diagnostic
@@ -50,6 +52,7 @@ def diagnose(
     epochs: int = 50,
     step: float = 1.0,
     shuffles: int | None = None,
+    curve_of: Callable[[str], LearningCurve | None] | None = None,
 ) -> Diagnostic:
     """Single shuffle and flip-flop, run from all starts at epochs 1, 2, 4, ... of the budget, against their prediction.
 
@@ -77,12 +80,21 @@ def diagnose(
         Of the forecast.
     shuffles : int, optional
         By default between 6 and 64, as many as 2e10 operations allow.
+    curve_of : callable, optional
+        The exact curve of an order on the whole design, at every epoch up to the budget, or None without one. Where all
+        rows and dimensions are run on, it is not computed again.
     """
     X, subset = _part(design, rng)
-    values = np.maximum(spectrum.gram_eigenvalues(X), 0)
     watched = 2 ** np.arange(int(np.log2(min(epochs, LAST))) + 1)
+    if curve_of is None or X.shape != design.shape:
+        values = np.maximum(spectrum.gram_eigenvalues(X), 0)
+        rho = len(X) / X.shape[1]
+
+        def curve_of(order: str) -> LearningCurve:
+            return exact_curve(order, values, watched, step, rho)
+
     try:
-        predicted, watched = _predicted(values, watched, step, len(X) / X.shape[1])
+        predicted, watched = _predicted(curve_of, watched)
     except ArithmeticError as refusal:
         text = f"The theory has no curve to compare with ({refusal}), so it is not trusted here."
         return Diagnostic(np.nan, np.nan, np.nan, np.nan, np.nan, False, text, "undecided", subset)
@@ -105,7 +117,7 @@ def _part(design: inputs.Design, rng: np.random.Generator) -> tuple[Array, str]:
     return X, f"{rows} random rows of {m}, in {directions}"
 
 
-def _predicted(values: Array, epochs: Integers, step: float, rho: float) -> tuple[Array, Integers]:
+def _predicted(curve_of: Callable[[str], LearningCurve | None], epochs: Integers) -> tuple[Array, Integers]:
     """Exact losses (orders, losses, epochs) down to the floor, and the epochs at which one of them is above it.
 
     An order without a curve is not watched; ArithmeticError if that is single shuffle.
@@ -113,12 +125,15 @@ def _predicted(values: Array, epochs: Integers, step: float, rho: float) -> tupl
     losses = np.full((len(WATCHED), len(LOSSES), len(epochs)), np.nan)
     for k, order in enumerate(WATCHED):
         try:
-            curve = exact_curve(order, values, epochs, step, rho)
+            curve = curve_of(order)
+            if curve is None:
+                raise ArithmeticError(f"the curve of {NAMES[order]} was refused")
         except ArithmeticError:
             if k == 0:
                 raise
             continue
-        losses[k] = curve.test[1:], curve.train[1:]
+        at = np.searchsorted(curve.epochs, epochs)
+        losses[k] = curve.test[at], curve.train[at]
     losses[..., 1:][losses[..., 1:] < FLOOR] = np.nan
     seen = np.isfinite(losses).any(axis=(0, 1))
     return losses[..., seen], epochs[seen]

@@ -19,7 +19,7 @@ In five lines:
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,10 @@ import numpy as np
 from edgelaw import inputs, spectrum
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
+from edgelaw.curves import LearningCurve
 from edgelaw.forecast import advice
 from edgelaw.forecast.cautions import Facts, cautions
-from edgelaw.forecast.diagnostic import diagnose
+from edgelaw.forecast.diagnostic import WATCHED, diagnose
 from edgelaw.forecast.exact_curves import FLOOR
 from edgelaw.forecast.one_order import (
     SEARCH_UNITS,
@@ -100,7 +101,7 @@ def predict(
     progress : callable, optional
         Called as ``progress(done, total, what)``.
     search : bool
-        Whether to look for each order's best steps: four to seven more curves per order.
+        Whether to look for each order's best steps: two to eight more curves per order.
     operations : float
         Multiply-adds that simulations may take together; where that is not enough, a pilot is run on a part of the
         rows. Nothing depends on how fast the machine is, or on its cores.
@@ -201,9 +202,15 @@ def _theory(
     """The diagnostic, the exact curve of each order and its best steps, on all cores, each on one of them."""
     request = setting.request
     first = 1.0 if request.step == "best" else float(request.step)
+    curves: dict[str, Future] = {order: Future() for order in request.orders}
 
     def one(order: str) -> tuple[Exact, Search | None]:
-        exact = setting.exact(order, first)
+        try:
+            exact = setting.exact(order, first)
+        except BaseException as failure:
+            curves[order].set_exception(failure)
+            raise
+        curves[order].set_result(exact.curve)
         if request.step != "best":
             seen(order, exact.curve)
         search = setting.search(order, exact) if request.search else None
@@ -212,9 +219,14 @@ def _theory(
             seen(order, exact.curve)
         return exact, search
 
+    def curve_of(order: str) -> LearningCurve | None:
+        return curves[order].result()
+
+    known = curve_of if set(WATCHED) <= set(curves) else None
     with ThreadPoolExecutor(threads.cores()) as pool:
         parts = {order: pool.submit(one, order) for order in request.orders}
-        looked_at = pool.submit(diagnose, design, rng, request.epochs, first)
+        # after the orders in the queue, so that the curves it waits for are being computed
+        looked_at = pool.submit(diagnose, design, rng, request.epochs, first, curve_of=known)
         results = {order: part.result() for order, part in parts.items()}
         diagnostic = looked_at.result()
     setting.counter.advance("diagnostic")

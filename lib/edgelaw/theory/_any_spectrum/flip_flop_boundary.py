@@ -36,7 +36,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.interpolate
+import scipy
 
 from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
 from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels

@@ -67,6 +67,26 @@ _LEAST = 2e-9  # stated: where the two agree to more, they share errors
 _DENSE = 1500  # up to so many nodes T may become a matrix
 
 
+class Resolution(NamedTuple):
+    """One way to discretise.
+
+    `digits` of the trapezoidal rule, in powers of e; the average's `tolerance`; the part of the `times` of s taken; and
+    how `wide` the contour is.
+    """
+
+    digits: float
+    tolerance: float
+    times: float
+    wide: float
+
+
+_FINE = Resolution(_DIGITS, 1e-13, 0.92, 1.0)
+_ROUGH = (
+    Resolution(22, 1e-11, 0.8, 1.1),
+    Resolution(_DIGITS, 1e-13, 0.88, 1.1),
+)  # the second where the first fails
+
+
 class Losses(NamedTuple):
     """Test and training loss of F's positive part at each n, their relative error, the last epoch not continued."""
 
@@ -114,7 +134,7 @@ class Law:
     """A spectrum F as T needs it.
 
     `lowest` and `highest` are the ends of its positive part and `null` the share of zeros; `transform(z)` gives x and
-    dx/dz; `average(contour)` nodes and weights of ⟨·⟩ for functions analytic outside the contour;
+    dx/dz; `average(contour, tolerance)` nodes and weights of ⟨·⟩ for functions analytic outside the contour;
     `measure(contour, fine)` nodes and masses of the positive part; `spectrum` is the one of flip-flop's equations.
     """
 
@@ -168,12 +188,14 @@ def losses(law, n, step):
             return _at_once(law, first, n, error, known)
     best = Losses(np.ones((2, len(n))), np.inf, None)
     for contour in _contours(law):
-        parts = _resolutions(law, step, contour)
-        for power in (0, 1, 4) if contour.low < _ISOLATED else (0,):
-            attempt = _attempt(law, parts, n, step, power)
-            best = min(best, attempt, key=lambda result: result.error)
-            if best.error <= _ACCURATE:
-                break
+        fine = _parts(law, step, contour, _FINE)
+        for rough in _ROUGH:
+            parts = fine, _parts(law, step, contour, rough)
+            for power in (0, 1, 4) if contour.low < _ISOLATED else (0,):
+                attempt = _attempt(law, parts, n, step, power)
+                best = min(best, attempt, key=lambda result: result.error)
+                if best.error <= _ACCURATE:
+                    return best
         if best.error <= _TRUSTED:
             break
     if not best.error <= _TRUSTED:
@@ -198,7 +220,7 @@ def edge(law, step):
     :math:`c_j = \int\psi_j\mu g\,dF`: a linear system for c, as large as the number of polynomials ψ.
     """
     contour = next(_contours(law))
-    parts = _resolutions(law, step, contour)
+    parts = [_parts(law, step, contour, resolution) for resolution in (_FINE, _ROUGH[-1])]
     kernels = [_kernel(part, 0) for part in parts]
     sizes = _sizes(kernels[0][1], kernels[1][1], len(parts[0].nodes))
     rates = [_rate_at_zero(law, step, at) for at in (contour, contour.scaled(1.1))]
@@ -268,13 +290,6 @@ def _averages_well(law, contour):
     w = -(zeta + (1 - law.rho) / inner) * slope * dz
     t, w = np.concatenate([1 / inner, 1 / inner.conj()]), np.concatenate([w, w.conj()])
     return np.abs((t / (1 - x[:, None] * t)) @ w / z - 1 + law.rho / (x * z)).max() < 1e-11
-
-
-def _resolutions(law, step, contour):
-    """What a contour gives, and what a wider one with a coarser grid gives."""
-    wider = contour.scaled(1.1)
-    pole = 1 + 2 * max(0.0, -wider()[0].real.min())
-    return [_parts(law, step, contour, pole, True), _parts(law, step, wider, pole, False)]
 
 
 def _attempt(law, parts, n, step, power):
@@ -356,13 +371,16 @@ class Parts:
     pole: float
 
 
-def _parts(law, step, contour, pole, fine):
-    z, dz = contour()
+def _parts(law, step, contour, resolution):
+    """What a contour gives at a resolution; the pole of χ is to the left of all contours."""
+    pole = 1 + 2 * max(0.0, -contour.scaled(_ROUGH[-1].wide)()[0].real.min())
+    contour = contour.scaled(resolution.wide)
+    z, dz = contour(resolution.digits)
     x, _ = law.transform(z)
-    nodes, mass = law.measure(contour, fine)
+    nodes, mass = law.measure(contour, resolution is _FINE)
     multiplier = _multiplier(law, step, contour, nodes)
-    average = law.average(contour.scaled(_INSIDE))
-    points = _times(step, law.rho, np.abs(average[0]).max()) - (0 if fine else 3)
+    average = law.average(contour.scaled(_INSIDE), resolution.tolerance)
+    points = int(resolution.times * _times(step, law.rho, np.abs(average[0]).max()))
     b = reshuffle_pairs.two_resolvents(average, z, x, law.rho, step, points)
     inside, outside = (_chebyshev(contour.position(at)) for at in (nodes, z))
     null = law.null if contour.low == 0 else 0.0
@@ -451,8 +469,8 @@ def sample(values, shares, rho=1.0):
         gap = 1 / (z[:, None] - gram)
         return rho * gap @ weights, -rho * (gap**2) @ weights
 
-    def average(contour):
-        mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, 1e-13, contour.height)
+    def average(contour, tolerance):
+        mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, tolerance, contour.height)
         kept = np.abs(mean.weights) > 1e-9 * (
             mean.nodes == 0
         )  # an atom at zero of rounding errors puts a pole in b
@@ -497,5 +515,5 @@ def population(values, shares, rho, reach):
     spectrum = flip_flop_spectra.PopulationSpectrum(values, shares, rho)
     return Law(
         *(float(edge), float(high), rho, null),
-        *(transform, lambda _: (gauss.nodes, gauss.weights), measure, spectrum),
+        *(transform, lambda *_: (gauss.nodes, gauss.weights), measure, spectrum),
     )
