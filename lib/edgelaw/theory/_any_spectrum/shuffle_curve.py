@@ -41,7 +41,8 @@ _DIGITS = 14.5, 12.0  # of the two circles' interpolation, as `graded_circle.pla
 _AGREED = 3e-7  # where two circles differ by more, the coarser gets more points
 _ENOUGH = 3e-6  # where two resolutions differ by more, another setting is tried
 _FEWEST, _MOST = 24, 1000  # points
-_DEEPEST = 60.0  # losses below e^(−2·60) are not computed
+_FEW = 32  # epochs, whose losses are computed down to e^(−2·60) of their start
+_DEEPEST = 60.0, 17.0  # later ones only down to e^(−2·17), 2e-15
 _VISIBLE = 1e-13  # losses that the two resolutions must agree on
 _ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25  # half-heights of the contours of the averages, the first that fits
 _NARROW = 0.7, 0.5  # the same in a gap with fewer rows than dimensions
@@ -131,7 +132,8 @@ def _on_circles(setting, fine, coarse, n, results):
             f"many epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
         )
     edge, gaps = _domain(setting, coarse, int(n[-1]))
-    n = n[n <= max(2.0, _DEEPEST / max(edge, 1e-9))]
+    deepest, later = np.array(_DEEPEST) / max(edge, 1e-9)
+    n = n[n <= max(2.0, min(_FEW, deepest), later)]
     points, place = 1.0, slice(len(n))
 
     def computed(resolution):
@@ -340,7 +342,7 @@ def _poles(gram, step, last):
     outside, inside = _outside(step, last), (0.5 * smallest, 0.7 * smallest, 0.85 * smallest)
     if decays < _GAP:
         return outside
-    if decays < 4 * _GAP:
+    if decays < 2 * _GAP:
         return (*outside[:1], *inside, *outside[1:])
     return (*inside, *outside)
 
