@@ -193,7 +193,7 @@ def curve(
     Raises
     ------
     ArithmeticError
-        If that error exceeds 1e-3, or no contour around the spectrum is usable.
+        If that error exceeds 2 %, or no contour around the spectrum is usable.
 
     Notes
     -----

@@ -116,9 +116,12 @@ def vouched(
     for row, last, above in zip(fine, vouched_for, level[:, 0], strict=True):
         if last < len(row) and not (last > 0 and row[last - 1] - above < VANISHED):
             worst = difference[:, last].max()
+            what = f"Two resolutions differ by a relative {worst:.0e}"
+            if worst < LARGEST_ERROR:
+                what = "A loss does not come out above its plateau"
             raise ArithmeticError(
-                f"Two resolutions differ by a relative {worst:.0e} at epoch {computed[last]}, so this curve is not "
-                "returned: ask for fewer epochs or a step further from 2."
+                f"{what} at epoch {computed[last]}, so this curve is not returned: ask for fewer epochs or a step "
+                "further from 2."
             )
     curves = [
         above + _continued(computed, row - above, last, n)

@@ -51,7 +51,13 @@ import scipy.linalg
 import scipy.optimize
 
 from edgelaw.theory import levy
-from edgelaw.theory._any_spectrum import flip_flop_boundary, flip_flop_spectra, reshuffle_pairs, silverstein
+from edgelaw.theory._any_spectrum import (
+    common,
+    flip_flop_boundary,
+    flip_flop_spectra,
+    reshuffle_pairs,
+    silverstein,
+)
 
 _SCALE = 1.0  # eigenvalues below it look alike to the kernel
 _HIGHEST = 1.1  # half the height of a contour in the logarithm, at most: further out, functions grow
@@ -61,30 +67,22 @@ _DIGITS = 26  # of the trapezoidal rule, in powers of e
 _LARGEST = 24  # polynomials
 _FLOOR = 1e-12  # losses below it may be continued
 _ACCURATE = 2e-4  # a smaller error is not improved on by trying other polynomials
-_TRUSTED = 1e-3  # nor this by trying another contour; a curve with a larger error is not returned
+_TRUSTED = 1e-3  # nor this by trying another contour
 _SAFETY = 2.0  # between the difference of two resolutions and the stated error
 _LEAST = 2e-9  # stated: where the two agree to more, they share errors
 _DENSE = 1500  # up to so many nodes T may become a matrix
 
 
 class Resolution(NamedTuple):
-    """One way to discretise.
-
-    `digits` of the trapezoidal rule, in powers of e; the average's `tolerance`; the part of the `times` of s taken; and
-    how `wide` the contour is.
-    """
+    """One way to discretise: digits of the trapezoidal rule, in powers of e; the part of the times s taken; a width."""
 
     digits: float
-    tolerance: float
     times: float
     wide: float
 
 
-_FINE = Resolution(_DIGITS, 1e-13, 0.92, 1.0)
-_ROUGH = (
-    Resolution(22, 1e-11, 0.8, 1.1),
-    Resolution(_DIGITS, 1e-13, 0.88, 1.1),
-)  # the second where the first fails
+_FINE = Resolution(_DIGITS, 0.92, 1.0)
+_ROUGH = Resolution(22, 0.84, 1.1), Resolution(_DIGITS, 0.88, 1.1)  # the second where the first is not enough
 
 
 class Losses(NamedTuple):
@@ -134,7 +132,7 @@ class Law:
     """A spectrum F as T needs it.
 
     `lowest` and `highest` are the ends of its positive part and `null` the share of zeros; `transform(z)` gives x and
-    dx/dz; `average(contour, tolerance)` nodes and weights of ⟨·⟩ for functions analytic outside the contour;
+    dx/dz; `average(contour)` nodes and weights of ⟨·⟩ for functions analytic outside the contour;
     `measure(contour, fine)` nodes and masses of the positive part; `spectrum` is the one of flip-flop's equations.
     """
 
@@ -198,7 +196,7 @@ def losses(law, n, step):
                     return best
         if best.error <= _TRUSTED:
             break
-    if not best.error <= _TRUSTED:
+    if not best.error <= common.LARGEST_ERROR:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: estimated relative error {best.error:.1e}."
         )
@@ -379,7 +377,7 @@ def _parts(law, step, contour, resolution):
     x, _ = law.transform(z)
     nodes, mass = law.measure(contour, resolution is _FINE)
     multiplier = _multiplier(law, step, contour, nodes)
-    average = law.average(contour.scaled(_INSIDE), resolution.tolerance)
+    average = law.average(contour.scaled(_INSIDE))
     points = int(resolution.times * _times(step, law.rho, np.abs(average[0]).max()))
     b = reshuffle_pairs.two_resolvents(average, z, x, law.rho, step, points)
     inside, outside = (_chebyshev(contour.position(at)) for at in (nodes, z))
@@ -469,8 +467,8 @@ def sample(values, shares, rho=1.0):
         gap = 1 / (z[:, None] - gram)
         return rho * gap @ weights, -rho * (gap**2) @ weights
 
-    def average(contour, tolerance):
-        mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, tolerance, contour.height)
+    def average(contour):
+        mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, 1e-13, contour.height)
         kept = np.abs(mean.weights) > 1e-9 * (
             mean.nodes == 0
         )  # an atom at zero of rounding errors puts a pole in b
@@ -515,5 +513,5 @@ def population(values, shares, rho, reach):
     spectrum = flip_flop_spectra.PopulationSpectrum(values, shares, rho)
     return Law(
         *(float(edge), float(high), rho, null),
-        *(transform, lambda *_: (gauss.nodes, gauss.weights), measure, spectrum),
+        *(transform, lambda _: (gauss.nodes, gauss.weights), measure, spectrum),
     )
