@@ -326,3 +326,12 @@ def test_milestones_of_a_first_epoch_are_fractions_and_what_is_below_the_floor_i
     assert [format.value_at(curve, time, "train") > format.FLOOR for time in chosen] == [True] * len(chosen)
     assert format.loss_digits(losses[-1]) == "< 1e-12"
     assert format.FLOOR == exact_curves.FLOOR
+
+
+def test_the_axis_of_a_picture_ends_where_nothing_is_left():
+    """Sixteen rows per dimension: after a few epochs no order has a loss that could be drawn."""
+    prediction = predict(data.gaussian(960, 60, rng=0), epochs=50, search=False)
+    axes = pictures.losses(prediction, "train").axes[0]
+    curves = [forecast.curve for forecast in prediction.forecasts.values()]
+    drawn = [curve.epochs[curve.train >= axes.get_ylim()[0]][-1] for curve in curves]
+    assert max(drawn) <= axes.get_xlim()[1] < 12

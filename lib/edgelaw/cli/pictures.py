@@ -93,6 +93,14 @@ def spectrum(eigenvalues: Array, law: "EdgeLaw | None") -> Figure:
     return figure
 
 
+def _times_with_something_left(prediction: "Prediction", loss: str, least: float) -> Array:
+    """The recorded times up to the first at which no order has so much of its loss left, two at least."""
+    curves = [forecast.curve for forecast in prediction.forecasts.values()]
+    left = np.max([getattr(curve, loss) for curve in curves], axis=0) >= least
+    last = int(np.flatnonzero(left)[-1]) + 1
+    return curves[0].epochs[1 : max(last, 2) + 1]
+
+
 def losses(prediction: "Prediction", loss: str) -> Figure | None:
     """One loss of every order by epoch, the target, and simulations beside the theory; None if all are zero."""
     forecasts = prediction.forecasts
@@ -108,8 +116,9 @@ def losses(prediction: "Prediction", loss: str) -> Figure | None:
     columns = 1 if max(map(len, names.values())) > 20 else min(2, len(names))
     with _axes(-(-len(names) // columns)) as (figure, ax):
         target = prediction.target
-        epochs = next(iter(forecasts.values())).curve.epochs[1:]
-        ax.set(xscale="log", yscale="log", xlim=_span(epochs))
+        ax.set(
+            xscale="log", yscale="log", xlim=_span(_times_with_something_left(prediction, loss, values.min()))
+        )
         ax.set(ylim=_span(values if target is None else np.append(values, target)))
         for order, forecast in forecasts.items():
             measured = forecast.how != "exact"

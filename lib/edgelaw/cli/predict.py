@@ -38,7 +38,7 @@ examples:
 
 Losses start at 1. "Test" is the squared parameter error, not a loss on held-out rows; "train" is the mean squared
 residual on the rows themselves. Targets are assumed to be a linear function of the rows without noise: with real
-labels losses end at a floor that rises with the step, and smaller steps or fewer epochs are best.
+labels losses end at a floor that rises with the step, so that a smaller step or fewer epochs can be better.
 
 JSON has schema "edgelaw.predict/2" and the fields of
 edgelaw.predict.Prediction; "preparation", what was done to the rows, was called "steps" in edgelaw.predict/1."""

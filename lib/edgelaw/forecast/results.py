@@ -14,7 +14,7 @@ from edgelaw.spectrum import EdgeLaw
 #: What every forecast takes for granted.
 ASSUMPTION = (
     "Targets are assumed to be a linear function of the rows, without noise. Real labels have noise: losses then end "
-    "at a floor that rises with the step, and smaller steps or fewer epochs are best."
+    "at a floor that rises with the step, so that a smaller step or fewer epochs can be better."
 )
 
 
