@@ -1,9 +1,9 @@
-"""Run every check of the ledger and write what it measured to data/evidence.json, which the book shows.
+"""Run every check of both ledgers and write what it measured to data/evidence.json, which the book shows.
 
     python data/build/evidence.py [-j 2]
 
-A verdict is not among what is written: it stands in data/claims.toml only. A check that contradicts it stops this
-script.
+A verdict is not among what is written: it stands in data/claims.toml only, and the book's own sentences hold. A check
+that contradicts it stops this script.
 """
 
 import argparse
@@ -22,7 +22,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("-j", "--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
-    entries = [*claims.load().values(), *claims.additions()]
+    entries = [*claims.load().values(), *claims.additions(), *claims.load_sentences().values()]
     outcomes = claims.run(entries, parser.parse_args().jobs)
     wrong = [outcome.claim.id for outcome in outcomes if not outcome.confirmed]
     if wrong:

@@ -1,8 +1,8 @@
 """The audit of the paper: every claim, its verdict, and the check that could contradict it.
 
-``ledger`` reads and validates ``data/claims.toml``, ``runner`` runs the checks, ``evidence`` is what they return,
-``checks`` holds them, one module per group of claims, ``routes`` what they share, ``verify`` is the command
-``edgelaw verify``. Everything here imports edgelaw; edgelaw imports nothing from here.
+``ledger`` reads and validates ``data/claims.toml``, ``sentences`` the book's own sentences, ``runner`` runs the checks,
+``evidence`` is what they return, ``checks`` holds those of claims, ``own`` those of the book's sentences, ``routes`` what
+they share, ``verify`` is the command ``edgelaw verify``. Everything here imports edgelaw; edgelaw imports nothing from here.
 
 The names below are loaded when they are first used, because the command line imports this package to offer its command.
 """
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
         missing,
     )
     from edgelaw_ledger.runner import Outcome, examine, run
+    from edgelaw_ledger.sentences import (
+        NoResult,
+        Sentence,
+        load_no_results,
+        load_sentences,
+        status_counts,
+    )
 
 __all__ = [
     "GROUPS",
@@ -34,20 +41,25 @@ __all__ = [
     "Claim",
     "Evidence",
     "LedgerError",
+    "NoResult",
     "Outcome",
+    "Sentence",
     "additions",
     "check",
     "counts",
     "decide",
     "examine",
     "load",
+    "load_no_results",
+    "load_sentences",
     "missing",
     "number",
     "run",
     "sampled",
+    "status_counts",
 ]
 
-_MODULES = ("evidence", "ledger", "runner")
+_MODULES = ("evidence", "ledger", "runner", "sentences")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,10 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from edgelaw.shipped import folder
 from edgelaw_ledger.evidence import VERDICTS, Evidence
+
+if TYPE_CHECKING:
+    from edgelaw_ledger.sentences import Sentence
 
 KNOWN = ("proved", "derived", "fitted", "measured", "read")
 #: What each group of claims is about, and where the paper makes them.
@@ -118,6 +121,13 @@ class Addition:
     see: str
 
     verdict: ClassVar[str] = "holds"  # what is not so is not added
+    correction: ClassVar[str] = ""
+    reason: ClassVar[str] = ""
+
+    @property
+    def quote(self) -> str:
+        """Its title."""
+        return self.title
 
     @property
     def id(self) -> str:
@@ -275,8 +285,8 @@ def counts(claims: Iterable[Claim | Evidence]) -> dict[str, int]:
     return {verdict: tally[verdict] for verdict in VERDICTS}
 
 
-def check(claim: Claim | Addition, **stated: float) -> Evidence | None:
-    """Run one claim's check, optionally with other numbers than the paper states.
+def check(claim: "Claim | Addition | Sentence", **stated: float) -> Evidence | None:
+    """Run one claim's check, optionally with other numbers than those stated.
 
     Returns
     -------

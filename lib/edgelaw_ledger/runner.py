@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from edgelaw._common.arguments import whole
 from edgelaw._common.threads import one_blas_thread
-from edgelaw_ledger import ledger
+from edgelaw_ledger import ledger, sentences
 from edgelaw_ledger.evidence import Evidence
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
-Entry = ledger.Claim | ledger.Addition
+Entry = ledger.Claim | ledger.Addition | sentences.Sentence
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Outcome:
 
     Attributes
     ----------
-    claim : Claim or Addition
+    claim : Claim, Addition or Sentence
         As recorded.
     evidence : Evidence or None
         What its check returned; None where there is no check, or where it broke down.
@@ -71,7 +71,7 @@ def run(
 
     Parameters
     ----------
-    claims : iterable of Claim
+    claims : iterable of Claim, Addition or Sentence
         What to check.
     jobs : int
         How many processes, each with one BLAS thread; 1 stays in this process.

@@ -1,8 +1,9 @@
-"""``edgelaw verify``: run the checks of the ledger and compare them with what is recorded.
+"""``edgelaw verify``: run the checks of both ledgers and compare them with what is recorded.
 
 The command line finds :func:`add` through the entry point ``edgelaw.commands``, so nothing heavy is imported before the
 command runs. ``--json`` prints one object: ``schema`` ("edgelaw.verify/1"), ``version``, ``claims`` (one record per
-claim, see :func:`_record`) and ``missing`` (ids without an entry in the ledger).
+claim of the paper, see :func:`_record`), ``own`` (the same for what the book says itself) and ``missing`` (ids without
+an entry in the ledger).
 """
 
 import argparse
@@ -10,16 +11,18 @@ import os
 
 VERIFY_EXAMPLES = """\
 examples:
-  edgelaw verify                  check all claims of the paper, on every core
+  edgelaw verify                  check all claims of the paper and what the book says itself
   edgelaw verify D15 E12          check these two
+  edgelaw verify 03-1             check the first sentence of chapter 3's summary
+  edgelaw verify --own            check what the book says itself
   edgelaw verify --group F        check all of Appendix F (groups: A to H)
   edgelaw verify --failing        what does not hold, and what is true instead
   edgelaw verify --json -j 2      for machines, on two cores
 
 The verdict of each check is computed; it is compared with the one recorded in the ledger. The exit status is 0 when
 all agree, 1 when a check contradicts its record or breaks down, 2 when the question makes no sense. JSON has schema
-"edgelaw.verify/1" with claims, each with id, verdict, recorded, confirmed, checked, measured, claimed, tolerance, error
-and seconds, and missing."""
+"edgelaw.verify/1" with claims (the paper's) and own (the book's), each with id, verdict, recorded, confirmed, checked,
+measured, claimed, tolerance, error and seconds, and missing."""
 
 STYLES = {"holds": "green", "fails": "red", "imprecise": "yellow", "open": "blue"}
 
@@ -32,14 +35,15 @@ def add(commands: "argparse._SubParsersAction") -> None:
         commands,
         "verify",
         run,
-        "check the paper's claims",
-        "Check the paper's claims, each by computing evidence that could contradict its verdict.",
+        "check the paper's claims and the book's",
+        "Check the paper's claims and the book's own, each by computing evidence that could contradict it.",
         VERIFY_EXAMPLES,
     )
-    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15; all claims if none")
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15 or 03-1; all if none")
     parser.add_argument(
         "--group", action="append", default=[], metavar="LETTER", help="a whole group, A to H"
     )
+    parser.add_argument("--own", action="store_true", help="what the book says itself")
     parser.add_argument("--failing", action="store_true", help="only what does not hold, with corrections")
     add_json(parser)
     parser.add_argument(
@@ -58,12 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     from edgelaw.cli.terminal import Bar, Refusal, console, machine
 
     try:
-        ledger = claims.load()
+        ledger, own = claims.load(), _own()
     except claims.LedgerError as error:
         raise Refusal(str(error)) from None
-    chosen = _selected(arguments, ledger)
-    everything = not (arguments.claims or arguments.group)
-    absent = claims.missing(ledger) if everything else []
+    chosen = _selected(arguments, ledger, own)
+    absent = claims.missing(ledger) if _everything(arguments) else []
     with Bar() as bar:
         done = []
 
@@ -83,24 +86,40 @@ def run(arguments: argparse.Namespace) -> int:
     return int(bool(absent) or not all(outcome.confirmed for outcome in outcomes))
 
 
-def _selected(arguments, ledger):
-    """The claims asked for: by id, by group, or all; with --failing only those that are not recorded to hold."""
+def _own():
+    """What the book says itself, by id: its additions to the paper, then its sentences."""
+    import edgelaw_ledger as claims
+
+    return {entry.id: entry for entry in claims.additions()} | claims.load_sentences()
+
+
+def _everything(arguments):
+    """Whether nothing in particular was asked for."""
+    return not (arguments.claims or arguments.group or arguments.own)
+
+
+def _selected(arguments, ledger, own):
+    """What was asked for, by id, group or ledger, or all; with --failing only what is not recorded to hold."""
     from edgelaw.cli.terminal import Refusal
     from edgelaw_ledger.ledger import GROUPS, IDS
 
-    names = [name.upper() for name in arguments.claims]
+    names = [name.lower() if name.lower() in own else name.upper() for name in arguments.claims]
     for name in names:
-        if name not in IDS:
-            raise Refusal(f"There is no claim {name}: ids run from A1 to H24, without F19 to F21.")
-        if name not in ledger:
+        if name not in IDS and name not in own:
+            raise Refusal(
+                f"There is no claim {name}: the paper's run from A1 to H24, without F19 to F21; the book's own "
+                "have ids such as 03-1."
+            )
+        if name not in ledger and name not in own:
             raise Refusal(f"Claim {name} has no entry in the ledger yet.")
     for group in arguments.group:
         if group.upper() not in GROUPS:
             raise Refusal(f"There is no group {group}: groups are the letters A to H.")
         names += [name for name in ledger if name[0] == group.upper()]
-    everything = not (arguments.claims or arguments.group)
-    chosen = [claim for claim in ledger.values() if everything or claim.id in names]
-    return [claim for claim in chosen if not (arguments.failing and claim.holds)]
+    names += own if arguments.own else []
+    entries = {**ledger, **own}
+    chosen = [entry for name, entry in entries.items() if _everything(arguments) or name in names]
+    return [entry for entry in chosen if not (arguments.failing and entry.verdict == "holds")]
 
 
 # for machines -----------------------------------------------------------------------------------------------
@@ -113,9 +132,17 @@ def _records(outcomes, absent):
     return {
         "schema": "edgelaw.verify/1",
         "version": __version__,
-        "claims": [_record(outcome) for outcome in outcomes],
+        "claims": [_record(outcome) for outcome in outcomes if _of_the_paper(outcome)],
+        "own": [_record(outcome) for outcome in outcomes if not _of_the_paper(outcome)],
         "missing": absent,
     }
+
+
+def _of_the_paper(outcome):
+    """Whether this is about a claim of the paper, not about what the book says itself."""
+    from edgelaw_ledger.ledger import IDS
+
+    return outcome.claim.id in IDS
 
 
 def _record(outcome):
@@ -171,9 +198,12 @@ def _summary(outcomes, absent):
     """The last lines: how many of each verdict, and what went wrong."""
     from edgelaw_ledger.ledger import counts
 
-    tally = counts(outcome.claim for outcome in outcomes)
-    shown = ", ".join(f"{count} {verdict}" for verdict, count in tally.items() if count)
-    lines = [f"{len(outcomes)} claims: {shown}." if outcomes else "No claim fits the question."]
+    papers = [outcome.claim for outcome in outcomes if _of_the_paper(outcome)]
+    shown = ", ".join(f"{count} {verdict}" for verdict, count in counts(papers).items() if count)
+    lines = [f"{len(papers)} claims: {shown}."] if papers else []
+    if len(papers) < len(outcomes):
+        lines.append(f"{len(outcomes) - len(papers)} results of the book.")
+    lines = lines or ["No claim fits the question."]
     wrong = [outcome for outcome in outcomes if not outcome.confirmed]
     if wrong:
         names = ", ".join(outcome.claim.id for outcome in wrong)

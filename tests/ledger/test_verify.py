@@ -167,7 +167,7 @@ def test_the_examples_of_the_help_are_understood():
     parser = argparse.ArgumentParser()
     verify.add(parser.add_subparsers())
     lines = [line for line in verify.VERIFY_EXAMPLES.splitlines() if line.startswith("  edgelaw")]
-    assert len(lines) == 5
+    assert len(lines) == 7
     for line in lines:
         assert parser.parse_args(line[:32].split()[1:]).run is verify.run
 

@@ -1,0 +1,1 @@
+"""Checks of the book's own sentences, by subject."""
