@@ -30,6 +30,21 @@ We know {claim}`C2`, but not {claim}`!C17`.
 """
 
 
+SENTENCE = """
+[[sentence]]
+id = "small-1"
+text = "It falls like $n$, see {doc}`the chapter <04_free_probability>`."
+place = "chapters/04_free_probability"
+status = "fitted"
+check = "edgelaw_ledger.checks.beyond:exact_sums"
+
+[[sentence]]
+id = "small-2"
+text = "noise | a new shuffle"
+place = "README"
+status = "measured"
+check = "edgelaw_ledger.checks.beyond:exact_sums"
+"""
 IDS = ("C2", "C17")  # all that the ledger of this book has
 WRONG = {  # what the chapter says instead, by what the build has to complain of
     "but it holds": ("{claim}`C2`", "{claim}`!C2`"),
@@ -56,10 +71,11 @@ def build(folder, chapters):
     kept = [entry for entry in entries if re.search(rf'^id = "({"|".join(IDS)})"', entry, flags=re.M)]
     (folder / "data" / "claims.toml").write_text("".join(kept))
     evidence = {"C17": {"measured": "what <came> out", "claimed": "x", "tolerance": "1 %"}}
+    evidence["small-1"] = {"measured": "slope 1.00", "claimed": "1", "tolerance": "none"}
     (folder / "data" / "evidence.json").write_text(json.dumps(evidence))
     additions = (ROOT / "data" / "additions.toml").read_text()
     additions = re.sub(r"\{(prf:ref|numref)\}`[^`]*`", "a theorem", additions)
-    (folder / "data" / "additions.toml").write_text(additions)
+    (folder / "data" / "additions.toml").write_text(additions + SENTENCE)
     return small_books.build(folder, "-W", "-n", "--keep-going")
 
 
@@ -116,6 +132,22 @@ def test_the_page_counts_says_what_is_missing_and_lists_errata_and_additions(boo
     assert "#claim-c2" not in errata
     assert all(entry.title.split("'")[0] in page for entry in claims.additions())
     assert "claims.js" in page
+
+
+def test_the_books_own_sentences_are_shown_with_status_evidence_and_place(book):
+    page, _ = book
+    section = page[page.index('id="claims-sentences"') :]
+    count = len(claims.load_sentences()) + 2
+    assert f"{count} sentences, of which" in section
+    assert len(re.findall(r'<tr[^>]* id="sentence-[\w-]+"', section)) == count
+    row = re.search(r'<tr[^>]* id="sentence-small-1">.*?</tr>', section, flags=re.S)[0]
+    assert 'href="chapters/04_free_probability.html">' in row
+    assert "see the chapter." in row
+    assert "<strong>fitted</strong>: The sums over" in row
+    assert "Measured: slope 1.00." in row
+    row = re.search(r'<tr[^>]* id="sentence-small-2">.*?</tr>', section, flags=re.S)[0]
+    assert "README</span>" in row
+    assert "noise | a new shuffle" in row
 
 
 @pytest.mark.parametrize("complaint", WRONG)

@@ -187,3 +187,53 @@ def test_it_runs_as_a_module_of_its_own():
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "2 claims: 2 holds." in done.stdout
+
+
+# what the book says itself ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own(monkeypatch):
+    """A sentence whose check holds and one whose check does not."""
+    import sys
+    import types
+
+    module = types.ModuleType("edgelaw_ledger.own.pretended")
+    module.good = lambda: claims.number(1.0, 1.0, 1e-3)
+    module.bad = lambda: claims.number(2.0, 1.0, 1e-3)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    entry = {"text": "It is one.", "place": "intro", "status": "measured"}
+    sentences = {
+        name: claims.Sentence(id=name, check=f"edgelaw_ledger.own.pretended:{check}", **entry)
+        for name, check in (("03-1", "good"), ("intro-1", "bad"))
+    }
+    monkeypatch.setattr(claims, "load_sentences", lambda: sentences)
+    return sentences
+
+
+@pytest.mark.usefixtures("own")
+def test_a_sentence_of_the_book_is_checked_by_its_id(capsys):
+    status, out, _ = shown(capsys, "verify", "03-1", "C2", "-j", "1")
+    assert status == 0
+    assert "1 claims: 1 holds." in out
+    assert "1 results of the book." in out
+    status, out, _ = shown(capsys, "verify", "Intro-1", "--json")
+    assert status == 1
+    answer = json.loads(out)
+    assert answer["claims"] == []
+    assert [(entry["id"], entry["verdict"], entry["confirmed"]) for entry in answer["own"]] == [
+        ("intro-1", "fails", False)
+    ]
+    status, _, err = shown(capsys, "verify", "03-7")
+    assert status == 2
+    assert "There is no claim 03-7" in err
+
+
+def test_all_that_the_book_says_itself_can_be_asked_for_and_is_part_of_all(capsys, monkeypatch, own):
+    asked = []
+    monkeypatch.setattr(claims, "run", lambda chosen, jobs, done: asked.append([c.id for c in chosen]) or [])
+    shown(capsys, "verify", "--own")
+    shown(capsys, "verify")
+    shown(capsys, "verify", "--failing", "03-1")
+    additions = [entry.id for entry in claims.additions()]
+    assert asked == [[*additions, *own], [*claims.IDS, *additions, *own], []]

@@ -56,7 +56,7 @@ def _ledger(env):
     """The ledger; whatever page asks is built anew when the ledger, a check or this extension changes."""
     folder = Path(env.srcdir) / "data"
     used = [folder / name for name in ("claims.toml", "evidence.json", "additions.toml")]
-    used += [Path(__file__), *Path(claims.__file__).parent.glob("*.py")]
+    used += [Path(__file__), *Path(claims.__file__).parent.rglob("*.py")]
     for path in used:
         env.note_dependency(str(path))
     return claims.load(folder / "claims.toml")
@@ -308,7 +308,45 @@ class Ledger(_Ledger):
             seen = self.paragraph(entry.see, nodes.Text(", in "), _chapter_link(self.env, entry.chapter))
             how = [self.paragraph(*self.known(entry)), *self.measured(entry, evidence)]
             rows.append(({}, [[*what, seen], how]))
-        return [_table((55, 45), ("what the paper lacks", "how certain it is"), rows, "claims", "additions")]
+        heads = ("what the paper lacks", "how certain it is")
+        return [_table((55, 45), heads, rows, "claims", "additions"), self.sentences(evidence)]
+
+    def sentences(self, evidence):
+        """The book's own sentences as they are printed, each with its status, its evidence and its place."""
+        entries = claims.load_sentences(Path(self.env.srcdir) / "data" / "additions.toml")
+        section = self.section("Sentence by sentence", "claims-sentences")
+        tally = claims.status_counts(entries.values())
+        counted = ", ".join(f"{number} {status}" for status, number in tally.items())
+        section += self.paragraph(
+            "Each sentence that states a result in a chapter's summary, on the first page, in the README, in the "
+            "table of advice or in the command line's recommendation has a check: "
+            f"{len(entries)} sentences, of which {counted}. `edgelaw verify 03-1` runs the check of one."
+        )
+        rows = []
+        for entry in entries.values():
+            first = [self.paragraph(_span(entry.id, "claim-id")), self.paragraph(self.place(entry))]
+            words = nodes.paragraph("", "", *self.quoted(entry.text))
+            second = [words, self.paragraph(*self.known(entry)), *self.measured(entry, evidence)]
+            rows.append(({"ids": [f"sentence-{entry.id}"]}, [first, second]))
+        heads = ("sentence", "what is printed, and how we know")
+        section += _table((14, 86), heads, rows, "claims", "sentences")
+        return section
+
+    def quoted(self, text):
+        """A sentence or a row of a table as it is printed, its roles as plain words."""
+        plain = re.sub(r"\{[\w:]+\}`(?:([^`<]*?)\s*<[^`>]*>|([^`]*))`", r"\1\2", text)
+        plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", plain)
+        return self.inline(plain)
+
+    def place(self, entry):
+        """A link to the page of a sentence; its name where it is no page of the book."""
+        if entry.place not in self.env.found_docs:
+            return nodes.literal("", entry.place)
+        reference = addnodes.pending_xref(
+            "", reftype="doc", refdomain="std", reftarget=f"/{entry.place}", refexplicit=False, refwarn=True
+        )
+        reference += nodes.inline("", entry.place)
+        return reference
 
 
 class ClaimRole(SphinxRole):

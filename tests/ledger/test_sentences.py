@@ -1,0 +1,170 @@
+"""The book's own sentences: every rule of their ledger bites, and a false quantifier turns its check red.
+
+The checks themselves are run in ``test_verdicts``, with numbers moved by 2 % too.
+"""
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mutants import survivors
+
+import edgelaw_ledger as claims
+from edgelaw_ledger.sentences import folded
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTENCES = claims.load_sentences()
+GOOD = {
+    "id": "03-1",
+    "text": "All is well.",
+    "place": "chapters/03_shuffling_constants",
+    "status": "measured",
+    "check": "edgelaw_ledger.own.pretended:all_cells",
+}
+
+
+def cells(failing=0):
+    """Ratios of two losses in 29 cells, of which some are above 1."""
+    return np.concatenate([np.linspace(0.5, 0.99, 29 - failing), np.full(failing, 1.47)])
+
+
+@pytest.fixture
+def pretended(monkeypatch):
+    """A module with two checks: of a sentence about all 29 cells, and of one with a number."""
+    import sys
+    import types
+
+    module = types.ModuleType("edgelaw_ledger.own.pretended")
+    module.ratios = cells()
+
+    def all_cells(*, cells=29):
+        """The ratio of two losses in each of 29 cells."""
+        ahead = int((module.ratios < 1).sum())
+        return claims.decide(
+            ahead == cells == module.ratios.size,
+            measured=f"ahead in {ahead} of {module.ratios.size} cells, worst ratio {module.ratios.max():.2f}",
+            claimed=f"ahead in all {cells} cells",
+            tolerance="none",
+        )
+
+    def smallest(*, ratio=0.5):
+        """The smallest ratio of two losses."""
+        return claims.number(float(module.ratios.min()), ratio, 1e-3)
+
+    module.all_cells, module.smallest = all_cells, smallest
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module
+
+
+def written(folder, *entries, kind="sentence"):
+    """A ledger with these blocks."""
+    path = folder / "additions.toml"
+    lines = [f"[[{kind}]]\n" + "".join(f"{k} = {v!r}\n" for k, v in entry.items()) for entry in entries]
+    path.write_text("\n".join(lines))
+    return path
+
+
+# what a sentence's check can see ---------------------------------------------------------------------------
+
+
+def test_a_false_quantifier_turns_its_check_red(pretended):
+    sentence = claims.Sentence(**GOOD)
+    assert claims.examine(sentence).confirmed
+    pretended.ratios = cells(failing=1)
+    outcome = claims.examine(sentence)
+    assert not outcome.confirmed
+    assert outcome.evidence.verdict == "fails"
+    assert "28 of 29 cells, worst ratio 1.47" in outcome.evidence.measured
+
+
+def test_a_number_that_is_moved_by_two_per_cent_turns_its_check_red(pretended):
+    sentence = claims.Sentence(**GOOD | {"check": "edgelaw_ledger.own.pretended:smallest"})
+    assert sentence.stated() == {"ratio": 0.5}
+    assert claims.examine(sentence).confirmed
+    assert survivors(sentence) == []
+    pretended.smallest = lambda *, ratio=0.5: claims.number(0.5, 0.5, 1e-3)
+    assert survivors(sentence) == [("ratio", 0.49), ("ratio", 0.51)]
+
+
+# the ledger that there is ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sentence", SENTENCES.values(), ids=SENTENCES)
+def test_the_check_of_a_sentence_can_be_called_as_it_is_and_says_what_it_compares(sentence):
+    function = sentence.function()
+    assert len((function.__doc__ or "").split()) >= 5
+    for parameter in inspect.signature(function).parameters.values():
+        assert parameter.kind is parameter.KEYWORD_ONLY
+        assert parameter.default is not parameter.empty
+
+
+def test_no_id_belongs_to_two_entries_of_the_three_kinds():
+    names = [*claims.load(), *(entry.id for entry in claims.additions()), *SENTENCES]
+    assert len(names) == len(set(names))
+
+
+def test_every_status_is_counted_and_none_is_lost():
+    tally = claims.status_counts(SENTENCES.values())
+    assert list(tally) == ["proved", "derived", "fitted", "measured"]
+    assert sum(tally.values()) == len(SENTENCES)
+
+
+# the rules are shown to bite -------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("pretended")
+def test_good_entries_are_read_in_their_order(tmp_path):
+    path = written(tmp_path, GOOD | {"id": "intro-2"}, GOOD)
+    sentences = claims.load_sentences(path)
+    assert list(sentences) == ["intro-2", "03-1"]
+    assert sentences["03-1"].known == "measured"
+    assert claims.load_no_results(path) == []
+
+
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"colour": "red"}, "no key 'colour'"),
+        ({"text": " "}, "text must be text that says something"),
+        ({"place": 3}, "place must be text"),
+        ({"id": "E12"}, "an id is"),
+        ({"id": "03-0"}, "an id is"),
+        ({"status": "hoped"}, "status must be one of proved, derived, fitted, measured"),
+        ({"status": "read"}, "status must be one of"),
+        ({"check": "os:system"}, "must look like"),
+        ({"check": "edgelaw_ledger.own.nowhere:x"}, "cannot be found"),
+        ({"check": "edgelaw_ledger.own.pretended:x"}, "cannot be found"),
+    ],
+)
+def test_an_entry_that_breaks_a_rule_is_refused_by_name(tmp_path, changes, complaint):
+    with pytest.raises(claims.LedgerError, match=complaint) as refusal:
+        claims.load_sentences(written(tmp_path, GOOD | changes))
+    assert str(refusal.value).startswith((GOOD | changes)["id"])
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_missing_key_a_twin_and_another_block_are_refused(tmp_path):
+    for entries, complaint in (
+        ([{key: value for key, value in GOOD.items() if key != "check"}], "check must be text"),
+        ([GOOD, GOOD], "03-1 stands twice"),
+    ):
+        with pytest.raises(claims.LedgerError, match=complaint):
+            claims.load_sentences(written(tmp_path, *entries))
+    with pytest.raises(claims.LedgerError, match="no block 'sentense'"):
+        claims.load_sentences(written(tmp_path, GOOD, kind="sentense"))
+    with pytest.raises(claims.LedgerError, match="cannot be read"):
+        claims.load_sentences(tmp_path / "nowhere.toml")
+
+
+def test_a_sentence_without_a_result_has_a_place_and_words(tmp_path):
+    good = {"place": "intro", "text": "Hello."}
+    assert claims.load_no_results(written(tmp_path, good, kind="no_result")) == [claims.NoResult(**good)]
+    with pytest.raises(claims.LedgerError, match="text must be text"):
+        claims.load_no_results(written(tmp_path, {"place": "intro"}, kind="no_result"))
+
+
+def test_white_space_is_folded():
+    assert folded(" one\n  two\tthree ") == "one two three"
+    assert claims.Sentence(**GOOD | {"text": "All\n is  well."}).quote == "All is well."
