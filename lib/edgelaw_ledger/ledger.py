@@ -102,11 +102,11 @@ class Claim:
 
     def function(self) -> Callable[..., Evidence] | None:
         """The function that checks this, or None where only reading can."""
-        return _function(self.id, self.check)
+        return check_function(self.id, self.check)
 
     def stated(self) -> dict[str, float]:
         """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
-        return _floats(self.function())
+        return stated_numbers(self.function())
 
 
 @dataclass(frozen=True)
@@ -136,15 +136,15 @@ class Addition:
 
     def function(self) -> Callable[..., Evidence] | None:
         """The function that checks this, or None where only reading can."""
-        return _function(self.id, self.check)
+        return check_function(self.id, self.check)
 
     def stated(self) -> dict[str, float]:
         """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
-        return _floats(self.function())
+        return stated_numbers(self.function())
 
 
-def _function(name, check):
-    """The function that a check's "module:function" names."""
+def check_function(name: str, check: str) -> Callable[..., Evidence] | None:
+    """The function that a check's "module:function" names, for the entry of that name."""
     if not check:
         return None
     module, _, function = check.partition(":")
@@ -154,7 +154,7 @@ def _function(name, check):
         raise LedgerError(f"{name}: the check {check} cannot be found ({problem}).") from problem
 
 
-def _floats(function):
+def stated_numbers(function: Callable[..., Evidence] | None) -> dict[str, float]:
     """The keyword-only arguments of a function whose defaults are floats."""
     if function is None:
         return {}

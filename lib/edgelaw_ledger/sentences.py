@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from edgelaw.shipped import folder
 from edgelaw_ledger.evidence import Evidence
-from edgelaw_ledger.ledger import LedgerError, _floats, _function
+from edgelaw_ledger.ledger import LedgerError, stated_numbers, check_function
 
 STATUSES = ("proved", "derived", "fitted", "measured")
 _ID = re.compile(r"(\d\d|[a-z]{2,})-[1-9]\d*")
@@ -64,11 +64,11 @@ class Sentence:
 
     def function(self) -> Callable[..., Evidence] | None:
         """The function that checks this."""
-        return _function(self.id, self.check)
+        return check_function(self.id, self.check)
 
     def stated(self) -> dict[str, float]:
         """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
-        return _floats(self.function())
+        return stated_numbers(self.function())
 
 
 @dataclass(frozen=True)
