@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from edgelaw_ledger.sentences import (
         NoResult,
         Sentence,
+        load_boxes,
         load_no_results,
         load_sentences,
         status_counts,
@@ -51,6 +52,7 @@ __all__ = [
     "decide",
     "examine",
     "load",
+    "load_boxes",
     "load_no_results",
     "load_sentences",
     "missing",

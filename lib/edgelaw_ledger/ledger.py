@@ -256,7 +256,7 @@ def additions(path: Path | str | None = None) -> list[Addition]:
     """
     path = folder() / "additions.toml" if path is None else path
     with open(path, "rb") as file:
-        entries = [Addition(**entry) for entry in tomllib.load(file)["addition"]]
+        entries = [Addition(**entry) for entry in tomllib.load(file).get("addition", [])]
     for entry in entries:
         if entry.known not in KNOWN or not entry.check:
             raise LedgerError(

@@ -1,9 +1,9 @@
 """The book's own ledger: each sentence of the book that states a result, with the check that backs it.
 
 The entries are the ``[[sentence]]`` blocks of ``data/additions.toml``; a ``[[no_result]]`` block of that file is a
-sentence of a front page that states no result, and so needs no check. A check backs the sentence as quantified: what
-it says of all cells is computed for all of them. That the words stand in the book as they stand here is seen by the
-book's build (``tools/sphinx/sentence_pages.py``).
+sentence of a front page that states no result, and so needs no check; a ``[[box]]`` names the entry that checks a box.
+A check backs the sentence as quantified: what it says of all cells is computed for all of them. That the words stand
+in the book as they stand here is seen by the book's build (``tools/sphinx/sentence_pages.py``).
 """
 
 import re
@@ -16,12 +16,12 @@ from typing import ClassVar
 
 from edgelaw.shipped import folder
 from edgelaw_ledger.evidence import Evidence
-from edgelaw_ledger.ledger import LedgerError, stated_numbers, check_function
+from edgelaw_ledger.ledger import IDS, LedgerError, additions, check_function, stated_numbers
 
 STATUSES = ("proved", "derived", "fitted", "measured")
 _ID = re.compile(r"(\d\d|[a-z]{2,})-[1-9]\d*")
 _CHECK = re.compile(r"edgelaw_ledger\.(own|checks)\.\w+:\w+")
-_BLOCKS = {"addition", "sentence", "no_result"}
+_BLOCKS = {"addition", "box", "no_result", "sentence"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def folded(text: str) -> str:
 
 
 def _blocks(path, kind):
-    """The blocks of one kind, of a file that has no others than the three known ones."""
+    """The blocks of one kind, of a file that has no others than the known ones."""
     path = folder() / "additions.toml" if path is None else path
     try:
         with open(path, "rb") as file:
@@ -160,6 +160,20 @@ def load_no_results(path: Path | str | None = None) -> list[NoResult]:
             raise LedgerError(f"A sentence without a result, {entry!r}: {complaint}.")
         entries.append(NoResult(**entry))
     return entries
+
+
+def load_boxes(path: Path | str | None = None) -> dict[str, list[str]]:
+    """Which entries check a box: the ids of claims, additions or sentences, by the label of the box.
+
+    A box that an addition's ``see`` names needs no block here.
+    """
+    known = {*IDS, *(entry.id for entry in additions(path)), *load_sentences(path)}
+    checks: dict[str, list[str]] = {}
+    for entry in _blocks(path, "box"):
+        if set(entry) != {"label", "entry"} or entry["entry"] not in known:
+            raise LedgerError(f"A box has a label and the id of an entry that checks it, unlike {entry!r}.")
+        checks.setdefault(entry["label"], []).append(entry["entry"])
+    return checks
 
 
 def status_counts(entries: Iterable[Sentence]) -> dict[str, int]:

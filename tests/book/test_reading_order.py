@@ -243,7 +243,17 @@ FIRST = """# First
 :label: thm-small
 
 It is small.
+
+Status: **proved**.
 ```
+
+````{prf:observation} Result (derived): Large
+:label: thm-large
+
+It is large.
+
+Status: **derived**, checked numerically.
+````
 
 $$
 x = 1
@@ -251,11 +261,14 @@ $$ (eq-one)
 
 Next is {chapter}`02_second`, later {chapter}`12_your_data`.
 """
-SECOND = "# Second\n\n## A use\n\nBy {prf:ref}`thm-small` and {eq}`eq-one`.\n"
+SECOND = "# Second\n\n## A use\n\nBy {prf:ref}`thm-small`, {prf:ref}`thm-large` and {eq}`eq-one`.\n"
+OWN_LEDGER = "[[box]]\nlabel = 'thm-large'\nentry = 'C2'\n"
 
 
 def test_a_theorem_says_where_it_is_used_and_the_list_has_it_too(tmp_path):
-    (tmp_path / "chapters").mkdir()
+    for name in ("chapters", "data"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "data" / "additions.toml").write_text(OWN_LEDGER)
     (tmp_path / "conf.py").write_text(CONF)
     pages = "chapters/01_first\nchapters/02_second\nresults"
     (tmp_path / "index.md").write_text(f"# Book\n\n```{{toctree}}\n{pages}\n```\n")
@@ -265,7 +278,7 @@ def test_a_theorem_says_where_it_is_used_and_the_list_has_it_too(tmp_path):
     (tmp_path / "results.md").write_text(lists)
     status, complaints = small_books.build(tmp_path, "-W", "-n")
     assert status == 0, complaints
-    first, _, page = (
+    first, second, page = (
         (tmp_path / "html" / name).read_text()
         for name in ("chapters/01_first.html", "chapters/02_second.html", "results.html")
     )
@@ -278,7 +291,21 @@ def test_a_theorem_says_where_it_is_used_and_the_list_has_it_too(tmp_path):
     assert 'href="chapters/01_first.html#equation-eq-one"' in equation
     for part in (theorem, equation):
         assert 'href="chapters/02_second.html#a-use"' in part
+    assert "2 statements: 1 proved, 1 derived." in page
+    assert re.search(
+        r"thm-small.*: <span class=\"box-status status-proved\">proved</span> by the proof", page
+    )
+    assert re.search(r"thm-large.*status-derived\">derived</span>, checked by .*C2", page)
+    assert "Result 1 " in first
+    assert "(derived: Large)" in first
+    assert re.search(r'href="01_first.html#thm-large"[^>]*>Result 1<', second)
+    assert re.search(r'href="chapters/01_first.html#thm-large"[^>]*>Result 1<', page)
     (tmp_path / "results.md").write_text(lists.replace("boxes", "nonsense"))
     status, complaints = small_books.build(tmp_path, "-W", "-n")
     assert status != 0
     assert "no list of 'nonsense'" in complaints
+    (tmp_path / "results.md").write_text(lists)
+    (tmp_path / "chapters" / "01_first.md").write_text(FIRST.replace("**proved**", "**derived**"))
+    status, complaints = small_books.build(tmp_path, "-W", "-n", "--keep-going")
+    assert status != 0
+    assert "the theorem thm-small is derived" in complaints

@@ -307,7 +307,7 @@ class Ledger(_Ledger):
             what = [self.paragraph(nodes.strong("", entry.title)), self.paragraph(entry.statement)]
             seen = self.paragraph(entry.see, nodes.Text(", in "), _chapter_link(self.env, entry.chapter))
             how = [self.paragraph(*self.known(entry)), *self.measured(entry, evidence)]
-            rows.append(({}, [[*what, seen], how]))
+            rows.append(({"ids": [f"addition-{entry.id}"]}, [[*what, seen], how]))
         heads = ("what the paper lacks", "how certain it is")
         return [_table((55, 45), heads, rows, "claims", "additions"), self.sentences(evidence)]
 

@@ -47,7 +47,7 @@ def split(text):
     return [folded(part) for part in [*sentences, text[start:]] if part.strip()] + spoken
 
 
-def _directive(token):
+def directive(token):
     """The name of the directive that a fence is, its options and its content; the name is empty for code."""
     name = re.match(r"\{([\w:-]+)\}", token.info.strip())
     if not name:
@@ -89,7 +89,7 @@ def units(text, whole_bullets=False):
             else:
                 made += [Unit("sentence", part) for part in split(token.content)]
         elif token.type in ("fence", "colon_fence"):
-            name, options, content = _directive(token)
+            name, options, content = directive(token)
             if name and name not in SILENT:
                 made += [Unit("sentence", part) for part in split(options.get("alt", ""))]
                 made += units(content, whole_bullets)

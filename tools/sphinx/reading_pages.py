@@ -2,18 +2,28 @@
 
 The role ``{chapter}`12_your_data``` links to a chapter by its title, and is plain words while it is not there. Every
 theorem, proposition, lemma, definition and corollary that is referred to says under its statement where; the directive
-``{results} boxes`` lists them all with their places of use, ``{results} equations`` the numbered equations.
+``{results} boxes`` lists them all with how they are known and their places of use, ``{results} equations`` the
+numbered equations. A box ``{prf:observation}`` is shown as a "Result", and the build fails when a box does not say how
+it is known.
 """
 
 import re
+from collections import Counter
+from pathlib import Path
 
+import boxes
 from docutils import nodes
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
+from sphinx_proof.proof_type import ObservationDirective
 
+import edgelaw_ledger as claims
 from sphinx import addnodes
 
+logger = logging.getLogger(__name__)
 PAGE = "results"
+CLAIMS = "claims"
 INDEXES = {"results", "gallery", "glossary", "notation"}  # they name everything, which is no use of it
 
 
@@ -34,6 +44,64 @@ class ChapterRole(SphinxRole):
         )
         reference["refexplicit"], reference["refwarn"] = False, True
         return [reference], []
+
+
+# Boxes and how they are known -----------------------------------------------------------------------------
+
+
+class ResultDirective(ObservationDirective):
+    """``{prf:observation} Result (derived): title``, which readers see as "Result 3.1 (derived: title)"."""
+
+    def run(self):
+        """The box, under its own name."""
+        self.arguments = [re.sub(r"^Result \((\w+)\): *", r"\1: ", text) for text in self.arguments]
+        [node] = super().run()
+        node["realtype"] = self.env.proof_list[node["label"]]["realtype"] = "result"
+        return [node]
+
+
+def _ledger(env):
+    """The book's own ledger, where it has one."""
+    path = Path(env.srcdir) / "data" / "additions.toml"
+    return path if path.exists() else None
+
+
+def _known(app, env):
+    """Remember how every box is known, and warn of those that do not say it."""
+    pages = [(name, Path(env.doc2path(name))) for name in sorted(env.found_docs)]
+    read = boxes.read([(name, path) for name, path in pages if path.suffix in (".md", ".ipynb")])
+    path = _ledger(env)
+    checks = boxes.entries(path) if path else {}
+    for place, complaint in boxes.problems(read, checks):
+        logger.warning("%s: %s", place, complaint)
+    env.reading_status = {box.label: box.statuses[0] for box in read if len(box.statuses) == 1}
+    env.reading_checks = checks
+
+
+def _status(app, here, label):
+    """How a box is known, in nodes: its status, and its proof or the entries that check it."""
+    env = app.env
+    status = env.reading_status.get(label)
+    if not status:
+        return []
+    parts = [nodes.inline("", status, classes=["box-status", f"status-{status}"])]
+    parts += [nodes.Text(" by the proof at its place")] if status == "proved" else []
+    for i, name in enumerate(env.reading_checks.get(label, ())):
+        parts.append(nodes.Text(", " if i else ", checked by "))
+        kind = "claim" if name in claims.IDS else "sentence" if re.search(r"-\d+$", name) else "addition"
+        text = nodes.literal("", name)
+        anchor = f"{kind}-{name.lower()}"
+        parts.append(
+            make_refnode(app.builder, here, CLAIMS, anchor, text) if CLAIMS in env.found_docs else text
+        )
+    return parts
+
+
+def _counted(env):
+    """How many boxes have each status."""
+    tally = Counter(env.reading_status.values())
+    shown = ", ".join(f"{tally[status]} {status}" for status in boxes.STATUSES if tally[status])
+    return nodes.paragraph("", f"{tally.total()} statements: {shown}.", classes=["box-counts"])
 
 
 # Who refers to what ----------------------------------------------------------------------------------------
@@ -168,7 +236,7 @@ def _name(app, here, docname, kind, entry):
 def _fill(app, doctree, docname):
     """Write the lists, and under every box where it is used."""
     for place in list(doctree.findall(results_list)):
-        blocks = []
+        blocks = [_counted(app.env)] if place["kind"] == "boxes" else []
         for source in _ordered(app.env):
             entries = _kept(app.env)[source][place["kind"]]
             if not entries:
@@ -183,8 +251,10 @@ def _fill(app, doctree, docname):
                 parts, label = _name(app, docname, source, place["kind"], entry)
                 used = _links(app, docname, label)
                 line = nodes.paragraph("", "", *parts)
+                known = _status(app, docname, label) if place["kind"] == "boxes" else []
+                line += [nodes.Text(": "), *known, nodes.Text(".")] if known else []
                 if used:
-                    line += nodes.inline("", "", nodes.Text(" used in "), *used, classes=["used-in"])
+                    line += nodes.inline("", "", nodes.Text(" Used in "), *used, classes=["used-in"])
                 items += nodes.list_item("", line)
             blocks.append(items)
         place.replace_self(blocks)
@@ -209,12 +279,15 @@ def _rewrite(app, env):
 
 def setup(app):
     """Register the role, the directive, and what has to happen once all pages are read."""
+    app.setup_extension("sphinx_proof")
+    app.add_directive_to_domain("prf", "observation", ResultDirective, override=True)
     app.add_role("chapter", ChapterRole())
     app.add_directive("results", Results)
     app.add_node(results_list)
     app.connect("doctree-read", _collect)
     app.connect("env-purge-doc", _purge)
     app.connect("env-merge-info", _merge)
+    app.connect("env-updated", _known)
     app.connect("env-updated", _rewrite)
     app.connect("doctree-resolved", _fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 1}
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 2}

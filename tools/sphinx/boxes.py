@@ -1,0 +1,76 @@
+"""The theorem-like boxes of the book and how each is known, read from its pages.
+
+The last line of a box says it: ``Status: **proved**.`` A theorem, proposition, lemma or corollary is proved here or
+cited; what is not is a result (``{prf:observation}``, which readers see as "Result") or a conjecture. A result has an
+entry of a ledger that checks it: an addition to the paper whose ``see`` names the box, or a ``[[box]]`` of
+data/additions.toml.
+"""
+
+import re
+from typing import NamedTuple
+
+import prose
+
+import edgelaw_ledger as claims
+
+PROVED = {"theorem", "proposition", "lemma", "corollary"}
+OTHERS = {"conjecture", "observation", "property", "criterion"}
+CHECKED = {"derived", "fitted", "measured"}  # what stands on numbers needs some
+STATUSES = ("proved", "cited", "derived", "fitted", "measured", "conjectured")
+STATUS = re.compile(r"^Status: \*\*([^*]+)\*\*", flags=re.M)
+
+
+class Box(NamedTuple):
+    """A box: its label, its kind, its statuses as written (one, if all is well), its page."""
+
+    label: str
+    kind: str
+    statuses: tuple
+    place: str
+
+
+def _in_text(text, place):
+    """The boxes of a MyST text, those inside other directives too."""
+    for token in prose.PARSER.parse(text):
+        if token.type in ("fence", "colon_fence"):
+            name, options, content = prose.directive(token)
+            kind = name.removeprefix("prf:")
+            if name.startswith("prf:") and kind in PROVED | OTHERS:
+                yield Box(options.get("label", ""), kind, tuple(STATUS.findall(content)), place)
+            elif name:
+                yield from _in_text(content, place)
+
+
+def read(pages):
+    """The boxes of some pages, given as pairs of (place, path)."""
+    return [box for place, path in pages for text in prose.cells(path) for box in _in_text(text, place)]
+
+
+def entries(path=None):
+    """The ids of the ledgers' entries that check a box, by its label."""
+    checks = {}
+    for addition in claims.additions(path):
+        for label in re.findall(r"\{prf:ref\}`([^`]+)`", addition.see):
+            checks.setdefault(label, []).append(addition.id)
+    for label, names in claims.load_boxes(path).items():
+        checks.setdefault(label, []).extend(names)
+    return checks
+
+
+def problems(boxes, checks):
+    """Boxes that do not say how they are known, or say it wrongly, as pairs of (place, complaint)."""
+    complaints = []
+    for box in boxes:
+        name = f"the {box.kind} {box.label or 'without a label'}"
+        if len(box.statuses) != 1 or box.statuses[0] not in STATUSES:
+            text = f"{name} has no line 'Status: **word**', with one of {', '.join(STATUSES)}"
+        elif box.kind in PROVED and box.statuses[0] not in ("proved", "cited"):
+            text = f"{name} is {box.statuses[0]}: what is neither proved nor cited is a {{prf:observation}}"
+        elif box.statuses[0] in CHECKED and not checks.get(box.label):
+            text = f"{name} is {box.statuses[0]}, and no entry of data/additions.toml says what checks it"
+        else:
+            continue
+        complaints.append((box.place, text))
+    for label in sorted(set(checks) - {box.label for box in boxes}):
+        complaints.append(("data/additions.toml", f"there is no box {label}"))
+    return complaints
