@@ -42,7 +42,7 @@ def edge_and_order(size=512, epochs=EPOCHS, runs=4):
     right.annotate(r"slope $-\frac{1}{2}$, from the edge", (20, 0.1), (14, 0.13), fontsize=12)
     bound = np.exp(-2 * epochs * eigenvalues[0])
     right.plot(epochs, bound, color="#444444", linestyle=":", label="classical bound (GD)")
-    _axes(right, title="SGD on them, in four orders", ylabel="error left", ylim=(0.012, 1.5))
+    _axes(right, title="SGD, run on them at step 1", ylabel="error left", ylim=(0.012, 1.5))
     right.legend(loc="lower left")
     return figure
 

@@ -168,3 +168,56 @@ def test_a_sentence_without_a_result_has_a_place_and_words(tmp_path):
 def test_white_space_is_folded():
     assert folded(" one\n  two\tthree ") == "one two three"
     assert claims.Sentence(**GOOD | {"text": "All\n is  well."}).quote == "All is well."
+
+
+# the front pages' checks, shown to go red ------------------------------------------------------------------
+
+
+def test_a_cell_in_which_another_order_wins_turns_the_first_pages_sentence_red(monkeypatch):
+    from edgelaw_ledger.own import front
+
+    steps, losses = front._recorded_exact()
+    assert front.reshuffling_wins_on_embeddings().verdict == "holds"
+    one_cell = losses.copy()
+    one_cell[1, front.RESHUFFLED, 0, -1, 1] *= 1.01  # by a per cent, on one data set, at one step and epoch
+    monkeypatch.setattr(front, "_recorded_exact", lambda: (steps, one_cell))
+    assert front.reshuffling_wins_on_embeddings().verdict == "fails"
+
+
+def test_one_loss_that_is_further_off_turns_the_accuracy_red(monkeypatch):
+    from edgelaw_ledger.own import front
+
+    predicted, measured = front._square_embeddings()
+    assert front.curves_follow_embeddings().verdict == "holds"
+    off = measured.copy()
+    off[0, 0, 0, 0] *= 1.01
+    monkeypatch.setattr(front, "_square_embeddings", lambda: (predicted, off))
+    assert front.curves_follow_embeddings().verdict == "fails"
+
+
+@pytest.mark.parametrize(
+    ("check", "before", "after"),
+    [
+        ("winner_is_lowest", "Single shuffle at step", "Flip-flop at step"),
+        ("winner_is_lowest", " % higher", "0 % higher"),
+        ("winner_is_lowest", "that of random reshuffle is", "that of flip-flop is"),
+        (
+            "tie_is_a_tie",
+            "random reshuffle and single shuffle cannot",
+            "random reshuffle and flip-flop cannot",
+        ),
+        ("tie_is_a_tie", "the others within 0", "the others within 1"),
+        ("one_order_is_not_compared", "Only flip-flop", "Only single shuffle"),
+    ],
+)
+def test_a_recommendation_that_says_something_else_than_its_curves_is_caught(
+    monkeypatch, check, before, after
+):
+    from edgelaw_ledger.own import recommendation
+
+    reasons = recommendation._reasons()
+    assert getattr(recommendation, check)().verdict == "holds"
+    changed = [(forecast, text.replace(before, after, 1)) for forecast, text in reasons]
+    assert changed != reasons
+    monkeypatch.setattr(recommendation, "_reasons", lambda: changed)
+    assert getattr(recommendation, check)().verdict == "fails"

@@ -154,6 +154,6 @@ def printed(path, words=3):
         string = isinstance(node, ast.Constant) and isinstance(node.value, str)
         if (string or isinstance(node, ast.JoinedStr)) and id(node) not in skipped:
             template = _template(node)
-            if len(re.findall(r"[^\W\d_]{2,}", template)) >= words:
+            if " " in template.strip() and len(re.findall(r"[^\W\d_]{2,}", template)) >= words:
                 texts.append(folded(template))
     return texts

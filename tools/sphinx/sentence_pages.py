@@ -21,6 +21,8 @@ FRONT = ("intro", "README", "tools/pictures", "lib/edgelaw/forecast/advice")
 ADVICE = ("chapters/12_your_data", r"What to do")
 SUMMARY = r"Summary\s*$"
 BULLETS = range(3, 6)
+#: The README's count of verdicts is compared with data/claims.toml by a test of its own.
+COUNTS = re.compile(r"\*\*Of \d+ claims \d+ hold, [^.]*\.\*\*")
 
 
 @functools.lru_cache(maxsize=64)
@@ -70,7 +72,7 @@ def unbacked_front(root, place, sentences, no_results):
     return complaints + [
         f"this sentence has no entry in the book's own ledger, nor is it listed as stating no result: {text!r}"
         for text in texts
-        if text not in backed | empty
+        if text not in backed | empty and not COUNTS.fullmatch(text)
     ]
 
 
