@@ -20,14 +20,14 @@ TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
 def test_every_box_of_the_book_says_how_it_is_known():
     read = boxes.read([(name, prose.source(ROOT, name)) for name in TOC])
     assert len(read) > 40
-    assert boxes.problems(read, boxes.entries()) == []
+    assert boxes.problems(read, boxes.entries(), boxes.known_entries()) == []
 
 
 def problems(tmp_path, text, checks=None):
     """What is complained of on a page with this text."""
     path = tmp_path / "page.md"
     path.write_text(text)
-    return boxes.problems(boxes.read([("page", path)]), checks or {})
+    return boxes.problems(boxes.read([("page", path)]), checks or {}, claims.IDS)
 
 
 BOX = """:::{dropdown} More
@@ -82,6 +82,13 @@ def test_checks_of_boxes_come_from_additions_and_blocks(tmp_path):
     path = tmp_path / "additions.toml"
     path.write_text("[[box]]\nlabel = 'a'\nentry = 'E12'\n[[box]]\nlabel = 'a'\nentry = 'D15'\n")
     assert boxes.entries(path) == {"a": ["E12", "D15"]}
-    path.write_text("[[box]]\nlabel = 'a'\nentry = 'nowhere'\n")
+    path.write_text("[[box]]\nlabel = 'a'\nentry = 12\n")
     with pytest.raises(claims.LedgerError, match="id of an entry that checks it"):
         boxes.entries(path)
+    assert {"E12", "exact_sums", *claims.load_sentences()} <= boxes.known_entries()
+    result = BOX.replace("prf:theorem", "prf:observation").replace("**proved**", "**derived**")
+    [(place, complaint)] = problems(tmp_path, result, {"thm-small": ["nowhere"]})
+    assert (place, complaint) == (
+        "data/additions.toml",
+        "the box thm-small is to be checked by nowhere, which is no entry",
+    )

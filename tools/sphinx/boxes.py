@@ -57,9 +57,19 @@ def entries(path=None):
     return checks
 
 
-def problems(boxes, checks):
+def known_entries(path=None):
+    """The ids of all entries that may check a box."""
+    return {*claims.IDS, *(entry.id for entry in claims.additions(path)), *claims.load_sentences(path)}
+
+
+def problems(boxes, checks, known):
     """Boxes that do not say how they are known, or say it wrongly, as pairs of (place, complaint)."""
-    complaints = []
+    complaints = [
+        ("data/additions.toml", f"the box {label} is to be checked by {name}, which is no entry")
+        for label, names in sorted(checks.items())
+        for name in names
+        if name not in known
+    ]
     for box in boxes:
         name = f"the {box.kind} {box.label or 'without a label'}"
         if len(box.statuses) != 1 or box.statuses[0] not in STATUSES:

@@ -72,7 +72,7 @@ def _known(app, env):
     read = boxes.read([(name, path) for name, path in pages if path.suffix in (".md", ".ipynb")])
     path = _ledger(env)
     checks = boxes.entries(path) if path else {}
-    for place, complaint in boxes.problems(read, checks):
+    for place, complaint in boxes.problems(read, checks, boxes.known_entries(path) if path else ()):
         logger.warning("%s: %s", place, complaint)
     env.reading_status = {box.label: box.statuses[0] for box in read if len(box.statuses) == 1}
     env.reading_checks = checks

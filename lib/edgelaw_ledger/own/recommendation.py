@@ -195,7 +195,7 @@ def rows_are_epochs_times_rows() -> Evidence:
         for t, m in pairs
     ]
     right = [
-        bool(match)
+        match is not None
         and abs(float(match[1]) / t - 1) < 0.05
         and abs(int(match[2].replace(",", "")) - t * m) <= 0.5
         for match, (t, m) in zip(texts, pairs, strict=True)
