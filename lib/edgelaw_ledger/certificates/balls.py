@@ -1,0 +1,60 @@
+"""Balls: what the enclosures share. A ball is an interval [mid ± radius] that is proved to contain a number."""
+
+import functools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import flint
+from flint import arb, fmpq
+
+BITS = 256  # of working precision, unless a computation asks for more
+DOUBLE = 2.0**-50  # the relative distance between a number and the double that stands for it, at most
+
+
+def precisely(bits: int = BITS, terms: int = 12) -> Callable:
+    """Decorate a function: its balls have so many bits, its power series so many terms; results are kept."""
+
+    def decorate(function):
+        @functools.cache
+        @functools.wraps(function)
+        def wrapped(*arguments, **options):
+            before = flint.ctx.cap
+            flint.ctx.cap = terms
+            try:
+                with flint.ctx.workprec(bits):
+                    return function(*arguments, **options)
+            finally:
+                flint.ctx.cap = before
+
+        return wrapped
+
+    return decorate
+
+
+def exact(value: Fraction | int) -> fmpq:
+    """A rational number as flint's."""
+    value = Fraction(value)
+    return fmpq(value.numerator, value.denominator)
+
+
+def around(double: float, relative: float = DOUBLE) -> arb:
+    """The ball of all numbers within a relative distance of a double."""
+    if not math.isfinite(double):
+        raise ValueError(f"A ball needs a finite centre, not {double!r}.")
+    return arb(double, abs(double) * relative)
+
+
+def root(value) -> arb:
+    """The square root of a positive rational or ball."""
+    return arb(value).sqrt()
+
+
+def contour_integral() -> tuple[arb, arb]:
+    r"""The two integrals of the transfer: of :math:`1/(\sqrt s\sqrt t(\sqrt s+\sqrt t))` and :math:`1/(\sqrt s+\sqrt t)`.
+
+    Both against :math:`e^{s+t}` on Hankel contours. With :math:`1/(a+b) = \int_0^\infty e^{-k(a+b)}dk` and
+    the inverse Laplace transforms of :math:`e^{-k\sqrt s}/\sqrt s` and :math:`e^{-k\sqrt s}` at 1 they are
+    :math:`\int_0^\infty e^{-k^2/2}/\pi\,dk` and :math:`\int_0^\infty k^2e^{-k^2/2}/4\pi\,dk`.
+    """
+    return 1 / root(2 * arb.pi()), 1 / (4 * root(2 * arb.pi()))

@@ -1,0 +1,137 @@
+r"""The constants of the four orders at a rational step, from exact expansions at the edge z = 1.
+
+Each generating function of the book is expanded at its singularity in exact rational arithmetic (power series with
+coefficients in :math:`\mathbb Q`), and the first coefficients become the constant by the transfer of singularities:
+only the last factor, a root over :math:`\pi`, is a ball. None of the library's closed forms is used. Random
+reshuffle's training constant has no closed form and stands in :mod:`edgelaw_ledger.certificates.reshuffle`.
+"""
+
+from fractions import Fraction
+
+from flint import arb, fmpq, fmpq_series
+
+from edgelaw_ledger.certificates.balls import contour_integral, exact, precisely, root
+
+
+def _variable():
+    return fmpq_series([0, 1])
+
+
+def _log_z(v, g, eta, gap):
+    """log z = log v − log g + η(1 − v) as a series."""
+    return v.log() - g.log() + eta * gap
+
+
+def _shuffle_ratios(eta, direction):
+    """Φ·pq(p+q) and Ψ·(p+q) at the edge, approached with p : q = 1 : direction."""
+    x = _variable()
+    gaps = [x, direction * x]
+    v = [1 - gap for gap in gaps]
+    g = [1 - (1 - eta) * gap for gap in gaps]
+    gg, u = g[0] * g[1], v[0] * v[1] / (g[0] * g[1])
+    growth = ((1 - u) * gg).exp()
+    closing = (1 - u * growth)[2]  # 1 − K is of second order
+    # (e^((1−u)gg′) − 1)/(1 − u), whose numerator and denominator are of first order
+    quotient = _divided(growth - 1, 1 - u)
+    bracket = (g[0] + g[1]) / eta - 1 - (2 - eta) / eta * u * quotient
+    if bracket[0] != 0 or (1 - u * growth)[1] != 0:
+        raise ArithmeticError("Single shuffle's generating function has another singularity than stated.")
+    width = 1 + direction
+    return width * (1 - u)[1] / (eta**2 * closing), width * bracket[1] / closing
+
+
+def _divided(top, bottom):
+    """The quotient of two series without constant terms."""
+    return fmpq_series(top.coeffs()[1:]) / fmpq_series(bottom.coeffs()[1:])
+
+
+@precisely()
+def single_shuffle(step: Fraction) -> tuple[arb, arb]:
+    r"""Test and training constant: :math:`\Phi\sim c/(pq(p+q))` and :math:`\Psi\sim c'/(p+q)`, :math:`-\log z\sim Ap^2`."""
+    eta, x = exact(step), _variable()
+    curvature = -_log_z(1 - x, 1 - (1 - eta) * x, eta, x)[2]
+    ratios = {_shuffle_ratios(eta, fmpq(*direction)) for direction in ((1, 1), (2, 1), (1, 7))}
+    if len(ratios) != 1:
+        raise ArithmeticError("Single shuffle's singularity is not of the shape that its transfer needs.")
+    ((test, train),) = ratios
+    first, second = contour_integral()
+    return test * curvature * root(curvature) * first, train * root(curvature) * second
+
+
+def _branching(tau):
+    """The curvature of −log z = −log(1−x) + log(1−κx) − τx at x = 1 − q = 0, κ = 1 − τ."""
+    x = _variable()
+    return -((1 - x).log() - (1 - (1 - tau) * x).log() + tau * x)[2]
+
+
+@precisely()
+def trace_moment(step: Fraction) -> arb:
+    r"""The limit of :math:`\sqrt n\,m_n`: :math:`\sum m_nz^n\sim1/(\eta x)` with :math:`-\log z\sim Bx^2`."""
+    eta = exact(step)
+    return root(_branching(eta)) / (eta * root(arb.pi()))
+
+
+@precisely()
+def r_lambert_factor(step: Fraction) -> arb:
+    r"""The squared limit of :math:`\sqrt{1-z}/(\eta+W_r)` over :math:`(2-\eta)/\eta`, from the equation solved for z."""
+    eta, x = exact(step), _variable()  # W = −η + x
+    z = (eta - x) * x.exp() / (eta**2 + (1 - eta) * (eta - x))
+    if z[0] != 1 or z[1] != 0:
+        raise ArithmeticError("The r-Lambert function has no square root at z = 1.")
+    return arb(-z[2] * eta / (2 - eta))
+
+
+@precisely()
+def flip_flop_generating(step: Fraction) -> tuple[fmpq, arb]:
+    r"""The training loss's generating function at z = 1, and minus its coefficient of :math:`\sqrt{1-z}`."""
+    eta, x = exact(step), _variable()
+    tau, c = eta * (2 - eta), eta**2
+    # ∫₀¹ (1 + c(1−u)) e^(−ucx) du, term by term: ∫ u^k = 1/(k+1), ∫ u^k(1−u) = 1/((k+1)(k+2))
+    terms, factor = [], fmpq(1)
+    for k in range(4):
+        terms.append(factor * (fmpq(1, k + 1) + c * fmpq(1, (k + 1) * (k + 2))))
+        factor *= -c / (k + 1)
+    series = (1 - (1 - tau) * x) / tau * fmpq_series(terms)
+    return series[0], -series[1] / root(_branching(tau))
+
+
+@precisely()
+def flip_flop(step: Fraction) -> tuple[arb, arb]:
+    r"""Test and training constant: the coefficients of :math:`(1-z)^{-1/2}` and :math:`-2(1-z)^{1/2}` over :math:`\sqrt\pi`."""
+    eta = exact(step)
+    tau = eta * (2 - eta)
+    test = root(_branching(tau)) / (tau * root(arb.pi()))
+    return test, flip_flop_generating(step)[1] / (2 * root(arb.pi()))
+
+
+@precisely()
+def iid(step: Fraction) -> tuple[arb, arb]:
+    r"""Test and training constant by Watson's lemma: the density of rates in the angle at :math:`\theta = 0`.
+
+    With :math:`h = a^2\cos^2(\theta/2)/|P|^2` the test loss is :math:`\frac2\pi\int h\,e^{-2\eta n\lambda}`, and
+    :math:`\int_0^\infty e^{-2\eta n\theta^2}d\theta = \frac12\sqrt{\pi/2\eta n}`.
+    """
+    eta = exact(step)
+    b = eta / 2
+    a = 1 - b
+    density = a**2 / (1 + 5 * b**2 - 4 * b * (1 + b) + 2 * b)  # |P|² at cos θ = cos 2θ = 1
+    test = density / root(arb.pi()) / root(2 * eta)
+    return test, test / (a * 4 * eta)
+
+
+@precisely()
+def reshuffle_rate(step: Fraction) -> fmpq:
+    r"""Minus the slope at 0 of the mean epoch :math:`\sum_k(-\eta)^ke_k(\lambda)/k!`, :math:`e_{k+1}=\lambda(e_k-e_{k-1})`."""
+    eta, x = exact(step), _variable()
+    before, now, total, factor = fmpq_series([1]), x, fmpq_series([1]), fmpq(1)
+    for k in range(1, 9):
+        factor *= -eta / k
+        total += factor * now
+        before, now = now, x * (now - before)  # e_k is of order λ² from k = 3 on
+    return -total[1]
+
+
+@precisely()
+def random_reshuffle(step: Fraction) -> arb:
+    """The test constant: gradient descent's at the rate with which the mean epoch forgets a slow direction."""
+    return 1 / root(2 * arb.pi() * reshuffle_rate(step))
