@@ -48,13 +48,3 @@ def around(double: float, relative: float = DOUBLE) -> arb:
 def root(value) -> arb:
     """The square root of a positive rational or ball."""
     return arb(value).sqrt()
-
-
-def contour_integral() -> tuple[arb, arb]:
-    r"""The two integrals of the transfer: of :math:`1/(\sqrt s\sqrt t(\sqrt s+\sqrt t))` and :math:`1/(\sqrt s+\sqrt t)`.
-
-    Both against :math:`e^{s+t}` on Hankel contours. With :math:`1/(a+b) = \int_0^\infty e^{-k(a+b)}dk` and
-    the inverse Laplace transforms of :math:`e^{-k\sqrt s}/\sqrt s` and :math:`e^{-k\sqrt s}` at 1 they are
-    :math:`\int_0^\infty e^{-k^2/2}/\pi\,dk` and :math:`\int_0^\infty k^2e^{-k^2/2}/4\pi\,dk`.
-    """
-    return 1 / root(2 * arb.pi()), 1 / (4 * root(2 * arb.pi()))

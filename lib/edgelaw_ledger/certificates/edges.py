@@ -6,11 +6,12 @@ only the last factor, a root over :math:`\pi`, is a ball. None of the library's 
 reshuffle's training constant has no closed form and stands in :mod:`edgelaw_ledger.certificates.reshuffle`.
 """
 
+import functools
 from fractions import Fraction
 
-from flint import arb, fmpq, fmpq_series
+from flint import acb, arb, fmpq, fmpq_series
 
-from edgelaw_ledger.certificates.balls import contour_integral, exact, precisely, root
+from edgelaw_ledger.certificates.balls import exact, precisely, root
 
 
 def _variable():
@@ -46,19 +47,51 @@ def _divided(top, bottom):
 
 
 @precisely()
-def single_shuffle(step: Fraction) -> tuple[arb, arb]:
-    r"""Test and training constant: :math:`\Phi\sim c/(pq(p+q))` and :math:`\Psi\sim c'/(p+q)`, :math:`-\log z\sim Ap^2`."""
+def shuffle_singularity(step: Fraction) -> tuple[arb, arb]:
+    r"""The factors of the singularities of Φ and Ψ at (1, 1), in x = 1 − z and y = 1 − w.
+
+    They multiply :math:`1/(\sqrt x\sqrt y(\sqrt x+\sqrt y))` and :math:`1/(\sqrt x+\sqrt y)`: Φ is
+    :math:`c/(pq(p+q))` and Ψ is :math:`c'/(p+q)` to leading order, and :math:`-\log z = Ap^2` turns p into
+    :math:`\sqrt{x/A}`.
+    """
     eta, x = exact(step), _variable()
     curvature = -_log_z(1 - x, 1 - (1 - eta) * x, eta, x)[2]
     ratios = {_shuffle_ratios(eta, fmpq(*direction)) for direction in ((1, 1), (2, 1), (1, 7))}
     if len(ratios) != 1:
         raise ArithmeticError("Single shuffle's singularity is not of the shape that its transfer needs.")
     ((test, train),) = ratios
-    first, second = contour_integral()
-    return test * curvature * root(curvature) * first, train * root(curvature) * second
+    return test * curvature * root(curvature), train * root(curvature)
 
 
-def _branching(tau):
+@precisely()
+def single_shuffle(step: Fraction) -> tuple[arb, arb]:
+    """Test and training constant: the two factors times the two integrals of the transfer."""
+    test, train = shuffle_singularity(step)
+    first, second = transfer_integrals()
+    return test * first, train * second
+
+
+def _gaussian(power, k, _analytic):
+    return (-k * k / 2).exp() * k**power
+
+
+@precisely()
+def transfer_integrals() -> tuple[arb, arb]:
+    r"""The integrals of these two shapes against :math:`e^{s+t}`, on Hankel's contours and over :math:`(2\pi i)^2`.
+
+    By :math:`1/(a+b) = \int_0^\infty e^{-k(a+b)}dk` and two inverse Laplace transforms they are the integrals of
+    :math:`e^{-k^2/2}/\pi` and :math:`k^2e^{-k^2/2}/4\pi` over k > 0: by quadrature up to 40, beyond which less than
+    :math:`41e^{-800}` is left.
+    """
+    values = []
+    for power, front in ((0, 1), (2, 4)):
+        integrand = functools.partial(_gaussian, power)
+        inside = acb.integral(integrand, 0, 40).real
+        values.append((inside + arb(0, 41 * arb(-800).exp())) / (front * arb.pi()))
+    return values[0], values[1]
+
+
+def branching(tau: fmpq) -> fmpq:
     """The curvature of −log z = −log(1−x) + log(1−κx) − τx at x = 1 − q = 0, κ = 1 − τ."""
     x = _variable()
     return -((1 - x).log() - (1 - (1 - tau) * x).log() + tau * x)[2]
@@ -68,17 +101,24 @@ def _branching(tau):
 def trace_moment(step: Fraction) -> arb:
     r"""The limit of :math:`\sqrt n\,m_n`: :math:`\sum m_nz^n\sim1/(\eta x)` with :math:`-\log z\sim Bx^2`."""
     eta = exact(step)
-    return root(_branching(eta)) / (eta * root(arb.pi()))
+    return root(branching(eta)) / (eta * root(arb.pi()))
 
 
 @precisely()
 def r_lambert_factor(step: Fraction) -> arb:
-    r"""The squared limit of :math:`\sqrt{1-z}/(\eta+W_r)` over :math:`(2-\eta)/\eta`, from the equation solved for z."""
+    r"""The squared limit of :math:`\sqrt{1-z}/(\eta+W_r)` over :math:`(2-\eta)/\eta`: the equation solved for z."""
     eta, x = exact(step), _variable()  # W = −η + x
     z = (eta - x) * x.exp() / (eta**2 + (1 - eta) * (eta - x))
     if z[0] != 1 or z[1] != 0:
         raise ArithmeticError("The r-Lambert function has no square root at z = 1.")
     return arb(-z[2] * eta / (2 - eta))
+
+
+@precisely()
+def lambert_square() -> arb:
+    r"""The limit of :math:`(W_0(u-1/e)+1)^2/u`: with :math:`W = x-1`, u is :math:`e^{-1}(1+(x-1)e^x)`."""
+    x = _variable()
+    return arb.const_e() / (1 + (x - 1) * x.exp())[2]
 
 
 @precisely()
@@ -92,15 +132,15 @@ def flip_flop_generating(step: Fraction) -> tuple[fmpq, arb]:
         terms.append(factor * (fmpq(1, k + 1) + c * fmpq(1, (k + 1) * (k + 2))))
         factor *= -c / (k + 1)
     series = (1 - (1 - tau) * x) / tau * fmpq_series(terms)
-    return series[0], -series[1] / root(_branching(tau))
+    return series[0], -series[1] / root(branching(tau))
 
 
 @precisely()
 def flip_flop(step: Fraction) -> tuple[arb, arb]:
-    r"""Test and training constant: the coefficients of :math:`(1-z)^{-1/2}` and :math:`-2(1-z)^{1/2}` over :math:`\sqrt\pi`."""
+    r"""Test and training constant: the factors of :math:`1/\sqrt{1-z}`, :math:`-2\sqrt{1-z}` over :math:`\sqrt\pi`."""
     eta = exact(step)
     tau = eta * (2 - eta)
-    test = root(_branching(tau)) / (tau * root(arb.pi()))
+    test = root(branching(tau)) / (tau * root(arb.pi()))
     return test, flip_flop_generating(step)[1] / (2 * root(arb.pi()))
 
 
@@ -121,7 +161,7 @@ def iid(step: Fraction) -> tuple[arb, arb]:
 
 @precisely()
 def reshuffle_rate(step: Fraction) -> fmpq:
-    r"""Minus the slope at 0 of the mean epoch :math:`\sum_k(-\eta)^ke_k(\lambda)/k!`, :math:`e_{k+1}=\lambda(e_k-e_{k-1})`."""
+    r"""Minus the slope at 0 of the mean epoch :math:`\sum_k(-\eta)^ke_k/k!`, :math:`e_{k+1}=\lambda(e_k-e_{k-1})`."""
     eta, x = exact(step), _variable()
     before, now, total, factor = fmpq_series([1]), x, fmpq_series([1]), fmpq(1)
     for k in range(1, 9):

@@ -5,18 +5,19 @@ With :math:`p_k` the Poisson probabilities of mean n and :math:`r_k = p_{n-k}/p_
 .. math:: \text{single shuffle: } p_n^2\sum_k H_kr_k^2, \quad p_n^2\sum_k\tfrac{k^2}{n^2}r_k^2; \qquad
    \text{flip-flop: } p_n, \quad V(n)-V(n+1),\ V(n) = \tfrac12 + 2p_n - p_n\sum_{k\ge0}r_k ,
 
-the last one a rewriting of the paper's two Poisson expectations. So four things are expanded, each with a bound of what is
-left for every n ≥ N: :math:`p_n` by Stirling's series; :math:`\sum k^jr_k^w` by
-:math:`r_k^w = e^{-wk^2/2n}e^u`, u a polynomial of order s, and Euler and Maclaurin's formula; the part of H that is not 2,
-by its values and by Cauchy's bound; and a difference in n by the binomial series.
+the last one a rewriting of the paper's two Poisson expectations (:math:`\sum_{j\le n}(n-j)^2p_j = nP(N<n)`). So four
+things are expanded, each with a bound of what is left for every n ≥ N: :math:`p_n` by Stirling's series;
+:math:`\sum k^jr_k^w` by :math:`r_k^w = e^{-wk^2/2n}e^u`, u a polynomial of order s, and Euler and Maclaurin's formula;
+the part of H that is not 2, by its values and by Cauchy's bound; and a difference in n by the binomial series.
 """
 
 import math
+from fractions import Fraction
 
 from flint import acb, arb, arb_series, fmpq, fmpq_poly
 
 from edgelaw_ledger.certificates import models
-from edgelaw_ledger.certificates.balls import precisely, root
+from edgelaw_ledger.certificates.balls import exact, precisely, root
 from edgelaw_ledger.certificates.models import BITS, START, TERMS, Model, small, symmetric
 
 RADIUS, SHOWN = 4, 160  # Cauchy's circle for the weights H_k, and how many of them are computed
@@ -194,6 +195,24 @@ def _products(k, count):
 
 
 # ------------------------------------------------------------------------------------------- the losses
+
+
+@precisely(BITS)
+def overdetermined_ratio(rho: Fraction, start: int) -> tuple[arb, arb]:
+    r"""Balls of 1/n and of q for every n ≥ start, where q/n is the trace moment at ρ > 1 over the paper's law for it.
+
+    :math:`m_n/P(N=n) = 1-(\rho-1)\sum_{k\ge1}\rho^{-k}r_k`, and :math:`1-x_k \le r_k \le 1-x_k+x_k^2/2` with
+    :math:`x_k = k(k-1)/2n` (Bonferroni; for k > n, where r is 0, both bounds hold as well). The law is
+    :math:`P(N=n)` over Stirling's factor, which is between 1 and :math:`e^{-1/12n}`.
+    """
+    x = 1 / exact(rho)
+    first = x**2 / (1 - x) ** 3  # Σ k(k−1)/2 x^k
+    squared = x**2 * (1 + 4 * x + x**2) / (1 - x) ** 5  # Σ (k(k−1)/2)² x^k
+    front = 1 / x - 1
+    inverse = arb(fmpq(1, 2 * start)) + symmetric(fmpq(1, 2 * start))  # [0, 1/start]
+    gap = front * squared / 2 * inverse
+    spread = gap / 2 + symmetric(gap / 2)  # [0, gap], for any of these n
+    return inverse, (front * first - spread) * (-inverse / 12).exp()
 
 
 @precisely(BITS)

@@ -1,9 +1,9 @@
 r"""Expansions in :math:`s = n^{-1/2}` with explicit remainders: Taylor models.
 
-A :class:`Model` stands for a function of n that is :math:`\sum_{i<L} c_i s^i + R\,s^L` for **every** :math:`n \ge N`, with
-balls for the coefficients :math:`c_i` and for R. Sums, products and exponentials of models are models, so whatever is
-built from them is an asymptotic expansion that holds with a stated error, not only in the limit; its coefficients are
-therefore the asymptotic ones.
+A :class:`Model` stands for a function of n that is :math:`\sum_{i<L} c_i s^i + R\,s^L` for **every** :math:`n \ge N`,
+with balls for the coefficients :math:`c_i` and for R. Sums, products and exponentials of models are models, so
+whatever is built from them is an asymptotic expansion that holds with a stated error, not only in the limit; its
+coefficients are therefore the asymptotic ones.
 """
 
 from collections.abc import Sequence

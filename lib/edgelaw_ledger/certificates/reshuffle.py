@@ -6,11 +6,11 @@ The constant is :math:`g(0)/2\sqrt{2\pi\eta'}`, :math:`\eta' = \eta(1+\eta/2)`, 
    R = \frac{1-\bar a^2}\lambda, \quad \kappa = ⟦\varepsilon⟧[\lambda,\mu]^2 - ⟦(a-1)\varepsilon⟧[\lambda,\mu]^2
    - \eta\,⟦(a-1)H⟧[\lambda,\mu]
 
-(the module :mod:`edgelaw.theory.random_reshuffle` explains the symbols). For an entire :math:`\varphi = \sum\varphi_ka^k` the
-bracket :math:`⟦\varphi⟧` is :math:`\sum\varphi_k\alpha_k(\lambda)` with polynomials :math:`\alpha_{k+1} =
-\lambda(\alpha_k-\alpha_{k-1})`, so that :math:`\kappa` and R are polynomials up to a tail that Cauchy's and Markov's
-inequalities bound. 1/R is a polynomial Q up to :math:`1 - QR`, a polynomial again, bounded by its Chebyshev
-coefficients. What is left is a linear system in balls, and one bound of its inverse. In
+(the module :mod:`edgelaw.theory.random_reshuffle` explains the symbols). For an entire
+:math:`\varphi = \sum\varphi_ka^k` the bracket :math:`⟦\varphi⟧` is :math:`\sum\varphi_k\alpha_k(\lambda)` with
+polynomials :math:`\alpha_{k+1} = \lambda(\alpha_k-\alpha_{k-1})`, so that :math:`\kappa` and R are polynomials up to a
+tail that Cauchy's and Markov's inequalities bound. 1/R is a polynomial Q up to :math:`1 - QR`, a polynomial again,
+bounded by its Chebyshev coefficients. What is left is a linear system in balls, and one bound of its inverse. In
 :math:`t = (\lambda-2)/2 \in [-1, 1]` the law is :math:`dF = (1-t)\,dt/\pi\sqrt{1-t^2}`, whose moments are rational.
 """
 
@@ -52,8 +52,9 @@ def _bracket(coefficients):
 def _tail(size):
     r"""A bound of a divided difference of what is left of ⟦φ⟧, if :math:`|φ| \le` size on :math:`|a| = 20`.
 
-    :math:`|φ_k| \le \text{size}\cdot20^{-k}`, :math:`|α_k| \le k\,2^{k-1}` on [0, 4] since :math:`|a| \le 2`, and by Markov its
-    slope is at most :math:`(k-1)^2/2` times that: the terms :math:`k^32^{k-2}20^{-k}` fall by more than one half.
+    :math:`|φ_k| \le \text{size}\cdot20^{-k}`, :math:`|α_k| \le k\,2^{k-1}` on [0, 4] since :math:`|a| \le 2`, and by
+    Markov its slope is at most :math:`(k-1)^2/2` times that: the terms :math:`k^32^{k-2}20^{-k}` fall by more than
+    one half.
     """
     k = DEGREE + 1
     return 2 * size * arb(2) ** (k - 2) * k**3 / arb(CIRCLE) ** k

@@ -1,5 +1,7 @@
 """Losses after n epochs, as enclosures: finite sums of positive terms, coefficients of power series, one integral."""
 
+import functools
+import itertools
 import math
 from fractions import Fraction
 
@@ -45,8 +47,9 @@ def shuffle_train(n: int) -> arb:
 def shuffle_test_at(n: int, step: Fraction) -> arb:
     r"""Single shuffle's test loss at any step, m = d and n ≤ 12, as a coefficient of the generating function.
 
-    :math:`\Phi = \eta^{-2}\sum_i (vv')^i(gg'-vv')(gg')^{-i}e^{i(gg'-vv')}/((1-v)(1-v'))`, and :math:`gg'` is a product but
-    for :math:`e^{-i\tau vv'}`: for each i and each power of :math:`vv'` the coefficient is a difference of two squares.
+    :math:`\Phi = \eta^{-2}\sum_i (vv')^i(gg'-vv')(gg')^{-i}e^{i(gg'-vv')}/((1-v)(1-v'))`, where
+    :math:`e^{i(gg'-vv')}` is a function of v times the same of v′ times :math:`e^{i\eta^2-i\tau vv'}`: for each i and
+    each power of :math:`vv'` the coefficient is a difference of two squares.
     """
     eta, v = exact(step), arb_series([0, 1])
     g = eta + (1 - eta) * v
@@ -73,21 +76,21 @@ def trace_moment(n: int, rho: Fraction) -> arb:
 @precisely(WIDE, SERIES)
 def flip_flop_test(n: int, step: Fraction, rho: Fraction = Fraction(1)) -> arb:
     """Flip-flop's test loss E(M − J)₊/nτ, M binomial(n, τ) and J Poisson(nτρ): n − M + J by its generating function."""
-    eta, rho, q = exact(step), exact(rho), arb_series([0, 1])
+    eta, q = exact(step), arb_series([0, 1])
     tau = eta * (2 - eta)
-    counts = ((tau + (1 - tau) * q) ** n * (n * tau * rho * (q - 1)).exp()).coeffs()
+    counts = ((tau + (1 - tau) * q) ** n * (n * tau * exact(rho) * (q - 1)).exp()).coeffs()
     return sum(((n - i) * counts[i] for i in range(min(n, len(counts)))), arb(0)) / (n * tau)
 
 
 @precisely(WIDE, SERIES)
 def flip_flop_train(n: int, step: Fraction, rho: Fraction = Fraction(1)) -> arb:
     r"""Flip-flop's training loss :math:`\frac1n[q^{n-1}]G'(q)(\tau+\kappa q)^ne^{-n\tau\rho(1-q)}`."""
-    eta, rho, q = exact(step), exact(rho), arb_series([0, 1])
-    tau, c = eta * (2 - eta), arb(eta**2 * rho)
+    eta, q = exact(step), arb_series([0, 1])
+    tau, c = eta * (2 - eta), arb(eta**2 * exact(rho))
     moments = _moments(n + 2, c)
     inner = [c**k / arb(k).fac() * ((1 + c) * moments[k] - c * moments[k + 1]) for k in range(n + 1)]
     G = (tau + (1 - tau) * q) / tau * arb_series(inner)
-    turn = (tau + (1 - tau) * q) ** n * (n * tau * rho * (q - 1)).exp()
+    turn = (tau + (1 - tau) * q) ** n * (n * tau * exact(rho) * (q - 1)).exp()
     return (G.derivative() * turn)[n - 1] / n
 
 
@@ -104,20 +107,20 @@ def _moments(count, c):
 @precisely()
 def flip_flop_poisson(n: int, rho: Fraction = Fraction(1)) -> arb:
     """The paper's two Poisson expectations for flip-flop's training loss at step 1."""
-    rho = exact(rho)
-    first = sum((k * (rho - k) * p for k, p in enumerate(_poisson_below(n, n * rho))), arb(0))
-    second = sum((k * (k - 1) * p for k, p in enumerate(_poisson_below(n + 1, (n + 1) * rho))), arb(0))
-    return (first / n + second / (n + 1)) / rho
+    r = exact(rho)
+    first = sum((k * (r - k) * p for k, p in enumerate(_poisson_below(n, n * r))), arb(0))
+    second = sum((k * (k - 1) * p for k, p in enumerate(_poisson_below(n + 1, (n + 1) * r))), arb(0))
+    return (first / n + second / (n + 1)) / r
 
 
 @precisely()
 def iid(n: int, step: Fraction) -> tuple[arb, arb]:
-    r"""Both losses of IID sampling at m = d: :math:`\frac2\pi\int_0^\pi e^{-2\eta n\lambda}a^2\cos^2\frac\theta2/|P|^2`, rigorously."""
+    r"""Both losses of IID sampling: integrals of :math:`\frac2\pi e^{-2\eta n\lambda}a^2\cos^2\frac\theta2/|P|^2`."""
     eta = exact(step)
     b = arb(eta / 2)
     a = 1 - b
 
-    def integrand(theta, power):
+    def integrand(power, theta, _analytic):
         cos = theta.cos()
         size = 1 + 5 * b**2 - 4 * b * (1 + b) * cos + 2 * b * (2 * cos**2 - 1)
         rate = 2 - 2 * cos
@@ -127,9 +130,10 @@ def iid(n: int, step: Fraction) -> tuple[arb, arb]:
     ends = [arb(0), arb.pi() / (8 * math.isqrt(n)), arb.pi()] if n > 1 else [arb(0), arb.pi()]
     losses = []
     for power in (0, 1):
+        function = functools.partial(integrand, power)
         parts = [
-            acb.integral(lambda x, _, p=power: integrand(x, p), low, high, abs_tol=arb(2) ** -180)
-            for low, high in zip(ends[:-1], ends[1:], strict=True)
+            acb.integral(function, low, high, abs_tol=arb(2) ** -180)
+            for low, high in itertools.pairwise(ends)
         ]
         losses.append(2 / arb.pi() * sum(parts, acb(0)).real)
     return losses[0], losses[1]
@@ -137,20 +141,7 @@ def iid(n: int, step: Fraction) -> tuple[arb, arb]:
 
 @precisely()
 def first_reshuffled(step: Fraction) -> tuple[arb, arb]:
-    r"""Both losses of random reshuffle after one epoch, :math:`W=e^{-\eta(2-\eta)}` and :math:`W+\frac{2-\eta}\eta(e^{-2\eta}-W)`."""
+    r"""Random reshuffle after one epoch: :math:`W=e^{-\eta(2-\eta)}` and :math:`W+\frac{2-\eta}\eta(e^{-2\eta}-W)`."""
     eta = exact(step)
     test = arb(-eta * (2 - eta)).exp()
     return test, test + (2 - eta) / eta * (arb(-2 * eta).exp() - test)
-
-
-@precisely()
-def transfer_integrals() -> tuple[arb, arb]:
-    """The integrals of e^(−k²/2)/π and k²e^(−k²/2)/4π over k > 0: by quadrature to 40, where e^(−800) is left."""
-    values = []
-    for power, front in ((0, 1), (2, 4)):
-        inside = acb.integral(lambda k, _, p=power: (-k * k / 2).exp() * k**p, 0, 40).real
-        tail = (
-            arb(40) * (-arb(800)).exp()
-        )  # ∫ k²e^(−k²/2) from 40 on is below 41·e^(−800), of e^(−k²/2) far below
-        values.append((inside + symmetric(2 * tail)) / (front * arb.pi()))
-    return values[0], values[1]
