@@ -1,0 +1,423 @@
+"""Certified constants: every ball against the ledger's verdict, the paper's number and the library's."""
+
+import importlib
+import math
+import re
+import sys
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import flint
+import pytest
+from flint import arb, fmpq
+
+from edgelaw_ledger import certificates as package
+from edgelaw_ledger.certificates import edges, expansions, models, reshuffle, sums
+from edgelaw_ledger.certificates.entries import (
+    AT_LEAST,
+    CONTAINED,
+    EXCLUDED,
+    Certificate,
+    Paper,
+    corrected_fraction,
+    ledger,
+)
+from edgelaw_ledger.certificates.models import START, TERMS, Model
+from edgelaw_ledger.ledger import LedgerError
+
+ROOT = Path(__file__).resolve().parents[2]
+ONE = Fraction(1)
+HOLD = [
+    *("A6", "A7", "A8", "A9", "A10", "A11", "A15", "A16", "A17", "A18", "B5", "C2"),
+    *("D5", "D13", "D14", "D19", "D20", "D29", "D30"),
+    *("E3", "E4", "E10", "E11", "E15", "E16", "E17", "E20", "E23"),
+    *("F2", "F7", "F8", "F15", "F16", "F17", "F23", "F26", "F27", "F28"),
+]
+FAIL = [
+    *("C15", "C16", "C17", "C21", "D8", "D15", "D16", "D17", "D18", "D21", "D22"),
+    *("E9", "E12", "E13", "E22", "G4"),
+]
+# what a failing claim's check states, and the number that would have been right
+RIGHT = {
+    "C15": {"factor": 0.5},
+    "C16": {"factor": 0.5},
+    "C17": {"constant": (2 * math.pi) ** -0.5},
+    "D15": {"second": 1 / (6 * math.pi)},
+    "D16": {"second": 1 / (6 * math.pi)},
+    "D17": {"second": 1 / (6 * math.pi)},
+    "D18": {"relative": 1 / (3 * math.pi**0.5)},
+    "D21": {"power": 2.5},
+    "E9": {"inside": 2 * math.e},
+    "E12": {"second": -14 / 15},
+    "E13": {"second": -14 / 15},
+}
+
+
+@pytest.fixture(autouse=True)
+def many_bits():
+    """What a test computes with balls it computes with 256 bits."""
+    with flint.ctx.workprec(256):
+        yield
+
+
+def about(claim):
+    """The pairs of a certificate and a statement that concern a claim."""
+    return [(c, p) for c in package.certificates() for p in c.papers if p.claim == claim]
+
+
+# ------------------------------------------------------------ the paper's numbers
+
+
+def test_every_claim_with_a_certificate_is_listed_here_and_none_is_imprecise():
+    certified = {paper.claim for entry in package.certificates() for paper in entry.papers}
+    assert certified == {*HOLD, *FAIL}
+    assert {ledger()[claim].verdict for claim in HOLD} == {"holds"}
+    assert {ledger()[claim].verdict for claim in FAIL} == {"fails"}
+
+
+@pytest.mark.parametrize("claim", HOLD)
+def test_where_a_claim_holds_every_ball_contains_the_papers_number(claim):
+    assert {entry.verdict(paper) for entry, paper in about(claim)} == {CONTAINED}
+
+
+@pytest.mark.parametrize("claim", FAIL)
+def test_where_a_claim_fails_every_ball_excludes_the_papers_number(claim):
+    assert {entry.verdict(paper) for entry, paper in about(claim)} == {EXCLUDED}
+
+
+@pytest.mark.parametrize("claim", HOLD)
+@pytest.mark.parametrize("factor", [0.98, 1.02])
+def test_a_stated_number_moved_by_two_per_cent_is_excluded(claim, factor):
+    pairs = about(claim)
+    for name in {name for _, paper in pairs for name in paper.names}:
+        moved = [
+            entry.verdict(paper, **{name: paper.stated()[name] * factor})
+            for entry, paper in pairs
+            if name in paper.names
+        ]
+        assert EXCLUDED in moved, f"{claim}: nothing depends on {name}"
+
+
+@pytest.mark.parametrize("claim", RIGHT)
+def test_the_right_number_in_a_failing_claims_place_is_contained(claim):
+    moved = [
+        entry.verdict(paper, **RIGHT[claim])
+        for entry, paper in about(claim)
+        if paper.names >= set(RIGHT[claim])
+    ]
+    assert moved
+    assert set(moved) == {CONTAINED}
+
+
+def test_only_rounded_and_structural_numbers_of_a_check_go_without_a_ball():
+    """What a check states and no certificate uses: an exponent, an initial value, a coefficient of a proof."""
+    unused = set()
+    for claim in (*HOLD, *FAIL):
+        used = {name for _, paper in about(claim) if not paper.source for name in paper.names}
+        unused |= {(claim, name) for name in ledger()[claim].stated() if name not in used}
+    assert unused == {
+        ("A6", "beta"),
+        ("D17", "power"),
+        ("D22", "leading"),
+        ("E13", "power"),
+        ("E9", "linear"),
+        ("F16", "zero"),
+    }
+
+
+# ------------------------------------------------------------ the library's numbers
+
+
+def test_every_ball_contains_the_librarys_value_within_its_rounding():
+    apart = [
+        entry.quantity for entry in package.certificates() if entry.ours is not None and not entry.agrees()
+    ]
+    assert apart == []
+
+
+@pytest.mark.parametrize("shift", [2e-2, -2e-2, 1e-12, -1e-12])
+def test_no_ball_contains_the_librarys_value_once_it_is_moved(shift):
+    kept = [
+        entry.quantity
+        for entry in package.certificates()
+        if entry.ours is not None and entry.agrees(entry.ours * (1 + shift))
+    ]
+    assert kept == []
+
+
+def test_the_library_has_a_value_for_all_but_a_few():
+    without = {entry.quantity for entry in package.certificates() if entry.ours is None}
+    assert len(without) == 6
+    assert all(re.search("mathcal G_1|W_0|printed law|n\\^ne", quantity) for quantity in without)
+
+
+def test_a_certificate_without_a_library_value_does_not_pretend_to_agree():
+    with pytest.raises(ValueError, match="no function for this: x"):
+        Certificate("edge", "x", arb(1)).agrees()
+
+
+def test_balls_are_far_smaller_than_a_doubles_rounding():
+    for entry in package.certificates():
+        if "every" not in entry.quantity:
+            assert entry.ball.rad() < 1e-22 * abs(entry.ball), entry.quantity
+
+
+def test_all_orders_losses_and_steps_are_there():
+    by_part = {part: [e for e in package.certificates() if e.part == part] for part in package.PARTS}
+    assert len(by_part["constants"]) == 4 * 2 * 4
+    assert sum(map(len, by_part.values())) == len(package.certificates())
+    for name in ("single shuffle", "IID", "flip-flop"):
+        for n in (1, 10, 1000):
+            for loss in ("test", "training"):
+                wanted = f"{name}, {loss}, $n={n}$, $\\eta=1$"
+                assert [e.quantity for e in by_part["sums"]].count(wanted) == 1
+
+
+# ------------------------------------------------------------ sums, by hand and by two routes
+
+
+def test_first_losses_are_those_done_by_hand():
+    e = arb.const_e()
+    assert sums.shuffle_test(1).overlaps(1 / e)
+    assert sums.shuffle_train(1).overlaps(e**-2)
+    assert sums.shuffle_test_at(2, ONE).overlaps(e**-2 + 2 * e**-3)
+    assert sums.flip_flop_test(2, ONE).overlaps(2 * e**-2)
+    assert sums.flip_flop_poisson(1).overlaps(e**-2)
+    assert sums.trace_moment(1, Fraction(2)).overlaps(e**-2)
+    assert not sums.shuffle_test(1).overlaps(1 / e + arb(10) ** -50)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10])
+def test_single_shuffle_at_step_1_is_one_number_by_two_routes(n):
+    assert sums.shuffle_test_at(n, ONE).overlaps(sums.shuffle_test(n))
+
+
+@pytest.mark.parametrize(("n", "rho"), [(1, ONE), (3, Fraction(2)), (10, Fraction(1, 2)), (1000, ONE)])
+def test_flip_flops_coefficient_is_the_papers_pair_of_expectations(n, rho):
+    assert sums.flip_flop_train(n, ONE, rho).overlaps(sums.flip_flop_poisson(n, rho))
+
+
+def test_flip_flops_training_loss_is_a_difference_in_n():
+    """V(n) − V(n+1) with V = 1/2 + 2p − p Σ r, the rewriting that the expansion starts from."""
+
+    def V(n):
+        p = (n * arb(n).log() - n).exp() / arb(n).fac()
+        ratio, total = arb(1), arb(0)
+        for k in range(n + 1):
+            total += ratio
+            ratio *= fmpq(n - k, n)
+        return arb(0.5) + 2 * p - p * total
+
+    for n in (1, 2, 25):
+        assert (V(n) - V(n + 1)).overlaps(sums.flip_flop_poisson(n))
+
+
+def test_queue_weights_stay_within_cauchys_bound():
+    weights, bound = expansions.queue_weights(), expansions.queue_bound()
+    e = arb.const_e()
+    assert weights[1].overlaps(e - 1)
+    assert weights[2].overlaps(e**2 - 2 * e)
+    assert all(abs(w - 2) <= bound * arb(4) ** -k for k, w in enumerate(weights))
+    assert bound < 4
+
+
+# ------------------------------------------------------------ expansions with remainders
+
+
+@pytest.mark.parametrize("n", [START, 4 * START])
+@pytest.mark.parametrize(
+    ("model", "loss", "power"),
+    [
+        (expansions.shuffle_test, sums.shuffle_test, 1),
+        (expansions.shuffle_train, sums.shuffle_train, 3),
+        (expansions.flip_flop_train, sums.flip_flop_poisson, 3),
+    ],
+)
+def test_a_loss_lies_in_the_ball_of_its_expansion_which_is_small(model, loss, power, n):
+    found, value = model().at(n), loss(n) * arb(n).sqrt() ** power
+    assert found.overlaps(value)
+    assert found.rad() < 3e-6 * found
+    first = model().coefficients[0] + model().coefficients[1] / arb(n).sqrt()
+    assert not found.overlaps(first)  # two terms alone would not do
+
+
+@pytest.mark.parametrize("weight", [1, 2])
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_power_sums_are_those_added_up_term_by_term(weight, power):
+    n, ratio, total = START, arb(1), arb(0)
+    for k in range(1500):
+        total += k**power * ratio**weight
+        ratio *= fmpq(n - k, n)
+    left = arb(0, n ** (power + 1) * ratio.abs_upper() ** weight)  # r falls
+    value = (total + left) / arb(n).sqrt() ** (power + 1)
+    assert expansions.power_sum(weight, power).at(n).overlaps(value)
+
+
+def test_a_coefficient_moved_by_a_hundred_millionth_leaves_the_ball():
+    model, n = expansions.shuffle_test(), START
+    exact = sums.shuffle_test(n) * arb(n).sqrt()
+    moved = Model(
+        [model.coefficients[0], model.coefficients[1] * (1 + arb(1e-8)), *model.coefficients[2:]], model.rest
+    )
+    assert model.at(n).overlaps(exact)
+    assert not moved.at(n).overlaps(exact)
+
+
+def test_models_add_multiply_and_exponentiate_like_the_functions_they_stand_for():
+    n = START
+    s = arb(n).rsqrt()
+    x = Model([0, 1, fmpq(1, 3)])
+    value = s + s**2 / 3
+    assert x.exp().at(n).overlaps(value.exp())
+    assert x.exp().at(n).rad() < 1e-15
+    assert (x * x - x + 2).at(n).overlaps(value**2 - value + 2)
+    assert models.binomial(fmpq(-3, 2)).at(n).overlaps((1 + s**2) ** arb(-1.5))
+    assert x.times_power(TERMS - 2).at(n).overlaps(value * s ** (TERMS - 2))
+    assert x.over_power(1).at(n).overlaps(value / s)
+    factorial = (n * arb(n).log() - n).exp() / arb(n).fac() * (2 * arb.pi() * n).sqrt()
+    assert models.stirling().at(n).overlaps(factorial)
+
+
+def test_models_refuse_what_they_cannot_vouch_for():
+    with pytest.raises(ValueError, match=f"n of {START} and more, not for 100"):
+        Model([1]).at(100)
+    with pytest.raises(ArithmeticError, match="first 1 coefficients do not vanish"):
+        Model([1]).over_power(1)
+
+
+@pytest.mark.parametrize("rho", [Fraction(3, 2), Fraction(2)])
+@pytest.mark.parametrize("n", [1000, 3000])
+def test_overdetermined_trace_moments_fall_by_a_factor_n_faster_than_printed(rho, n):
+    _, scaled = expansions.overdetermined_ratio(rho, 1000)
+    r = arb(fmpq(rho.numerator, rho.denominator))
+    printed = (r * (1 - r).exp()) ** n / (2 * arb.pi() * n).sqrt()
+    value = n * sums.trace_moment(n, rho) / printed
+    assert scaled.overlaps(value)
+    assert scaled.rad() < 0.02 * scaled
+    assert scaled.overlaps(r / (r - 1) ** 2)
+
+
+# ------------------------------------------------------------ edges and the integral equation
+
+
+def test_the_transfers_integrals_are_their_closed_forms():
+    first, second = edges.transfer_integrals()
+    assert first.overlaps(1 / (2 * arb.pi()).sqrt())
+    assert second.overlaps(1 / (4 * (2 * arb.pi()).sqrt()))
+
+
+def test_another_shape_of_singularity_is_refused(monkeypatch):
+    monkeypatch.setattr(edges, "_shuffle_ratios", lambda eta, direction: (direction, direction))
+    with pytest.raises(ArithmeticError, match="not of the shape"):
+        edges.shuffle_singularity(Fraction(1, 3))
+
+
+def test_random_reshuffles_constant_does_not_depend_on_the_discretisation(monkeypatch):
+    fine = reshuffle.potential(ONE)
+    monkeypatch.setattr(reshuffle, "KEPT", 24)
+    monkeypatch.setattr(reshuffle, "INVERSE", 64)
+    other = reshuffle.potential.__wrapped__(ONE)  # without what was kept
+    assert other.overlaps(fine)
+    assert fine.rad() < other.rad() < 1e-6
+
+
+def test_a_polynomial_that_does_not_invert_the_rate_is_refused(monkeypatch):
+    monkeypatch.setattr(reshuffle, "_interpolated", lambda rate: flint.arb_poly([5]))
+    with flint.ctx.workprec(reshuffle.BITS):
+        monkeypatch.setattr(flint.ctx, "cap", reshuffle.DEGREE + 1)
+        coefficients, sizes = reshuffle._functions(fmpq(1))
+        with pytest.raises(ArithmeticError, match="does not invert"):
+            reshuffle._inverse_rate(coefficients[0], sizes[0])
+
+
+def test_the_kernel_of_the_integral_equation_is_the_librarys():
+    from edgelaw.theory import random_reshuffle
+
+    with flint.ctx.workprec(reshuffle.BITS):
+        before, flint.ctx.cap = flint.ctx.cap, reshuffle.DEGREE + 1
+        try:
+            coefficients, sizes = reshuffle._functions(fmpq(1, 2))
+            kernel, left_out = reshuffle._kernel(fmpq(1, 2), coefficients, sizes)
+        finally:
+            flint.ctx.cap = before
+        lam, mu = 0.5, 2.5
+        value = sum(
+            kernel[i, j] * math.cos(i * math.acos(lam / 2 - 1)) * math.cos(j * math.acos(mu / 2 - 1))
+            for i in range(30)
+            for j in range(30)
+        )
+    assert float(value) * lam * mu == pytest.approx(random_reshuffle.overlap(lam, mu, 0.5), rel=1e-12)
+    assert 0 <= left_out < 1e-20
+
+
+def test_iid_losses_satisfy_the_trace_identity():
+    """test′ = −η(2 − η) train: the difference quotient lies between the training losses at its ends."""
+    (a, high), (b, low) = sums.iid(10, ONE), sums.iid(11, ONE)
+    assert low < a - b < high
+
+
+# ------------------------------------------------------------ what an entry is
+
+
+def test_a_statement_that_a_number_is_not_smaller_is_excluded_by_a_smaller_one_only():
+    at_least = Paper("E22", lambda p: arb(1), relation=AT_LEAST)
+    assert Certificate("edge", "x", arb(0.9)).verdict(at_least) == EXCLUDED
+    assert Certificate("edge", "x", arb(1)).verdict(at_least) == CONTAINED
+    assert Certificate("edge", "x", arb(1.1)).verdict(at_least) == CONTAINED
+
+
+def test_the_papers_numbers_are_read_from_the_checks_and_not_retyped():
+    paper = Paper("E12", lambda p: p["second"])
+    assert paper.names == {"second"}
+    assert paper.stated() == ledger()["E12"].stated()
+    assert paper.value().overlaps(arb(fmpq(203, 120)))
+    with pytest.raises(KeyError):
+        Paper("E12", lambda p: p["third"]).value()
+
+
+def test_a_correction_without_a_fraction_over_n_is_refused():
+    assert corrected_fraction("E12") == -14 / 15
+    with pytest.raises(LedgerError, match="A2: its correction states no fraction"):
+        corrected_fraction("A2")
+
+
+def test_results_do_not_depend_on_the_precision_in_force():
+    function = edges.random_reshuffle
+    with flint.ctx.workprec(20):
+        coarse, fine = function.__wrapped__.__wrapped__(Fraction(2, 3)), function(Fraction(2, 3))
+    assert fine.rad() < 1e-60
+    assert coarse.rad() > 1e-8
+    assert coarse.overlaps(fine)
+
+
+# ------------------------------------------------------------ the environment
+
+
+def test_without_flint_one_sentence_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("edgelaw_ledger.certificates.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "flint", None)
+    sentence = r"^Certificates need ball arithmetic: install python-flint \(.*\)\.$"
+    with pytest.raises(ModuleNotFoundError, match=sentence):
+        package.certificates()
+
+
+def test_another_missing_module_is_not_taken_for_flint(monkeypatch):
+    def broken(name):
+        raise ModuleNotFoundError("No module named 'scipy'", name="scipy")
+
+    monkeypatch.setattr(importlib, "import_module", broken)
+    with pytest.raises(ModuleNotFoundError, match="scipy"):
+        package.certificates()
+
+
+def test_flint_is_pinned_for_the_tests_and_no_dependency_of_the_package():
+    pins = (ROOT / "requirements.txt").read_text().splitlines()
+    assert f"python-flint=={flint.__version__}" in pins
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [project["dependencies"], *project["optional-dependencies"].values()]
+    assert not any("flint" in requirement for group in asked for requirement in group)
+    for path in (ROOT / "lib").rglob("*.py"):
+        if path.parent.name != "certificates":
+            assert not re.search(r"^\s*(import|from) flint", path.read_text(), flags=re.M), path
