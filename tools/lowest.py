@@ -15,7 +15,7 @@ import tomllib
 from environment import ROOT, create, pip, torch_index
 
 VENV = ROOT / ".venv-lowest"
-TESTED_WITH = ("pytest", "pytest-xdist", "hypothesis", "hatchling", "editables", "tomli-w")
+TESTED_WITH = ("pytest", "pytest-xdist", "hypothesis", "python-flint", "hatchling", "editables", "tomli-w")
 
 
 def lowest():

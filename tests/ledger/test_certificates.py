@@ -264,6 +264,20 @@ def test_a_coefficient_moved_by_a_hundred_millionth_leaves_the_ball():
     assert not moved.at(n).overlaps(exact)
 
 
+def test_coefficients_are_known_to_ninety_digits_and_the_ones_between_contain_zero():
+    for model, count in (
+        (expansions.shuffle_test, 6),
+        (expansions.shuffle_train, 6),
+        (expansions.flip_flop_train, 5),
+    ):
+        assert all(c.rad() < 1e-90 for c in model().coefficients[:count])
+    between = expansions.flip_flop_train().coefficients
+    assert between[1].contains(0)
+    assert between[3].contains(0)
+    assert (between[2] / between[0]).overlaps(arb(fmpq(-14, 15)))
+    assert expansions.shuffle_test().coefficients[1].overlaps(1 / (6 * arb.pi()))
+
+
 def test_models_add_multiply_and_exponentiate_like_the_functions_they_stand_for():
     n = START
     s = arb(n).rsqrt()

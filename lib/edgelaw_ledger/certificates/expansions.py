@@ -20,7 +20,7 @@ from edgelaw_ledger.certificates import models
 from edgelaw_ledger.certificates.balls import exact, precisely, root
 from edgelaw_ledger.certificates.models import BITS, START, TERMS, Model, small, symmetric
 
-RADIUS, SHOWN = 4, 160  # Cauchy's circle for the weights H_k, and how many of them are computed
+RADIUS, SHOWN = 4, 200  # Cauchy's circle for the weights H_k, and how many of them are computed
 
 
 # ------------------------------------------------------------------------------------------- Σ k^j r_k^w over k
@@ -65,7 +65,7 @@ def _exponential(weight):
     """Σ_{i<L} u^i/i! in the same form."""
     u, power, total = _exponent(weight), {(0, 0): fmpq(1)}, {(0, 0): fmpq(1)}
     for i in range(1, TERMS):
-        product: dict = {}
+        product = {}
         for (a, b), x in power.items():
             for (e, f), y in u.items():
                 product[a + e, b + f] = product.get((a + e, b + f), fmpq(0)) + x * y / i
