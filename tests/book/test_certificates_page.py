@@ -61,8 +61,8 @@ def test_the_table_shows_the_ball_our_number_and_the_papers_with_its_claim(tmp_p
         r"<tr[^>]*>(?:(?!</tr>).)*claims\.html#claim-d15(?:(?!</tr>).)*</tr>", text, flags=re.S
     )
     assert re.search(r"\[0\.0530516476972984\d* ± \d\.\d+e-1[78]\]", re.sub(r"<[^>]+>", "", row))
-    assert "0.0530516476972984" in row
-    assert re.search(r"<strong>excludes</strong> -0\.0530516476973", row)
+    assert "ours 0.0530516476972984" in row
+    assert re.search(r"<strong>excludes</strong> −0\.0530516476973", row)
     assert re.search(r"\d+ claims are contained", text)
 
 

@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from edgelaw_ledger import certificates as package
 
 DIGITS = 16
-HEADS = ("quantity", "enclosure, and the library's double", "what the paper says")
+HEADS = ("quantity", "enclosure, and our number", "what the paper says")
 
 
 def enclosure(ball):
@@ -28,7 +28,7 @@ def enclosure(ball):
 def _stated(paper):
     """The paper's value, as far as a double knows it."""
     value = float(paper.value().mid())
-    return f"{'at least ' if paper.relation == '≥' else ''}{value:.12g}"
+    return f"{'at least ' if paper.relation == '≥' else ''}{value:.12g}".replace("-0.", "−0.")
 
 
 def statements(entry):
@@ -46,7 +46,7 @@ def statements(entry):
 
 def row(entry):
     """The three cells of a certificate, in MyST."""
-    ours = "" if entry.ours is None else f"\n\n    {entry.ours:.15g}"
+    ours = "" if entry.ours is None else f"\n\n    ours {entry.ours:.15g}".replace("-0.", "−0.")
     said = "\n\n    ".join(statements(entry)) or "–"
     return f"* - {entry.quantity}\n  - `{enclosure(entry.ball)}`{ours}\n  - {said}"
 
