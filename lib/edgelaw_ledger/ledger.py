@@ -29,7 +29,7 @@ GROUPS = {
     "D": "Single shuffle at step 1 (Section 4, Appendix D)",
     "E": "Flip-flop at step 1 (Section 4, Appendix E)",
     "F": "Learning rates (Appendix F)",
-    "G": "Conjecture, experiments and recommendations (Sections 5 to 8)",
+    "G": "Conjecture, experiments and recommendations (Sections 5 to 7)",
     "H": "The left edge and its regimes (Appendix A)",
 }
 _NUMBERS = {"A": 35, "B": 13, "C": 21, "D": 32, "E": 23, "F": 30, "G": 22, "H": 24}

@@ -56,10 +56,12 @@ def h2(*, draws: int = 4000, dims: int = 24, seed: int = 2) -> Evidence:
         ratios.append(float(counts.var() / (dims * p * (1 - p))))
     free = (rng.random((draws, dims)) ** 2 < 0.5).sum(axis=1)
     p = free.mean() / dims
-    require(abs(free.var() / (dims * p * (1 - p)) - 1) < 0.12, "independent draws, by the same measure")
+    independent = float(free.var() / (dims * p * (1 - p)))
     return decide(
         min(ratios) > 0.9,
-        measured=f"variance of the count over the independent one: {ratios[0]:.2f}, {ratios[1]:.2f}, {ratios[2]:.2f}",
+        abs(independent - 1) < 0.1,  # once independence is assumed
+        measured=f"variance of the count over the independent one: {ratios[0]:.2f}, {ratios[1]:.2f}, {ratios[2]:.2f}; "
+        f"{independent:.2f} where independence is assumed",
         claimed="1: an average of independent terms, for the eigenvalues of a matrix",
         tolerance="10 %, 4000 Gaussian matrices",
     )
@@ -88,23 +90,24 @@ def h3(*, seed: int = 3) -> Evidence:
     )
 
 
-def h4(*, power: float = 2.0, limit: float = 0.5, seed: int = 4) -> Evidence:
-    """The two-sided bound at random points, on the boundary by mpmath, and its order for small y."""
+def h4(*, power: float = 2.0, seed: int = 4) -> Evidence:
+    """The two-sided bound at random points with y from 1e-9 to 1/2, at y = 1/2 by mpmath, and its order for small y."""
     rng = np.random.default_rng(seed)
-    y, n = rng.random(200_000) * limit, rng.integers(1, 400, 200_000)
-    gap = -np.expm1(n * (np.log1p(-y) + y))
-    holds = bool(((gap >= -1e-15) & (gap <= n * y**power + 1e-15)).all())
+    y = np.concatenate([rng.random(100_000) / 2, 0.5 * 10 ** -rng.uniform(0, 8.7, 100_000)])
+    n = rng.integers(1, 400, y.size)
+    one = np.where(y < 1e-3, y**2 * (0.5 + y / 3 + y**2 / 8), 1 - np.exp(y) * (1 - y))  # 1 - e^y (1 - y)
+    gap = -np.expm1(n * np.log1p(-one))  # e^(ny) times the difference, free of cancellation
+    below, above = float((gap / (n * y**power)).min()), float((gap / (n * y**power)).max())
     with mpmath.workdps(30):
         small = [1 - mpmath.exp(x) * (1 - x) for x in (mpmath.mpf("1e-4"), mpmath.mpf("1e-6"))]
         order = float(mpmath.log(small[0] / small[1]) / mpmath.log(100))
         edge = float((1 - mpmath.exp(0.5) * 0.5) / 0.25)
-    sharp = abs(order - power) < 0.01 and abs(limit - 0.5) < 1e-3
     return decide(
-        holds and sharp,
-        measured=f"true in all cases; the gap is of order y^{order:.3f}, at y = 1/2, n = 1 it is {edge:.2f} of the "
-        "bound",
-        claimed=f"0 <= e^-ny - (1-y)^n <= e^-ny n y^{power:g} for y <= {limit:g}",
-        tolerance="200 000 cases",
+        bool(below >= 0 and above <= 1 and abs(order - power) < 0.01),
+        measured=f"gap over bound between {below:.3f} and {above:.3f}; the gap is of order y^{order:.3f}, "
+        f"at y = 1/2, n = 1 it is {edge:.2f} of the bound",
+        claimed=f"0 <= e^-ny - (1-y)^n <= e^-ny n y^{power:g} for y <= 1/2",
+        tolerance="200 000 cases, none excepted; 0.01 in the order",
     )
 
 
@@ -127,13 +130,11 @@ def h5() -> Evidence:
             float(n**beta * mpmath.exp(-mpmath.log(mpmath.log(n))))
             for n in (mpmath.mpf(10) ** 3, mpmath.mpf(10) ** 9)
         ]
-    require(
-        good[2] < good[1] < good[0] and good[2] < 1e-3 and close(ratio, 0.6, 1e-12),
-        "R = (b+1) log n; a factor eta",
-    )
+    require(close(ratio, 0.6, 1e-12), "a factor eta in the coefficient")
     require(slow[1] > slow[0], "the tail e^-R needs R - beta log n to grow")
     return decide(
         wide[2] < wide[1] < wide[0] and close(ratio, 1, 1e-9),
+        good[2] < good[1] < good[0] and good[2] < 1e-3,  # R^(b+2) = o(n), as for the paper's R
         measured=f"R = n^0.6: {wide[0]:.0f}, {wide[1]:.0f}, {wide[2]:.0f} at n = 1e3, 1e6, 1e12; true over printed "
         f"coefficient {ratio:.2f}",
         claimed="o(1) since R = o(n); coefficient 1",
@@ -347,12 +348,10 @@ def h14(*, seed: int = 14) -> Evidence:
                 key = "step below 1/lmax" if eta < 1 else ("odd, step above 1/lmax" if n == 3 else "even")
                 off[key] = max(off[key], float(abs(printed - true) / abs(printed)))
                 bound = bound and bool(abs(true) <= printed * (1 + 1e-12))
-    require(
-        bound and off["even"] < 1e-12 and off["step below 1/lmax"] < 1e-12,
-        "equality for even n, a bound always",
-    )
+    require(bound, "a bound always")
     return decide(
         max(off.values()) < 1e-9,
+        off["even"] < 1e-12 and off["step below 1/lmax"] < 1e-12,
         measured=", ".join(f"{name}: off by {x:.1g}" for name, x in off.items()),
         claimed="equality for every n and eta in (0, 2)",
         tolerance="1e-9",
@@ -405,8 +404,9 @@ def h16() -> Evidence:
     beyond the window."""
     step, ratio = 0.3, {}
     cases = ((0.0, 0.5, 256, 10**6), (0.02, 1.5, 20000, 100), (0.1, 0.75, 20000, 100))  # eta^2 lmin^2 n < 0.1
+    critical = (0.0, 0.5, 256, 54613)  # 2 eta n = d^(1/beta)/2
     late = ((0.02, 1.5, 256, 5000), (0.1, 0.75, 256, 5000))
-    for shift, beta, dims, n in cases + late:
+    for shift, beta, dims, n in (*cases, critical, *late):
         lam = shift + 2 * ((np.arange(1, dims + 1) - 0.5) / dims) ** (1 / beta)
         edge = EdgeFit(beta, 2**-beta, shift)
         exact = math.fsum(np.exp(2 * n * np.log1p(-step * lam))) / dims
@@ -416,6 +416,9 @@ def h16() -> Evidence:
         require(abs(better - 1) < 0.08, "eight atoms and a mass-conserving edge")
     excess = 5000 * 2 * (-step * 0.1 - math.log1p(-step * 0.1))
     require(abs(math.log(ratio[0.1, 5000]) / excess - 1) < 0.15, "the excess e^(eta^2 lambda_0^2 n)")
+    require(
+        1.3 < ratio[0.0, 54613] < 1.4, "a third too much at n^beta ~ d, from the mass that is not conserved"
+    )
     early = [ratio[shift, n] for shift, _, _, n in cases]
     return decide(
         max(abs(r - 1) for r in ratio.values()) < 0.15,
@@ -471,7 +474,6 @@ def h18(*, dims: int = 200, seed: int = 18) -> Evidence:
     t = 60 * dims
     loss = float(rates**t @ V.sum(axis=0) ** 2) / dims
     law = EdgeFit(0.5, values.sum() ** 0.5).laplace(2 * 0.5 * t)
-    require(all(stable) and abs(loss / law - 1) < 0.03, "trace 1, normalised trace, row updates")
     rng, w = np.random.default_rng(seed), np.ones((400, dims))
     for _ in range(6):
         u = rng.standard_normal((400, dims)) * np.sqrt(values)
@@ -480,7 +482,8 @@ def h18(*, dims: int = 200, seed: int = 18) -> Evidence:
     require(grown > 100, "rows really drawn")
     return decide(
         top < 1,
-        measured=f"growth factor an update {top:.1f} at eta = 0.5; drawn rows: {grown:.0e} times larger after 6; "
+        bool(all(stable) and abs(loss / law - 1) < 0.03),  # trace 1, normalised trace, row updates
+        measured=f"growth factor per update {top:.1f} at eta = 0.5; drawn rows: {grown:.0e} times larger after 6; "
         f"scaled to tr A = 1: {loss / law:.3f} of (1/d) times the law",
         claimed="E Tr S_n -> a Gamma(b+1)(2 eta n)^-b for every eta in (0, 2)",
         tolerance="growth below 1",
@@ -719,29 +722,34 @@ def g18(*, seed: int = 180) -> Evidence:
     )
 
 
+def _heavy_tailed(alpha, size, rng):
+    """A square matrix of independent entries with tails of index alpha: exponents of its left edge and right tail."""
+    values = gram_eigenvalues(rng.standard_t(alpha, (size, size)))
+    top = np.sort(values)[-41:]
+    return fit_edge_laplace(values).beta, 40 / float(np.log(top[1:] / top[0]).sum())
+
+
 def g19(*, size: int = 400, seed: int = 190) -> Evidence:
-    """Spectra of the kinds the list names: exponents of their right tails and of their left edges."""
+    """Spectra of the kinds the list names: whether the exponent of the left edge follows that of the right tail."""
     rng = np.random.default_rng(seed)
-    cauchy = gram_eigenvalues(rng.standard_cauchy((size, size)))
+    tails = {alpha: _heavy_tailed(alpha, size, rng) for alpha in (1.0, 1.5, 1.9)}
     w = np.zeros((4, size))
     for _ in range(600):
         w = (1 - 0.6 * rng.standard_normal(size) ** 2) * w + rng.standard_normal((4, size))
     iterates = gram_eigenvalues(np.linalg.norm(w, axis=0)[:, None] * data.gaussian(size, size, rng))
-    left = [fit_edge_laplace(x).beta for x in (cauchy, iterates)]
-    top = np.sort(cauchy)[-41:]
-    hill = 40 / float(np.log(top[1:] / top[0]).sum())
-    omega = np.pi * (np.arange(4000) + 0.5) / 4000
-    pink = np.sort(np.abs(2 * np.sin(omega / 2)) ** -1.0)
+    left = [*(beta for beta, _ in tails.values()), fit_edge_laplace(iterates).beta]
+    pink = np.sort(np.abs(2 * np.sin(np.pi * (np.arange(4000) + 0.5) / 8000)) ** -1.0)
     shifted = fit_shifted_edge(pink, 0.02)
-    require(abs(hill - 0.5) < 0.2, "the heavy right tail of Cauchy entries, alpha/2")
-    require(all(abs(b - 0.5) < 0.08 for b in left), "the hard edge of a square matrix, whatever the tails")
-    require(
-        abs(shifted.lambda_0 - 0.5) < 0.01 and abs(shifted.beta - 0.5) < 0.05, "1/f noise: an edge at 1/2"
-    )
+    hills = [hill for _, hill in tails.values()]
+    require(hills[0] < hills[1] < hills[2] and hills[2] - hills[0] > 0.3, "right tails that differ")
+    followed = all(abs(beta - hill) < 0.1 for beta, hill in tails.values())
+    satisfied = all(abs(beta - 0.5) < 0.1 for beta in left) and abs(shifted.beta - 0.5) < 0.05
     return decide(
-        pink[0] < 1e-3,
-        measured=f"left exponents {left[0]:.2f}, {left[1]:.2f} for heavy tails (right exponent {hill:.2f}); "
-        f"1/f noise starts at {shifted.lambda_0:.2f}, so its loss is exponential",
-        claimed="these spectra satisfy the power-law condition at the left edge through their power laws",
-        tolerance="exponents to 0.08",
+        bool(followed),
+        bool(satisfied and abs(shifted.lambda_0 - 0.5) < 0.01),
+        measured="left exponents "
+        + ", ".join(f"{beta:.2f} (right tail {hill:.2f})" for beta, hill in tails.values())
+        + f", {left[-1]:.2f} for heavy-tailed iterates; 1/f noise: {shifted.beta:.2f} at {shifted.lambda_0:.2f}",
+        claimed="the listed power laws are those of the condition at the left edge",
+        tolerance="0.1 between left and right exponent; imprecise if all satisfy the condition with 1/2 to 0.1",
     )
