@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
 import edgelaw_ledger as claims
+from edgelaw_ledger import errata
 from sphinx import addnodes
 
 logger = logging.getLogger(__name__)
@@ -271,33 +272,65 @@ class Ledger(_Ledger):
         return attributes, [first, second]
 
     def errata(self):
-        """What the paper's author would change, the gravest first."""
+        """What the paper's author would change: one row per mistake, the gravest first."""
         ledger, evidence = _ledger(self.env), _evidence(self.env)
+        path = Path(self.env.srcdir) / "data" / "errata.toml"
+        self.env.note_dependency(str(path))
+        entries = errata.load(ledger, path if path.exists() else None)
         parts = []
         for rank, title in CONSEQUENCES.items():
-            wrong = [
-                c for c in ledger.values() if not c.holds and c.verdict != "open" and c.consequence == rank
-            ]
-            if not wrong:
+            ranked = [entry for entry in entries if entry.rank(ledger) == rank]
+            if not ranked:
                 continue
-            section = self.section(f"{title} ({len(wrong)})", f"errata-{rank}")
-            rows = []
-            for claim in wrong:
-                link = _claim_link(claim, _span(claim.id, "claim-id"))
-                where = [
-                    self.paragraph(claim.where),
-                    self.paragraph(link, nodes.Text(" "), _badge(claim.verdict)),
-                ]
-                what = [
-                    self.paragraph(nodes.strong("", "Printed: "), claim.statement),
-                    self.paragraph(nodes.strong("", "Right: "), claim.correction),
-                    self.paragraph(nodes.strong("", "How we know: "), *self.known(claim, nodes.emphasis)),
-                ]
-                rows.append(({}, [where, [*what, *self.measured(claim, evidence)]]))
-            heads = ("where", "what is printed, what is right, how we know")
+            count = sum(len(entry.claims) for entry in ranked)
+            section = self.section(f"{title} ({len(ranked)} mistakes, {count} claims)", f"errata-{rank}")
+            rows = [({}, self.erratum(entry, ledger, evidence)) for entry in ranked]
+            heads = ("where", "what is printed, what to change, how we know")
             section += _table((24, 76), heads, rows, "claims", "errata")
             parts.append(section)
         return parts
+
+    def erratum(self, entry, ledger, evidence):
+        """The two cells of one mistake: its claims and places; the paper's words, what to change, how it is known."""
+        where = []
+        for name in entry.claims:
+            link = _claim_link(ledger[name], _span(name, "claim-id"))
+            where.append(self.paragraph(link, nodes.Text(" "), _badge(ledger[name].verdict)))
+            where.append(self.paragraph(ledger[name].where, classes=["claim-where"]))
+        if entry.data:
+            where.append(nodes.paragraph("", entry.data, classes=["claim-data"]))
+        first = ledger[entry.claims[0]]
+        what = [self.paragraph(nodes.strong("", "Printed:")), *self.printed(entry)]
+        what.append(self.paragraph(nodes.strong("", "Change: "), entry.correction(ledger)))
+        what.append(self.paragraph(nodes.strong("", "How we know: "), *self.known(first, nodes.emphasis)))
+        what += self.measured(first, evidence)
+        what.append(self.shown(entry, first))
+        return [where, what]
+
+    def printed(self, entry):
+        """The paper's own words, a quotation per passage."""
+        quotes = []
+        for passage in entry.printed:
+            formula = errata.displayed(passage)
+            if formula is None:
+                inside = self.paragraph(errata.sentence(passage))
+            else:
+                inside = nodes.math_block("", formula, nowrap=False, number=None, label=None)
+            quotes.append(nodes.block_quote("", inside, classes=["claim-printed"]))
+        return quotes
+
+    def shown(self, entry, first):
+        """Links to the proof, to the chapter and its sections, and the command that runs the checks."""
+        parts = []
+        if entry.proof and "sphinx_proof" in self.env.app.extensions:
+            parts += [f"Proof: {entry.proof}. ", nodes.Text("Discussed in ")]
+        else:
+            parts.append(nodes.Text("Discussed in "))
+        parts += [_chapter_link(self.env, first.chapter), cited_in("", claim=first.id)]
+        if first.check:
+            names = " ".join(entry.claims)
+            parts += [nodes.Text(". Run the checks: "), nodes.literal("", f"edgelaw verify {names}")]
+        return self.paragraph(*parts, nodes.Text("."), classes=["claim-chapter"])
 
     def additions(self):
         """What the book has and the paper has not, each with its evidence and how certain it is."""
