@@ -51,7 +51,7 @@ def test_a_step_beyond_the_bound_of_a_shifted_edge_has_to_break_the_law(monkeypa
 
 
 def test_complete_monotonicity_at_every_step_would_contradict_the_correction(monkeypatch):
-    monkeypatch.setattr(iid_theory, "_spectral_masses", lambda step: (0, 0.0))
+    monkeypatch.setattr(iid_theory, "_spectral_masses", lambda step: (0, 0, 0.0))
     with pytest.raises(ArithmeticError, match="negative spectral mass"):
         iid_theory.b12()
 
