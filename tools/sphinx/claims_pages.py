@@ -283,7 +283,8 @@ class Ledger(_Ledger):
             if not ranked:
                 continue
             count = sum(len(entry.claims) for entry in ranked)
-            section = self.section(f"{title} ({len(ranked)} mistakes, {count} claims)", f"errata-{rank}")
+            number = f"{len(ranked)} mistake{'s' if len(ranked) > 1 else ''}, {count} claim{'s' if count > 1 else ''}"
+            section = self.section(f"{title} ({number})", f"errata-{rank}")
             rows = [({}, self.erratum(entry, ledger, evidence)) for entry in ranked]
             heads = ("where", "what is printed, what to change, how we know")
             section += _table((24, 76), heads, rows, "claims", "errata")
@@ -304,7 +305,7 @@ class Ledger(_Ledger):
         what.append(self.paragraph(nodes.strong("", "Change: "), entry.correction(ledger)))
         what.append(self.paragraph(nodes.strong("", "How we know: "), *self.known(first, nodes.emphasis)))
         what += self.measured(first, evidence)
-        what.append(self.shown(entry, first))
+        what.append(self.shown(entry, ledger))
         return [where, what]
 
     def printed(self, entry):
@@ -319,17 +320,18 @@ class Ledger(_Ledger):
             quotes.append(nodes.block_quote("", inside, classes=["claim-printed"]))
         return quotes
 
-    def shown(self, entry, first):
-        """Links to the proof, to the chapter and its sections, and the command that runs the checks."""
-        parts = []
+    def shown(self, entry, ledger):
+        """Links to the proof or derivation, to the chapter and its sections, and the command that runs the checks."""
+        first, parts = ledger[entry.claims[0]], []
         if entry.proof and "sphinx_proof" in self.env.app.extensions:
-            parts += [f"Proof: {entry.proof}. ", nodes.Text("Discussed in ")]
-        else:
-            parts.append(nodes.Text("Discussed in "))
-        parts += [_chapter_link(self.env, first.chapter), cited_in("", claim=first.id)]
-        if first.check:
-            names = " ".join(entry.claims)
-            parts += [nodes.Text(". Run the checks: "), nodes.literal("", f"edgelaw verify {names}")]
+            word = {"proved": "Proof", "derived": "Derivation"}.get(first.known, "See")
+            parts += [f"{word}: {entry.proof}.", nodes.Text(" ")]
+        parts += [nodes.Text("Discussed in "), _chapter_link(self.env, first.chapter)]
+        parts.append(cited_in("", claim=first.id))
+        names = [name for name in entry.claims if ledger[name].check]
+        if names:
+            command = nodes.literal("", f"edgelaw verify {' '.join(names)}")
+            parts += [nodes.Text(". Run the checks: "), command]
         return self.paragraph(*parts, nodes.Text("."), classes=["claim-chapter"])
 
     def additions(self):
