@@ -6,14 +6,14 @@ import pytest
 from edgelaw_ledger.checks import embeddings, iid_theory, introduction, regimes, universal_gap
 
 
-def nothing(true, what):
+def accept_anything(true, what):
     """Stands for ``require`` where a test wants the verdict alone."""
 
 
 def test_one_constant_for_flip_flop_and_iid_would_have_been_seen(monkeypatch):
     monkeypatch.setattr(universal_gap, "_flip_flop_against_iid", lambda beta: (1.0, 0.004, 1.0))
     assert universal_gap.g3().verdict == "fails"  # Gaussian rows at step 1/2 still tell them apart
-    monkeypatch.setattr(universal_gap, "require", nothing)
+    monkeypatch.setattr(universal_gap, "require", accept_anything)
     monkeypatch.setattr(universal_gap.flip_flop, "test_loss", universal_gap.iid.test_loss)
     assert universal_gap.g3().verdict == "holds"
     monkeypatch.setattr(universal_gap, "_flip_flop_against_iid", lambda beta: (1.3, 0.004, 1.0))
@@ -29,7 +29,7 @@ def test_the_left_edge_could_have_followed_the_right_tail_or_left_the_condition(
 
 
 def test_a_larger_constant_of_single_shuffle_would_have_been_seen(monkeypatch):
-    monkeypatch.setattr(introduction, "require", nothing)
+    monkeypatch.setattr(introduction, "require", accept_anything)
     constant = introduction.single_shuffle.test_constant
     monkeypatch.setattr(
         introduction.single_shuffle,
