@@ -316,14 +316,14 @@ def e8() -> Evidence:
     )
 
 
-def e9(*, inside: float = 2.0, linear: float = 2 / 3) -> Evidence:
+def e9(*, inside: float = 2.0) -> Evidence:
     """Lambert's function by mpmath at a distance of 1e-24 from its branch point, 60 digits."""
     with mpmath.workdps(60):
         u = mpmath.mpf(10) ** -24
         w = mpmath.lambertw(-mpmath.exp(-1) + u).real + 1
         first = float(w**2 / u)
         second = float((mpmath.sqrt(2 * mpmath.e * u) - w) / u)
-    require(abs(second / (linear * math.e) - 1) < 1e-6 or linear != 2 / 3, "the linear coefficient is 2e/3")
+    require(abs(second / (2 / 3 * math.e) - 1) < 1e-6, "the linear coefficient is 2e/3")
     require(
         abs((free.lambert_w(-1 / math.e + 1e-10) + 1) ** 2 / 1e-10 / first - 1) < 1e-3,
         "the library's W near -1/e",

@@ -575,9 +575,7 @@ def c21(*, left: float = 2.0) -> Evidence:
         tops.append(float(squares[-1]) / (rho * math.exp(1 - rho)))
         lows.append(float(squares[0]))
         law = free.SquaredSingularValues(rho=rho)
-        require(
-            abs(law.cdf(math.exp(-2 * rho)) - below[-1]) < 0.01 or left != 2.0, "the share below exp(-2 rho)"
-        )
+        require(abs(law.cdf(math.exp(-left * rho)) - below[-1]) < 0.01, "the share below the printed edge")
         require(close(law.support, (0.0, rho * math.exp(1 - rho)), 1e-12), "the library's support")
     require(max(abs(t - 1) for t in tops) < 0.03 and max(lows) < 1e-6, "support from 0 to rho exp(1 - rho)")
     return decide(
