@@ -225,7 +225,8 @@ def asymptotic_test(n: ArrayLike, edge: EdgeFit, step: float) -> FloatOrArray:
     edge : EdgeFit
         The edge's ``beta``, ``Q`` and ``lambda_0``.
     step : float
-        Positive, with :math:`\eta\lambda_0 < 1`: the left edge must be the slow one.
+        Positive. The left edge must be the slow one, :math:`\eta < 2/(\lambda_0+\lambda_{\max})`; only
+        :math:`\eta\lambda_0 < 1` can be checked here, where the largest eigenvalue is not known.
 
     Examples
     --------
@@ -256,7 +257,7 @@ def _edge_terms(n, edge, step):
     """Integrals of (1 − ηλ)^{2n} and (λ − λ₀)(1 − ηλ)^{2n} over the law of the edge, to leading order."""
     n = arguments.counts(n, "n").astype(float)
     limit = 1 / edge.lambda_0 if edge.lambda_0 else np.inf
-    step = arguments.number(step, "step (below 1/λ₀, so that the left edge is the slow one)", 0, limit)
+    step = arguments.number(step, "step (below 1/λ₀, or the left edge cannot be the slow one)", 0, limit)
     t = 2 * n * step / (1 - step * edge.lambda_0)
     size = edge.Q * scipy.special.gamma(edge.beta + 1) * np.exp(2 * n * np.log1p(-step * edge.lambda_0))
     with np.errstate(divide="ignore"):
