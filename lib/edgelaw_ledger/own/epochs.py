@@ -234,10 +234,10 @@ def late_asymptote(*, at_hundred: float = 3.0, later: float = 1.05) -> Evidence:
     """Exact test losses over their asymptotes at n = 100 and 10⁵, for steps from 0.5 to 1.98."""
     ratios = np.array([_over_asymptote(step) for step in (0.5, 1.0, 1.5, 1.7, 1.9, 1.98)])
     rises = bool((np.diff(ratios, axis=0) > 0).all())
-    found = ratios[4]
+    observed = ratios[4]
     return decide(
-        bool(rises and abs(found[0] / at_hundred - 1) < 0.01 and abs(found[1] / later - 1) < 0.01),
-        measured=f"step 1.9: {found[0]:.3f} and {found[1]:.3f}; rising with the step: {rises}",
+        bool(rises and abs(observed[0] / at_hundred - 1) < 0.01 and abs(observed[1] / later - 1) < 0.01),
+        measured=f"step 1.9: {observed[0]:.3f} and {observed[1]:.3f}; rising with the step: {rises}",
         claimed=f"{at_hundred} and {later}",
         tolerance="relative 0.01",
     )
@@ -338,20 +338,20 @@ def _by_singular_values(step, last, cells=500):
 
 def flip_flop_against_iid(*, last: int = 1000) -> Evidence:
     """Test losses at 25 steps up to 1 and all n up to 1000, by second routes; constants at 49 steps up to 1.98."""
-    n, nearest, apart, at = np.arange(1, last + 1), 0.0, 0.0, [0, 9, last - 1]
+    n, nearest, gap, at = np.arange(1, last + 1), 0.0, 0.0, [0, 9, last - 1]
     for step in np.arange(1, 26) / 25:
         ratio = _by_singular_values(float(step), last) / gaussian_iid(n, float(step), 300)[0]
         nearest = max(nearest, float(ratio.max()))
         library = flip_flop.test_loss(n[at], step) / iid.test_loss(n[at], step)
-        apart = max(apart, float(np.abs(ratio[at] / library - 1).max()))
-    require(apart < 1e-5, f"the second route to the ratio, {apart:.0e} from the library's")
+        gap = max(gap, float(np.abs(ratio[at] / library - 1).max()))
+    require(gap < 1e-5, f"the second route to the ratio, {gap:.0e} from the library's")
     larger = all(flip_flop.test_constant(s) > iid.test_constant(s) for s in np.arange(51, 100) / 50)
     return decide(
-        bool(nearest < 1 - apart and larger),
+        bool(nearest < 1 - gap and larger),
         measured=f"flip-flop over IID at most {nearest:.4f} up to step 1; larger constants at steps 1.02 to 1.98: "
         f"{larger}",
         claimed="below 1 at every step up to 1 and every n up to 1000, above in the limit at every step above 1",
-        tolerance=f"two routes to a ratio differ by {apart:.0e}",
+        tolerance=f"two routes to a ratio differ by {gap:.0e}",
     )
 
 
@@ -383,13 +383,13 @@ def training_constants_of_flip_flop(
     at_iid: float = 1.20,
 ) -> Evidence:
     """The step at which the training constants of flip-flop and IID are equal, and the minimum of each."""
-    cross, once, *found = _training_constants()
+    cross, once, *observed = _training_constants()
     stated = (least, at, least_iid, at_iid)
-    agree = all(abs(a / b - 1) < 0.005 for a, b in zip(found, stated, strict=True))
+    agree = all(abs(a / b - 1) < 0.005 for a, b in zip(observed, stated, strict=True))
     return decide(
         bool(once and agree and abs(cross / crossing - 1) < 0.005),
-        measured=f"crossing at {cross:.4f} only: {once}; minima {found[0]:.4f} at {found[1]:.3f} and {found[2]:.4f} "
-        f"at {found[3]:.3f}",
+        measured=f"crossing at {cross:.4f} only: {once}; minima {observed[0]:.4f} at {observed[1]:.3f} and {observed[2]:.4f} "
+        f"at {observed[3]:.3f}",
         claimed=f"{crossing}; {least} at {at}, {least_iid} at {at_iid}",
         tolerance="relative 0.005; 99 steps from 0.02 to 1.98",
     )
@@ -415,11 +415,11 @@ def floors_with_noisy_targets(
     *, iid_power: float = 1.0, single_power: float = 2.0, flip_power: float = 4.0, seed: int = 65
 ) -> Evidence:
     """Exact floors of one noisy system with 256 rows in 64 dimensions at two small steps: the powers of the step."""
-    found = _floor_exponents(seed)
+    observed = _floor_exponents(seed)
     stated = (iid_power, single_power, flip_power)
     return decide(
-        bool(np.abs(found / stated - 1).max() < 0.005),
-        measured="powers " + ", ".join(f"{x:.4f}" for x in found),
+        bool(np.abs(observed / stated - 1).max() < 0.005),
+        measured="powers " + ", ".join(f"{x:.4f}" for x in observed),
         claimed=", ".join(f"{x:g}" for x in stated),
         tolerance="relative 0.005 between steps 0.0001 and 0.0002",
     )

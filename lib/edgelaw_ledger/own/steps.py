@@ -146,15 +146,15 @@ def step_tuned_to_the_budget(
 ) -> Evidence:
     """Exact losses at the step 2 − 1.2 n^(−1/3), n = 2000 to 8000, and at fixed steps up to 1.98, n from 4·10⁸."""
     early, late = _near_step_two(2000), _near_step_two(8000)
-    slope, found = math.log(early / late) / math.log(4), late * 8000 ** (2 / 3)
+    slope, observed = math.log(early / late) / math.log(4), late * 8000 ** (2 / 3)
     slopes = [_late_slope(step) for step in (0.05, 1.0, 1.9, 1.98)]
     return decide(
         bool(
             abs(slope / exponent - 1) < 0.005
-            and abs(found / height - 1) < 0.005
+            and abs(observed / height - 1) < 0.005
             and max(abs(x / fixed - 1) for x in slopes) < 0.01
         ),
-        measured=f"exponent {slope:.4f}, constant {found:.4f}; fixed steps {min(slopes):.4f} to {max(slopes):.4f}",
+        measured=f"exponent {slope:.4f}, constant {observed:.4f}; fixed steps {min(slopes):.4f} to {max(slopes):.4f}",
         claimed=f"{exponent:.4f}, {height}; {fixed}",
         tolerance="relative 0.005 and 0.01",
     )
@@ -192,11 +192,11 @@ def _least_of_reshuffle():
 
 def training_constant_of_random_reshuffle(*, step: float = 1.07, least: float = 0.0969) -> Evidence:
     """The minimum of the training constant over the step, and the same constant from exact losses."""
-    at, found, limit = _least_of_reshuffle()
-    require(abs(limit / found - 1) < 1e-5, f"the constant {found:.6f} from exact losses, {limit:.6f}")
+    at, observed, limit = _least_of_reshuffle()
+    require(abs(limit / observed - 1) < 1e-5, f"the constant {observed:.6f} from exact losses, {limit:.6f}")
     return decide(
-        bool(abs(at - step) < 0.005 and abs(found / least - 1) < 0.001),
-        measured=f"{found:.5f} at step {at:.3f}",
+        bool(abs(at - step) < 0.005 and abs(observed / least - 1) < 0.001),
+        measured=f"{observed:.5f} at step {at:.3f}",
         claimed=f"{least} at step {step}",
         tolerance="relative 0.001; 0.005 in the step",
     )
@@ -204,16 +204,16 @@ def training_constant_of_random_reshuffle(*, step: float = 1.07, least: float = 
 
 def first_epoch_of_a_permutation() -> Evidence:
     """Losses after one epoch of the three orders that permute, steps to 1.98, three aspect ratios, against e^(−τρ)."""
-    permuting, apart = [module for order, module in BY_ORDER.items() if order != "iid"], 0.0
+    permuting, gap = [module for order, module in BY_ORDER.items() if order != "iid"], 0.0
     for step in (0.05, 0.7, 1.3, 1.98):
         for rho in (0.5, 1.0, 3.0):
             stated = math.exp(-step * (2 - step) * rho)
             tests = [float(module.test_loss(1, step, rho)) / stated for module in permuting]
             trains = [float(module.train_loss(1, step, rho)) for module in permuting]
-            apart = max(apart, *(abs(x - 1) for x in tests), max(trains) / min(trains) - 1)
+            gap = max(gap, *(abs(x - 1) for x in tests), max(trains) / min(trains) - 1)
     return decide(
-        bool(apart < 1e-8),
-        measured=f"largest relative difference {apart:.0e}, 36 losses of each kind",
+        bool(gap < 1e-8),
+        measured=f"largest relative difference {gap:.0e}, 36 losses of each kind",
         claimed="equal, and the test loss e^(−η(2 − η)ρ)",
         tolerance="relative 1e-8",
     )
