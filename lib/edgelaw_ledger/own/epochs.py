@@ -388,8 +388,8 @@ def training_constants_of_flip_flop(
     agree = all(abs(a / b - 1) < 0.005 for a, b in zip(observed, stated, strict=True))
     return decide(
         bool(once and agree and abs(cross / crossing - 1) < 0.005),
-        measured=f"crossing at {cross:.4f} only: {once}; minima {observed[0]:.4f} at {observed[1]:.3f} and {observed[2]:.4f} "
-        f"at {observed[3]:.3f}",
+        measured=f"crossing at {cross:.4f} only: {once}; minima {observed[0]:.4f} at {observed[1]:.3f} and "
+        f"{observed[2]:.4f} at {observed[3]:.3f}",
         claimed=f"{crossing}; {least} at {at}, {least_iid} at {at_iid}",
         tolerance="relative 0.005; 99 steps from 0.02 to 1.98",
     )
