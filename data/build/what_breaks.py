@@ -2,22 +2,23 @@
 
     python data/build/what_breaks.py data/what_breaks.npz
 
-For each kind of rows (m = d = 256): exact losses of all orders averaged over shuffles, the exact curves from the
-eigenvalues, the same for a surrogate with the same eigenvalues and Haar bases, and two diagnostics. About three minutes
-on one core.
+For each kind of rows (m = d = 256), drawn several times: exact losses of all orders averaged over shuffles, the exact
+curves from the eigenvalues, the same for a surrogate with the same eigenvalues and Haar bases, and two diagnostics.
+About ten minutes on one core; an interrupted run continues.
 """
 
 import functools
+import itertools
 
 import losses
 import numpy as np
 from sweep import Sweep
 
 from edgelaw import data
-from edgelaw.spectrum import gram_eigenvalues
+from edgelaw.spectrum import effective_rank, gram_eigenvalues
 from edgelaw.theory import iid
 
-SEED, SIZE, SHUFFLES = 9, 256, 6
+SEED, SIZE, SHUFFLES, DRAWS = 9, 256, 6, 8
 STEPS = (1.0, 1.5)
 EPOCHS = (1, 2, 5, 10, 20, 50)
 KINDS = (
@@ -37,16 +38,17 @@ SWEEP = Sweep(
     seed=SEED,
     keys=(
         "kinds, steps, epochs",
-        "measured, error: (kinds, steps, orders, test or training, epochs), mean over shuffles and its standard error",
+        "measured, error: (kinds, draws, steps, orders, test or training, epochs), mean over shuffles, standard error",
         "predicted: from the eigenvalues alone",
         "twin, twin_error, twin_predicted: the same for a surrogate with these eigenvalues and Haar bases",
-        "kurtosis: of the left singular vectors over its Haar value, rows and surrogate",
+        "kurtosis: of the left singular vectors over its Haar value, (kinds, draws, rows or surrogate)",
+        "effective_rank: (kinds, draws, rows or surrogate)",
     ),
     prose="""
 # Rows that break the theory, and surrogates that do not
 
-Eight kinds of 256 rows in 256 dimensions. Losses are means over all starts and six shuffles; IID is the exact
-expectation over orders, so its error is zero. Orders as in `edgelaw.orders.ORDERS`.
+Eight kinds of 256 rows in 256 dimensions, eight draws of each. Losses are means over all starts and six shuffles; IID
+is the exact expectation over orders, so its error is zero. Orders as in `edgelaw.orders.ORDERS`.
 """,
 )
 
@@ -103,9 +105,9 @@ def kurtosis(X):
     return (left**4).sum(axis=0).mean() * (len(X) + 2) / 3
 
 
-def cell(number):
-    """One kind of rows and its surrogate."""
-    rng = np.random.default_rng([SEED, number])
+def cell(number, draw):
+    """One draw of a kind of rows and its surrogate."""
+    rng = np.random.default_rng([SEED, number, draw])
     X = rows(KINDS[number], rng)
     twin = surrogate(X, rng)
     (measured, error), (twin_measured, twin_error) = (
@@ -119,6 +121,7 @@ def cell(number):
         "twin_error": twin_error,
         "twin_predicted": [predict(twin, step) for step in STEPS],
         "kurtosis": [kurtosis(X), kurtosis(twin)],
+        "effective_rank": [effective_rank(gram_eigenvalues(Y)) for Y in (X, twin)],
     }
 
 
@@ -126,12 +129,16 @@ def gathered(parts):
     """The arrays that ship."""
     keys = next(iter(parts.values()))
     arrays = {key: np.array([part[key] for part in parts.values()], dtype=np.float32) for key in keys}
+    arrays = {key: array.reshape(len(KINDS), DRAWS, *array.shape[1:]) for key, array in arrays.items()}
     return {"kinds": KINDS, "steps": STEPS, "epochs": EPOCHS, **arrays}
 
 
 def main(argv=None):
     """Run it from the command line."""
-    cells = {kind: functools.partial(cell, number) for number, kind in enumerate(KINDS)}
+    cells = {
+        f"{kind} {draw}": functools.partial(cell, number, draw)
+        for (number, kind), draw in itertools.product(enumerate(KINDS), range(DRAWS))
+    }
     SWEEP.run(SWEEP.parser(__doc__).parse_args(argv), cells, gathered)
 
 
