@@ -121,7 +121,6 @@ def test_only_rounded_and_structural_numbers_of_a_check_go_without_a_ball():
         ("D17", "power"),
         ("D22", "leading"),
         ("E13", "power"),
-        ("E9", "linear"),
         ("F16", "zero"),
     }
 
