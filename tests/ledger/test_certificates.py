@@ -129,10 +129,10 @@ def test_only_rounded_and_structural_numbers_of_a_check_go_without_a_ball():
 
 
 def test_every_ball_contains_the_librarys_value_within_its_rounding():
-    apart = [
+    missed = [
         entry.quantity for entry in package.certificates() if entry.ours is not None and not entry.agrees()
     ]
-    assert apart == []
+    assert missed == []
 
 
 @pytest.mark.parametrize("shift", [2e-2, -2e-2, 1e-12, -1e-12])
@@ -169,8 +169,8 @@ def test_all_orders_losses_and_steps_are_there():
     for name in ("single shuffle", "IID", "flip-flop"):
         for n in (1, 10, 1000):
             for loss in ("test", "training"):
-                wanted = f"{name}, {loss}, $n={n}$, $\\eta=1$"
-                assert [e.quantity for e in by_part["sums"]].count(wanted) == 1
+                quantity = f"{name}, {loss}, $n={n}$, $\\eta=1$"
+                assert [e.quantity for e in by_part["sums"]].count(quantity) == 1
 
 
 # ------------------------------------------------------------ sums, by hand and by two routes
@@ -234,11 +234,11 @@ def test_queue_weights_stay_within_cauchys_bound():
     ],
 )
 def test_a_loss_lies_in_the_ball_of_its_expansion_which_is_small(model, loss, power, n):
-    found, value = model().at(n), loss(n) * arb(n).sqrt() ** power
-    assert found.overlaps(value)
-    assert found.rad() < 3e-6 * found
+    enclosure, value = model().at(n), loss(n) * arb(n).sqrt() ** power
+    assert enclosure.overlaps(value)
+    assert enclosure.rad() < 3e-6 * enclosure
     first = model().coefficients[0] + model().coefficients[1] / arb(n).sqrt()
-    assert not found.overlaps(first)  # two terms alone would not do
+    assert not enclosure.overlaps(first)  # two terms alone would not do
 
 
 @pytest.mark.parametrize("weight", [1, 2])

@@ -47,8 +47,8 @@ def statements(entry):
 def row(entry):
     """The three cells of a certificate, in MyST."""
     ours = "" if entry.ours is None else f"\n\n    ours {entry.ours:.15g}".replace("-0.", "−0.")
-    said = "\n\n    ".join(statements(entry)) or "–"
-    return f"* - {entry.quantity}\n  - `{enclosure(entry.ball)}`{ours}\n  - {said}"
+    stated = "\n\n    ".join(statements(entry)) or "–"
+    return f"* - {entry.quantity}\n  - `{enclosure(entry.ball)}`{ours}\n  - {stated}"
 
 
 def table(entries):

@@ -96,7 +96,7 @@ class Certificate:
 
 def corrected_fraction(claim: str) -> float:
     """The coefficient p/q of a correction that reads "±\\frac{p}{qn}", where the library has no function for it."""
-    found = re.search(r"([+-]?)\s*\\frac\{(\d+)\}\{(\d+)n\}", ledger()[claim].correction)
-    if not found:
+    match = re.search(r"([+-]?)\s*\\frac\{(\d+)\}\{(\d+)n\}", ledger()[claim].correction)
+    if not match:
         raise LedgerError(f"{claim}: its correction states no fraction over n.")
-    return float(Fraction(f"{found[1]}{found[2]}/{found[3]}"))
+    return float(Fraction(f"{match[1]}{match[2]}/{match[3]}"))

@@ -9,7 +9,7 @@ from edgelaw.theory import BY_ORDER, flip_flop, free
 from edgelaw_ledger.certificates import sums
 from edgelaw_ledger.certificates.balls import exact
 from edgelaw_ledger.certificates.entries import Certificate, Paper
-from edgelaw_ledger.certificates.naming import EPOCHS, ITERATED, LOSSES, NAMES, SAID, STEPS
+from edgelaw_ledger.certificates.naming import EPOCHS, ITERATED, LOSS_NAMES, LOSSES, NAMES, STEPS
 
 ONE = Fraction(1)
 
@@ -17,7 +17,7 @@ ONE = Fraction(1)
 def _loss(order, loss, n, step, ball, *papers):
     """The certificate of one loss."""
     ours = getattr(BY_ORDER[order], f"{loss}_loss")(n, float(step))
-    quantity = f"{NAMES[order]}, {SAID[loss]}, $n={n}$, $\\eta={step}$"
+    quantity = f"{NAMES[order]}, {LOSS_NAMES[loss]}, $n={n}$, $\\eta={step}$"
     return Certificate("sums", quantity, ball, ours, ITERATED, papers)
 
 

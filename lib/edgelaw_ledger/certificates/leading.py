@@ -9,7 +9,7 @@ from edgelaw.theory import BY_ORDER
 from edgelaw_ledger.certificates import edges, reshuffle
 from edgelaw_ledger.certificates.balls import DOUBLE, exact, root
 from edgelaw_ledger.certificates.entries import Certificate, Paper
-from edgelaw_ledger.certificates.naming import LOSSES, NAMES, SAID, SOLVED, STEPS
+from edgelaw_ledger.certificates.naming import LOSS_NAMES, LOSSES, NAMES, SOLVED, STEPS
 
 # The constants of tables and theorems at step 1: the claim, and the name of the number in its check.
 AT_ONE = {
@@ -77,7 +77,7 @@ def constants() -> Iterator[Certificate]:
                 stated = _at_any_step(order, loss, step) + (_at_step_one(order, loss) if step == 1 else [])
                 yield Certificate(
                     "constants",
-                    f"{name}, {SAID[loss]}, $\\eta={step}$",
+                    f"{name}, {LOSS_NAMES[loss]}, $\\eta={step}$",
                     ball,
                     getattr(BY_ORDER[order], f"{loss}_constant")(float(step)),
                     SOLVED if (order, loss) == ("random_reshuffle", "train") else DOUBLE,

@@ -11,7 +11,7 @@ NAMES = {
     "random_reshuffle": "random reshuffle",
 }
 LOSSES = ("test", "train")
-SAID = {"test": "test", "train": "training"}
+LOSS_NAMES = {"test": "test", "train": "training"}
 CLOSED = 1e-14  # relative rounding of a few operations on a closed form
 ITERATED = 5e-14  # of a loss that the library sums or integrates
 SOLVED = 1e-13  # of what it gets from an integral equation

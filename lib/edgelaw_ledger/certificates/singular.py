@@ -11,7 +11,7 @@ from edgelaw.theory import BY_ORDER, flip_flop, free, single_shuffle
 from edgelaw_ledger.certificates import edges
 from edgelaw_ledger.certificates.balls import exact, root
 from edgelaw_ledger.certificates.entries import AT_LEAST, Certificate, Paper
-from edgelaw_ledger.certificates.naming import CLOSED, ITERATED, LOSSES, NAMES, SAID, STEPS
+from edgelaw_ledger.certificates.naming import CLOSED, ITERATED, LOSS_NAMES, LOSSES, NAMES, STEPS
 
 
 def _edge(quantity, ball, ours, *papers, rounding=CLOSED):
@@ -105,5 +105,5 @@ def ratios() -> Iterator[Certificate]:
         which = LOSSES.index(loss)
         ball = getattr(edges, top)(step)[which] / getattr(edges, bottom)(step)[which]
         ours = [getattr(BY_ORDER[name], f"{loss}_constant")(float(step)) for name in (top, bottom)]
-        quantity = f"{NAMES[top]} over {NAMES[bottom]}, {SAID[loss]}, $\\eta={step}$"
+        quantity = f"{NAMES[top]} over {NAMES[bottom]}, {LOSS_NAMES[loss]}, $\\eta={step}$"
         yield _edge(quantity, ball, ours[0] / ours[1], *papers)
