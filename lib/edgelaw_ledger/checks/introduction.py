@@ -1,4 +1,4 @@
-"""Group A: the introduction and the background section, one check per claim (A12, A20: in `universal_gap`)."""
+"""Group A: the introduction and the background, one check per claim (A12, A20: in `universal_gap`; A19 was read)."""
 
 import functools
 import math

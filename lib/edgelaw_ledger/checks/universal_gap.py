@@ -1,4 +1,4 @@
-"""Checks of the claims on the universal shuffling gap: A12, A20, G1 to G6, G22.
+"""Checks of the claims on the universal shuffling gap: A12, A20, G1 to G4, G6, G22.
 
 Exact traces of matrix powers on drawn designs (the only noise is the draw), the library's exact isotropic curves, and
 clusters of near-parallel rows, computed without a limit: powers of small epoch matrices for single shuffle, the
