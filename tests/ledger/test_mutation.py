@@ -13,6 +13,10 @@ def test_at_least_thirty_claims_that_hold_have_a_number_to_move():
     assert sum(claim.holds and bool(claim.stated()) for claim in claims.load().values()) >= 30
 
 
+def test_at_least_ten_sentences_of_the_book_have_a_number_to_move():
+    assert sum(bool(sentence.stated()) for sentence in claims.load_sentences().values()) >= 10
+
+
 def test_numbers_that_would_give_another_verdict_belong_to_claims_that_do_not_hold():
     ledger = claims.load()
     for name, cases in ELSEWHERE.items():

@@ -359,9 +359,10 @@ class Ledger(_Ledger):
         )
         rows = []
         for entry in entries.values():
-            first = [self.paragraph(_span(entry.id, "claim-id")), self.paragraph(self.place(entry))]
+            first = [self.paragraph(_span(entry.id, "claim-id"))]
             words = nodes.paragraph("", "", *self.quoted(entry.text))
             second = [words, self.paragraph(*self.known(entry)), *self.measured(entry, evidence)]
+            second.append(self.paragraph(nodes.Text("In "), self.place(entry), classes=["claim-chapter"]))
             rows.append(({"ids": [f"sentence-{entry.id}"]}, [first, second]))
         heads = ("sentence", "what is printed, and how we know")
         section += _table((14, 86), heads, rows, "claims", "sentences")

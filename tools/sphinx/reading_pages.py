@@ -24,7 +24,13 @@ from sphinx import addnodes
 logger = logging.getLogger(__name__)
 PAGE = "results"
 CLAIMS = "claims"
-INDEXES = {"results", "gallery", "glossary", "notation"}  # they name everything, which is no use of it
+INDEXES = {
+    "results",
+    "claims",
+    "gallery",
+    "glossary",
+    "notation",
+}  # they name everything, which is no use of it
 
 
 # A chapter that may be missing -----------------------------------------------------------------------------
@@ -85,7 +91,7 @@ def _status(app, here, label):
     if not status:
         return []
     parts = [nodes.inline("", status, classes=["box-status", f"status-{status}"])]
-    parts += [nodes.Text(" by the proof at its place")] if status == "proved" else []
+    parts += [nodes.Text(" (the proof is there)")] if status == "proved" else []
     for i, name in enumerate(env.reading_checks.get(label, ())):
         parts.append(nodes.Text(", " if i else ", checked by "))
         kind = "claim" if name in claims.IDS else "sentence" if re.search(r"-\d+$", name) else "addition"
