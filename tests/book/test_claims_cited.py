@@ -19,6 +19,7 @@ PAGES = [
     ROOT / "intro.md",
     ROOT / "notation.md",
     ROOT / "claims.md",
+    ROOT / "certificates.md",
     ROOT / "gallery.md",
     ROOT / "results.md",
     ROOT / "glossary.md",
