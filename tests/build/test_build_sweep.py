@@ -107,7 +107,7 @@ SCRIPTS = {  # with the functions that compute for minutes, and what stands in f
     },
     order_map: {
         "sample": lambda name: np.linspace(0.1, 1.9, 30),
-        "STEPS": (1.0,) * 7,
+        "STEPS": (1.0,) * 11,
         "EPOCHS": range(1, 10),
     },
     pilots: {"curves": lambda X, rng, runs: np.ones((2, 4, 2, 5)), "part": lambda *arguments: None},
