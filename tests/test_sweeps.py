@@ -10,6 +10,7 @@ import pytest
 from edgelaw import data, shipped
 from edgelaw.orders import ORDERS
 from edgelaw.theory import BY_ORDER
+from edgelaw.training import study
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [
@@ -145,30 +146,20 @@ def probes():
     return sweep, [tuple(cell) for cell in json.loads(str(sweep["cells"]))]
 
 
-def paired(sweep, number, over, metric):
-    """Mean log ratio over random reshuffle at the last epoch, and its standard error."""
-    names = sweep["orders"].tolist()
-    logs = np.log(sweep[f"cell {number}"][:, :, -1, metric].astype(float))
-    gaps = logs[:, names.index(over)] - logs[:, names.index("random_reshuffle")]
-    return gaps.mean(), gaps.std(ddof=1) / np.sqrt(len(gaps))
-
-
-def test_torchs_shuffle_is_random_reshuffle_up_to_luck(probes):
-    sweep, cells = probes
-    distances = []
-    for number in range(len(cells)):
-        for metric in (0, 1):
-            mean, error = paired(sweep, number, "shuffle=True", metric)
-            distances.append(abs(mean) / error)
-    assert max(distances) < 4.5  # t with 11 degrees, 58 comparisons that are not independent
+@pytest.mark.parametrize("measure", study.MEASURES)
+@pytest.mark.parametrize("budget", study.BUDGETS)
+def test_torchs_shuffle_is_random_reshuffle_up_to_luck(measure, budget):
+    ratios = [grid.ratio("shuffle=True", measure, budget) for grid in study.grids()]
+    distances = np.array([abs(np.log(ratio.value)) / ratio.error for ratio in ratios])
+    assert distances.max() < 5  # t with 5 degrees of freedom, 42 comparisons that are not independent
     assert np.median(distances) < 1.2
 
 
-def test_iid_is_never_ahead_of_reshuffle_in_parameter_error(probes):
-    sweep, cells = probes
-    for number, cell in enumerate(cells):
-        mean, error = paired(sweep, number, "iid", 0)
-        assert mean > 2 * error, cell
+def test_every_best_step_lies_inside_its_ladder():
+    for grid in study.grids():
+        assert 0 < grid.best().min(), grid
+        assert grid.best().max() < len(grid.steps) - 1, grid
+        assert (np.diff(grid.steps) > 0).all()
 
 
 def test_plain_sgd_follows_the_prediction_from_eigenvalues(probes):

@@ -1,10 +1,12 @@
-"""The four orders, and torch's own shuffle, in PyTorch: a linear probe on CIFAR-10 features.
+"""The four orders, and torch's own shuffle, in PyTorch: linear probes with every order at its own best step.
 
     python data/build/torch_probe.py data/torch_probe.npz
 
-Every cell is a problem, a loss, an optimiser, a batch size and a step; in each, twelve splits of the features, and on
-each split five runs that differ in the order of their rows only. A cell takes up to a minute of one core; an
-interrupted run continues.
+A *grid* is a problem, a loss, an optimiser and a batch size. In each, six splits of the data, on each split five runs
+that differ in the order of their rows only, and one ladder of steps for all orders, which is extended until the best
+step of every order, for parameter error and for training loss, after few epochs and after all, lies inside it. A
+*cell* is one step, with more epochs recorded. A grid takes up to a minute and a half of one core; an interrupted run
+continues.
 """
 
 import functools
@@ -17,84 +19,133 @@ from sweep import Sweep
 from torch.utils.data import RandomSampler
 
 from edgelaw import embeddings, orders, probe
+from edgelaw.data import normalize_rows
 from edgelaw.spectrum import gram_eigenvalues
 
-DIMS, HELD, SPLITS, RIDGE = 256, 1400, 12, 0.01
+DIMS, HELD, SPLITS, RIDGE = 256, 1400, 6, 0.01
 ORDERS = (*orders.ORDERS, "shuffle=True")
-PROBLEMS = {"taught": (256, 40), "labels": (256, 40), "tall": (1024, 12)}  # rows, epochs
+PROBLEMS = {  # rows, epochs
+    "isotropic": (256, 40),
+    "isotropic tall": (1024, 12),
+    "isotropic noisy": (1024, 12),
+    "wide": (128, 40),
+    "taught": (256, 40),
+    "taught tall": (1024, 12),
+    "labels": (256, 40),
+    "tall": (1024, 12),
+}
 RECORD = {40: (1, 2, 5, 10, 20, 30, 40), 12: (1, 2, 3, 4, 6, 9, 12)}
+BUDGETS = {40: (5, 40), 12: (3, 12)}  # few epochs, and all
 EXACT = 0.25, 0.5, 1.0, 1.5  # 0.25 is eight over a batch of 32
+LARGEST = 1e30  # a loss that has diverged
 # problem, loss, optimiser, batch, step (for Adam: its lr)
 CELLS = (
     ("taught", "squares", "sgd", 1, 0.5),
     ("taught", "squares", "sgd", 1, 1.0),
     ("taught", "squares", "sgd", 1, 1.5),
     ("taught", "squares", "momentum", 1, 1.0),
-    ("taught", "squares", "adam", 1, 3e-4),
-    ("taught", "squares", "decay", 1, 1.0),
     ("taught", "squares", "sgd", 32, 8.0),
-    ("taught", "squares", "momentum", 32, 8.0),
-    ("taught", "squares", "adam", 32, 3e-3),
-    ("taught", "squares", "decay", 32, 8.0),
-    ("labels", "squares", "sgd", 1, 1.0),
     ("labels", "cross_entropy", "sgd", 1, 1.2),
     ("tall", "squares", "sgd", 1, 0.3),
-    ("tall", "squares", "sgd", 1, 1.0),
-    ("tall", "squares", "momentum", 1, 0.3),
-    ("tall", "squares", "adam", 1, 3e-4),
-    ("tall", "squares", "decay", 1, 1.0),
-    ("tall", "squares", "sgd", 32, 8.0),
-    ("tall", "squares", "momentum", 32, 8.0),
-    ("tall", "squares", "adam", 32, 1e-3),
-    ("tall", "squares", "decay", 32, 8.0),
     ("tall", "cross_entropy", "sgd", 1, 1.2),
-    ("tall", "cross_entropy", "momentum", 1, 1.2),
-    ("tall", "cross_entropy", "adam", 1, 3e-4),
-    ("tall", "cross_entropy", "decay", 1, 3.0),
-    ("tall", "cross_entropy", "sgd", 32, 32.0),
-    ("tall", "cross_entropy", "momentum", 32, 32.0),
-    ("tall", "cross_entropy", "adam", 32, 3e-3),
-    ("tall", "cross_entropy", "decay", 32, 32.0),
 )
+STUDIED = {  # problem and loss: the optimisers
+    ("isotropic", "squares"): ("sgd", "momentum", "adam"),
+    ("isotropic tall", "squares"): ("sgd",),
+    ("isotropic noisy", "squares"): ("sgd",),
+    ("wide", "squares"): ("sgd",),
+    ("taught", "squares"): ("sgd", "momentum", "adam", "decay"),
+    ("taught tall", "squares"): ("sgd",),
+    ("labels", "squares"): ("sgd",),
+    ("labels", "cross_entropy"): ("sgd",),
+    ("tall", "squares"): ("sgd", "momentum", "adam", "decay"),
+    ("tall", "cross_entropy"): ("sgd", "momentum", "adam", "decay"),
+}
+GRIDS = tuple(
+    (*studied, optimiser, batch)
+    for studied, optimisers in STUDIED.items()
+    for optimiser in optimisers
+    for batch in (1, 32)
+)
+NOISY = "isotropic noisy", "tall"
 SWEEP = Sweep(
     "torch_probe",
-    title="Linear probes on CIFAR-10 features in PyTorch, by order, optimiser, batch and loss",
-    source="computed from data/cifar10_resnet50.npz by torch, float64",
+    title="Linear probes in PyTorch, every order at its own best step, by optimiser, batch and loss",
+    source="computed from data/cifar10_resnet50.npz and Gaussian rows by torch, float64",
     seed=0,
     keys=(
         "orders: the names, the fifth is DataLoader's own shuffle",
+        "grids: JSON, a list of [problem, loss, optimiser, batch];  steps NUMBER: the ladder of a grid",
+        "grid NUMBER: (steps, orders, budgets, 3) float32: mean over splits of log parameter error, of log excess"
+        " training loss, of held-out accuracy",
+        "tuned NUMBER: (splits, orders, budgets, losses, 2) float32: the loss and the accuracy at the step that is best"
+        " in the mean for this order, budget and loss (0 parameter error, 1 excess training loss)",
+        "budgets PROBLEM: the two numbers of epochs;  epochs PROBLEM: those recorded in its cells",
         "cells: JSON, a list of [problem, loss, optimiser, batch, step]",
         "cell NUMBER: (splits, orders, epochs, 3) float32: parameter error, excess training loss, held-out accuracy",
         "exact STEP: (four splits, orders, epochs, 2) float32: predicted from the eigenvalues, problem taught",
-        "epochs PROBLEM: the recorded epochs;  best NUMBER: (splits,) held-out accuracy of the minimum",
     ),
     prose="""
 # Linear probes in PyTorch
 
-Ten classes, 256 dimensions (a Gaussian projection of the 2048 features), rows of norm 16. A split's seed chooses
-training rows, 1400 held-out rows and projection (`edgelaw.probe.split`); the order streams have the split's number as
-their seed.
+Ten outputs, 256 dimensions, rows of norm 16. CIFAR-10 rows: a split's seed chooses training rows, 1400 held-out rows
+and a Gaussian projection of the 2048 features (`edgelaw.probe.split`). Isotropic rows: Gaussian, scaled. The order
+streams have the split's number as their seed.
 
-| problem | rows | targets of least squares |
+| problem | rows | targets |
 |---|---|---|
-| taught | 256 | X Wᵀ for a Gaussian W: no noise, the setting of the theory |
-| labels | 256 | the classes, one-hot; the rows can fit them exactly |
-| tall | 1024 | the classes, one-hot; they cannot be fitted |
+| isotropic | 256, Gaussian | X Wᵀ for a Gaussian W: no noise |
+| isotropic tall | 1024, Gaussian | X Wᵀ: no noise |
+| isotropic noisy | 1024, Gaussian | X Wᵀ and Gaussian noise of the same variance: they cannot be fitted |
+| wide | 128, CIFAR-10 | X Wᵀ: no noise |
+| taught | 256, CIFAR-10 | X Wᵀ: no noise |
+| taught tall | 1024, CIFAR-10 | X Wᵀ: no noise |
+| labels | 256, CIFAR-10 | the classes, one-hot; the rows can fit them exactly |
+| tall | 1024, CIFAR-10 | the classes, one-hot; they cannot be fitted |
 
-Parameter error is ‖W − W*‖²/‖W*‖² with W* the minimum (least squares: exact; cross-entropy: with a ridge of 0.01, by
-L-BFGS), excess training loss is over its value at zero weights. Optimisers and steps are those of
-`edgelaw.probe.train`. Accuracy means nothing in the problem "taught", whose targets are not the classes.
+Parameter error is ‖W − W*‖²/‖W*‖² with W* the minimum (least squares: exact, of smallest norm; cross-entropy: with a
+ridge of 0.01, by L-BFGS), excess training loss is over its value at zero weights. Optimisers are those of
+`edgelaw.probe.train`. Steps are powers of √2; for batches of 1 and least squares by SGD, 1.25, 1.5, 1.75 and 1.95 stand
+between 1 and 2. A grid's ladder is the same for all orders and has the best step of each order, for both losses and
+both budgets, inside. Losses above 1e30 are kept as 1e30. Accuracy means nothing where the targets are not the classes.
 """,
 )
 
 
-def problem(name, split, pool):
+@functools.cache
+def pool():
+    """The features that ship."""
+    return embeddings.cifar10()
+
+
+@functools.cache
+def problem(name, split):
     """The probe of one split."""
-    rows = PROBLEMS[name][0]
-    made = probe.split(pool.features, pool.labels, rows, DIMS, HELD, rng=split)
-    return made.taught(rng=1000 + split) if name == "taught" else made
+    rows, rng = PROBLEMS[name][0], 1000 + split
+    if not name.startswith("isotropic"):
+        made = probe.split(pool().features, pool().labels, rows, DIMS, HELD, rng=split)
+        return made if name in ("labels", "tall") else made.taught(rng=rng)
+    draw = np.random.default_rng(split)
+    X = normalize_rows(draw.standard_normal((rows, DIMS)))
+    nothing = np.zeros(rows, dtype=int)
+    made = probe.Probe(X, nothing, np.zeros((rows, 10)), X[:1], nothing[:1]).taught(rng=rng)
+    if name == "isotropic noisy":
+        made.targets[:] += draw.standard_normal(made.targets.shape)
+    return made
 
 
+@functools.cache
+def optimum(name, split, loss):
+    """Its minimum."""
+    return probe.optimum(problem(name, split), loss, ridge(loss))
+
+
+def ridge(loss):
+    """Weight decay: cross-entropy needs one for a minimum to exist."""
+    return RIDGE if loss == "cross_entropy" else 0.0
+
+
+@functools.cache
 def indices(order, rows, epochs, seed):
     """The order of one run, (epochs, rows)."""
     if order == "shuffle=True":
@@ -103,34 +154,81 @@ def indices(order, rows, epochs, seed):
     return orders.stream(order, rows, seed).epochs(0, epochs)
 
 
-def cell(name, loss, optimiser, batch, step, splits=range(SPLITS), names=ORDERS, pool=None):
-    """One cell: measurements (splits, orders, epochs, 3) and the minimum's accuracy on each split."""
-    pool = embeddings.cifar10() if pool is None else pool
-    (rows, epochs), ridge = PROBLEMS[name], RIDGE if loss == "cross_entropy" else 0.0
-    probes = [problem(name, split, pool) for split in splits]
-    best = [probe.optimum(one, loss, ridge) for one in probes]
-    runs = [one for one in probes for _ in names]
+def cell(name, loss, optimiser, batch, step, splits=range(SPLITS), names=ORDERS, record=None):
+    """One step: parameter error, excess training loss and held-out accuracy, (splits, orders, epochs, 3)."""
+    rows, epochs = PROBLEMS[name]
+    record = RECORD[epochs] if record is None else record
+    runs = [(problem(name, split), optimum(name, split, loss)) for split in splits for _ in names]
     visits = np.stack([indices(order, rows, epochs, split) for split in splits for order in names])
     measured = []
-    for n, W in enumerate(probe.train(runs, visits, loss, optimiser, step, batch, ridge)):
-        if n in RECORD[epochs]:
-            measured.append(
-                [
-                    probe.measure(one, w, loss, best[k // len(names)], ridge)
-                    for k, (one, w) in enumerate(zip(runs, W, strict=True))
-                ]
-            )
-    shape = len(RECORD[epochs]), len(probes), len(names), 3
-    accuracy = [probe.measure(p, b, loss, b, ridge)[2] for p, b in zip(probes, best, strict=True)]
-    return np.array(measured).reshape(shape).transpose(1, 2, 0, 3), np.array(accuracy)
+    weights = probe.train([one for one, _ in runs], visits, loss, optimiser, step, batch, ridge(loss))
+    for n, W in enumerate(weights):
+        if n in record:
+            W = np.clip(np.nan_to_num(W, nan=LARGEST), -LARGEST, LARGEST)
+            found = [
+                probe.measure(one, w, loss, best, ridge(loss)) for (one, best), w in zip(runs, W, strict=True)
+            ]
+            measured.append(np.clip(found, 0, LARGEST))
+    return np.array(measured).reshape(len(record), len(splits), len(names), 3).transpose(1, 2, 0, 3)
 
 
-def exact(step, splits=range(SPLITS // 3), pool=None):
+def rung(k, fine):
+    """The k-th step of the ladder: powers of √2; `fine` has four between 1 and 2."""
+    if fine and k > 0:
+        return (1.25, 1.5, 1.75, 1.95, 2.0)[k - 1] if k < 6 else 2 ** ((k - 3) / 2)
+    return 2 ** (k / 2)
+
+
+def start(name, loss, optimiser, batch):
+    """Where the ladder begins: the lowest and the highest rung that are tried in any case."""
+    if optimiser == "adam":
+        return (-24, -22) if batch == 1 else (-18, -16)
+    if loss == "cross_entropy":
+        return (0, 2) if batch == 1 else (8, 10)
+    if batch > 1:
+        return (4, 6)
+    return (-6, -4) if name in NOISY else (-1, 5)
+
+
+def best_steps(means):
+    """The rung with the least mean log loss, (orders, budgets, losses), of an array (steps, orders, budgets, 3)."""
+    return means[..., :2].argmin(axis=0)
+
+
+def tuned(name, loss, optimiser, batch, splits=range(SPLITS), names=ORDERS, budgets=None):
+    """One grid: its steps, the means (steps, orders, budgets, 3) and the runs (splits, orders, budgets, losses, 2)."""
+    fine = loss == "squares" and batch == 1 and optimiser != "adam"
+    budgets = BUDGETS[PROBLEMS[name][1]] if budgets is None else budgets
+    (low, high), found = start(name, loss, optimiser, batch), {}
+    while True:
+        for k in range(low, high + 1):
+            if k not in found:
+                found[k] = cell(name, loss, optimiser, batch, rung(k, fine), splits, names, budgets)
+        runs = np.stack([found[k] for k in range(low, high + 1)])
+        means = np.concatenate([np.log(runs[..., :2]), runs[..., 2:]], axis=-1).mean(axis=1)
+        best = best_steps(means)
+        low, high = low - (best.min() == 0), high + (best.max() == len(means) - 1)
+        if high - low + 1 == len(means):
+            break
+        if len(means) > 30:
+            raise RuntimeError("No best step within 30 rungs.")
+    steps = [rung(k, fine) for k in range(low, high + 1)]
+    return np.array(steps), means, at_best(runs, best)
+
+
+def at_best(runs, best):
+    """Each order's loss and accuracy at its best step, (splits, orders, budgets, losses, 2)."""
+    orders_, budgets, kinds = np.indices(best.shape)
+    own = runs[best, :, orders_, budgets, kinds]  # (orders, budgets, losses, splits)
+    accuracy = runs[best, :, orders_, budgets, 2]
+    return np.moveaxis(np.stack([own, accuracy], axis=-1), 3, 0)
+
+
+def exact(step, splits=range(4)):
     """What the eigenvalues of each split say of "taught": (splits, orders, epochs, 2), without the null direction."""
-    pool = embeddings.cifar10() if pool is None else pool
     predicted = []
     for split in splits:
-        values = gram_eigenvalues(problem("taught", split, pool).X, method="gram")
+        values = gram_eigenvalues(problem("taught", split).X, method="gram")
         null = (values == 0).mean()
         curves = losses.predicted(values, RECORD[40], step)
         curves[:, 0] = (curves[:, 0] - null) / (1 - null)
@@ -139,27 +237,32 @@ def exact(step, splits=range(SPLITS // 3), pool=None):
 
 
 def recorded(number):
-    """One cell, as it is kept."""
-    measured, accuracy = cell(*CELLS[number])
-    return {"measured": measured.astype(np.float32), "accuracy": accuracy}
+    """One grid, as it is kept."""
+    steps, means, runs = tuned(*GRIDS[number])
+    return {"steps": steps, "means": means.astype(np.float32), "runs": runs.astype(np.float32)}
 
 
 def gathered(parts):
     """The arrays that ship."""
-    arrays = {"orders": ORDERS, "cells": json.dumps(CELLS)}
-    arrays |= {f"epochs {name}": RECORD[epochs] for name, (_, epochs) in PROBLEMS.items()}
+    arrays = {"orders": ORDERS, "cells": json.dumps(CELLS), "grids": json.dumps(GRIDS)}
+    for name, (_, epochs) in PROBLEMS.items():
+        arrays |= {f"epochs {name}": RECORD[epochs], f"budgets {name}": BUDGETS[epochs]}
+    for number in range(len(GRIDS)):
+        part = parts[f"grid {number}"]
+        arrays |= {f"steps {number}": part["steps"], f"grid {number}": part["means"]}
+        arrays[f"tuned {number}"] = part["runs"]
     for number in range(len(CELLS)):
-        part = parts[f"cell {number}"]
-        arrays[f"cell {number}"], arrays[f"best {number}"] = part["measured"], part["accuracy"]
+        arrays[f"cell {number}"] = parts[f"cell {number}"]["measured"].astype(np.float32)
     return arrays | {f"exact {step}": parts[f"exact {step}"]["losses"].astype(np.float32) for step in EXACT}
 
 
 def main(argv=None):
     """Run it from the command line."""
     torch.set_num_threads(1)
-    cells = {f"cell {number}": functools.partial(recorded, number) for number in range(len(CELLS))}
-    cells |= {f"exact {step}": lambda step=step: {"losses": exact(step)} for step in EXACT}
-    SWEEP.run(SWEEP.parser(__doc__).parse_args(argv), cells, gathered)
+    work = {f"cell {k}": lambda one=one: {"measured": cell(*one)} for k, one in enumerate(CELLS)}
+    work |= {f"exact {step}": lambda step=step: {"losses": exact(step)} for step in EXACT}
+    work |= {f"grid {number}": functools.partial(recorded, number) for number in range(len(GRIDS))}
+    SWEEP.run(SWEEP.parser(__doc__).parse_args(argv), work, gathered)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The script behind the recorded PyTorch runs still computes them."""
+"""The script behind the recorded PyTorch runs still computes them, and every best step lies inside its ladder."""
 
 import json
 
@@ -19,21 +19,80 @@ def cells(sweep):
     return [tuple(cell) for cell in json.loads(str(sweep["cells"]))]
 
 
-def test_the_file_holds_the_cells_of_its_script(sweep, cells):
+def test_the_file_holds_the_cells_and_grids_of_its_script(sweep, cells):
     assert cells == list(torch_probe.CELLS)
+    assert [tuple(grid) for grid in json.loads(str(sweep["grids"]))] == list(torch_probe.GRIDS)
     assert sweep["orders"].tolist() == list(torch_probe.ORDERS)
     for number in range(len(cells)):
         recorded = sweep[f"cell {number}"]
-        assert recorded.shape == (12, 5, 7, 3)
+        assert recorded.shape == (6, 5, 7, 3)
         assert np.isfinite(recorded).all()
         assert recorded[..., 2].max() <= 1
 
 
+def test_the_kept_runs_of_a_grid_are_those_of_its_best_steps(sweep):
+    for number in range(len(torch_probe.GRIDS)):
+        means, runs = sweep[f"grid {number}"], sweep[f"tuned {number}"]
+        best = torch_probe.best_steps(means)
+        assert best.min() > 0
+        assert best.max() < len(means) - 1
+        least = np.take_along_axis(means[..., :2], best[None], axis=0)[0]
+        assert np.abs(np.log(runs[..., 0].astype(float)).mean(axis=0) - least).max() < 1e-5
+
+
 @pytest.mark.parametrize(
-    "cell", [("taught", "squares", "sgd", 32, 8.0), ("taught", "squares", "adam", 32, 3e-3)]
+    "cell", [("taught", "squares", "sgd", 32, 8.0), ("taught", "squares", "sgd", 1, 1.0)]
 )
 def test_a_recorded_run_is_computed_again(sweep, cells, cell):
     orders = ("flip_flop", "shuffle=True")
-    again, _ = torch_probe.cell(*cell, splits=[3], names=orders)
+    again = torch_probe.cell(*cell, splits=[3], names=orders)
     recorded = sweep[f"cell {cells.index(cell)}"][3, [torch_probe.ORDERS.index(order) for order in orders]]
     assert np.abs(again[0, ..., :2] / recorded[..., :2] - 1).max() < 1e-4
+
+
+@pytest.mark.parametrize("grid", [("wide", "squares", "sgd", 32), ("isotropic", "squares", "adam", 32)])
+def test_a_best_step_of_a_grid_is_computed_again(sweep, grid):
+    """One order at its best step for the parameter error, over all splits: the mean of the grid comes out again."""
+    number, order = torch_probe.GRIDS.index(grid), torch_probe.ORDERS.index("single_shuffle")
+    means = sweep[f"grid {number}"]
+    place = torch_probe.best_steps(means)[order, 1, 0]
+    step = sweep[f"steps {number}"][place]
+    again = torch_probe.cell(*grid, step, names=("single_shuffle",), record=(40,))[:, 0, 0]
+    assert np.abs(again[:, 0] / sweep[f"tuned {number}"][:, order, 1, 0, 0] - 1).max() < 1e-4
+    assert np.abs(np.log(again[:, :2]).mean(axis=0) - means[place, order, 1, :2]).max() < 1e-4
+
+
+def test_a_ladder_grows_on_either_side_until_every_best_step_is_inside(monkeypatch):
+    """Made-up losses with their least values at steps 1/64 and 64, far from where the ladder begins."""
+
+    def cell(name, loss, optimiser, batch, step, splits, names, record):
+        best = np.array([1 / 64, 64])[:, None, None]  # two orders
+        losses = np.exp(np.log(step / best) ** 2) * np.ones((len(splits), 2, 2, 3))
+        return np.where(step > 100, torch_probe.LARGEST, losses)
+
+    monkeypatch.setattr(torch_probe, "cell", cell)
+    steps, means, runs = torch_probe.tuned("taught", "squares", "sgd", 32, range(3), ("a", "b"), (5, 40))
+    assert steps[1] == pytest.approx(1 / 64)
+    assert steps[-2] == pytest.approx(64)
+    assert means.shape == (len(steps), 2, 2, 3)
+    assert runs.shape == (3, 2, 2, 2, 2)
+    assert runs == pytest.approx(1)
+
+
+def test_the_fine_ladder_rises_through_the_steps_below_two():
+    steps = [torch_probe.rung(k, fine=True) for k in range(-3, 8)]
+    assert steps == sorted(set(steps))
+    assert steps[3:9] == [1.0, 1.25, 1.5, 1.75, 1.95, 2.0]
+    assert steps[9] == pytest.approx(2**1.5)
+    assert torch_probe.rung(3, fine=False) == pytest.approx(2**1.5)
+
+
+def test_problems_with_noise_cannot_be_fitted_and_the_others_can():
+    for name in torch_probe.PROBLEMS:
+        one, best = torch_probe.problem(name, 0), torch_probe.optimum(name, 0, "squares")
+        rest = ((one.X @ best.T - one.targets) ** 2).sum() / (one.targets**2).sum()
+        if name in torch_probe.NOISY:
+            assert 0.2 < rest < 0.6
+        else:
+            assert rest < 1e-12
+        assert np.allclose(np.linalg.norm(one.X, axis=1), 16)

@@ -7,7 +7,6 @@ and Adam act on each number separately, so this is what as many separate loops w
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -15,86 +14,15 @@ from scipy.optimize import minimize
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike, Integers, Rng
+from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.training.samplers import learning_rate
+from edgelaw.training.splits import Probe, split
+
+__all__ = ["Probe", "measure", "optimum", "split", "train", "train_one"]
 
 LOSSES = ("squares", "cross_entropy")
 OPTIMISERS = ("sgd", "momentum", "adam", "decay")
 MOMENTUM, DECAY = 0.9, 5.0  # of "momentum"; epochs after which the step of "decay" has halved
-
-
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """Rows to train on and rows to hold out, prepared alike.
-
-    Attributes
-    ----------
-    X, labels : array (m, d), array of m integers
-        Training rows of norm √d, and their classes.
-    targets : array (m, K)
-        What least squares aims at.
-    held, held_labels : array, array of integers
-        Rows that no training sees.
-    """
-
-    X: Array = field(repr=False)
-    labels: Integers = field(repr=False)
-    targets: Array = field(repr=False)
-    held: Array = field(repr=False)
-    held_labels: Integers = field(repr=False)
-
-    def taught(self, rng: Rng) -> "Probe":
-        """The same rows with targets X Wᵀ of a random W: least squares without noise, from an isotropic start."""
-        K, d = self.targets.shape[1], self.X.shape[1]
-        W = arguments.generator(rng).standard_normal((K, d)) / np.sqrt(d)
-        return replace(self, targets=self.X @ W.T)
-
-
-def split(features: ArrayLike, labels: ArrayLike, rows: int, dims: int, held: int, rng: Rng) -> Probe:
-    r"""Choose training and held-out rows, project, centre and scale them by the training rows' mean.
-
-    The preprocessing is the paper's (`edgelaw.embeddings.preprocess`); held-out rows go through it too, with the
-    training rows' mean. The targets are one-hot vectors, minus their mean with weights :math:`1/s_i`, where :math:`s_i`
-    scaled row i to norm :math:`\sqrt d`: the rows obey :math:`\sum_i x_i/s_i = 0`, and with targets that do so too
-    the equations of m ≤ d rows have a solution.
-
-    Parameters
-    ----------
-    features, labels : array (N, columns), array of N integers from 0
-    rows, dims, held : int
-        m, d and the number of held-out rows.
-    rng : int or numpy.random.Generator
-
-    Returns
-    -------
-    Probe
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> probe = split(rng.normal(size=(50, 30)), np.arange(50) % 3, rows=20, dims=20, held=10, rng=1)
-    >>> probe.X.shape, probe.held.shape, probe.targets.shape
-    ((20, 20), (10, 20), (20, 3))
-    """
-    pool, generator = arguments.matrix(features, "features").astype(np.float64), arguments.generator(rng)
-    classes = arguments.counts(labels, "labels")
-    rows, held = arguments.whole(rows, "rows", 2), arguments.whole(held, "held", 1)
-    dims = arguments.whole(dims, "dims", 2)
-    N, columns = pool.shape
-    if classes.shape != (N,):
-        raise ValueError(f"labels must have one entry for each of the {N} rows of features.")
-    if rows + held > N or dims > columns:
-        raise ValueError(
-            f"rows + held must be at most {N} and dims at most {columns}, not {rows} + {held} and {dims}."
-        )
-    chosen = generator.permutation(N)[: rows + held]
-    Z = pool[chosen] @ (generator.standard_normal((columns, dims)) / np.sqrt(dims))
-    Z -= Z[:rows].mean(axis=0)
-    scale = np.sqrt(dims) / np.linalg.norm(Z, axis=1)
-    Z *= scale[:, None]
-    hot = np.eye(classes.max() + 1)[classes[chosen[:rows]]]
-    hot -= np.average(hot, axis=0, weights=1 / scale[:rows])
-    return Probe(Z[:rows], classes[chosen[:rows]], hot, Z[rows:], classes[chosen[rows:]])
 
 
 def optimum(probe: Probe, loss: str, ridge: float = 0.0) -> Array:
@@ -151,11 +79,11 @@ def _optimiser(
     """The optimiser and its schedule; `step` is η, for Adam its lr."""
     rate = learning_rate(step, dims, loss="half_sum")
     if kind == "adam":
-        return torch.optim.Adam([parameter], lr=step, weight_decay=ridge), None
+        return torch.optim.Adam([parameter], lr=step, weight_decay=ridge, fused=True), None
     if kind == "momentum":
         rate *= 1 - MOMENTUM
     momentum = MOMENTUM if kind == "momentum" else 0.0
-    optimiser = torch.optim.SGD([parameter], lr=rate, momentum=momentum, weight_decay=ridge)
+    optimiser = torch.optim.SGD([parameter], lr=rate, momentum=momentum, weight_decay=ridge, fused=True)
     if kind != "decay":
         return optimiser, None
     return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, lambda n: 1 / (1 + n / DECAY))

@@ -1,0 +1,163 @@
+"""The recorded study of linear probes in PyTorch: every order at its own best step.
+
+``data/torch_probe.md`` says what was run. A grid is a problem, a loss to train on, an optimiser and a batch size; in it
+all orders have the same ladder of steps, and each has its best step inside the ladder, for parameter error and for
+excess training loss, after few epochs and after all of them.
+"""
+
+import functools
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from edgelaw import shipped
+from edgelaw._common import arguments
+from edgelaw._common.types import Array
+
+MEASURES = ("parameter error", "training loss")
+BUDGETS = ("few", "all")
+NOISY = ("isotropic noisy", "tall")  # problems whose least-squares targets no weights fit
+REFERENCE = "random_reshuffle"
+
+
+class Ratio(NamedTuple):
+    """A paired ratio of two orders' losses: the geometric mean over splits, and the standard error of its logarithm."""
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """One grid of the study.
+
+    Attributes
+    ----------
+    problem, loss, optimiser, batch
+        What was trained.
+    orders : tuple of str
+        The four orders, then ``"shuffle=True"``: `torch.utils.data.DataLoader`'s own shuffle.
+    epochs : tuple of int
+        The two budgets.
+    steps : array
+        The ladder.
+    means : array (steps, orders, budgets, 3)
+        Means over splits: log parameter error, log excess training loss, held-out accuracy.
+    runs : array (splits, orders, budgets, measures, 2)
+        Loss and held-out accuracy of every split at the order's best step for this budget and measure.
+    """
+
+    problem: str
+    loss: str
+    optimiser: str
+    batch: int
+    orders: tuple[str, ...] = field(repr=False)
+    epochs: tuple[int, ...] = field(repr=False)
+    steps: Array = field(repr=False)
+    means: Array = field(repr=False)
+    runs: Array = field(repr=False)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether no weights fit the targets: losses then end at a floor."""
+        return self.problem in NOISY or self.loss == "cross_entropy"
+
+    def best(self) -> Array:
+        """Places in the ladder of the best steps, (orders, budgets, measures)."""
+        return self.means[..., :2].argmin(axis=0)
+
+    def best_step(self, order: str, measure: str, budget: str = "all") -> float:
+        """The step at which an order's mean logarithm of the loss is least."""
+        return float(self.steps[self.best()[self._place(order, measure, budget)]])
+
+    def ratio(self, over: str, measure: str, budget: str = "all", under: str = REFERENCE) -> Ratio:
+        """One order's loss over another's, each at its own best step, paired on each split."""
+        losses = np.log(self.runs[..., 0].astype(np.float64))
+        above, below = (self._place(order, measure, budget) for order in (over, under))
+        return _paired(losses[:, *above] - losses[:, *below], np.exp)
+
+    def points(self, over: str, measure: str, budget: str = "all", under: str = REFERENCE) -> Ratio:
+        """The same for held-out accuracy: a difference in percentage points, and its standard error."""
+        percent = 100 * self.runs[..., 1].astype(np.float64)
+        above, below = (self._place(order, measure, budget) for order in (over, under))
+        return _paired(percent[:, *above] - percent[:, *below], float)
+
+    def _place(self, order: str, measure: str, budget: str) -> tuple[int, int, int]:
+        arguments.choice(order, "order", self.orders)
+        arguments.choice(measure, "measure", MEASURES)
+        arguments.choice(budget, "budget", BUDGETS)
+        return self.orders.index(order), BUDGETS.index(budget), MEASURES.index(measure)
+
+
+def _paired(gaps: Array, back: Callable[[float], float]) -> Ratio:
+    return Ratio(float(back(gaps.mean())), float(gaps.std(ddof=1) / np.sqrt(len(gaps))))
+
+
+@functools.cache
+def grids() -> tuple[Grid, ...]:
+    """All grids that were run, in the order of the file.
+
+    Examples
+    --------
+    >>> first = grids()[0]
+    >>> first.problem, first.optimiser, first.batch, first.epochs
+    ('isotropic', 'sgd', 1, (5, 40))
+    """
+    sweep = shipped.sweep("torch_probe")
+    keys = enumerate(json.loads(str(sweep["grids"])))
+    return tuple(_grid(sweep, number, *key) for number, key in keys)
+
+
+def _grid(sweep: dict[str, Array], number: int, problem: str, loss: str, optimiser: str, batch: int) -> Grid:
+    orders, epochs = (tuple(sweep[key].tolist()) for key in ("orders", f"budgets {problem}"))
+    arrays = (sweep[f"{key} {number}"] for key in ("steps", "grid", "tuned"))
+    return Grid(problem, loss, optimiser, batch, orders, epochs, *arrays)
+
+
+def chosen(
+    problems: Collection[str] | None = None,
+    losses: Collection[str] | None = None,
+    optimisers: Collection[str] | None = None,
+    batches: Collection[int] | None = None,
+) -> list[Grid]:
+    """The grids whose problem, loss, optimiser and batch are among those named; all where none is named.
+
+    Examples
+    --------
+    >>> [grid.batch for grid in chosen(problems=["wide"])]
+    [1, 32]
+    """
+    wanted = (problems, losses, optimisers, batches)
+    found = []
+    for grid in grids():
+        facts = (grid.problem, grid.loss, grid.optimiser, grid.batch)
+        if all(allowed is None or fact in allowed for fact, allowed in zip(facts, wanted, strict=True)):
+            found.append(grid)
+    return found
+
+
+def span(
+    grids: Collection[Grid],
+    over: str,
+    measures: Collection[str] = MEASURES,
+    budgets: Collection[str] = BUDGETS,
+    under: str = REFERENCE,
+) -> tuple[float, float]:
+    """The smallest and the largest ratio of two orders' losses over some grids, measures and budgets.
+
+    Examples
+    --------
+    >>> low, high = span(chosen(problems=["isotropic"], optimisers=["sgd"]), "single_shuffle")
+    >>> bool(low < high < 1)
+    True
+    """
+    ratios = [
+        grid.ratio(over, measure, budget, under).value
+        for grid in grids
+        for measure in measures
+        for budget in budgets
+    ]
+    return min(ratios), max(ratios)
