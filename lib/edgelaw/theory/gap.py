@@ -14,8 +14,8 @@ left singular vectors are Haar, N has entries of variance :math:`\kappa_2/(3d)` 
 f, and what is left is gradient descent with an effective step: ``effective_step`` of each order's module. This module
 has what goes with these laws: the step a measured loss is worth (:func:`equivalent_step`), exact losses at
 astronomically many epochs (:func:`doubled_losses`), the next term, which says when the law sets in
-(:func:`skew_correction`, :func:`second_order_loss`), the law of batches (:func:`batch_step`) and rows for which the
-gap is reversed (:func:`cluster_gain`).
+(:func:`skew_correction`, :func:`second_order_loss`), the law of block projections (:func:`batch_step`) and rows for
+which the gap is reversed (:func:`cluster_gain`).
 """
 
 import numpy as np
@@ -238,8 +238,9 @@ def cluster_gain(size: int, step: float = 1.0, beta: float = 0.5) -> float:
         \frac{C_{IID}}{C_{SS}} = \eta^{-\beta}\Big/\;\frac{1}{k-1}\sum_{j=1}^{k-1}
         \Bigl(\frac{a^2 + \frac14\cot^2(\pi j/k)}{a}\Bigr)^{\beta}.
 
-    At k = 2 it is :math:`(1-\eta/2)^{-\beta}`; for β ≥ 1/2 it tends to 0 as k grows, at every step. **Proved** in the
-    limit of small spreads (:math:`n \to \infty` at an edge at zero).
+    At k = 2 it is :math:`(1-\eta/2)^{-\beta}`; for β ≥ 1/2 it tends to 0 as k grows, at every fixed step,
+    while for every k small steps restore a gain above 1. **Proved** in the limit of small spreads
+    (:math:`n \to \infty` at an edge at zero).
 
     Examples
     --------

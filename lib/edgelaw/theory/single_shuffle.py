@@ -294,8 +294,8 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
 
     Notes
     -----
-    The test constant is *derived*, the v/6 of the training constant *fitted* to `population_curve` (it is exact to
-    seven digits there). They set in late for broad spectra: beyond :math:`\ell\,(1+v)^2/(144 a^3)` epochs.
+    Both are *derived*; limits of `population_curve` agree to a relative 1e-4. They set in late for broad
+    spectra: beyond :math:`\ell\,(1+v)^2/(144 a^3)` epochs.
 
     Examples
     --------

@@ -23,32 +23,40 @@ def _square_embeddings():
     return recorded["predicted"][chosen].astype(float), recorded["measured"][chosen].astype(float)
 
 
-def curves_follow_embeddings(*, test: float = 0.55, training: float = 2.0) -> Evidence:
-    """Predicted against measured losses, the largest deviation in per cent over two embeddings, three steps, all
-    orders and epochs 1 to 50."""
-    predicted, measured = _square_embeddings()
-    worst = 100 * np.abs(predicted / measured - 1).max(axis=(0, 1, 3))
-    off = np.abs(worst / [test, training] - 1).max()
+@functools.cache
+def _largest_deviations():
+    """Of measured losses from predicted ones, in per cent, test and training: both recorded sweeps together."""
+    traces, (predicted, measured) = data.sweep("embedding_traces"), _square_embeddings()
+    if predicted.shape != (6, 4, 2, 50) or traces["steps"].tolist() != [0.5, 1.0, 1.5]:
+        raise ArithmeticError("The recorded cases are not those of the sentence.")
+    every_run = np.abs(traces["measured"] / traces["predicted"] - 1).max(axis=(0, 1, 2, 3, 5))
+    return 100 * np.maximum(every_run, np.abs(measured / predicted - 1).max(axis=(0, 1, 3)))
+
+
+def curves_follow_embeddings(*, test: float = 0.69, training: float = 2.12) -> Evidence:
+    """Measured against predicted losses, the largest deviation in per cent over two embeddings, four draws, three
+    steps, all orders and epochs 1 to 50."""
+    worst = _largest_deviations()
     return decide(
-        off < 0.01 and predicted.shape == (6, 4, 2, 50),
-        measured=f"at most {worst[0]:.2f} % (test) and {worst[1]:.2f} % (training) in {predicted.size} losses",
+        bool(((worst <= [test, training]) & (1.02 * worst > [test, training])).all()),
+        measured=f"at most {worst[0]:.3f} % (test) and {worst[1]:.3f} % (training)",
         claimed=f"{test:g} % and {training:g} %",
-        tolerance="1 % of the stated maxima",
+        tolerance="at most as stated, and no less than 98 % of it",
     )
 
 
-def eigenvalues_answer_both(*, percent: float = 2.0, most: int = 1) -> Evidence:
+def eigenvalues_answer_both(*, percent: float = 2.12, most: int = 1) -> Evidence:
     """The largest deviation of predicted from measured losses, and what following the predicted order costs, both in
     per cent, over two embeddings, three steps, both losses, epochs 1 to 50."""
     predicted, measured = _square_embeddings()
-    worst = float(100 * np.abs(predicted / measured - 1).max())
+    worst = float(_largest_deviations().max())
     chosen = np.take_along_axis(measured, predicted.argmin(axis=1, keepdims=True), axis=1)[:, 0]
     regret = float(100 * (chosen / measured.min(axis=1) - 1).max())
     return decide(
-        abs(worst / percent - 1) < 0.01 and regret < most,
+        worst <= percent < 1.02 * worst and regret < most,
         measured=f"losses within {worst:.2f} %; the order predicted to be best costs at most {regret:.2f} %",
         claimed=f"within {percent:g} %; the best order",
-        tolerance=f"1 % of the stated maximum; an order is as good as the best within {most} %",
+        tolerance=f"at most as stated, and no less than 98 % of it; an order is as good as the best within {most} %",
     )
 
 

@@ -161,12 +161,15 @@ def _largest_off(measured, predicted):
     return np.abs(measured / predicted - 1).max(axis=others)
 
 
-def embeddings_by_eigenvalues(*, test: float = 0.0068, train: float = 0.021) -> Evidence:
+def embeddings_by_eigenvalues(*, test: float = 0.0069, train: float = 0.0212) -> Evidence:
     """Losses of four orders measured from all starts on two sets of embeddings over curves from their eigenvalues."""
     sweep = data.sweep("embedding_traces")
     found = _largest_off(sweep["measured"], sweep["predicted"])
     full = sweep["measured"].shape[3] == len(ORDERS) and sweep["steps"].tolist() == [0.5, 1.0, 1.5]
-    return _stated({"test off by": (found[0], test), "training": (found[1], train)}, 0.01, also=full)
+    at_most = bool((found <= [test, train]).all())
+    return _stated(
+        {"test off by": (found[0], test), "training": (found[1], train)}, 0.015, also=full and at_most
+    )
 
 
 def matrices_of_1600(*, test: float = 0.00207, train: float = 0.00502) -> Evidence:
