@@ -127,8 +127,8 @@ def problem(name, split):
         return made if name in ("labels", "tall") else made.taught(rng=rng)
     draw = np.random.default_rng(split)
     X = normalize_rows(draw.standard_normal((rows, DIMS)))
-    nothing = np.zeros(rows, dtype=int)
-    made = probe.Probe(X, nothing, np.zeros((rows, 10)), X[:1], nothing[:1]).taught(rng=rng)
+    classes = np.zeros(rows, dtype=int)
+    made = probe.Probe(X, classes, np.zeros((rows, 10)), X[:1], classes[:1]).taught(rng=rng)
     if name == "isotropic noisy":
         made.targets[:] += draw.standard_normal(made.targets.shape)
     return made
@@ -165,10 +165,10 @@ def cell(name, loss, optimiser, batch, step, splits=range(SPLITS), names=ORDERS,
     for n, W in enumerate(weights):
         if n in record:
             W = np.clip(np.nan_to_num(W, nan=LARGEST), -LARGEST, LARGEST)
-            found = [
+            values = [
                 probe.measure(one, w, loss, best, ridge(loss)) for (one, best), w in zip(runs, W, strict=True)
             ]
-            measured.append(np.clip(found, 0, LARGEST))
+            measured.append(np.clip(values, 0, LARGEST))
     return np.array(measured).reshape(len(record), len(splits), len(names), 3).transpose(1, 2, 0, 3)
 
 
@@ -199,12 +199,12 @@ def tuned(name, loss, optimiser, batch, splits=range(SPLITS), names=ORDERS, budg
     """One grid: its steps, the means (steps, orders, budgets, 3) and the runs (splits, orders, budgets, losses, 2)."""
     fine = loss == "squares" and batch == 1 and optimiser != "adam"
     budgets = BUDGETS[PROBLEMS[name][1]] if budgets is None else budgets
-    (low, high), found = start(name, loss, optimiser, batch), {}
+    (low, high), by_rung = start(name, loss, optimiser, batch), {}
     while True:
         for k in range(low, high + 1):
-            if k not in found:
-                found[k] = cell(name, loss, optimiser, batch, rung(k, fine), splits, names, budgets)
-        runs = np.stack([found[k] for k in range(low, high + 1)])
+            if k not in by_rung:
+                by_rung[k] = cell(name, loss, optimiser, batch, rung(k, fine), splits, names, budgets)
+        runs = np.stack([by_rung[k] for k in range(low, high + 1)])
         means = np.concatenate([np.log(runs[..., :2]), runs[..., 2:]], axis=-1).mean(axis=1)
         best = best_steps(means)
         low, high = low - (best.min() == 0), high + (best.max() == len(means) - 1)

@@ -71,3 +71,10 @@ def test_names_that_are_not_there_are_refused(small):
     for arguments in (("sorted", "parameter error"), ("iid", "loss"), ("iid", "training loss", "some")):
         with pytest.raises(ValueError, match="must be"):
             small.ratio(*arguments)
+
+
+def test_a_span_runs_over_every_grid_measure_and_budget(small):
+    assert study.span([small], "iid") == pytest.approx((1.0, 8**0.5))
+    assert study.span([small], "iid", ["training loss"]) == (1.0, 1.0)
+    assert study.span([small], "iid", budgets=["few"]) == (1.0, 1.0)
+    assert study.span([small], "random_reshuffle", under="iid") == pytest.approx((8**-0.5, 1.0))

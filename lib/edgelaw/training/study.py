@@ -130,13 +130,13 @@ def chosen(
     >>> [grid.batch for grid in chosen(problems=["wide"])]
     [1, 32]
     """
-    wanted = (problems, losses, optimisers, batches)
-    found = []
+    filters = (problems, losses, optimisers, batches)
+    kept = []
     for grid in grids():
         facts = (grid.problem, grid.loss, grid.optimiser, grid.batch)
-        if all(allowed is None or fact in allowed for fact, allowed in zip(facts, wanted, strict=True)):
-            found.append(grid)
-    return found
+        if all(allowed is None or fact in allowed for fact, allowed in zip(facts, filters, strict=True)):
+            kept.append(grid)
+    return kept
 
 
 def span(

@@ -41,14 +41,14 @@ def ratios(grids, order, measure, budgets=study.BUDGETS):
 
 def ends(grids, order, budgets=study.BUDGETS):
     """Smallest and largest ratio in parameter error, then in training loss."""
-    found = [ratios(grids, order, measure, budgets) for measure in study.MEASURES]
-    return [end(values) for values in found for end in (min, max)]
+    measured = [ratios(grids, order, measure, budgets) for measure in study.MEASURES]
+    return [end(values) for values in measured for end in (min, max)]
 
 
 def steps(grids, order, measure, budgets=study.BUDGETS):
     """Smallest and largest best step of an order."""
-    found = [grid.best_step(order, measure, budget) for grid in grids for budget in budgets]
-    return [min(found), max(found)]
+    measured = [grid.best_step(order, measure, budget) for grid in grids for budget in budgets]
+    return [min(measured), max(measured)]
 
 
 ENDS = ("parameter error from", "to", "training loss from", "to ")
@@ -58,8 +58,8 @@ def single_shuffle_isotropic(
     *, low: float = 0.76, high: float = 0.91, train_low: float = 0.61, train_high: float = 0.82
 ) -> Evidence:
     """Single shuffle over a fresh shuffle by SGD on square isotropic rows without noise, both batches and budgets."""
-    found = ends(study.chosen(["isotropic"], optimisers=["sgd"]), "single_shuffle")
-    return as_printed(ENDS, found, (low, high, train_low, train_high))
+    measured = ends(study.chosen(["isotropic"], optimisers=["sgd"]), "single_shuffle")
+    return as_printed(ENDS, measured, (low, high, train_low, train_high))
 
 
 def single_shuffle_isotropic_otherwise(
@@ -74,25 +74,25 @@ def single_shuffle_isotropic_otherwise(
     """The same for momentum and Adam, and by SGD on four times as many rows after three epochs."""
     other = ends(study.chosen(["isotropic"], optimisers=["momentum", "adam"]), "single_shuffle")
     tall = ends(study.chosen(["isotropic tall"]), "single_shuffle", ["few"])
-    found = [*other, min(tall), max(tall)]
+    measured = [*other, min(tall), max(tall)]
     stated = (low, high, train_low, train_high, tall_low, tall_high)
-    return as_printed((*ENDS, "4d rows from", "4d rows to"), found, stated)
+    return as_printed((*ENDS, "4d rows from", "4d rows to"), measured, stated)
 
 
 def single_shuffle_embeddings(
     *, low: float = 1.0, high: float = 50.8, train_low: float = 1.04, train_high: float = 26.9
 ) -> Evidence:
     """Single shuffle over a fresh shuffle on CIFAR-10 rows, targets without noise, batches of 1, three aspects."""
-    found = ends(study.chosen(TAUGHT, batches=[1]), "single_shuffle")
-    return as_printed(ENDS, found, (low, high, train_low, train_high))
+    measured = ends(study.chosen(TAUGHT, batches=[1]), "single_shuffle")
+    return as_printed(ENDS, measured, (low, high, train_low, train_high))
 
 
 def single_shuffle_embeddings_in_batches(
     *, low: float = 0.90, high: float = 1.46, train_low: float = 0.72, train_high: float = 1.29
 ) -> Evidence:
     """The same in batches of 32."""
-    found = ends(study.chosen(TAUGHT, batches=[32]), "single_shuffle")
-    return as_printed(ENDS, found, (low, high, train_low, train_high))
+    measured = ends(study.chosen(TAUGHT, batches=[32]), "single_shuffle")
+    return as_printed(ENDS, measured, (low, high, train_low, train_high))
 
 
 def noisy_grids(batch=None):
@@ -104,8 +104,8 @@ def single_shuffle_noisy(
     *, low: float = 1.12, high: float = 2.74, train_low: float = 1.04, train_high: float = 2.17
 ) -> Evidence:
     """Single shuffle over a fresh shuffle in all grids whose targets no weights fit, batches of 1, both budgets."""
-    found = ends(noisy_grids(1), "single_shuffle")
-    return as_printed(ENDS, found, (low, high, train_low, train_high))
+    measured = ends(noisy_grids(1), "single_shuffle")
+    return as_printed(ENDS, measured, (low, high, train_low, train_high))
 
 
 def rest(grids):
@@ -123,8 +123,8 @@ def single_shuffle_noisy_in_batches(
 ) -> Evidence:
     """The same in batches of 32, and the least training loss without momentum and Adam on cross-entropy."""
     grids = noisy_grids(32)
-    found = [*ends(grids, "single_shuffle"), min(ratios(rest(grids), "single_shuffle", TRAIN))]
-    return as_printed((*ENDS, "others from"), found, (low, high, train_low, train_high, others))
+    measured = [*ends(grids, "single_shuffle"), min(ratios(rest(grids), "single_shuffle", TRAIN))]
+    return as_printed((*ENDS, "others from"), measured, (low, high, train_low, train_high, others))
 
 
 def flip_flop(
@@ -138,14 +138,14 @@ def flip_flop(
     isotropic = ends(study.chosen(["isotropic noisy"]), "flip_flop")
     others = ends([grid for grid in noisy_grids() if grid.problem != "isotropic noisy"], "flip_flop")
     quiet = ends([grid for grid in study.grids() if not grid.noisy], "flip_flop")
-    found = [min(isotropic), max(isotropic), others[0], others[2]]
+    measured = [min(isotropic), max(isotropic), others[0], others[2]]
     names = (
         "isotropic with noise from",
         "to",
         "others with noise, parameter error from",
         "training loss from",
     )
-    return as_printed(names, found, (low, high, error_low, train_low), also=min(quiet) > 1)
+    return as_printed(names, measured, (low, high, error_low, train_low), also=min(quiet) > 1)
 
 
 def steps_without_noise(
@@ -153,9 +153,9 @@ def steps_without_noise(
 ) -> Evidence:
     """Best steps of random reshuffle by SGD row by row, five problems with exactly linear targets, both budgets."""
     grids = study.chosen(("isotropic", "isotropic tall", *TAUGHT), optimisers=["sgd"], batches=[1])
-    found = [*steps(grids, "random_reshuffle", ERROR), *steps(grids, "random_reshuffle", TRAIN)]
+    measured = [*steps(grids, "random_reshuffle", ERROR), *steps(grids, "random_reshuffle", TRAIN)]
     stated = (error_low, error_high, train_low, train_high)
-    return as_printed(ENDS, found, stated, also=len(grids) == 5)
+    return as_printed(ENDS, measured, stated, also=len(grids) == 5)
 
 
 def steps_with_noise(
@@ -169,11 +169,11 @@ def steps_with_noise(
     """Best steps of random reshuffle by SGD row by row on noisy least squares, after 3 and after 12 epochs."""
     grids = study.chosen(["isotropic noisy", "tall"], ["squares"], ["sgd"], [1])
     first, last = (steps(grids, "random_reshuffle", TRAIN, [budget]) for budget in study.BUDGETS)
-    found = [*first, *last, *steps(grids, "random_reshuffle", ERROR, ["all"])]
+    measured = [*first, *last, *steps(grids, "random_reshuffle", ERROR, ["all"])]
     stated = [early, early, late_low, late_high, error_low, error_high]
     return decide(
-        [round(step, 3) for step in found] == stated,
-        measured=", ".join(f"{step:.3f}" for step in found),
+        [round(step, 3) for step in measured] == stated,
+        measured=", ".join(f"{step:.3f}" for step in measured),
         claimed=", ".join(f"{step:g}" for step in stated),
         tolerance="as printed",
     )
@@ -182,7 +182,7 @@ def steps_with_noise(
 @functools.cache
 def accuracies(epochs=(10, 1000), splits=4):
     """Held-out accuracy of random reshuffle at step 0.1 on labels, m = d = 256, after so many epochs."""
-    found = []
+    measured = []
     for seed in range(splits):
         one = split(256, 256, seed)
         best = np.linalg.lstsq(one.X, one.targets, rcond=1e-10)[0]
@@ -190,8 +190,8 @@ def accuracies(epochs=(10, 1000), splits=4):
             one.X, "random_reshuffle", epochs[-1], -best, 0.1, rng=seed, record=list(epochs)
         )
         scores = [one.held @ (best + E) for n, E in walk if n]
-        found.append([(each.argmax(axis=1) == one.held_labels).mean() for each in scores])
-    return np.mean(found, axis=0)
+        measured.append([(each.argmax(axis=1) == one.held_labels).mean() for each in scores])
+    return np.mean(measured, axis=0)
 
 
 def stop_early(*, early: float = 0.75, late: float = 0.50) -> Evidence:

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy import optimize
 
-from edgelaw import data, embeddings, kaczmarz
+from edgelaw import data, kaczmarz
 from edgelaw.theory import noise
 from edgelaw.training import splits, study
 from edgelaw_ledger.evidence import Evidence, decide
@@ -71,7 +71,7 @@ def mean_iterate_is_a_filter(*, factor: float = 1.30, size: int = 200, seed: int
 
 def split(rows, dims, seed):
     """Training and held-out rows of the chapter, CIFAR-10."""
-    pool = embeddings.cifar10()
+    pool = data.cifar10()
     return splits.split(pool.features, pool.labels, rows, dims, held=1400, rng=seed)
 
 
@@ -99,11 +99,11 @@ def averaged(order, runs=8, epochs=200):
 
 def averaging(*, fresh: float = 114.0, back: float = 1.8, once: float = 1.0) -> Evidence:
     """Weights at the ends of 200 epochs and their mean without the first tenth, eight runs per order, run again."""
-    found = {order: averaged(order) for order in ("random_reshuffle", "flip_flop", "single_shuffle")}
+    measured = {order: averaged(order) for order in ("random_reshuffle", "flip_flop", "single_shuffle")}
     stated = {"random_reshuffle": (fresh, 0), "flip_flop": (back, 1), "single_shuffle": (once, 1)}
     return decide(
-        all(round(found[order], digits) == value for order, (value, digits) in stated.items()),
-        measured="last over mean: " + ", ".join(f"{order} {value:.2f}" for order, value in found.items()),
+        all(round(measured[order], digits) == value for order, (value, digits) in stated.items()),
+        measured="last over mean: " + ", ".join(f"{order} {value:.2f}" for order, value in measured.items()),
         claimed=f"{fresh:g}, {back:g} and {once:g}",
         tolerance="as printed",
     )
@@ -129,12 +129,14 @@ def single_shuffle(
 ) -> Evidence:
     """Single shuffle over a fresh shuffle: SGD on square isotropic rows, and all grids of CIFAR-10 rows one by one."""
     isotropic = study.chosen(["isotropic"], optimisers=["sgd"])
-    found = [end for measure in study.MEASURES for end in study.span(isotropic, "single_shuffle", [measure])]
+    measured = [
+        end for measure in study.MEASURES for end in study.span(isotropic, "single_shuffle", [measure])
+    ]
     real = [grid for grid in study.chosen(batches=[1]) if not grid.problem.startswith("isotropic")]
     least = study.span(real, "single_shuffle")[0]
     return decide(
-        least > 1 and [round(value, 2) for value in found] == [low, high, train_low, train_high],
-        measured=f"isotropic {', '.join(f'{value:.2f}' for value in found)}; CIFAR-10 at least {least:.4f}",
+        least > 1 and [round(value, 2) for value in measured] == [low, high, train_low, train_high],
+        measured=f"isotropic {', '.join(f'{value:.2f}' for value in measured)}; CIFAR-10 at least {least:.4f}",
         claimed=f"{low:.2f} to {high:.2f} and {train_low:.2f} to {train_high:.2f}; above 1",
         tolerance="as printed",
     )
