@@ -22,7 +22,12 @@ import numpy as np
 from edgelaw import data, kaczmarz
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER
-from edgelaw.theory._any_spectrum import flip_flop_collocation, graded_circle, shuffle_pairs
+from edgelaw.theory._any_spectrum import (
+    flip_flop_collocation,
+    graded_circle,
+    reshuffle_operator,
+    shuffle_pairs,
+)
 
 HERE = pathlib.Path(__file__).resolve().parent
 STEPS = (0.1, 0.5, 1.0, 1.5, 1.9)
@@ -56,7 +61,7 @@ def spectra():
 
 def forget():
     """Drop what the engines keep from one curve for the next, so that no turn is cheaper than the first."""
-    for module in (graded_circle, shuffle_pairs, flip_flop_collocation):
+    for module in (graded_circle, shuffle_pairs, flip_flop_collocation, reshuffle_operator):
         for kept in vars(module).values():
             if hasattr(kept, "cache_clear"):
                 kept.cache_clear()

@@ -4,7 +4,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
+import scipy
 import scipy.special
 
 from edgelaw._common import arguments

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 import scipy.linalg
-import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
 from edgelaw._common.gram import smaller_gram
+from edgelaw._common.roots import bracketed_root
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.laws import EdgeFit, MarchenkoPastur, square_edge
 
@@ -520,8 +521,8 @@ def _later(positive: Array, now: _Moments) -> float:
     if now.total <= goal:
         return now.time
     farthest = np.log(now.total / goal) + np.log1p(700 / (now.time * positive[0]))
-    root = scipy.optimize.brentq(
-        lambda u: np.exp(-now.time * np.exp(u) * positive).sum() - goal, 0, farthest, xtol=1e-9
+    root = bracketed_root(
+        lambda u: np.exp(-now.time * np.exp(u) * positive).sum() - goal, 0.0, farthest, tolerance=1e-10
     )
     return float(now.time * np.exp(root))
 

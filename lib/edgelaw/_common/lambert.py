@@ -16,7 +16,7 @@ import math
 import mpmath
 import numpy as np
 import numpy.typing as npt
-import scipy.optimize
+import scipy
 import scipy.special
 
 from edgelaw._common import arguments

@@ -161,7 +161,9 @@ def _measured(
         for n in range(1, len(epochs)):
             single = single @ single
             run[0, :, n], run[1, :, n] = of_map(single), of_map(flipped)
-            flipped = flipped @ flipped if n < squarings else flipped
+            flipped = (
+                flipped.T @ flipped if n < squarings else flipped
+            )  # symmetric: half a product is computed
     error = losses.std(axis=0, ddof=1) / np.sqrt(shuffles)
     return _Runs(epochs, losses.mean(axis=0), error, predicted, shuffles)
 

@@ -28,7 +28,7 @@ How it is known: *derived*, by the transport equations of the paper's appendix a
 import dataclasses
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
@@ -484,7 +484,7 @@ def _between_pole_and_saddle(n, tau, kappa, rho, inside):
     furthest = -(2.0**-53) if inside else 80.0
     if slope(furthest) > 0:  # after one epoch the minimum is at q = 0
         return sign * np.exp(furthest)
-    return sign * np.exp(brentq(slope, -80.0, furthest))
+    return sign * np.exp(scipy.optimize.brentq(slope, -80.0, furthest))
 
 
 def _moments(x):

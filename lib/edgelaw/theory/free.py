@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import scipy.optimize
+import scipy
 import scipy.special
 
 from edgelaw._common import arguments

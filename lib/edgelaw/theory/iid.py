@@ -545,13 +545,15 @@ def _secular(poles, weights):
         width = np.sum(weights) if last else poles[i + 1] - poles[i]
         near, tau = i, width / 2
         gaps = poles - poles[near]
-        if not last and 1 + _other_terms(gaps, weights, near, tau)[0] < weights[near] / tau:
+        rest, slope = _other_terms(gaps, weights, near, tau)
+        if not last and 1 + rest < weights[near] / tau:  # the next pole is nearer: exchange their terms
+            rest -= weights[i] / tau + weights[i + 1] / tau
+            slope += (weights[i] - weights[i + 1]) / (tau * tau)
             near, width, tau = i + 1, -width, -tau
             gaps = poles - poles[near]
         low, high = min(width, 0.0), max(2 * width if last else width, 0.0)
         converged = False
         for _ in range(200):
-            rest, slope = _other_terms(gaps, weights, near, tau)
             own = weights[near] / tau
             if converged:
                 break
@@ -562,6 +564,7 @@ def _secular(poles, weights):
             proposed = _model_root(1 + rest, slope, weights[near], tau, width, last)
             converged = abs(proposed - tau) <= 1e-8 * abs(tau)
             tau = proposed if converged or low < proposed < high else (low + high) / 2
+            rest, slope = _other_terms(gaps, weights, near, tau)
         roots[i], slopes[i] = poles[near] + tau, slope + own / tau
     return roots, slopes
 

@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import scipy.optimize
 
 from edgelaw._common import arguments
+from edgelaw._common.roots import bracketed_root
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.theory._any_spectrum import gauss
 
@@ -268,7 +268,7 @@ def _reached(values, shares, reach):
     low, high = -80.0, np.log(reach + 1)  # by Jensen, G(−ζ) ≥ −1/ζ, and ζ + 1 ≥ reach at the root
     if excess(low) <= 0:  # a gap: t = −reach lies between zero and the spectrum
         return np.exp(low) if values[0] == 0 else min(reach, values[0])
-    return float(np.exp(scipy.optimize.brentq(excess, low, high + 1)))
+    return float(np.exp(bracketed_root(excess, low, high + 1)))
 
 
 def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = _ANGLE) -> npt.NDArray:

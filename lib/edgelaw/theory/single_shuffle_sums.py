@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import gammaincc
 
 from edgelaw._common import arguments
@@ -81,7 +81,7 @@ def _queue_pole(rho):
     high = 0.5
     while excess(high) < 0:
         high = (1 + high) / 2
-    return brentq(excess, low, high, xtol=1e-300, rtol=1e-15)
+    return scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-15)
 
 
 def test_sum(n: int, rho: float = 1.0) -> float:

@@ -58,7 +58,7 @@ _CLOSE = 0.4  # n·|log r| that keeps a circle off the pole at 1
 _LEAST = 2.5  # n·log z* that makes a gap worth while
 _BACK = 8  # solutions that a guess is extrapolated from
 _TRIES = 60  # at most, to find the end of a gap
-_FALL = 31.0  # in logarithms, from 1 to less than SMALLEST
+_FALL = 29.0  # in logarithms, from 1 to less than SMALLEST
 
 
 @dataclass(frozen=True)

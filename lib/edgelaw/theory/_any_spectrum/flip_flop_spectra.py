@@ -9,8 +9,8 @@ in λ ends, which may be far beyond the gap.
 import functools
 
 import numpy as np
-import scipy.optimize
 
+from edgelaw._common.roots import bracketed_root
 from edgelaw.theory import levy
 
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
@@ -41,7 +41,7 @@ class SampleSpectrum:
         end = _WITHIN_GAP * self.lowest
         if self.independent_rows or self.transform(end / 0.85) > 0:
             return end
-        return min(end, 0.85 * scipy.optimize.brentq(self.transform, 1e-12 * self.lowest, end / 0.85))
+        return min(end, 0.85 * bracketed_root(self.transform, 1e-12 * self.lowest, end / 0.85))
 
     @property
     def probes(self):
@@ -122,7 +122,7 @@ def _around(values, end, limit, points):
         return centre - width - log + np.log(limit - end)
 
     scale = np.log(values[-1] - end)
-    pole, centre, width = ellipse(scipy.optimize.brentq(excess, scale - 60, scale + 5))
+    pole, centre, width = ellipse(bracketed_root(excess, scale - 60, scale + 5))
     theta = np.pi * (np.arange(points) + 0.5) / points
     ratio = np.exp(centre + width * np.cos(theta) + 1j * _ANGLE * np.sin(theta))
     return (pole + limit * ratio) / (1 + ratio)

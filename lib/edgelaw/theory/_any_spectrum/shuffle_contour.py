@@ -13,7 +13,7 @@ For ρ < 1 a contour may enclose v = 1, the pole of the eigenvalue 1, whose resi
 import functools
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+import scipy
 
 from edgelaw.theory import series
 
@@ -57,7 +57,7 @@ class Model:
         if self.eta <= 1:
             return np.inf
         end = self.eta / -self.b
-        saddle = minimize_scalar(
+        saddle = scipy.optimize.minimize_scalar(
             lambda v: -log_mean(2 * np.log(v), 2 * np.log(1 - self.b * (1 - v)))[0],
             bounds=(min(1.0, end / 2), end * (1 - 1e-9)),
             method="bounded",
@@ -174,7 +174,7 @@ class Model:
         def excess(radius):
             return log_mean(2 * radius, 2 * np.log1p(self.b * np.expm1(radius)))[0] + np.log(self.rho)
 
-        return brentq(excess, -700.0, 12.0, xtol=1e-15)
+        return scipy.optimize.brentq(excess, -700.0, 12.0, xtol=1e-15)
 
     def diagonals(self, loss, n, tolerance):
         """Losses at an ascending array of n ≥ 1 within a factor of two, and the change at the last refinement."""

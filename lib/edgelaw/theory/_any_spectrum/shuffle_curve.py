@@ -27,7 +27,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
+import scipy
 
 from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common, graded_circle, silverstein
@@ -42,7 +42,7 @@ _AGREED = 3e-7  # where two circles differ by more, the coarser gets more points
 _ENOUGH = 3e-6  # where two resolutions differ by more, another setting is tried
 _FEWEST, _MOST = 24, 1000  # points
 _FEW = 32  # epochs, whose losses are computed down to e^(−2·60) of their start
-_DEEPEST = 60.0, 17.0  # later ones only down to e^(−2·17), 2e-15
+_DEEPEST = 60.0, 15.0  # later ones only down to e^(−2·15), 1e-13
 _VISIBLE = 1e-13  # losses that the two resolutions must agree on
 _ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25  # half-heights of the contours of the averages, the first that fits
 _NARROW = 0.7, 0.5  # the same in a gap with fewer rows than dimensions

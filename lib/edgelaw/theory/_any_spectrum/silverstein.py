@@ -8,7 +8,7 @@ solution with Im v > 0 of
 """
 
 import numpy as np
-import scipy.optimize
+import scipy
 
 
 class Sample:

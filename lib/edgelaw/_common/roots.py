@@ -1,0 +1,45 @@
+"""A root between two ends, where importing an optimiser for it would cost more than the rest of a forecast."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+def bracketed_root(
+    function: Callable[[float], float], low: float, high: float, tolerance: float = 1e-12
+) -> float:
+    """The root of a continuous function that changes its sign between two ends, by bisection and secants in turn.
+
+    Parameters
+    ----------
+    function : callable
+        With values of different signs, or zero, at `low` and `high`.
+    low, high : float
+    tolerance : float
+        The root is known to so much times 1 + |root|.
+
+    Raises
+    ------
+    ValueError
+        If the signs at the ends are equal, or a value is not a number.
+
+    Examples
+    --------
+    >>> round(bracketed_root(lambda x: x * x - 2, 0.0, 2.0), 12)
+    1.414213562373
+    """
+    at_low, at_high = function(low), function(high)
+    if not at_low * at_high <= 0:
+        raise ValueError("The function must have different signs at the two ends.")
+    for turn in range(200):
+        if abs(high - low) <= tolerance * (1 + abs(low)) or at_low == 0 or at_high == 0:
+            break
+        middle = (low + high) / 2
+        if turn % 3 and np.isfinite(at_low + at_high):
+            middle = (low * at_high - high * at_low) / (at_high - at_low)
+        value = function(middle)
+        if at_low * value <= 0:
+            high, at_high = middle, value
+        else:
+            low, at_low = middle, value
+    return low if abs(at_low) < abs(at_high) else high
