@@ -228,8 +228,8 @@ def test_the_test_loss_never_rises():
 
 def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
     values = np.linspace(0.1, 2, 40)
-    monkeypatch.setattr(operator, "_ACCURATE", 1e-16)
-    monkeypatch.setattr(operator.common, "LARGEST_ERROR", 1e-16)
+    for place, name in ((operator, "_ACCURATE"), (operator, "_TRUSTED"), (operator.common, "LARGEST_ERROR")):
+        monkeypatch.setattr(place, name, 1e-16)
     with pytest.raises(ArithmeticError, match="estimated relative error"):
         rr.curve(values, 5)
     monkeypatch.undo()

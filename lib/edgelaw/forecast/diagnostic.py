@@ -220,7 +220,7 @@ def _in_words(answer: Diagnostic) -> str:
     ran += f"epochs 1 to {last}: " if last > 1 else "the first epoch: "
     where = f"he {NAMES[answer.loss]} of {NAMES[answer.order]} after {epoch} epoch{'s' if epoch > 1 else ''}"
     off = f"{100 * answer.excess:+.1f} % ± {100 * answer.error:.1f} % off"
-    from_theory = f"T{where} is {off} the {answer.predicted:.3g} predicted"
+    from_theory = f"T{where} is {off} the {answer.predicted:.3g} predicted for this matrix"
     promise = f"{100 * answer.threshold:.0f} %"
     if answer.verdict == "passes":
         return (

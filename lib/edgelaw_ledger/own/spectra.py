@@ -72,10 +72,13 @@ def late_limit(*, equivalent: float = 1.43, law: float = 2.0) -> Evidence:
     sweep = data.sweep("universal_gap")
     row = int(np.abs(sweep["betas"] - 1 / 7).argmin())
     column = int(np.abs(sweep["steps"] - 1).argmin())
-    found = sweep["single_shuffle_step"][row, column, list(sweep["epochs"]).index(64)]
+    equivalent_step = sweep["single_shuffle_step"][row, column, list(sweep["epochs"]).index(64)]
     values = data.power_law_eigenvalues(400, 1 / 7)
     return _stated(
-        {"equivalent step": (found, equivalent), "law": (single_shuffle.effective_step(1.0, values), law)},
+        {
+            "equivalent step": (equivalent_step, equivalent),
+            "law": (single_shuffle.effective_step(1.0, values), law),
+        },
         0.005,
     )
 
@@ -164,11 +167,13 @@ def _largest_off(measured, predicted):
 def embeddings_by_eigenvalues(*, test: float = 0.0069, train: float = 0.0212) -> Evidence:
     """Losses of four orders measured from all starts on two sets of embeddings over curves from their eigenvalues."""
     sweep = data.sweep("embedding_traces")
-    found = _largest_off(sweep["measured"], sweep["predicted"])
+    deviations = _largest_off(sweep["measured"], sweep["predicted"])
     full = sweep["measured"].shape[3] == len(ORDERS) and sweep["steps"].tolist() == [0.5, 1.0, 1.5]
-    at_most = bool((found <= [test, train]).all())
+    at_most = bool((deviations <= [test, train]).all())
     return _stated(
-        {"test off by": (found[0], test), "training": (found[1], train)}, 0.015, also=full and at_most
+        {"test off by": (deviations[0], test), "training": (deviations[1], train)},
+        0.015,
+        also=full and at_most,
     )
 
 
@@ -176,12 +181,14 @@ def matrices_of_1600(*, test: float = 0.00207, train: float = 0.00502) -> Eviden
     """Losses of four orders on three matrices of 1600 Gaussian rows over curves from their eigenvalues."""
     sweep = data.sweep("any_spectrum")
     names = ("two-point", "uniform", "j^(-1/2)")
-    found = np.max(
+    deviations = np.max(
         [_largest_off(sweep[f"measured {name} 1600"], sweep[f"predicted {name} 1600"]) for name in names],
         axis=0,
     )
     full = sweep["steps"].tolist() == [0.5, 1.0, 1.5] and sweep["epochs"][[0, -1]].tolist() == [1, 50]
-    return _stated({"test off by": (found[0], test), "training": (found[1], train)}, 0.005, also=full)
+    return _stated(
+        {"test off by": (deviations[0], test), "training": (deviations[1], train)}, 0.005, also=full
+    )
 
 
 @functools.cache
@@ -215,8 +222,8 @@ def training_at_an_edge(
         )  # the free cumulant of a square sample of this covariance
         exact = max(exact, abs(_training_over_decrease(step) * 2 * a / (a**2 + twelfth + second * sixth) - 1))
     for beta in (0.3, 1.0):
-        found, variance = _training_on_haar_rows(beta, 0.5, size, seed)
-        designs = max(designs, abs(found * 3 / (1.5**2 + twelfth + variance * sixth) - 1))
+        measured, variance = _training_on_haar_rows(beta, 0.5, size, seed)
+        designs = max(designs, abs(measured * 3 / (1.5**2 + twelfth + variance * sixth) - 1))
     return decide(
         bool(exact < 1e-3 and designs < 0.03),
         measured=f"limits of exact curves within {exact:.1e}; designs after 64 epochs at step 0.5 within {designs:.1%}",
@@ -322,11 +329,11 @@ def _over_single_shuffle(name, order, loss):
     sweep = data.sweep("real_embeddings")
     at, ratios = list(sweep["epochs"]).index(50), []
     for seed in SEEDS:
-        found = [
+        losses = [
             sweep[f"{name} {o} 1.0"][sweep[f"{name} {o} seeds"] == seed] for o in (order, "single_shuffle")
         ]
-        count = min(map(len, found))
-        ratios.append(np.divide(*(runs[:count, at, loss].mean() for runs in found)))
+        count = min(map(len, losses))
+        ratios.append(np.divide(*(runs[:count, at, loss].mean() for runs in losses)))
     return np.mean(ratios)
 
 
@@ -511,14 +518,14 @@ def no_power_law(*, fall: float = 4.6e4, power: float = 9.0) -> Evidence:
 def _edges(quantile):
     """The fit to the left part of the spectrum of every trained model: (shapes, seeds) of fits."""
     last = (_runs()["width_{}_depth_{}".format(*shape)][:, -1] for shape in SHAPES)
-    return [[spectrum.fit_shifted_edge(values, quantile) for values in found] for found in last]
+    return [[spectrum.fit_shifted_edge(values, quantile) for values in seeds] for seeds in last]
 
 
 def stretch_of_power_laws(*, quarter: float = 1.7, half: float = 6.3) -> Evidence:
     """End over start of the power law of the fitted edge, for all trained models, at two windows."""
     longest, count = [], 0
     for quantile in (0.25, 0.5):
-        fits = [fit for found in _edges(quantile) for fit in found]
+        fits = [fit for seeds in _edges(quantile) for fit in seeds]
         longest.append(max(fit.beta / (2 * fit.lambda_0) / regimes.window_start(fit, 1.0) for fit in fits))
         count = len(fits)
     return _stated(
@@ -529,8 +536,8 @@ def stretch_of_power_laws(*, quarter: float = 1.7, half: float = 6.3) -> Evidenc
 def edges_of_trained_models(*, least: float = 0.80, most: float = 1.00, factor: float = 35.6) -> Evidence:
     """Exponents and positions of the fitted edge after training, mean over four seeds, over six widths and depths."""
     fits = _edges(0.25)
-    betas = [np.mean([fit.beta for fit in found]) for found in fits]
-    places = [np.exp(np.mean([math.log(fit.lambda_0) for fit in found])) for found in fits]
+    betas = [np.mean([fit.beta for fit in seeds]) for seeds in fits]
+    places = [np.exp(np.mean([math.log(fit.lambda_0) for fit in seeds])) for seeds in fits]
     return _stated(
         {
             "exponent from": (min(betas), least),

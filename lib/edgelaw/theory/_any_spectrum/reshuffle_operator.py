@@ -195,8 +195,8 @@ def losses(law, n, step):
                 best = min(best, attempt, key=lambda result: result.error)
                 if best.error <= _ACCURATE:
                     return best
-        if best.error <= _TRUSTED:
-            break
+            if best.error <= _TRUSTED:
+                return best
     if not best.error <= common.LARGEST_ERROR:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: estimated relative error {best.error:.1e}."
