@@ -49,21 +49,22 @@ def target(text):
 def missing(name, pieces, following=None):
     """What a chapter does not say about its place in the book, in words."""
     faults = []
-    top, last = BOX.search(pieces[0]), BOX.search(pieces[-1])
+    opening = next((piece for piece in pieces[:5] if "What you will learn" in piece), pieces[0])
+    top, last = BOX.search(opening), BOX.search(pieces[-1])
     if not top:
-        faults.append("the first cell has no box ':::{container} reading-order' after 'What you will learn'")
+        faults.append("no box ':::{container} reading-order' follows 'What you will learn' in its cell")
     else:
         if not re.match(r"\*\*Needs:\*\* \S", top[1]):
-            faults.append("the box in the first cell does not begin with '**Needs:** ...'")
-        if "What you will learn" not in pieces[0][: top.start()]:
+            faults.append("the box after 'What you will learn' does not begin with '**Needs:** ...'")
+        if "What you will learn" not in opening[: top.start()]:
             faults.append("the box does not come after 'What you will learn'")
         if not re.search(r"^\*\*Next:\*\* \S", top[1], flags=re.M):
-            faults.append("the box in the first cell has no line '**Next:** ...'")
+            faults.append("the box after 'What you will learn' has no line '**Next:** ...'")
     if not last or not re.match(r"\*\*Next:\*\* \S", last[1]):
         faults.append(
             "the last cell is not a box ':::{container} reading-order' that begins with '**Next:** ...'"
         )
-    for place, box in (("first", top), ("last", last)):
+    for place, box in (("opening", top), ("last", last)):
         after = box[1].split("**Next:**")[-1] if box else ""
         links = {
             target(text).split("/")[-1] for role, text in ROLE.findall(after) if role in ("doc", "chapter")
@@ -93,7 +94,7 @@ GOOD = [
         (
             ":::{container} reading-order\n**Needs",
             ":::{container} other\n**Needs",
-            "the first cell has no box",
+            "no box ':::{container} reading-order' follows",
         ),
         ("**Needs:** nothing.\n", "Nothing.\n", "does not begin with '**Needs:**"),
         ("**What you will learn**", "", "does not come after"),
