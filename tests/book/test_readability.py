@@ -1,4 +1,4 @@
-"""Chapters that can be read: idea and picture first, short visible code, folded machinery, the paper's slips at the end."""
+"""Chapters that can be read: idea and picture first, short visible code, machinery folded, disputes at the end."""
 
 import re
 from pathlib import Path
