@@ -65,6 +65,28 @@ def _truth(value, name):
     return bool(value)
 
 
+def at_most(measured: float, stated: float) -> bool:
+    """Whether a stated upper bound is true and tight: 2 % less would be false, 2 % more would be loose.
+
+    Examples
+    --------
+    >>> at_most(1.704, 1.71), at_most(1.704, 1.7), at_most(1.704, 1.75)
+    (True, False, False)
+    """
+    return bool(measured <= stated < 1.02 * measured)
+
+
+def at_least(measured: float, stated: float) -> bool:
+    """Whether a stated lower bound is true and tight: 2 % more would be false, 2 % less would be loose.
+
+    Examples
+    --------
+    >>> at_least(0.8017, 0.8), at_least(0.8017, 0.81), at_least(0.8017, 0.78)
+    (True, False, False)
+    """
+    return bool(measured / 1.02 < stated <= measured)
+
+
 def _phrase(value, what):
     return f"{what} = {value:.6g}" if what else f"{value:.6g}"
 
