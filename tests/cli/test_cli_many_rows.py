@@ -8,7 +8,7 @@ import pytest
 from running import run
 
 from edgelaw import data
-from edgelaw.forecast.results import ASSUMPTION
+from edgelaw.forecast.assumption import ASSUMPTION, NOISY_SINGLE_SHUFFLE
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,8 @@ def answer(many):
     return json.loads(out)
 
 
-def test_times_to_a_target_are_fractions_of_an_epoch_with_rows(many, answer):
+def test_times_to_a_target_are_fractions_of_an_epoch_with_rows(many, answer, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     for forecast in answer["forecasts"].values():
         for loss in ("test", "train"):
             epochs, rows = forecast["epochs_to_target"][loss], forecast["rows_to_target"][loss]
@@ -60,5 +61,14 @@ def test_what_is_assumed_of_targets_is_said_everywhere(many, answer, tmp_path):
     _, out, _ = run("predict", many, "--no-simulate", "--epochs", "3", "--report", tmp_path / "report.html")
     assert ASSUMPTION in " ".join(out.split())
     assert ASSUMPTION in (tmp_path / "report.html").read_text()
+    assert NOISY_SINGLE_SHUFFLE not in out  # another order is recommended
     _, out, _ = run("predict", "--help")
     assert "without noise" in " ".join(out.split())
+
+
+def test_who_is_told_to_shuffle_once_is_told_what_noise_changes(tmp_path):
+    np.save(tmp_path / "square.npy", data.gaussian(64, 64, rng=0))
+    _, out, _ = run("predict", tmp_path / "square.npy", "--no-center", "--epochs", "40", "--no-search")
+    text = " ".join(out.split())
+    assert "Single shuffle at step" in text
+    assert NOISY_SINGLE_SHUFFLE in text

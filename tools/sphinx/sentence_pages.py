@@ -17,7 +17,13 @@ import edgelaw_ledger as claims
 
 logger = logging.getLogger(__name__)
 #: Pages each of whose sentences is an entry, or is listed as stating no result.
-FRONT = ("intro", "README", "tools/pictures", "lib/edgelaw/forecast/advice")
+FRONT = (
+    "intro",
+    "README",
+    "tools/pictures",
+    "lib/edgelaw/forecast/advice",
+    "lib/edgelaw/forecast/assumption",
+)
 ADVICE = ("chapters/12_your_data", r"What to do")
 SUMMARY = r"Summary\s*$"
 BULLETS = range(3, 6)

@@ -7,15 +7,10 @@ from typing import Any
 from edgelaw._common.plain import plain
 from edgelaw._common.types import Array
 from edgelaw.curves import LearningCurve
+from edgelaw.forecast.assumption import assumption
 from edgelaw.forecast.exact_curves import FLOOR
 from edgelaw.laws import EdgeFit
 from edgelaw.spectrum import EdgeLaw
-
-#: What every forecast takes for granted.
-ASSUMPTION = (
-    "Targets are assumed to be a linear function of the rows, without noise. Real labels have noise: losses then end "
-    "at a floor that rises with the step, so that a smaller step or fewer epochs can be better."
-)
 
 
 @dataclass(frozen=True)
@@ -204,8 +199,8 @@ class Prediction:
 
     @property
     def assumption(self) -> str:
-        """What the forecast takes for granted, in two sentences."""
-        return ASSUMPTION
+        """What the forecast takes for granted, and what noise would change about its advice."""
+        return assumption(self.advice.order)
 
     @property
     def steps(self) -> tuple[str, ...]:
