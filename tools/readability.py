@@ -42,7 +42,7 @@ class Numbers(NamedTuple):
 
 def cells(notebook):
     """The cells of a notebook, each marked with whether a solution's fold holds it."""
-    found, inside = [], False
+    pieces, inside = [], False
     for cell in notebook.cells:
         text, code = cell.source, cell.cell_type == "code"
         opens, closes = (not code and bool(rule.search(text)) for rule in (START, END))
@@ -52,9 +52,9 @@ def cells(notebook):
             else bool(re.search(r"^(`{3,}|:{3,})\{(figure|explorer)\}", text, re.M))
         )
         folded = bool(FOLDED & set(cell.metadata.get("tags", [])))
-        found.append(Cell(cell.cell_type, text, folded, inside, picture))
+        pieces.append(Cell(cell.cell_type, text, folded, inside, picture))
         inside = (inside or opens) and not (closes and not opens)
-    return found
+    return pieces
 
 
 def numbers(read):
@@ -130,7 +130,7 @@ def faults(notebook, audit=False):
     """What keeps a chapter from being read with pleasure, in words; an audit may cite claims wherever it likes."""
     read = cells(notebook)
     counted = numbers(read)
-    found = [
+    exceeded = [
         f"{value} {what}, at most {limit}"
         for what, value, limit in (
             ("cells", counted.cells, CELLS),
@@ -139,7 +139,7 @@ def faults(notebook, audit=False):
         )
         if value > limit
     ]
-    return [*found, *_opening(read), *([] if audit else _marks(read)), *_closing(read)]
+    return [*exceeded, *_opening(read), *([] if audit else _marks(read)), *_closing(read)]
 
 
 def main():

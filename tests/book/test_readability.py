@@ -104,9 +104,9 @@ def test_an_audit_may_cite_claims_throughout():
 
 def test_the_limits_are_those_that_contributors_are_told():
     guide = (ROOT / "CONTRIBUTING.md").read_text()
-    told = re.search(r"at most (\d+) cells.*?(\d+) lines.*?median.*?(\d+)", guide, flags=re.S)
-    assert told
-    assert [int(number) for number in told.groups()] == [
+    limits = re.search(r"at most (\d+) cells.*?(\d+) lines.*?median.*?(\d+)", guide, flags=re.S)
+    assert limits
+    assert [int(number) for number in limits.groups()] == [
         readability.CELLS,
         readability.LONGEST,
         readability.MEDIAN,
