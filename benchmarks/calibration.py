@@ -38,7 +38,7 @@ a loss is above 1e-12 (without its plateau):
 - random reshuffle, single shuffle, flip-flop on any other spectrum: the same equations at a much higher resolution on
   other contours. Random reshuffle: ellipses of another scale, 32 polynomials for 24, ten more points in time, the best
   of all contours. Single shuffle: narrower contours, averages to 1e-13, circles to 15 digits. Flip-flop: averages
-  to 1e-11, 12 points a panel, shorter panels, a wider circle to 1e-12. No row is left out. An error that does not
+  to 1e-11, 12 points per panel, shorter panels, a wider circle to 1e-12. No row is left out. An error that does not
   depend on the resolution is not seen by them, but by the closed forms. Where that is refused, or where it states a
   larger error than the curve and differs by no more than the two errors together, the case is undecided.
 

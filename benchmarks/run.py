@@ -380,7 +380,7 @@ def main():
     bars = list(itertools.chain(bars, peers, [share, *[cores] * quiet], memory))
     facts = [
         f"- d = 256, one probe: {count:.0e} epochs ({count * 256:.2g} row updates) in one go took {seconds:.1f} s:",
-        f"  {rate / 1e6:.1f} million row updates a second, where reading each row once from its cache would allow",
+        f"  {rate / 1e6:.1f} million row updates per second, where reading each row once from its cache would allow",
         f"  {allowed / 1e6:.1f} million.",
         f"- The cost of an epoch grows like d^{slope:.2f} from d = {sizes[0]} to {sizes[-1]} (32 probes, m = d): "
         + ", ".join(f"{1e3 * s:.3g}" for s in costs)

@@ -250,7 +250,7 @@ def test_the_mean_epoch_is_the_average_of_matrices_over_permutations():
 
 
 def moments(d, step, designs, rng):
-    """tr(S^p A S^q Aᵀ)/d for p, q = 0..3, one line a design."""
+    """tr(S^p A S^q Aᵀ)/d for p, q = 0..3, one line per design."""
     rows = []
     for _ in range(designs):
         U = unit_rows(d, d, rng)
