@@ -126,6 +126,12 @@ def _closing(read):
                 yield "a solution is not folded"
 
 
+def _folds(read):
+    """Folds that the page's script cannot close: a proof has no title to click on, and all folds after it stay open."""
+    if any(re.search(r"^`{3,}\{prf:proof\}.*\n:class: dropdown", cell.text, flags=re.M) for cell in read):
+        yield "a proof is folded by :class: dropdown; put it into an {admonition} with that class"
+
+
 def faults(notebook, audit=False):
     """What keeps a chapter from being read with pleasure, in words; an audit may cite claims wherever it likes."""
     read = cells(notebook)
@@ -139,7 +145,7 @@ def faults(notebook, audit=False):
         )
         if value > limit
     ]
-    return [*exceeded, *_opening(read), *([] if audit else _marks(read)), *_closing(read)]
+    return [*exceeded, *_opening(read), *([] if audit else _marks(read)), *_folds(read), *_closing(read)]
 
 
 def main():

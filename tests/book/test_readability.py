@@ -76,6 +76,7 @@ def test_a_chapter_without_a_fault_passes():
         (1, new_markdown_cell("**What you will learn**"), "a list of contents stands before"),
         (5, _code("x = 1\n" * 13), "13 lines in the longest visible cell, at most 12"),
         (5, new_markdown_cell("It is {claim}`A1`."), "a claim mark interrupts"),
+        (5, new_markdown_cell("```{prf:proof}\n:class: dropdown\n\nSo.\n```"), "a proof is folded"),
         (9, _code("x = 1"), "stands outside its fold"),
         (9, new_markdown_cell("```{solution} ex-two\n\nSo.\n```"), "a solution is not folded"),
     ],
