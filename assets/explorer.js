@@ -5,6 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!root || !data) return;
   const $ = name => root.querySelector(`[name="${name}"]`), at = id => document.getElementById(`explorer-${id}`);
   const ORDERS = data.orders, SINGLE = ORDERS.findIndex(order => order.name === "single_shuffle");
+  const embedded = root.classList.contains("explorer-compact"); // in a chapter, whose address is not the explorer's to change
   const LOSSES = ["test", "train"], WORDS = { test: "test loss", train: "training loss" };
 
   // ---------------------------------------------------------------- the tables
@@ -36,7 +37,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   // ---------------------------------------------------------------- the state, kept in the address
-  const START = { view: "gaussian", data: "wikipedia", rho: "1", step: "1", n: "50", loss: "test", laws: "1" };
+  const START = { view: "gaussian", data: "wikipedia", rho: "1", step: "1", n: "50", loss: "test", laws: "1", ...JSON.parse(root.dataset.start || "{}") };
   const nearest = (list, x) => list.reduce((best, y, i) => (Math.abs(y - x) < Math.abs(list[best] - x) ? i : best), 0);
   const number = (text, otherwise) => (text !== "" && Number.isFinite(Number(text)) ? Number(text) : otherwise);
 
@@ -52,7 +53,7 @@ document.addEventListener("DOMContentLoaded", () => {
     state.laws = state.laws === "0" || state.laws === false ? "0" : "1";
     return state;
   }
-  const fromAddress = () => tidy(Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+  const fromAddress = () => tidy(embedded ? {} : Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
   function address() {
     const kept = { view: state.view, step: state.step, n: state.n, loss: state.loss };
     if (state.view === "gaussian") kept.rho = state.rho; else kept.data = state.data;
@@ -180,7 +181,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const lines = rows.map(row => row.curve.map((y, i) => [view.epochs[i], y]));
     const main = axes(svg, lines, {
       logX: true, range: [1, view.last], ticks: [1, 2, 5, 10, 20, 50, 100, 200].filter(n => n <= view.last),
-      label: "epochs n", title: `${word} against epochs, logarithmic axes, one line an order; the table below has the numbers`,
+      label: "epochs n", title: `${word} against epochs, logarithmic axes, one line per order; the table below has the numbers`,
       extra: floor === null ? [] : [floor],
     });
     if (floor !== null) make(main.body, "line", { class: "plateau", x1: main.box.left, x2: main.box.right, y1: main.Y(floor), y2: main.Y(floor) });
@@ -196,7 +197,7 @@ document.addEventListener("DOMContentLoaded", () => {
     at("steps-title").textContent = `${word} at n = ${state.n}, by step`;
     const side = axes(at("steps"), rows.map(row => row.bySteps.map((y, s) => [view.steps[s], y])), {
       logX: false, range: [0, 2], ticks: [0, 0.5, 1, 1.5, 2], label: "step η",
-      title: `${word} after ${state.n} epochs against the step, one line an order; a ring marks each order’s best step`,
+      title: `${word} after ${state.n} epochs against the step, one line per order; a ring marks each order’s best step`,
     });
     make(side.body, "line", { class: "here", x1: side.X(state.step), x2: side.X(state.step), y1: side.box.top, y2: side.box.bottom });
     const put = (panel, points, row) => make(panel.body, "path", {
@@ -248,7 +249,7 @@ document.addEventListener("DOMContentLoaded", () => {
       made.classList.toggle("least", row === least && seen(row.now));
       return made;
     }));
-    at("all").replaceChildren(...view.epochs.map((n, k) => line(
+    at("all")?.replaceChildren(...view.epochs.map((n, k) => line(
       cell("th", String(n), undefined, "row"), ...rows.map(row => cell("td", show(row.curve[k]), row.curve[k])))));
     const where = state.view === "gaussian" ? `isotropic Gaussian rows, ρ = ${aspectName(state.rho)}` : spectrumName(state.data);
     at("caption").textContent = `${where}: ${word} after ${state.n} epoch${state.n === 1 ? "" : "s"} at step ${short(state.step)}`;
@@ -298,12 +299,13 @@ document.addEventListener("DOMContentLoaded", () => {
     const rows = compute();
     draw(rows);
     tell(rows);
+    if (at("open")) at("open").hash = address();
   }
 
   function change(changes, lasting) {
     state = tidy({ ...state, ...changes });
     reflect();
-    if (address() !== location.hash) history[lasting ? "pushState" : "replaceState"](null, "", address());
+    if (!embedded && address() !== location.hash) history[lasting ? "pushState" : "replaceState"](null, "", address());
   }
   // While a slider moves, the view at which it started stays one step back in the history.
   let moving = false;
@@ -326,19 +328,26 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   at("curves").addEventListener("pointerdown", event => { at("curves").setPointerCapture(event.pointerId); pick(event); });
   at("curves").addEventListener("pointermove", event => { if (event.buttons) pick(event); });
-  at("copy").addEventListener("click", async () => {
+  at("copy")?.addEventListener("click", async () => {
     const done = await navigator.clipboard.writeText(location.href.split("#")[0] + address()).then(() => true, () => false);
     at("copied").textContent = done ? "Copied." : "Copy the address bar.";
     setTimeout(() => { at("copied").textContent = ""; }, 2500);
   });
-  window.addEventListener("popstate", () => { state = fromAddress(); reflect(); });
-  window.addEventListener("hashchange", () => { state = fromAddress(); reflect(); });
+  if (!embedded)
+    for (const event of ["popstate", "hashchange"]) window.addEventListener(event, () => { state = fromAddress(); reflect(); });
   new ResizeObserver(() => draw(compute())).observe(at("curves"));
 
   for (const [i, name] of data.views.spectrum.names.entries()) $("data").add(new Option(data.views.spectrum.labels[i], name));
   at("legend").append(...ORDERS.map(order => { const item = cell("span", order.label); item.prepend(sample(order)); return item; }));
-  at("heads").append(...ORDERS.map(order => cell("th", order.label, undefined, "col")));
+  at("heads")?.append(...ORDERS.map(order => cell("th", order.label, undefined, "col")));
   state = fromAddress();
+  // In a chapter it takes the place of a picture, above the caption; the picture stays for print (explorer.css).
+  const picture = document.getElementById(root.dataset.figure)?.querySelector("img");
+  if (picture) {
+    picture.loading = "eager"; // one that is not displayed would otherwise never be loaded, and be missing in print
+    picture.classList.add("explorer-still");
+    picture.closest("figure").prepend(root);
+  }
   root.hidden = false;
   reflect();
   window.EDGELAW_EXPLORER.loss = loss; // for the test that compares it with the library

@@ -1,4 +1,4 @@
-"""Sphinx extension: the explorer page.
+"""Sphinx extension: the explorer, on its own page and as an interactive figure in a chapter.
 
 The directive ``{explorer}`` gives the controls, the drawing and the tables that assets/explorer.js fills;
 ``{explorer-presets}`` gives links to chosen views with sentences whose numbers come from the same tables, and fails the
@@ -7,13 +7,16 @@ _static/explorer-data.js: a script, not JSON, so that the page also works from a
 """
 
 import base64
+import html
 import json
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import matplotlib as mpl
 import numpy as np
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
@@ -62,12 +65,12 @@ PRESETS = (
 )
 
 HTML = """
-<div class="explorer" id="explorer-tool" hidden>
-<fieldset><legend>What the rows are</legend>
+<div class="explorer{compact}" id="explorer-tool"{attributes} hidden>
+<fieldset{hide_view}><legend>What the rows are</legend>
 <label class="choice"><input type="radio" name="view" value="gaussian"><span>Gaussian rows</span></label>
 <label class="choice"><input type="radio" name="view" value="spectrum"><span>Any spectrum</span></label>
 </fieldset>
-<fieldset><legend>Which loss</legend>
+<fieldset{hide_loss}><legend>Which loss</legend>
 <label class="choice"><input type="radio" name="loss" value="test"><span>Test loss</span></label>
 <label class="choice"><input type="radio" name="loss" value="train"><span>Training loss</span></label>
 </fieldset>
@@ -77,28 +80,33 @@ HTML = """
 <figure class="second"><p id="explorer-steps-title"></p><svg id="explorer-steps" role="img"></svg></figure>
 </div>
 <div class="controls">
-<div class="control"><label for="explorer-step"><span>Step η</span>
+<div class="control"{hide_step}><label for="explorer-step"><span>Step η</span>
 <output id="explorer-step-value"></output></label>
 <input type="range" name="step" id="explorer-step" step="1"></div>
-<div class="control"><div class="line"><label for="explorer-epochs">Epochs n</label>
+<div class="control"{hide_n}><div class="line"><label for="explorer-epochs">Epochs n</label>
 <input type="number" name="n" min="1" step="1" aria-label="Epochs n, as a number" inputmode="numeric"></div>
 <input type="range" name="epochs" id="explorer-epochs" min="0" step="1"></div>
-<div class="control"><label for="explorer-rho"><span>Aspect ratio ρ = m/d</span>
+<div class="control"{hide_rho}><label for="explorer-rho"><span>Aspect ratio ρ = m/d</span>
 <output id="explorer-rho-value"></output></label>
 <input type="range" name="rho" id="explorer-rho" step="1" aria-describedby="explorer-rho-why">
 <small id="explorer-rho-why"></small></div>
-<div class="control"><label for="explorer-data">Spectrum, m = d</label>
+<div class="control"{hide_data}><label for="explorer-data">Spectrum, m = d</label>
 <select name="data" id="explorer-data" aria-describedby="explorer-data-why"></select>
 <small id="explorer-data-why"></small></div>
-<div class="control"><label class="check" for="explorer-laws"><input type="checkbox" name="laws" id="explorer-laws"
+<div class="control"{hide_laws}><label class="check" for="explorer-laws"><input type="checkbox" name="laws" id="explorer-laws"
 aria-describedby="explorer-laws-why">Power laws (dotted)</label><small id="explorer-laws-why"></small></div>
 </div>
 <p class="said" id="explorer-said" aria-live="polite"></p>
-<div class="scroll" tabindex="0" role="region" aria-label="The numbers at the chosen epoch"><table>
+{tables}
+</div>
+"""
+NUMBERS = """<div class="scroll" tabindex="0" role="region" aria-label="The numbers at the chosen epoch"><table>
 <caption id="explorer-caption"></caption>
 <thead><tr><th scope="col">order</th><th scope="col">loss</th><th scope="col">against single shuffle</th>
 <th scope="col">power law</th><th scope="col">best step for n</th><th scope="col">loss there</th></tr></thead>
-<tbody id="explorer-numbers"></tbody></table></div>
+<tbody id="explorer-numbers"></tbody></table></div>"""
+# Below the drawing: on the explorer's own page everything, in a chapter the numbers folded and a way to that page.
+FULL = """{numbers}
 <details><summary>All drawn numbers as a table</summary><div class="scroll" tabindex="0" role="region"
 aria-label="All drawn numbers"><table><thead><tr id="explorer-heads"><th scope="col">epochs n</th></tr></thead>
 <tbody id="explorer-all"></tbody></table></div></details>
@@ -106,10 +114,13 @@ aria-label="All drawn numbers"><table><thead><tr id="explorer-heads"><th scope="
 interpolated: the largest error, over {held_out} curves at every epoch, is <b id="explorer-error">{error}&nbsp;%</b>.
 Losses below {floor} are not drawn.</p>
 <span><button type="button" id="explorer-copy">Copy the link to this view</button>
-<span id="explorer-copied" role="status"></span></span></div>
-</div>
-<noscript><p>The explorer needs JavaScript; the chapters do not.</p></noscript>
-"""
+<span id="explorer-copied" role="status"></span></span></div>"""
+COMPACT = """<details><summary>The numbers as a table</summary>{numbers}</details>
+<div class="foot"><p>Exact curves, interpolated within {error}&nbsp;%.{link}</p></div>"""
+LINK = ' <a class="reference internal" id="explorer-open" href="{page}">Open this view in the explorer</a>'
+NOSCRIPT = "<noscript><p>The explorer needs JavaScript; the chapters do not.</p></noscript>\n"
+CONTROLS = ("view", "loss", "step", "n", "rho", "data", "laws")
+IN_A_CHAPTER = ("loss", "step", "n")  # the controls of the compact form, where the directive names no others
 
 
 def dash(style, width=2.2):
@@ -193,24 +204,112 @@ def sentence(tables, state, winner, text):
     return text.format(**words)
 
 
+def not_in_the_tables(tables, start):
+    """What a directive asks for and the tables do not have, in words; empty if there is nothing."""
+    name = VIEWS[start.get("view", "gaussian")]
+    spectra = [spectrum.replace(" ", "") for spectrum in tables["spectra"].tolist()]
+    if "step" in start and not np.isclose(tables[f"steps {name}"], start["step"]).any():
+        return f"The explorer has no step {start['step']:g} for this view."
+    if "rho" in start and not np.isclose(tables["rho"], start["rho"]).any():
+        return f"The explorer has no aspect ratio {start['rho']:g}."
+    if start.get("n", 1) > tables[f"epochs {name}"][-1]:
+        return f"The explorer's curves for this view end at epoch {tables[f'epochs {name}'][-1]}."
+    if start.get("data", spectra[0]) not in spectra:
+        return f"The explorer's spectra are {', '.join(spectra)}, not {start['data']}."
+    return ""
+
+
 def address(state):
     """The part of the address that keeps a view."""
     return "#" + "&".join(f"{key}={value}" for key, value in state.items())
 
 
+def _controls(argument):
+    """The names of controls in an option, separated by spaces or commas."""
+    names = (argument or "").replace(",", " ").split()
+    unknown = [name for name in names if name not in CONTROLS]
+    if unknown or not names:
+        raise ValueError(f"controls are some of {', '.join(CONTROLS)}, not {argument!r}")
+    return tuple(names)
+
+
 class Explorer(SphinxDirective):
-    """``{explorer}``: controls, drawing, tables."""
+    """``{explorer}``: controls, drawing, tables; at most one per page.
+
+    Without options it is the explorer's own page, whose address keeps the view. In a chapter it is an interactive figure::
+
+        ```{explorer}
+        :compact:
+        :figure: fig-move-the-step
+        :view: gaussian
+        :loss: test
+        :step: 1
+        :n: 50
+        ```
+
+    ``compact``
+        Drawing, a few controls and a sentence; the numbers are folded, the address of the page is left alone, and a link leads to
+        the same view in the explorer.
+    ``view``, ``loss``, ``step``, ``n``, ``rho``, ``data``, ``laws``
+        Where it starts, in the words of the explorer's address: ``view`` is gaussian or spectrum, ``loss`` test or train, ``step`` and
+        ``rho`` are numbers of the tables, ``data`` a spectrum's name without spaces (wikipedia, beta1), ``laws`` is 1 or 0. What
+        is not given is as on the explorer's page. A value that the tables do not have fails the build.
+    ``controls``
+        Which of view, loss, step, n, rho, data and laws can be changed; all of them, in the compact form loss, step and n.
+    ``figure``
+        The name of a figure on the same page that shows the same without moving. The widget is placed in this figure, above its
+        caption, instead of its picture. The picture is seen in print, in the PDF and where JavaScript does not run; in a notebook
+        on Colab, where a directive is only text, the cell of the figure stands for itself.
+    """
+
+    option_spec: ClassVar = {
+        "compact": directives.flag,
+        "view": lambda text: directives.choice(text, tuple(VIEWS)),
+        "loss": lambda text: directives.choice(text, ("test", "train")),
+        "step": float,
+        "n": directives.positive_int,
+        "rho": float,
+        "data": directives.unchanged_required,
+        "laws": lambda text: directives.choice(text, ("0", "1")),
+        "controls": _controls,
+        "figure": directives.unchanged_required,
+    }
 
     def run(self):
         """The raw page; the script fills it."""
+        if self.env.temp_data.get("explorer"):
+            raise self.error("A page has room for one {explorer}.")
+        self.env.temp_data["explorer"] = True
         tables = explorer.tables()
         _depend(self.env)
+        compact, figure = "compact" in self.options, self.options.get("figure")
+        start = {key: value for key, value in self.options.items() if key in CONTROLS}
+        problem = not_in_the_tables(tables, start)
+        if problem:
+            raise self.error(problem)
+        shown = self.options.get("controls", IN_A_CHAPTER if compact else CONTROLS)
+        attributes = ""
+        if start:
+            text = json.dumps({key: f"{value}" for key, value in start.items()}, ensure_ascii=False)
+            attributes += f' data-start="{html.escape(text)}"'
+        page = ""
+        if compact and PAGE in self.env.found_docs:
+            page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
+        if figure:
+            attributes += f' data-figure="{html.escape(figure)}"'
         text = HTML.format(
-            held_out=sum(len(tables[f"held out {name}"]) for name in VIEWS.values()) * 2 * len(ORDERS),
-            error=f"{error_percent(tables):.2f}",
-            floor="10⁻⁹",
+            compact=" explorer-compact" if compact else "",
+            attributes=attributes,
+            tables=(COMPACT if compact else FULL).format(
+                numbers=NUMBERS,
+                held_out=sum(len(tables[f"held out {name}"]) for name in VIEWS.values()) * 2 * len(ORDERS),
+                error=f"{error_percent(tables):.2f}",
+                floor="10⁻⁹",
+                link=LINK.format(page=page) if page else "",
+            ),
+            **{f"hide_{name}": "" if name in shown else " hidden" for name in CONTROLS},
         )
-        return [nodes.raw("", text, format="html")]
+        return [nodes.raw("", text if figure else text + NOSCRIPT, format="html", explorer=figure or PAGE)]
 
 
 class Presets(SphinxDirective):
@@ -244,7 +343,13 @@ def _write(app):
 
 
 def _scripts(app, pagename, templatename, context, doctree):
-    if pagename == PAGE:
+    """The script, its data and its style on the pages that hold an explorer, whose still figure must be there."""
+    for node in doctree.findall(nodes.raw) if doctree else ():
+        figure = node.get("explorer")
+        if not figure:
+            continue
+        if figure != PAGE and not any(figure in other["ids"] for other in doctree.findall(nodes.figure)):
+            raise ExtensionError(f"{pagename}: the explorer is to stand in the figure {figure!r}, which is not there.")
         app.add_css_file("explorer.css")
         app.add_js_file("explorer-data.js", loading_method="defer")
         app.add_js_file("explorer.js", loading_method="defer")
