@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,10 @@ import explorer
 import explorer_page
 import numpy as np
 import pages
+import pypdf
 import pytest
 
+import pdf
 from edgelaw.orders import ORDERS
 from edgelaw.plots import ORDER_STYLES
 
@@ -27,6 +30,23 @@ html_static_path = [{assets!r}]
 html_css_files = ["edgelaw.css"]
 """
 PAGE = "# Explorer\n\n```{explorer}\n```\n\n## Where to start\n\n```{explorer-presets}\n```\n"
+COMPACT = """# A chapter
+
+```{explorer}
+:compact:
+:figure: fig-still
+:loss: train
+:step: 0.5
+:n: 20
+```
+
+```{figure} ../logo.svg
+:name: fig-still
+:alt: what does not move
+
+The same, standing still.
+```
+"""
 
 
 @pytest.fixture(scope="module")
@@ -162,16 +182,24 @@ seen_by_a_browser = pages.NEEDS_CHROMIUM
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """A book of one page, in the theme of the real one; it must build without a warning."""
+    """The explorer and a chapter that holds one, in the theme of the book; it must build without a warning."""
     folder = tmp_path_factory.mktemp("explorer")
     (folder / "conf.py").write_text(CONF.format(assets=str(ROOT / "assets")))
-    (folder / "index.md").write_text("# Book\n\n```{toctree}\nexplorer\n```\n")
+    (folder / "index.md").write_text("# Book\n\n```{toctree}\nexplorer\nchapters/one\n```\n")
     (folder / "explorer.md").write_text(PAGE)
-    path = os.pathsep.join([str(ROOT / "tools" / "sphinx"), str(ROOT / "lib")])
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", folder, folder / "html"]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
+    (folder / "chapters").mkdir()
+    (folder / "chapters" / "one.md").write_text(COMPACT)
+    shutil.copy(ROOT / "assets" / "logo.svg", folder)
+    done = built(folder)
     assert done.returncode == 0, done.stderr
     return folder / "html"
+
+
+def built(folder):
+    """Build the book of a folder."""
+    path = os.pathsep.join([str(ROOT / "tools" / "sphinx"), str(ROOT / "lib")])
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", folder, folder / "html"]
+    return subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -181,14 +209,14 @@ def chromium():
 
 
 @contextlib.contextmanager
-def opened(chromium, book, width=1280, address="", theme="light"):
+def opened(chromium, book, width=1280, address="", theme="light", path="explorer.html"):
     """The page from its folder, no server and the network off; any error or request elsewhere fails."""
     faults = []
     context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True, color_scheme=theme)
     page = context.new_page()
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("request", lambda request: faults.append(request.url) if not ours(request.url) else None)
-    page.goto(f"file://{book}/explorer.html{address}")
+    page.goto(f"file://{book}/{path}{address}")
     page.wait_for_selector("#explorer-tool:not([hidden])")
     page.wait_for_timeout(100)
     yield page
@@ -468,3 +496,152 @@ def test_the_page_with_its_tables_is_light(book):
         for name in ("explorer.js", "explorer.css", "explorer-data.js")
     )
     assert own < 500_000
+
+
+# ------------------------------------------------------------------------------------------------ in a chapter
+
+# (the built folder or None for the small book, the page, the figure, where the widget starts there)
+HOSTS = [
+    pytest.param(
+        (None, "chapters/one.html", "fig-still", {"step": 0.5, "n": 20, "loss": "train"}), id="small"
+    ),
+    pytest.param(
+        (
+            pages.HTML,
+            "chapters/03_shuffling_constants.html",
+            "fig-move-the-step",
+            {"step": 1, "n": 50, "loss": "test"},
+        ),
+        id="real",
+    ),
+]
+
+
+@pytest.fixture
+def host(request, book):
+    folder, path, figure, start = request.param
+    assert folder is None or (folder / path).exists(), "The book is not built: run make book first."
+    return folder or book, path, figure, start
+
+
+def in_chapter(chromium, host, **options):
+    """The chapter that holds the widget."""
+    folder, path, _, _ = host
+    return opened(chromium, folder, path=path, **options)
+
+
+@seen_by_a_browser
+@pytest.mark.parametrize("host", HOSTS, indirect=True)
+@pytest.mark.parametrize("width", pages.WIDTHS)
+def test_in_a_chapter_it_stands_in_its_figure_and_reacts_to_the_step(chromium, host, tables, width):
+    _, _, figure, start = host
+    with in_chapter(chromium, host, width=width) as page:
+        assert page.locator(f"figure#{figure} > #explorer-tool").count() == 1
+        assert page.locator("#explorer-tool").count() == 1
+        assert page.locator(f"figure#{figure} img").is_hidden()
+        assert page.locator(f"figure#{figure} > figcaption").is_visible()
+        kind = ("test", "train").index(start["loss"])
+        compare_in_chapter(page, tables, start["step"], start["n"], kind)
+        page.locator("#explorer-step").focus()
+        page.keyboard.press("ArrowRight")
+        compare_in_chapter(page, tables, start["step"] + 0.05, start["n"], kind)
+        page.locator("[name=loss]:checked").focus()
+        page.keyboard.press("ArrowRight")
+        compare_in_chapter(page, tables, start["step"] + 0.05, start["n"], 1 - kind)
+        assert page.evaluate("location.hash") == ""  # the address of a chapter is its own
+        other = ("train", "test")[kind]
+        wanted = (
+            f"explorer.html#view=gaussian&step={start['step'] + 0.05:g}&n={start['n']}&loss={other}&rho=1"
+        )
+        assert page.locator("#explorer-open").get_attribute("href").endswith(wanted)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+        for name in ("view", "rho", "data", "laws"):
+            assert page.locator(f"[name={name}]").first.is_hidden()
+
+
+def compare_in_chapter(page, tables, step, n, kind):
+    """The numbers of the table, open or folded, and the sentence against the library, at m = d."""
+    page.wait_for_timeout(300)
+    truth = exact("isotropic", explorer.RHO.index(1.0), step, np.array([n]))[:, kind, 0]
+    error, shown = explorer_page.error_percent(tables) / 100, numbers(page)
+    for i, order in enumerate(ORDERS):
+        assert shown[order][0] == pytest.approx(truth[i], rel=error)
+    assert page.locator("#explorer-curves path.curve").count() == 4
+    assert f"{n} epochs at step {step:g}" in page.locator("#explorer-said").inner_text()
+
+
+@seen_by_a_browser
+@pytest.mark.parametrize("host", HOSTS, indirect=True)
+def test_the_still_figure_takes_its_place_in_print_and_without_javascript(chromium, host):
+    folder, path, figure, _ = host
+    picture = f"figure#{figure} img"
+    with in_chapter(chromium, host) as page:
+        page.emulate_media(media="print")
+        assert page.locator(picture).is_visible()
+        assert page.locator(picture).evaluate("image => image.complete && image.naturalWidth > 0")
+        assert page.locator("#explorer-tool").is_hidden()
+        page.emulate_media(media="screen")
+        assert page.locator("#explorer-tool").is_visible()
+    context = chromium.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto(f"file://{folder}/{path}")
+    assert page.locator(picture).is_visible()
+    assert page.locator("#explorer-tool").is_hidden()
+    context.close()
+
+
+@seen_by_a_browser
+@pytest.mark.parametrize("host", HOSTS, indirect=True)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_in_a_chapter_words_can_be_read_and_controls_have_names(chromium, host, theme):
+    with in_chapter(chromium, host, theme=theme) as page:
+        page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        page.locator("#explorer-tool details").evaluate("node => { node.open = true; }")
+        page.wait_for_timeout(300)
+        assert page.evaluate(CONTRAST) == []
+        nameless = page.locator("#explorer-tool :is(input, select, button, a)").evaluate_all(
+            "all => all.filter(x => !x.labels?.length && !x.ariaLabel && !x.textContent.trim()).map(x => x.name)"
+        )
+        assert nameless == []
+        ids = page.locator("[id]").evaluate_all("all => all.map(x => x.id)")
+        assert len([name for name in ids if name.startswith("explorer-")]) == len(
+            {name for name in ids if name.startswith("explorer-")}
+        )
+        assert page.locator("#explorer-tool th:not([scope])").count() == 0
+        assert page.locator("#explorer-said").get_attribute("aria-live") == "polite"
+
+
+@seen_by_a_browser
+def test_the_pdf_has_the_still_figure(chromium, book, tmp_path, monkeypatch):
+    monkeypatch.setattr(pdf, "HTML", book)
+    pdf.print_page(chromium, "chapters/one.html", tmp_path / "one.pdf")
+    text = " ".join(sheet.extract_text() for sheet in pypdf.PdfReader(tmp_path / "one.pdf").pages)
+    assert "The same, standing still." in text
+    for words in ("Training loss", "Step η", "Open this view"):
+        assert words not in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "complaint"),
+    [
+        (":step: 0.5", ":step: 0.53", "no step 0.53"),
+        (":n: 20", ":n: 2000", "end at epoch 200"),
+        (":n: 20", ":rho: 0.77", "no aspect ratio 0.77"),
+        (":n: 20", ":data: imagenet", "not imagenet"),
+        (":n: 20", ":controls: step, colour", "controls are some of"),
+        (":figure: fig-still", ":figure: fig-nowhere", "which is not there"),
+        ("# A chapter", "# A chapter\n\n```{explorer}\n```", "room for one"),
+    ],
+)
+def test_a_directive_that_asks_for_what_is_not_there_is_refused(tmp_path, before, after, complaint):
+    (tmp_path / "conf.py").write_text(CONF.format(assets=str(ROOT / "assets")))
+    (tmp_path / "index.md").write_text(COMPACT.replace("../", "").replace(before, after))
+    shutil.copy(ROOT / "assets" / "logo.svg", tmp_path)
+    done = built(tmp_path)
+    assert done.returncode != 0
+    assert complaint in done.stderr
+
+
+def test_only_pages_with_an_explorer_load_its_tables(book):
+    for path, loads in (("explorer.html", True), ("chapters/one.html", True), ("index.html", False)):
+        assert ("explorer-data.js" in (book / path).read_text()) == loads

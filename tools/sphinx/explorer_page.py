@@ -93,8 +93,9 @@ HTML = """
 <div class="control"{hide_data}><label for="explorer-data">Spectrum, m = d</label>
 <select name="data" id="explorer-data" aria-describedby="explorer-data-why"></select>
 <small id="explorer-data-why"></small></div>
-<div class="control"{hide_laws}><label class="check" for="explorer-laws"><input type="checkbox" name="laws" id="explorer-laws"
-aria-describedby="explorer-laws-why">Power laws (dotted)</label><small id="explorer-laws-why"></small></div>
+<div class="control"{hide_laws}><label class="check" for="explorer-laws"><input type="checkbox" name="laws"
+id="explorer-laws" aria-describedby="explorer-laws-why">Power laws (dotted)</label>
+<small id="explorer-laws-why"></small></div>
 </div>
 <p class="said" id="explorer-said" aria-live="polite"></p>
 {tables}
@@ -236,7 +237,7 @@ def _controls(argument):
 class Explorer(SphinxDirective):
     """``{explorer}``: controls, drawing, tables; at most one per page.
 
-    Without options it is the explorer's own page, whose address keeps the view. In a chapter it is an interactive figure::
+    Without options it is the explorer's own page, whose address keeps the view. In a chapter it is a moving figure::
 
         ```{explorer}
         :compact:
@@ -248,18 +249,19 @@ class Explorer(SphinxDirective):
         ```
 
     ``compact``
-        Drawing, a few controls and a sentence; the numbers are folded, the address of the page is left alone, and a link leads to
-        the same view in the explorer.
+        Drawing, a few controls and a sentence; the numbers are folded, the address of the page is left alone, and a
+        link leads to the same view in the explorer.
     ``view``, ``loss``, ``step``, ``n``, ``rho``, ``data``, ``laws``
-        Where it starts, in the words of the explorer's address: ``view`` is gaussian or spectrum, ``loss`` test or train, ``step`` and
-        ``rho`` are numbers of the tables, ``data`` a spectrum's name without spaces (wikipedia, beta1), ``laws`` is 1 or 0. What
-        is not given is as on the explorer's page. A value that the tables do not have fails the build.
+        Where it starts, in the words of the explorer's address: ``view`` is gaussian or spectrum, ``loss`` test or
+        train, ``step`` and ``rho`` are numbers of the tables, ``data`` a spectrum's name without spaces (wikipedia,
+        beta1), ``laws`` is 1 or 0. What is not given is as on the explorer's page. A value that the tables do not have
+        fails the build.
     ``controls``
-        Which of view, loss, step, n, rho, data and laws can be changed; all of them, in the compact form loss, step and n.
+        Which of view, loss, step, n, rho, data and laws can be changed; all, or in the compact form loss, step and n.
     ``figure``
-        The name of a figure on the same page that shows the same without moving. The widget is placed in this figure, above its
-        caption, instead of its picture. The picture is seen in print, in the PDF and where JavaScript does not run; in a notebook
-        on Colab, where a directive is only text, the cell of the figure stands for itself.
+        The name of a figure on the same page that shows the same without moving. The widget is placed in this figure,
+        above its caption, instead of its picture. The picture is seen in print, in the PDF and where JavaScript does
+        not run; in a notebook on Colab, where a directive is only text, the cell of the figure stands for itself.
     """
 
     option_spec: ClassVar = {
@@ -349,7 +351,9 @@ def _scripts(app, pagename, templatename, context, doctree):
         if not figure:
             continue
         if figure != PAGE and not any(figure in other["ids"] for other in doctree.findall(nodes.figure)):
-            raise ExtensionError(f"{pagename}: the explorer is to stand in the figure {figure!r}, which is not there.")
+            raise ExtensionError(
+                f"{pagename}: the explorer is to stand in the figure {figure!r}, which is not there."
+            )
         app.add_css_file("explorer.css")
         app.add_js_file("explorer-data.js", loading_method="defer")
         app.add_js_file("explorer.js", loading_method="defer")

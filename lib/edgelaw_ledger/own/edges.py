@@ -383,7 +383,7 @@ def _first_correction(order, effective):
 
 
 def two_rows_have_the_effective_steps() -> Evidence:
-    """The largest eigenvalue of the mean-square map of an epoch, two rows at a small angle, six steps, as the angle falls."""
+    """The largest eigenvalue of the mean-square map of an epoch over two rows, six steps, as their angle falls."""
     worst = 0.0
     for step in STEPS:
         tau = step * (2 - step)
