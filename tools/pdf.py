@@ -41,6 +41,7 @@ figure, .cell_output img, .proof, .exercise, tr { break-inside: avoid; }
   display: block !important; break-inside: auto !important; }
 .cell, .cell_input, .cell_output, .cell_output *, div.highlight, pre {
   break-inside: auto !important; overflow: visible !important; max-height: none !important; }
+.cell_output figure { break-inside: avoid !important; } /* a picture stays with its caption */
 h1, h2, h3 { break-after: avoid; break-inside: avoid; }
 table { font-size: .8rem !important; }
 .bd-article div.math, .bd-article mjx-container[display="true"] { overflow: visible !important; }
