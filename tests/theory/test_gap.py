@@ -5,6 +5,7 @@ import pytest
 
 from edgelaw import data
 from edgelaw.kaczmarz import epoch_matrix, iterates
+from edgelaw.laws import MarchenkoPastur
 from edgelaw.theory import flip_flop, gap, iid, random_reshuffle, single_shuffle
 
 
@@ -246,3 +247,32 @@ def test_clusters_refute_the_conjecture_at_every_step_once_they_are_large():
         assert by_hand < 0.2
     for step in (0.1, 0.5, 1.0, 1.5, 1.9):
         assert all(gap.cluster_gain(20000, step, beta) < 1 for beta in (0.05, 0.1, 0.3, 0.45))
+
+
+# ------------------------------------------------------------------------------------------------ the training loss
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
+def test_the_training_law_is_the_exact_constant_of_isotropic_rows(step):
+    values, n = MarchenkoPastur().quantile((np.arange(200_000) + 0.5) / 200_000), 10**5
+    assert gap.train_law(values, n, step) * n**1.5 == pytest.approx(
+        single_shuffle.train_constant(step), rel=0.01
+    )
+
+
+@pytest.mark.parametrize(("beta", "rel"), [(0.3, 0.02), (0.5, 0.015), (1.0, 0.015)])
+def test_the_training_law_holds_at_other_edges(beta, rel):
+    d, n, step = 250, 64, 0.5
+    U, values = power_law(d, beta, np.random.default_rng(4))
+    late = np.linalg.matrix_power(epoch_matrix(U, step), n)
+    assert gap.train_law(values, n, step) == pytest.approx(((U @ late) ** 2).sum() / d, rel=rel)
+
+
+def test_a_slow_mode_solves_the_generalised_eigenvalue_problem():
+    step, rng = 1.2, np.random.default_rng(2)
+    U = unit_rows(rng.standard_normal((9, 9)))
+    K = U @ U.T
+    M = np.eye(9) / step + np.tril(K, -1)
+    mu, W = np.linalg.eig(epoch_matrix(U, step))
+    Y = np.linalg.solve(M, U @ W)
+    np.testing.assert_allclose(K @ Y, (1 - mu) * (M @ Y), atol=1e-12)

@@ -14,8 +14,8 @@ left singular vectors are Haar, N has entries of variance :math:`\kappa_2/(3d)` 
 f, and what is left is gradient descent with an effective step: ``effective_step`` of each order's module. This module
 has what goes with these laws: the step a measured loss is worth (:func:`equivalent_step`), exact losses at
 astronomically many epochs (:func:`doubled_losses`), the next term, which says when the law sets in
-(:func:`skew_correction`, :func:`second_order_loss`), the law of block projections (:func:`batch_step`) and rows for
-which the gap is reversed (:func:`cluster_gain`).
+(:func:`skew_correction`, :func:`second_order_loss`), single shuffle's training loss (:func:`train_law`), the law of
+block projections (:func:`batch_step`) and rows for which the gap is reversed (:func:`cluster_gain`).
 """
 
 import numpy as np
@@ -33,6 +33,7 @@ __all__ = [
     "laplace",
     "second_order_loss",
     "skew_correction",
+    "train_law",
 ]
 
 
@@ -186,6 +187,31 @@ def _skew_kernel(x):
         first = np.where(near, eX * (1 - Y * (0.5 - gap / 6 + gap**2 / 24)), distant)
         second = np.where(near, np.exp(-(X + Y) / 2) * (1 + gap**2 / 24), (eX - eY) / safe)
         return 2 * (eX * X) * first + (np.sqrt(X) * second * np.sqrt(Y)) ** 2
+
+
+def train_law(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
+    r"""What the left edge says of single shuffle's training loss after n epochs, m = d.
+
+    .. math:: \text{train}_n \approx \frac{B}{a^2}\,\frac1d\sum_j \lambda_j e^{-2n\lambda_j/a}, \qquad
+              B = \lVert Mo\rVert^2 = a^2 + \tfrac1{12} + \tfrac{\kappa_2}{6},
+
+    with o a slow unit vector of K and :math:`\kappa_2` the variance of the sample's eigenvalues at mean 1: a slow mode
+    w of an epoch has :math:`Uw = My` with y slow, and :math:`\lVert y\rVert^2 = \lambda\lVert w\rVert^2/a^2`. For rows
+    with Haar left singular vectors and many epochs. **Derived**; for isotropic Gaussian rows, where B is a² + 1/4, it
+    is the exact curve's constant.
+
+    Examples
+    --------
+    >>> from edgelaw.theory import single_shuffle
+    >>> from edgelaw.laws import MarchenkoPastur
+    >>> values = MarchenkoPastur().quantile((np.arange(4000) + 0.5) / 4000)
+    >>> bool(abs(train_law(values, 1000) / single_shuffle.train_loss(1000) - 1) < 0.03)
+    True
+    """
+    values, a = _mean_one(eigenvalues), _symmetric(step)
+    n = arguments.whole(n, "n", 1)
+    norm = a**2 + 1 / 12 + values.var() / 6
+    return float(norm / a**2 * (values * np.exp(-2 * n * values / a)).mean())
 
 
 def batch_step(step: float, share: float = 0.0) -> float:
