@@ -233,7 +233,9 @@ def test_clusters_have_the_gain_of_the_formula_in_exact_finite_computations(size
     once, drawn = np.trapezoid(np.array(losses) * t[:, None], np.log(t), axis=0)
     # below the smallest t nothing has moved in either order
     floor = t[0] * (size - 1) / size
-    assert (drawn + floor) / (once + floor) == pytest.approx(gap.cluster_gain(size, step, beta), rel=0.01)
+    ratio = (drawn + floor) / (once + floor)
+    assert ratio == pytest.approx(gap.cluster_gain(size, step, beta), rel=0.01)
+    assert ratio == pytest.approx(gap.cluster_ratio(size, step, beta), rel=1e-3)
 
 
 def test_clusters_refute_the_conjecture_at_every_step_once_they_are_large():

@@ -15,7 +15,8 @@ f, and what is left is gradient descent with an effective step: ``effective_step
 has what goes with these laws: the step a measured loss is worth (:func:`equivalent_step`), exact losses at
 astronomically many epochs (:func:`doubled_losses`), the next term, which says when the law sets in
 (:func:`skew_correction`, :func:`second_order_loss`), single shuffle's training loss (:func:`train_law`), the law of
-block projections (:func:`batch_step`) and rows for which the gap is reversed (:func:`cluster_gain`).
+block projections (:func:`batch_step`) and rows for which the gap is reversed (:func:`cluster_gain`, and
+:func:`cluster_ratio` without a limit).
 """
 
 import numpy as np
@@ -27,6 +28,7 @@ from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 __all__ = [
     "batch_step",
     "cluster_gain",
+    "cluster_ratio",
     "cluster_rows",
     "doubled_losses",
     "equivalent_step",
@@ -277,6 +279,36 @@ def cluster_gain(size: int, step: float = 1.0, beta: float = 0.5) -> float:
     beta = arguments.number(beta, "beta", 0)
     cotangent = 1 / np.tan(np.pi * np.arange(1, k) / k)
     return float(step**-beta / np.mean(((a**2 + cotangent**2 / 4) / a) ** beta))
+
+
+def cluster_ratio(size: int, step: float = 1.0, beta: float = 0.5, n: int = 10**4) -> float:
+    r"""IID's test loss over single shuffle's after n epochs on such clusters: no limit, no formula, no random numbers.
+
+    The epoch's matrix is raised to the n-th power; IID's mean square comes from the operator
+    :math:`\sum_i P_i \otimes P_i` with :math:`P_i = I - \eta u_iu_i^\top`, whose size is ``size``² (12 rows: a second).
+    Squared spreads up to 1/4 with exponent β are integrated by the trapezoidal rule over twelve e-foldings of their
+    share; tighter clusters count as not moved. So n and β must leave the edge within that range: the share of clusters
+    still slow is about :math:`(4/n)^\beta`, which must be well above :math:`e^{-12}`.
+
+    Examples
+    --------
+    >>> bool(abs(cluster_ratio(4, beta=1.0, n=1000) / cluster_gain(4, beta=1.0) - 1) < 0.01)
+    True
+    """
+    k, step = arguments.whole(size, "size", 2), arguments.step(step)
+    beta, n = arguments.number(beta, "beta", 0), arguments.whole(n, "n", 1)
+    share = np.exp(np.linspace(-12, 0, 121))
+    losses = []
+    for spread in 0.5 * share ** (1 / (2 * beta)):
+        maps = [np.eye(k) - step * np.outer(u, u) for u in cluster_rows(k, float(spread))]
+        epoch = np.linalg.multi_dot(maps[::-1])
+        rates, vectors = np.linalg.eigh(sum(np.kron(P, P) for P in maps) - k * np.eye(k**2))
+        weights = (vectors.T @ np.eye(k).ravel()) ** 2 / k
+        once = (np.linalg.matrix_power(epoch, n) ** 2).sum() / k
+        losses.append([once, weights @ np.exp(n * np.minimum(rates, 0))])
+    once, drawn = np.trapezoid(np.array(losses) * share[:, None], np.log(share), axis=0)
+    floor = share[0] * (k - 1) / k
+    return float((drawn + floor) / (once + floor))
 
 
 def _symmetric(step):
