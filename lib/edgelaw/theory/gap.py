@@ -285,7 +285,7 @@ def cluster_ratio(size: int, step: float = 1.0, beta: float = 0.5, n: int = 10**
     r"""IID's test loss over single shuffle's after n epochs on such clusters: no limit, no formula, no random numbers.
 
     The epoch's matrix is raised to the n-th power; IID's mean square comes from the operator
-    :math:`\sum_i P_i \otimes P_i` with :math:`P_i = I - \eta u_iu_i^\top`, which has the square of ``size`` rows (12: a second).
+    :math:`\sum_i P_i \otimes P_i` with :math:`P_i = I - \eta u_iu_i^\top`, of order ``size`` squared.
     Squared spreads up to 1/4 with exponent β are integrated by the trapezoidal rule over twelve e-foldings of their
     share; tighter clusters count as not moved. So n and β must leave the edge within that range: the share of clusters
     still slow is about :math:`(4/n)^\beta`, which must be well above :math:`e^{-12}`.
