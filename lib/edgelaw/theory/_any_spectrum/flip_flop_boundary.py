@@ -301,7 +301,10 @@ def extrapolated(problem, history, x):
     del history[:-_BACK]
     history[:] = zip((at for at, _ in history), problem.charted([X for _, X in history]), strict=True)
     places = np.array([at for at, _ in history])
-    weights = [np.prod((x - np.delete(places, i)) / (p - np.delete(places, i))) for i, p in enumerate(places)]
+    gaps, ahead = places[:, None] - places, np.tile(x - places, (len(places), 1))
+    np.fill_diagonal(gaps, 1.0)
+    np.fill_diagonal(ahead, 1.0)
+    weights = (ahead / gaps).prod(axis=1)  # Lagrange's
     return sum(weight * X for weight, (_, X) in zip(weights, history, strict=True))
 
 

@@ -26,6 +26,7 @@ from edgelaw._common.compiled import compiled
 _PLAIN = np.array([1, 0, 0, 1], dtype=complex)  # a, b, c, d of Y = (aX + b)/(cX + d): Y itself
 _TURNED = np.array([1j, 1j, -1, 1]) / (1 + 1j)  # X = (Y − i)/(Y + i)
 _INVERTED = np.array([1j, 1j, 1, -1]) / (1 - 1j)  # its inverse
+_NEAR, _CORRECTIONS = 1e-3, 2  # steps so small are followed by so many with the same derivatives
 _HIGH = 2.0  # a chart whose pole is so much closer than the other's is changed
 
 
@@ -70,7 +71,7 @@ class Problem:
     def _plain_start(self):
         ones = np.ones(self.shape, dtype=complex)
         matrix, vector, *linear = linearised(0j, ones, *self._equations(self._plain))
-        return updated(ones, self._plain, np.linalg.solve(matrix, vector), *linear)[:2]
+        return updated(ones, self._plain, np.linalg.solve(matrix, vector), *linear[:7])[:2]
 
     def _equations(self, chart):
         return self.nodes, self.moments, self.inverse_step, self.panels, *self.rule, chart
@@ -98,26 +99,40 @@ class Problem:
         return [np.where(change[:, None], 1 / X, X) for X in solutions]
 
     def newton(self, z, X, steps=8):
-        """X at z and at s = ρ from a guess; `Unsolved` if that takes more than a few steps."""
+        """X at z and at s = ρ from a guess; `Unsolved` if that takes more than a few steps.
+
+        A step of relative size ε leaves an error of ε². Close to the solution the derivatives of the last step are
+        good enough for the next ones, which leave ε times their own size, and cost a fraction.
+        """
         same = self.same * (
             min(1.0, abs(1 - z)) if self.turned else 1.0
         )  # Y − 1 may be of the order of 1 − z
         for _ in range(steps):
-            better, end, size = self._step(z, X)
-            if size < same:  # an error of its square is left
+            better, end, size, linear = self._step(z, X)
+            if size < same:
                 return better, end
             if not np.isfinite(size) or size > 1e3:
                 break
             X = better if size < 0.5 else X + 0.5 / size * (better - X)
+            for _ in range(_CORRECTIONS if size < _NEAR else 0):
+                X, end, correction = self._correction(z, X, *linear)
+                if size * correction < same**2:
+                    return X, end
         raise Unsolved("Newton's method for the flip-flop equations did not converge.")
 
     def _step(self, z, X):
-        """A better X, its end, and the relative size of the change."""
+        """A better X, its end, the relative size of the change, and the linear equations that it solves."""
         try:
-            matrix, vector, *linear = linearised(z, X, *self._equations(self.chart))
-            return updated(X, self.chart, np.linalg.solve(matrix, vector), *linear)
+            matrix, vector, scale, forcing, *linear = linearised(z, X, *self._equations(self.chart))
+            change = np.linalg.solve(matrix, vector)
+            return *updated(X, self.chart, change, scale, forcing, *linear[:5]), (matrix, linear)
         except (np.linalg.LinAlgError, ZeroDivisionError):  # far from any solution
-            return X, X[:, -1], np.inf
+            return X, X[:, -1], np.inf, None
+
+    def _correction(self, z, X, matrix, linear):
+        """A better X, its end and the relative size of the change, with the derivatives of an earlier X nearby."""
+        vector, scale, forcing = corrected(z, X, *self._equations(self.chart), *linear[1:])
+        return updated(X, self.chart, np.linalg.solve(matrix, vector), scale, forcing, *linear[:5])
 
     def determinant(self, z, X):
         """The sign (complex) and the logarithm of the size of the determinant of Newton's equations at a solution."""
@@ -266,35 +281,58 @@ def _folded(response, size):
 
 
 @compiled
-def _system(z, J, shifts, r, H, D):
-    """The linear equations for the changes of α = r/D and β = H/D, D = H² − z r r̃."""
+def _by_fields(x, z, r, H, D):
+    """Derivatives of α (x < size) or β at a point by r there, r at its mirror image and H, D = H² − z r r̃."""
     size = r.size
-    total = size + size // 2
-    matrix = np.empty((total, total), dtype=np.complex128)
-    vector = np.empty(total, dtype=np.complex128)
-    for x in range(total):
-        s = x if x < size else x - size
-        mirror = size - 1 - s
-        f = (r[s] if x < size else H[s]) / (D[s] * D[s])
-        by_r, by_mirror, by_H = f * z * r[mirror], f * z * r[s], -2 * f * H[s]
-        if x < size:
-            by_r += 1 / D[s]
-        else:
-            by_H += 1 / D[s]
-        for y in range(total):
-            matrix[x, y] = -(by_r * J[0, s, y] + by_mirror * J[0, mirror, y] + by_H * J[1, s, y])
-        matrix[x, x] += 1
-        vector[x] = by_r * shifts[0, s] + by_mirror * shifts[0, mirror] + by_H * shifts[1, s]
-    return matrix, vector
+    s = x if x < size else x - size
+    mirror = size - 1 - s
+    f = (r[s] if x < size else H[s]) / (D[s] * D[s])
+    by_r, by_mirror, by_H = f * z * r[mirror], f * z * r[s], -2 * f * H[s]
+    if x < size:
+        by_r += 1 / D[s]
+    else:
+        by_H += 1 / D[s]
+    return s, mirror, by_r, by_mirror, by_H
 
 
 @compiled
-def _by_node(z, f, g, change, nodes, moments, inverse):
-    """Weights of a change of X in r, r̃ and H (rows) and of α, α̃ and β in X' (columns); changes of r and H."""
+def _system(z, J, r, H, D):
+    """The matrix of the linear equations for the changes of α = r/D and β = H/D."""
+    total = r.size + r.size // 2
+    matrix = np.empty((total, total), dtype=np.complex128)
+    for x in range(total):
+        s, mirror, by_r, by_mirror, by_H = _by_fields(x, z, r, H, D)
+        for y in range(total):
+            matrix[x, y] = -(by_r * J[0, s, y] + by_mirror * J[0, mirror, y] + by_H * J[1, s, y])
+        matrix[x, x] += 1
+    return matrix
+
+
+@compiled
+def _right_side(z, rows, change, r, H, D):
+    """Their right-hand side: what a change of X alone changes of α and β."""
+    count, size = change.shape
+    shifts = np.zeros((2, size), dtype=np.complex128)
+    for k in range(count):
+        for s in range(size):
+            mirror = size - 1 - s
+            shifts[0, s] += rows[k, 3 * s] * change[k, s]
+            shifts[0, mirror] += rows[k, 3 * s + 1] * change[k, s]
+            shifts[1, s] += rows[k, 3 * s + 2] * change[k, s]
+            shifts[1, mirror] += rows[k, 3 * s + 2] * change[k, s]
+    vector = np.empty(size + size // 2, dtype=np.complex128)
+    for x in range(vector.size):
+        s, mirror, by_r, by_mirror, by_H = _by_fields(x, z, r, H, D)
+        vector[x] = by_r * shifts[0, s] + by_mirror * shifts[0, mirror] + by_H * shifts[1, s]
+    return vector
+
+
+@compiled
+def _by_node(z, f, g, nodes, moments, inverse):
+    """Weights of a change of X in r, r̃ and H (rows) and of α, α̃ and β in X' (columns)."""
     count, size = f.shape
     rows = np.empty((count, 3 * size), dtype=np.complex128)
     columns = np.empty((3 * size, count), dtype=np.complex128)
-    shifts = np.zeros((2, size), dtype=np.complex128)
     for k in range(count):
         for s in range(size):
             mirror = size - 1 - s
@@ -305,16 +343,22 @@ def _by_node(z, f, g, change, nodes, moments, inverse):
             columns[3 * s, k] = nodes[k] * g[k, s] * g[k, s]
             columns[3 * s + 1, k] = nodes[k] * z * f[k, s] * f[k, s]
             columns[3 * s + 2, k] = -2 * nodes[k] * f[k, s] * g[k, s]
-            shifts[0, s] += rows[k, 3 * s] * change[k, s]
-            shifts[0, mirror] += rows[k, 3 * s + 1] * change[k, s]
-            shifts[1, s] += rows[k, 3 * s + 2] * change[k, s]
-            shifts[1, mirror] += rows[k, 3 * s + 2] * change[k, s]
-    return rows, columns, shifts
+    return rows, columns
+
+
+@compiled
+def _forced(z, X, alpha, beta, node, f, g, rates, forcing):
+    """X' + rate·X at all points of a node."""
+    size = X.size
+    for s in range(size):
+        x, y = f[s], g[s]
+        slope = alpha[s] * y * y - 2 * beta[s] * x * y + z * alpha[size - 1 - s] * x * x
+        forcing[s] = node * slope + rates[s] * X[s]
 
 
 @compiled
 def linearised(z, X, nodes, moments, inverse_step, h, slopes, ends, weights, chart):
-    """Newton's equations for the changes of α and β, and what turns them into X."""
+    """Newton's equations for the changes of α and β, what turns them into X, and what `corrected` uses again."""
     count, size = X.shape
     panels, p = h.size, ends.size
     f, g, inverse, r, H, D = _fields(z, X, moments, inverse_step, chart)
@@ -322,25 +366,56 @@ def linearised(z, X, nodes, moments, inverse_step, h, slopes, ends, weights, cha
     start, finish, forcing, change = np.empty_like(X), np.empty_like(X), np.empty_like(X), np.empty_like(X)
     inner = np.empty((count, panels, p, p), dtype=np.complex128)
     factors = np.empty((count, panels), dtype=np.complex128)
-    rates = np.empty(size, dtype=np.complex128)
+    rates = np.empty_like(X)
     for k in range(count):
         a, b, c, d = chart[k]
-        _rates(alpha, beta, z, 2 * nodes[k], a, c, f[k], g[k], rates)
-        for s in range(size):
-            x, y = f[k, s], g[k, s]
-            slope = alpha[s] * y * y - 2 * beta[s] * x * y + z * alpha[size - 1 - s] * x * x
-            forcing[k, s] = nodes[k] * slope + rates[s] * X[k, s]
+        _rates(alpha, beta, z, 2 * nodes[k], a, c, f[k], g[k], rates[k])
+        _forced(z, X[k], alpha, beta, nodes[k], f[k], g[k], rates[k], forcing[k])
         for i in range(panels):
             part = slice(i * p, (i + 1) * p)
             factors[k, i] = _panel(
-                rates[part], h[i], slopes, ends, inner[k, i], start[k, part], finish[k, part]
+                rates[k, part], h[i], slopes, ends, inner[k, i], start[k, part], finish[k, part]
             )
         _solved((d - b) / (a - c), forcing[k], inner[k], start[k], finish[k], factors[k], change[k])
     change -= X
-    rows, columns, shifts = _by_node(z, f, g, change, nodes, moments, inverse)
+    rows, columns = _by_node(z, f, g, nodes, moments, inverse)
     J = _folded(_responses(rows, columns, inner, start, finish, factors), size)
-    matrix, vector = _system(z, J, shifts, r, H, D)
-    return matrix, vector, r / H, forcing, columns, inner, start, finish, factors
+    matrix, vector = _system(z, J, r, H, D), _right_side(z, rows, change, r, H, D)
+    return matrix, vector, r / H, forcing, columns, inner, start, finish, factors, rates, rows, r, H, D
+
+
+@compiled
+def corrected(
+    z,
+    X,
+    nodes,
+    moments,
+    inverse_step,
+    h,
+    slopes,
+    ends,
+    weights,
+    chart,
+    inner,
+    start,
+    finish,
+    factors,
+    rates,
+    rows,
+    r,
+    H,
+    D,
+):
+    """The right-hand side of Newton's equations at X, α/β and the forcing, with the derivatives of an earlier X."""
+    f, g, _, present, level, determinant = _fields(z, X, moments, inverse_step, chart)
+    alpha, beta = present / determinant, level / determinant
+    forcing, change = np.empty_like(X), np.empty_like(X)
+    for k in range(X.shape[0]):
+        a, b, c, d = chart[k]
+        _forced(z, X[k], alpha, beta, nodes[k], f[k], g[k], rates[k], forcing[k])
+        _solved((d - b) / (a - c), forcing[k], inner[k], start[k], finish[k], factors[k], change[k])
+    change -= X
+    return _right_side(z, rows, change, r, H, D), present / level, forcing
 
 
 @compiled
