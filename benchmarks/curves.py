@@ -26,6 +26,7 @@ from edgelaw.theory._any_spectrum import (
     flip_flop_collocation,
     graded_circle,
     reshuffle_operator,
+    reshuffle_pairs,
     shuffle_pairs,
 )
 
@@ -61,7 +62,7 @@ def spectra():
 
 def forget():
     """Drop what the engines keep from one curve for the next, so that no turn is cheaper than the first."""
-    for module in (graded_circle, shuffle_pairs, flip_flop_collocation, reshuffle_operator):
+    for module in (graded_circle, shuffle_pairs, flip_flop_collocation, reshuffle_operator, reshuffle_pairs):
         for kept in vars(module).values():
             if hasattr(kept, "cache_clear"):
                 kept.cache_clear()

@@ -1,5 +1,7 @@
 """Exact curves from eigenvalues, for every order: at epochs, and within the first one where it decides."""
 
+import functools
+import threading
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ FLOOR = VANISHED  # losses below are not told from zero: nothing is ranked by th
 FEWEST_EIGENVALUES = 20
 EARLY = 1e-2  # where so little is left after one epoch, fractions of it are recorded
 MOMENTS = 40  # within the first epoch
+_computing = threading.Lock()
 ONE_EPOCH = 5e-3  # how far two computations of the first epoch may differ
 
 
@@ -64,9 +67,7 @@ def exact_curve(
         return theory.iid.curve(eigenvalues, whole, step, rho)
     if whole[-1] == 0:
         return first_epoch.curve(eigenvalues, parts, step, rho)
-    early = (
-        first_epoch.curve(eigenvalues, np.append(parts, 1.0), step, rho) if checked or len(parts) else None
-    )
+    early = _first_epoch(eigenvalues, np.append(parts, 1.0), step, rho) if checked or len(parts) else None
     if early is not None and len(parts) and max(early.test[-1], early.train[-1]) < FLOOR:
         return _gone_in_one_epoch(early, times)
     curve = theory.BY_ORDER[order].curve(eigenvalues, whole, step, rho)
@@ -80,6 +81,18 @@ def exact_curve(
             f"Two computations of the first epoch differ by a relative {difference:.1e}, so this curve is not used."
         )
     return _joined(early, curve, times) if len(parts) else curve
+
+
+def _first_epoch(eigenvalues: Array, fractions: Array, step: float, rho: float) -> LearningCurve:
+    """The first epoch, which all orders that visit each row once share: computed once for all of them."""
+    with _computing:  # the orders ask for it at the same time
+        values = np.asarray(eigenvalues, dtype=float)
+        return _kept_first_epoch(values.tobytes(), fractions.tobytes(), step, rho)
+
+
+@functools.lru_cache(maxsize=2)
+def _kept_first_epoch(eigenvalues: bytes, fractions: bytes, step: float, rho: float) -> LearningCurve:
+    return first_epoch.curve(np.frombuffer(eigenvalues), np.frombuffer(fractions), step, rho)
 
 
 def _gone_in_one_epoch(early: LearningCurve, times: Array) -> LearningCurve:

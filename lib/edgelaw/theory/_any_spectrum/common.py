@@ -11,6 +11,10 @@ from edgelaw.curves import VANISHED, LearningCurve
 
 FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
 LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
+_UNSURE, _DISTRUSTED = (
+    1e-7,
+    1e-4,
+)  # losses below the first are continued where two resolutions differ by the second
 
 
 def recorded(epochs: ArrayLike) -> Integers:
@@ -101,8 +105,8 @@ def vouched(
     """The learning curve at n of a computation at two resolutions, each (test, train) after the `computed` epochs.
 
     The error is three times the largest relative difference of the two, or the `floor`. From where they differ by
-    more than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-12 there;
-    otherwise it is refused.
+    more than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-7 there
+    (and then, if possible, from where it differs by more than 1e-4); otherwise it is refused.
     """
     level = np.array([[plateau], [0.0]])
     with np.errstate(all="ignore"):
@@ -113,8 +117,9 @@ def vouched(
     good[:, 0] |= gone
     difference[gone, 0] = 0.0
     vouched_for = [int(np.argmin(row)) if not row.all() else len(row) for row in good]
-    for row, last, above in zip(fine, vouched_for, level[:, 0], strict=True):
-        if last < len(row) and not (last > 0 and row[last - 1] - above < VANISHED):
+    for k, (row, above) in enumerate(zip(fine, level[:, 0], strict=True)):
+        vouched_for[k] = last = _trusted(row - above, difference[k], vouched_for[k])
+        if last < len(row) and not (last > 0 and row[last - 1] - above < _UNSURE):
             worst = difference[:, last].max()
             what = f"Two resolutions differ by a relative {worst:.0e}"
             if worst < LARGEST_ERROR:
@@ -134,6 +139,15 @@ def vouched(
     if continued == len(computed) or computed[continued] > n[-1]:
         return curve
     return dataclasses.replace(curve, continued=int(computed[continued - 1]))
+
+
+def _trusted(losses: Array, difference: Array, count: int) -> int:
+    """How many of the first `count` losses to keep where the others are not vouched for: not the small and doubtful."""
+    if count == len(losses) or count == 0 or losses[count - 1] < VANISHED:
+        return count
+    sure = (losses >= _UNSURE) | (difference < _DISTRUSTED)
+    fewer = min(count, len(sure) if sure.all() else int(np.argmin(sure)))
+    return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
 
 
 def _continued(computed: Integers, losses: Array, count: int, n: Integers) -> Array:

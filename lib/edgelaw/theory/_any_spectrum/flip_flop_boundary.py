@@ -38,6 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from edgelaw.theory._any_spectrum import common
 from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
 from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
 
@@ -80,6 +81,11 @@ RESOLUTIONS = (
     Resolution(1.0, 1e-9, 7, 6.0, 4.0, 3.0, _MARGIN, 1e-10),
     Resolution(0.8, 1e-10, 9, 5.0, 3.5, 3.0, 0.9 * _MARGIN, 1e-11),
 )
+_FAR_UNSURE = 1e-4  # losses below it are continued where two of the following do not agree
+_FAR = (  # for averages of few different eigenvalues: contours and circles further out, which costs digits
+    Resolution(9.0, 1e-9, 7, 6.0, 4.0, 3.0, 14.0, 1e-12),
+    Resolution(7.6, 1e-10, 9, 5.0, 3.5, 3.0, 12.9, 1e-13),
+)
 _FINE = Resolution(1.0, 1e-10, 12, 4.0, 3.0, 2.5, _MARGIN, 1e-12)
 _ROUGH = Resolution(1.0, 1e-7, 5, 6.0, 4.0, 2.5, _MARGIN, 1e-6)
 
@@ -88,8 +94,8 @@ def losses(spectrum, n, step):
     """Test and training loss at ascending epochs n ≥ 1, their relative error, and from where they are continued, if so.
 
     `spectrum` is a `SampleSpectrum` or a `PopulationSpectrum` (`flip_flop_spectra`). Losses are continued once they
-    are below 1e-12, or below 1e-7 and no two resolutions agree on them any more; from the second on if that is below
-    1e-12 already.
+    are below 1e-12, or below 1e-7 and no two resolutions agree on them any more (1e-4 on spectra of few different
+    eigenvalues, whose average needs contours further out); from the second on if that is below 1e-12 already.
     """
     if spectrum.gapped(step, 1):
         first, error, known = first_epoch(spectrum, step)
@@ -105,6 +111,8 @@ def losses(spectrum, n, step):
         if attempts[-1].error < _DISTRUSTED and attempts[-1].complete:
             break
     best = min(attempts, key=_rank)
+    if not SAFETY * best.error + _FLOOR < common.LARGEST_ERROR:
+        best = min(best, _compared(spectrum, step, 0.0, n, _FAR, _FAR_UNSURE), key=_rank)
     if not np.isfinite(best.error):
         raise Unsolved("The flip-flop equations could not be solved at two resolutions.")
     values, continued = interpolated(best.epochs, best.values, best.counts, n)
@@ -143,19 +151,19 @@ class Compared:
         )
 
 
-def _compared(spectrum, step, edge, n):
+def _compared(spectrum, step, edge, n, resolutions=None, small=_UNSURE):
     """The losses at the first resolution that agrees with the one before, or the one that agrees best."""
     last = int(n[-1]) if edge == 0 else min(int(n[-1]), max(3, int(np.ceil(_FALL / edge)) + 1))
     epochs = epochs_to_compute(n[n <= last], last)
     best, previous = Compared(epochs, np.empty((2, 0)), (0, 0), np.inf), None
     demanding = edge > 0 and spectrum.independent_rows  # Y turns around, and losses fall fast
-    for resolution in RESOLUTIONS[1 if demanding else 0 :]:
+    for resolution in resolutions or RESOLUTIONS[1 if demanding else 0 :]:
         try:
             present = solved(spectrum, step, edge, last, epochs, resolution)
         except ArithmeticError:
             continue
         if previous is not None:
-            attempt = _agreement(epochs, present, previous, spectrum.null)
+            attempt = _agreement(epochs, present, previous, spectrum.null, small)
             best = min(best, attempt, key=_rank)
         previous = present
         if best.error < _ENOUGH and best.complete:
@@ -169,13 +177,13 @@ def _rank(compared):
     return not trusted, -min(compared.counts) if trusted else 0, compared.error
 
 
-def _agreement(epochs, fine, coarse, null):
-    """How far two resolutions agree, and how well."""
+def _agreement(epochs, fine, coarse, null, small):
+    """How far two resolutions agree, and how well: losses that are `small` are left out where they do not."""
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = np.abs(coarse - fine) / np.abs(fine + np.array([[null], [0.0]]))
     counts, error = [], 0.0
     for loss, differences in zip(fine, difference, strict=True):
-        needed = np.where(loss < SMALLEST, _ENOUGH, np.where(loss < _UNSURE, _DISTRUSTED, np.inf))
+        needed = np.where(loss < SMALLEST, _ENOUGH, np.where(loss < small, _DISTRUSTED, np.inf))
         ends = ~(loss > 0) | ~(differences < needed)
         count = int(np.argmax(ends)) if ends.any() else len(loss)
         counts.append(max(count, 1))

@@ -54,13 +54,13 @@ class Problem:
 
     def start(self):
         """X at z = 0, where the equations for Y are linear and one step solves them."""
-        Y, _ = self._plain_start()
+        Y, _ = self._plain_start
         a, b, c, d = self.chart.T[..., None]
         return (d * Y - b) / (a - c * Y)
 
     def first_epoch(self):
         """Both losses after the first epoch, the derivatives of the transforms at z = 0; without what never moves."""
-        Y, end = self._plain_start()
+        Y, end = self._plain_start
         integral = integrated(0j, Y, *self._equations(self._plain))
         return np.array([self.weights @ end, self.moments @ end + integral / self.rho]).real
 
@@ -68,6 +68,7 @@ class Problem:
     def _plain(self):
         return np.tile(_PLAIN, (len(self.nodes), 1))
 
+    @functools.cached_property
     def _plain_start(self):
         ones = np.ones(self.shape, dtype=complex)
         matrix, vector, *linear = linearised(0j, ones, *self._equations(self._plain))

@@ -16,6 +16,7 @@ from edgelaw.theory import levy
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
 _BEYOND = 1.5  # limits a contour on the right, in largest eigenvalues, where a pole comes from there too
 _FAR = 1e3  # and elsewhere
+_TOLERANCE, _OUTSIDE = 1e-9, 1e-5  # of an average in the gap, and the weight that it may leave outside
 _GAP = 2.0  # from how many e-foldings of the slowest eigenvalue a gap counts
 _SHARPER = 1e-2  # how much more accurate an average must be where losses fall exponentially
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
@@ -32,8 +33,19 @@ class SampleSpectrum:
         self.lowest = self.values[self.values > 0][0]
 
     def gapped(self, step, last):
-        """Whether losses fall exponentially within so many epochs."""
-        return last * self.lowest * _effective(step) > _GAP
+        """Whether losses fall exponentially within so many epochs, and an average in the gap says how."""
+        return bool(last * self.lowest * _effective(step) > _GAP and self._whole)
+
+    @functools.cached_property
+    def _whole(self):
+        """Whether a contour that leaves out zero has the whole functional inside: all weight but null directions'.
+
+        It has for random rows, but not for a few levels or an exact power law as the spectrum of a sample.
+        """
+        if self.independent_rows:
+            return True
+        average = self._average(self.end, _TOLERANCE)
+        return bool(abs(average.weights[average.nodes != 0].sum() - 1 + self.null) < _OUTSIDE)
 
     @functools.cached_property
     def end(self):

@@ -61,6 +61,7 @@ from edgelaw.theory._any_spectrum import (
 )
 
 _SCALE = 1.0  # eigenvalues below it look alike to the kernel
+_OF_LOWEST = 0.2  # so do, above a gap, those closer to the lowest one than this part of it
 _HIGHEST = 1.1  # half the height of a contour in the logarithm, at most: further out, functions grow
 _ISOLATED = 0.02  # the least distance from zero at which a contour may pass between F and zero
 _INSIDE = 0.8  # the average's contour, over b's
@@ -259,7 +260,7 @@ def _contours(law):
     bare = law.null == 0 and law.rho <= 1
     low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
     around = [(low if bare else 0.0, scale) for scale in (_SCALE, _SCALE / 3, 3 * _SCALE)]
-    between = [(low, min(_SCALE, part * low)) for part in (0.7, 0.5, 0.85)]
+    between = [(low, min(max(_SCALE, _OF_LOWEST * low), part * low)) for part in (0.7, 0.5, 0.85)]
     ends = between + around if law.lowest > _ISOLATED else around + between * (law.lowest > 0)
     usable = 0
     for low, scale in ends:

@@ -11,6 +11,7 @@ by the nodes k of ⟨·⟩ and the second points. Since b is symmetric, and ⟨�
 points are enough, and f is solved for in the upper half plane only.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -161,11 +162,17 @@ def _resolvent(t, z, x):
 
 def time_grid(points, rho, rate):
     """Gauss points on (0, ρ), dense at both ends if rates are high; ∫₀ˢ as a matrix, ∫₀^ρ as weights."""
+    y, w, cumulative = _integrals(points)
+    steep = min(4.0, 0.01 + np.log(max(rate, 1.0)) / 2)
+    slope = rho * steep / np.cosh(steep * y) ** 2 / np.tanh(steep) / 2
+    return rho * (1 + np.tanh(steep * y) / np.tanh(steep)) / 2, cumulative * slope, w * slope
+
+
+@functools.lru_cache(maxsize=64)
+def _integrals(points):
+    """Gauss points and weights on (−1, 1), and the integral from −1 to each point as a matrix."""
     y, w = legendre.leggauss(points)
     P = legendre.legvander(y, points)
     order = np.arange(1, points)
     integrals = np.concatenate([(y + 1)[:, None], (P[:, 2:] - P[:, :-2]) / (2 * order + 1)], axis=1)
-    cumulative = integrals @ ((P[:, :-1] * w[:, None]).T * (np.arange(points) + 0.5)[:, None])
-    steep = min(4.0, 0.01 + np.log(max(rate, 1.0)) / 2)
-    slope = rho * steep / np.cosh(steep * y) ** 2 / np.tanh(steep) / 2
-    return rho * (1 + np.tanh(steep * y) / np.tanh(steep)) / 2, cumulative * slope, w * slope
+    return y, w, integrals @ ((P[:, :-1] * w[:, None]).T * (np.arange(points) + 0.5)[:, None])

@@ -12,7 +12,8 @@ more points, less graded.
 
 **The average.** α has a pole at :math:`\lambda = \log z/c`, whose place in the plane ζ of the Gram matrix's Cauchy
 transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive for z
-> 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone.
+> 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone, if these
+have the whole functional inside.
 
 **The plateau.** Directions that no row has keep their share of the test loss. The pole that this share makes,
 plateau/((1 − z)(1 − w)), is taken out of Φ, so that a circle may pass z = 1 on either side.
@@ -47,7 +48,7 @@ _VISIBLE = 1e-13  # losses that the two resolutions must agree on
 _ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25  # half-heights of the contours of the averages, the first that fits
 _NARROW = 0.7, 0.5  # the same in a gap with fewer rows than dimensions
 _AMPLIFIED = 4.0, 8.0, 16.0, 22.0
-_TRIES = 6  # settings
+_TRIES = 7  # settings
 _SOLVED = 1e-9  # the last relative change of c by Newton's method
 _BORNE = 1e-6  # what two averages may differ by at a pole of α
 _WIDTHS = 1.0, 0.92  # of the contours of the two averages
@@ -80,18 +81,20 @@ class Setting:
 def losses(settings, n):
     """Both losses at each positive n, ascending, at two resolutions, an array (2, 2, len(n)), and their setting.
 
-    Settings are tried in turn until two resolutions agree; the best of them is taken.
+    Settings are tried in turn until two resolutions agree; otherwise that is taken on which they agree for the most
+    epochs, and best.
     """
     best = None
     for setting in itertools.islice(settings, _TRIES):
         try:
             results = _losses(setting, n)
         except ArithmeticError as refusal:
-            best = best or (np.inf, refusal, setting)
+            best = best or ((1, np.inf), refusal, setting)
             continue
         difference = _difference(*results)
-        if best is None or difference < best[0]:
-            best = difference, results, setting
+        rank = -_agreed(*results, setting.plateau), difference
+        if best is None or rank < best[0]:
+            best = rank, results, setting
         if difference < _ENOUGH:
             break
     if best is None:
@@ -108,6 +111,16 @@ def _difference(one, other):
     with np.errstate(all="ignore"):
         difference = np.abs(other / one - 1)[np.abs(one) > _VISIBLE].max(initial=0.0)
     return difference if np.isfinite(difference) else np.inf
+
+
+def _agreed(one, other, plateau):
+    """After how many epochs two resolutions differ by more than is returned, or a loss is below its plateau."""
+    level = np.array([[plateau], [0.0]])
+    with np.errstate(all="ignore"):
+        alike = (np.abs(other / one - 1) < common.LARGEST_ERROR) & (one > level)
+    alike |= np.abs(one - level) < _VISIBLE
+    alike = alike.all(axis=0)
+    return len(alike) if alike.all() else int(np.argmin(alike))
 
 
 def _losses(setting, n):
@@ -322,6 +335,8 @@ def _settings(values, shares, rho, step, last, poles):
             )
             if max(average.error for average in averages) > 1e-6:
                 break
+            if pole > 0 and rho > 1 and not all(_complete(average, plateau) for average in averages):
+                break
             pairs = Pairs(averages[1], step, rho)
             for least in _AMPLIFIED:
                 setting = Setting(step, rho, plateau, averages, pole > 0, least=least)
@@ -333,6 +348,16 @@ def _settings(values, shares, rho, step, last, poles):
                 continue
             break
     yield from unclear[:: len(_AMPLIFIED)]
+
+
+def _complete(average, plateau):
+    """Whether a contour that leaves out zero has the functional inside: its weight is what null directions leave.
+
+    It has on the spectra of random rows. The functional of a few levels, or of an exact power law, has a part further
+    left, and a curve without that part would be wrong at both resolutions alike.
+    """
+    inside = average.weights[average.nodes != 0].sum()
+    return bool(abs(inside - (1 - plateau)) < _BORNE)
 
 
 def _poles(gram, step, last):
@@ -350,7 +375,7 @@ def _poles(gram, step, last):
 def _outside(step, last):
     """Places left of zero, for so many epochs."""
     left = 1.5 * max(1 / step - 0.5, 0.1) / last
-    return -left, -1.8 * left, -2.7 * left
+    return -left, -1.8 * left, -2.7 * left, -8 * left
 
 
 def of_covariance(values, shares, rho, step, last):
