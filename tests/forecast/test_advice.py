@@ -97,6 +97,68 @@ def test_a_loss_that_falls_with_the_step_is_followed_to_the_largest(power, step)
     assert best["test"] == best["train"] == (step, pytest.approx(np.exp(-(step**power))))
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_best_steps_on_other_spectra_are_within_two_per_cent_of_a_dense_grid(seed):
+    rng = np.random.default_rng([11, seed])
+    rows, dims, n = int(rng.integers(40, 200)), int(rng.integers(40, 100)), int(rng.integers(3, 60))
+    X = data.gaussian(rows, dims, rng=rng) * np.exp(rng.uniform(0.2, 0.8) * rng.standard_normal(dims))
+    values = np.maximum(spectrum.gram_eigenvalues(data.normalize_rows(X)), 0)
+    for order in ("iid", "single_shuffle"):
+
+        def losses_at(step, order=order):
+            curve = exact_curve(order, values, [n], step, rows / dims, checked=False)
+            return np.array([curve.test[-1], curve.train[-1]])
+
+        best = best_steps.best_steps(losses_at, {1.0: losses_at(1.0)})
+        grid = 2 / (1 + np.exp(-np.linspace(-4.5, 2.9, 60 if order == "iid" else 9)))
+        dense = np.array([losses_at(step) for step in grid]).min(axis=0)
+        for k, loss in enumerate(LOSSES):
+            assert best[loss].loss <= 1.02 * dense[k]
+
+
+def test_a_sharp_minimum_beside_a_tried_step_is_found():
+    def losses_at(step):  # of flip-flop on a spiked spectrum, 42 epochs: logarithms through computed points
+        steps = [0.02, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 1.0, 1.2, 1.7, 1.9]
+        train = [
+            -2.2,
+            -4.07,
+            -5.26,
+            -6.02,
+            -6.47,
+            -6.59,
+            -6.63,
+            -6.6,
+            -6.53,
+            -6.27,
+            -5.96,
+            -5.3,
+            -4.69,
+            -3.18,
+            -2.4,
+        ]
+        test = [
+            -0.4,
+            -0.75,
+            -0.88,
+            -0.93,
+            -0.957,
+            -0.965,
+            -0.97,
+            -0.975,
+            -0.977,
+            -0.98,
+            -0.979,
+            -0.972,
+            -0.956,
+            -0.853,
+            -0.7,
+        ]
+        return np.exp([np.interp(step, steps, values) for values in (test, train)])
+
+    best = best_steps.best_steps(losses_at, {1.0: losses_at(1.0)})
+    assert best["train"].loss <= 1.02 * np.exp(-6.63)
+
+
 @pytest.mark.parametrize("order", ["random_reshuffle", "single_shuffle", "flip_flop"])
 @pytest.mark.parametrize(("shape", "n"), [((80, 80), 20), ((60, 120), 10), ((240, 60), 3)])
 def test_few_curves_find_the_best_step_of_a_fine_grid_within_a_per_cent(order, shape, n):

@@ -316,4 +316,4 @@ def test_an_equation_that_is_not_solved_at_two_resolutions_is_refused(monkeypatc
     monkeypatch.setattr(boundary, "solved", unsolved)
     with pytest.raises(ArithmeticError, match="two resolutions"):
         flip_flop.curve(np.linspace(0, 2, 40), 5)
-    assert tried == list(boundary.RESOLUTIONS)
+    assert tried == [*boundary.RESOLUTIONS, *boundary._FAR]
