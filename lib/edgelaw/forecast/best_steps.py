@@ -7,7 +7,7 @@ takes two to eight curves beside the one that the forecast has anyway. In 72 sea
 to 4, four orders, 5 and 50 epochs), on which its numbers were chosen, it ended within 1 % of the smallest loss but for
 two that ended within 1.3 % (of losses of 6e-6 and 1e-17, with a sharp minimum). In 58 others (other spectra, m/d from
 1/4 to 8, 2 to 200 epochs, both losses) against golden sections the median was 0.04 % and the largest miss but one
-1.3 %; that one, of 16 %, is why lopsided neighbours are not believed now, and is none any more. A test compares with a grid.
+1.3 %. That one, of 16 %, is why lopsided neighbours are not believed now, and is mended. A test compares with a grid.
 """
 
 from collections.abc import Callable
