@@ -101,10 +101,8 @@ def _promised(losses: dict[float, float]) -> tuple[float, float]:
     lowest = int(parabola(between).argmin())
     gain, place = float(values[k] - parabola(between[lowest])), float(between[lowest])
     if gain < WORTH and LOPSIDED < max(places[k] - low, high - places[k]):
-        near_by = (
-            max(low, 2 * places[k] - high),
-            min(high, 2 * places[k] - low),
-        )  # as far as the nearer neighbour
+        # as far as the nearer neighbour
+        near_by = max(low, 2 * places[k] - high), min(high, 2 * places[k] - low)
         mirror = near_by[0] if places[k] - low > high - places[k] else near_by[1]
         if 2 * abs(mirror - places[k]) < max(places[k] - low, high - places[k]):
             return np.inf, float(mirror)
