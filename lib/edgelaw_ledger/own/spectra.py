@@ -13,7 +13,7 @@ from scipy import optimize
 
 from edgelaw import data, kaczmarz, shipped, spectrum
 from edgelaw.orders import ORDERS
-from edgelaw.theory import gap, gradient_descent, iid, regimes, single_shuffle
+from edgelaw.theory import gap, gradient_descent, iid, noise, regimes, single_shuffle
 from edgelaw_ledger.evidence import Evidence, at_least, at_most, decide
 from edgelaw_ledger.routes import constant
 
@@ -558,4 +558,39 @@ def edges_of_trained_models(*, least: float = 0.80, most: float = 1.01, factor: 
         0.006,
         least={"exponent from": (min(betas), least)},
         most={"to": (max(betas), most)},
+    )
+
+
+@functools.cache
+def _head_floors(omega):
+    """Floors of the parameter error on the shipped model's features, target a space: IID's and two cycles'."""
+    from edgelaw.training import transformer  # loads PyTorch, so not before it is needed
+
+    tokens, alphabet = transformer.encode(transformer.shipped_text())
+    model = transformer.shipped_model()
+    inputs, targets = transformer.contexts(tokens, model.length, count=256, rng=99)
+    X, y = transformer.features(model, inputs), (targets.ravel() == alphabet.index(" ")).astype(float)
+    cycles = (
+        np.mean([noise.cycle_floor(X, y, order, omega, rng=seed).test for seed in range(4)])
+        for order in ("single_shuffle", "flip_flop")
+    )
+    return noise.iid_floor(X, y, omega, tolerance=1e-5).test, *cycles
+
+
+def order_of_the_head(
+    *, early: float = 1.018, late: float = 1.029, once: float = 6.7, back: float = 11.9
+) -> Evidence:
+    """Exact curves on the shipped model's spectrum, and exact floors on its features with one of the text's targets."""
+    values, epochs = _runs()["frozen_spectra"][0, 0], [4, 8]
+    rho = 256 * 64 / len(values)
+    drawn, shuffled = (module.curve(values, epochs, 0.1, rho).test[1:] for module in (iid, single_shuffle))
+    floor, single, flipped = _head_floors(0.01)
+    return _stated(
+        {
+            "IID over single shuffle after 4 epochs": (drawn[0] / shuffled[0], early),
+            "after 8": (drawn[1] / shuffled[1], late),
+            "its floor over single shuffle's": (floor / single, once),
+            "over flip-flop's": (floor / flipped, back),
+        },
+        0.008,
     )
