@@ -156,3 +156,14 @@ def test_any_axis_has_a_few_labels_inside_it(low, length):
 )
 def test_labels_of_an_axis_are_as_one_writes_them(mantissa, exponent, label):
     assert plots._power(mantissa, exponent) == label
+
+
+def test_an_axis_from_zero_shows_zero_beside_the_ticks_on_one_vertical_scale():
+    figure = plt.figure()
+    zero, rest = plots.from_zero(figure, figure.add_gridspec(1, 2)[0], [25, 50, 400])
+    zero.set_ylim(2, 3)
+    assert zero.get_xticks().tolist() == [0]
+    assert rest.get_ylim() == (2, 3)
+    assert rest.get_xscale() == "log"
+    assert [label.get_text() for label in rest.get_xticklabels()] == ["25", "50", "400"]
+    plt.close(figure)

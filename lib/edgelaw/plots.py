@@ -17,6 +17,7 @@ from edgelaw.curves import LearningCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ORDER_STYLES: dict[str, dict[str, Any]] = {
     "iid": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": "IID"},
@@ -162,6 +163,27 @@ def _spread(x: np.ndarray, count: int = 8) -> list[int]:
         return []
     places = np.linspace(math.log(x[0]), math.log(x[-1]), count)
     return sorted({int(np.abs(np.log(x) - place).argmin()) for place in places})
+
+
+def from_zero(figure: "Figure", spot: Any, ticks: ArrayLike) -> tuple["Axes", "Axes"]:
+    """Two axes with one vertical scale: a narrow one for 0, a break, and a logarithmic one with these ticks.
+
+    `spot` is a cell of a grid, as in ``figure.add_gridspec(1, 2)[0]``; what belongs at 0 is drawn on the first axes.
+    """
+    values = np.asarray(ticks)
+    parts = spot.subgridspec(1, 2, width_ratios=(1, 8), wspace=0.03)
+    zero = figure.add_subplot(parts[0])
+    rest = figure.add_subplot(parts[1], sharey=zero)
+    zero.set(xlim=(-1, 1), xticks=[0])
+    rest.spines["left"].set_visible(False)
+    rest.tick_params(axis="y", which="both", left=False, labelleft=False)
+    slash = {"marker": [(-1, -2), (1, 2)], "markersize": 9, "color": "#444444", "clip_on": False}
+    zero.plot([1], [0], transform=zero.transAxes, **slash)
+    rest.plot([0], [0], transform=rest.transAxes, **slash)
+    rest.set(xscale="log", xlim=(values[0] / 1.15, values[-1] * 1.15))
+    rest.set_xticks(values, [f"{value:g}" for value in values])
+    rest.minorticks_off()
+    return zero, rest
 
 
 def log_ticks(ax: "Axes", most: int = 7) -> "Axes":
