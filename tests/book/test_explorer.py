@@ -550,10 +550,10 @@ def test_in_a_chapter_it_stands_in_its_figure_and_reacts_to_the_step(chromium, h
         compare_in_chapter(page, tables, start["step"] + 0.05, start["n"], 1 - kind)
         assert page.evaluate("location.hash") == ""  # the address of a chapter is its own
         other = ("train", "test")[kind]
-        wanted = (
+        expected = (
             f"explorer.html#view=gaussian&step={start['step'] + 0.05:g}&n={start['n']}&loss={other}&rho=1"
         )
-        assert page.locator("#explorer-open").get_attribute("href").endswith(wanted)
+        assert page.locator("#explorer-open").get_attribute("href").endswith(expected)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
         for name in ("view", "rho", "data", "laws"):
             assert page.locator(f"[name={name}]").first.is_hidden()

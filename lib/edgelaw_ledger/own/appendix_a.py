@@ -27,15 +27,15 @@ def exponents_of_densities(*, soft: float = 3 / 2, cusp: float = 4 / 3, hard: fl
         below = [integrate.quad(mass, 0, end, epsabs=0, epsrel=1e-10)[0] for end in (near, 10 * near)]
         return math.log(below[1] / below[0]) / (power * math.log(10))
 
-    found = {
+    compared = {
         "soft edge": (local(lambda s: square_root(s, 2.0), 2), soft),
         "cusp": (local(cube_root, 3), cusp),
         "hard edge": (local(lambda s: square_root(s, 1.0), 2), hard),
     }
     return decide(
-        all(abs(value / stated - 1) < 1e-3 for value, stated in found.values()),
-        measured=", ".join(f"{name} {value:.4f}" for name, (value, _) in found.items()),
-        claimed=", ".join(f"{name} {stated:.4f}" for name, (_, stated) in found.items()),
+        all(abs(value / stated - 1) < 1e-3 for value, stated in compared.values()),
+        measured=", ".join(f"{name} {value:.4f}" for name, (value, _) in compared.items()),
+        claimed=", ".join(f"{name} {stated:.4f}" for name, (_, stated) in compared.items()),
         tolerance="relative 0.001",
     )
 
@@ -93,7 +93,7 @@ def few_eigenvalues_predicted(
         )
         paper = regimes.gap_and_atom(n, edge, values[0], 1 / dims, step)[0]
         eight = regimes.atoms_and_edge(n, edge, values[:8], dims, step)[0]
-        errors.append([100 * np.abs(found / exact - 1).max() for found in (paper, eight)])
+        errors.append([100 * np.abs(law / exact - 1).max() for law in (paper, eight)])
     first, second, better = errors[0][0], errors[1][0], max(errors[0][1], errors[1][1])
     pairs = ((first, square), (second, shifted), (better, atoms))
     return decide(

@@ -72,10 +72,10 @@ def late_training(
 ) -> Evidence:
     """Limits of exact isotropic losses of the four orders at step 1, extrapolated from finite epochs."""
     stated = dict(zip(ORDERS, (drawn, reshuffled, once, back), strict=True))
-    found = {order: _late_ratio(order) for order in ORDERS}
+    late = {order: _late_ratio(order) for order in ORDERS}
     return decide(
-        all(abs(found[order] / value - 1) < 2e-3 for order, value in stated.items()),
-        measured="; ".join(f"{order} {value:.5f}" for order, value in found.items()),
+        all(abs(late[order] / value - 1) < 2e-3 for order, value in stated.items()),
+        measured="; ".join(f"{order} {value:.5f}" for order, value in late.items()),
         claimed="; ".join(f"{order} {value:.5f}" for order, value in stated.items()),
         tolerance="relative 0.002 on each",
     )
