@@ -11,7 +11,8 @@ from pathlib import Path
 import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
-SECONDS_EACH, SECONDS_ALL, MEGABYTES_EACH = 60, 300, 1500
+SECONDS_EACH, SECONDS_ALL, MEGABYTES_EACH = 60, 300, 1500  # on a quiet machine
+BUSY = 1.5  # beside other work the same cell takes more processor time: caches and cores are shared
 
 # One thread: the same digits every time, and no quarrel over the cores. `make portability` says otherwise.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -60,7 +61,7 @@ def compare_one(path):
 
 
 def compare(only, limits=True):
-    """Compare every chapter, two at a time, and hold each to its share of time and memory."""
+    """Compare every chapter, two at a time, and hold each to its share of time (half as much again) and memory."""
     failures, total = [], 0.0
     paths, workers = notebooks(only), min(2, os.cpu_count() or 1)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
@@ -71,8 +72,8 @@ def compare(only, limits=True):
             if status:
                 wrong.append("its outputs are not the committed ones")
                 print(output)
-            if limits and seconds > SECONDS_EACH:
-                wrong.append(f"it took more than {SECONDS_EACH} s")
+            if limits and seconds > BUSY * SECONDS_EACH:
+                wrong.append(f"it took more than {BUSY * SECONDS_EACH:.0f} s")
             if limits and megabytes > MEGABYTES_EACH:
                 wrong.append(f"it needed more than {MEGABYTES_EACH} MB")
             print(
@@ -84,7 +85,7 @@ def compare(only, limits=True):
     print(
         f"{len(paths)} chapters, {total:.0f} s together (at most {SECONDS_EACH} s each, {SECONDS_ALL} s together)"
     )
-    sys.exit(bool(failures) or (limits and total > SECONDS_ALL))
+    sys.exit(bool(failures) or (limits and total > BUSY * SECONDS_ALL))
 
 
 def merged(outputs):

@@ -140,3 +140,10 @@ def test_ci_runs_the_readmes_test_command_with_the_browser_mandatory():
     assert "EDGELAW_COLAB=all" in script
     assert "make test" in (ROOT / "README.md").read_text()
     assert ".ci/run" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+
+
+def test_one_version_stands_everywhere():
+    version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), flags=re.M)[1]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"extra_footer: edgelaw {version}. " in (ROOT / "_config.yml").read_text()
+    assert re.search(r"^## (\S+) ", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)[1] == version
