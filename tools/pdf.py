@@ -24,12 +24,14 @@ ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 PAPER = {"format": "A4", "margin": {"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"}}
-# What the screen needs and paper does not. Solutions are unfolded by `OPEN`, the evidence of the claims is not.
+# What the screen needs and paper does not. Solutions are unfolded by `OPEN`; the evidence of the claims is not, nor are
+# cells whose code is folded: paper shows what they print and draw.
 PRINT = """
 @page { size: A4; }
 .bd-sidebar-primary, .bd-sidebar-secondary, .bd-header, .bd-header-article, .header-article, .prev-next-footer,
 .bd-footer, .bd-footer-content, .sidebar-toggle, .headerlink, .copybtn, .skip-link, #pst-skip-link,
-.search-button__wrapper, button.toggle-button, .claims-controls, footer { display: none !important; }
+.search-button__wrapper, button.toggle-button, .claims-controls, footer,
+.cell details.hide { display: none !important; }
 .bd-main, .bd-content, .bd-article-container, .bd-article {
   max-width: 100% !important; margin: 0 !important; padding: 0 !important; }
 html { font-size: 13px; }

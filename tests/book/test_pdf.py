@@ -1,5 +1,7 @@
 """The printed book: a few of its pages, joined as `make pdf` joins all of them."""
 
+import re
+
 import pages
 import pypdf
 import pytest
@@ -7,7 +9,13 @@ import pytest
 import pdf
 
 pytestmark = pages.NEEDS_CHROMIUM
-CHOSEN = [("", "intro.html"), ("Reference", "notation.html"), ("Reference", "bibliography.html")]
+CHAPTER = "chapters/appendix_triangular_solve.html"
+CHOSEN = [
+    ("", "intro.html"),
+    ("Appendices", CHAPTER),
+    ("Reference", "notation.html"),
+    ("Reference", "bibliography.html"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +51,21 @@ def test_every_page_after_the_contents_has_its_number(printed):
         assert str(number) in page.extract_text().split(), number
 
 
-def test_the_outline_has_an_entry_a_chapter(printed):
+def test_the_outline_has_an_entry_per_chapter(printed):
     assert [entry.title for entry in printed.outline] == [
         "SGD at the Spectral Edge",
+        "An epoch is a triangular solve",
         "Notation",
         "Bibliography",
     ]
+
+
+def test_folded_code_is_not_printed_and_visible_code_and_solutions_are(printed):
+    text = "".join("".join(page.extract_text().split()) for page in printed.pages)
+    screen = re.sub(r"<[^>]+>|\s", "", (pages.HTML / CHAPTER).read_text())
+    assert "plots.use()" in screen  # folded: its first cell imports
+    assert "plots.use()" not in text
+    assert "SolutiontoExercise" in text
 
 
 def test_links_stay_inside_the_file_and_name_no_path_of_a_machine(printed):
