@@ -177,7 +177,12 @@ def from_zero(figure: "Figure", spot: Any, ticks: ArrayLike) -> tuple["Axes", "A
     zero.set(xlim=(-1, 1), xticks=[0])
     rest.spines["left"].set_visible(False)
     rest.tick_params(axis="y", which="both", left=False, labelleft=False)
-    slash = {"marker": [(-1, -2), (1, 2)], "markersize": 9, "color": "#444444", "clip_on": False}
+    slash: dict[str, Any] = {
+        "marker": [(-1, -2), (1, 2)],
+        "markersize": 9,
+        "color": "#444444",
+        "clip_on": False,
+    }
     zero.plot([1], [0], transform=zero.transAxes, **slash)
     rest.plot([0], [0], transform=rest.transAxes, **slash)
     rest.set(xscale="log", xlim=(values[0] / 1.15, values[-1] * 1.15))

@@ -38,7 +38,7 @@ def test_a_chapter_whose_output_moved_is_caught_and_its_memory_is_measured(tmp_p
 def test_a_chapter_over_its_share_of_memory_or_time_fails(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(chapters, "notebooks", lambda only: [tmp_path / "heavy.ipynb"])
     for seconds, megabytes, complaint in [
-        (61.0, 100.0, "more than 60 s"),
+        (91.0, 100.0, "more than 90 s"),
         (1.0, 1501.0, "more than 1500 MB"),
     ]:
         monkeypatch.setattr(chapters, "compare_one", lambda path, s=seconds, m=megabytes: (0, "", s, m))
