@@ -108,10 +108,10 @@ def test_a_chapter_that_does_not_say_it_is_caught(before, after, complaint):
     assert complaint in " ".join(missing("a", [piece.replace(before, after) for piece in GOOD], "chapters/b"))
 
 
-def test_the_first_page_has_a_path_of_20_minutes_and_one_per_reader():
+def test_the_first_page_has_a_path_of_half_an_hour_and_one_per_reader():
     text = (ROOT / "intro.md").read_text()
     section = text[text.index("## How to read it") :]
-    short = re.search(r"\*\*In 20 minutes:\*\*(.*?)\n\n", section, flags=re.S)[1]
+    short = re.search(r"\*\*In half an hour:\*\*(.*?)\n\n", section, flags=re.S)[1]
     named = [target(text).split("/")[-1] for role, text in ROLE.findall(short) if role in ("doc", "chapter")]
     assert named == ["03_shuffling_constants", "09_any_spectrum", "12_your_data"]
     for reader in ("With data and a deadline", "As a course", "As a researcher", "As a sceptic"):
