@@ -93,7 +93,7 @@ def _thumbnail(env, picture, width):
         image = Image.open(io.BytesIO(picture)).convert("RGB")
         if image.width > width:
             image = image.resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
-        image.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        image.quantize(48, dither=Image.Dither.NONE).save(path, optimize=True)
     return f"/{name}"
 
 
