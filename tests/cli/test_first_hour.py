@@ -96,7 +96,7 @@ def test_the_demo_shows_theory_runs_advice_and_what_is_next_in_eighty_columns(de
     plot = demonstration.split("Training loss by epoch:")[1].split("after 30 epochs")[0]
     assert {"i", "r", "s", "f"} <= set(plot)
     assert len(set(plot) & {chr(code) for code in range(0x2801, 0x2900)}) > 10
-    assert "Tied: random reshuffle and single shuffle" in demonstration
+    assert "Random reshuffle and single shuffle are tied" in demonstration
     assert "without noise" in demonstration
     examples = re.findall(r"^  edgelaw (.*?)  ", demonstration, flags=re.M)
     assert len(examples) == 4

@@ -79,7 +79,7 @@ def advise(
         names = [WORDS[name] for name in (order, *tie)]
         widest = max((gaps[name] for name in tied if name != lowest), key=lambda gap: gap.size)
         reason = (
-            f"Tied: {', '.join(names[:-1])} and {names[-1]} cannot be told apart. {at.capitalize()} is "
+            f"{', '.join(names[:-1]).capitalize()} and {names[-1]} are tied. {at.capitalize()} is "
             f"{losses[lowest]:.3g}, the others {_within(widest)}"
         )
         reason += f"; that of {_others(behind)}." if behind else "."

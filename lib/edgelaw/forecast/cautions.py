@@ -101,7 +101,7 @@ def duplicates(facts: Facts) -> Caution | None:
 
 
 def plateau(facts: Facts) -> Caution | None:
-    """Fewer rows than dimensions leave a part of the test loss for ever."""
+    """Fewer rows than dimensions leave a part of the test loss that no epoch removes."""
     (m, d), null, target = facts.shape, facts.null, facts.target
     if m >= d:
         return None
@@ -121,7 +121,7 @@ def null_direction(facts: Facts) -> Caution | None:
     return Caution(
         "null_direction",
         f"{null} direction{'s' if null > 1 else ''} of {d} {'are' if null > 1 else 'is'} in no row (centring "
-        f"takes one at m = d): {null / d:.2g} of the test loss stays for ever.",
+        f"takes one at m = d): {null / d:.2g} of the test loss never goes away.",
     )
 
 

@@ -5,7 +5,7 @@ the least-squares solution of the unit rows, with residuals :math:`r_i = y_i/\lV
 :math:`\sum_i r_iu_i = 0` and :math:`\sigma^2 = \frac1m\sum_i r_i^2`. The error :math:`e = w - w_*` moves by
 :math:`e \mapsto (I - \eta u_iu_i^\top)e + \eta r_iu_i`. If the targets are not consistent, :math:`\sigma > 0`, then
 no order brings e to zero at a constant step: it ends at a **floor**, drawn from a stationary law under IID, and walking
-through one cycle for ever under an order that repeats itself.
+through one cycle again and again under an order that repeats itself.
 """
 
 from typing import NamedTuple

@@ -172,7 +172,7 @@ def curve(
     ----------
     eigenvalues : array_like
         Of :math:`X^\top X/m`, zeros included, on any scale (they are divided by their mean); at least 20 of them. Zeros
-        are directions that no row has, and their share stays in the test loss for ever.
+        are directions that no row has, and their share stays in the test loss.
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float

@@ -19,7 +19,7 @@ NAMES = {words: order for order, words in advice.WORDS.items()}
 NUMBER = r"(\d[\d.]*(?:e[-+]\d+)?)"
 LOSS = rf"(.*?),? the (test|training) loss is {NUMBER}"
 WINNER = re.compile(rf"^(.+?) at step {NUMBER}: {LOSS}, and that of (.+)$")
-TIED = re.compile(rf"^Tied: (.+?) cannot be told apart\. {LOSS}, the others (.+?)(?:; that of (.+))?$")
+TIED = re.compile(rf"^(.+?) are tied\. {LOSS}, the others (.+?)(?:; that of (.+))?$")
 ONLY = re.compile(rf"^Only (.+?) was asked for; {LOSS}$")
 FREE = re.compile(rf"(.+?) at {NUMBER} leaves {NUMBER}(?: \((.*)\))?$")
 BEHIND = re.compile(
@@ -135,7 +135,7 @@ def tie_is_a_tie() -> Evidence:
         if match:
             values, errors = _losses(forecast, match[3])
             tied, lowest = _tied(values, errors), min(values.values())
-            right = {NAMES[name] for name in re.split(", | and ", match[1])} == tied and len(tied) > 1
+            right = {NAMES[name] for name in re.split(", | and ", match[1].lower())} == tied and len(tied) > 1
             widest = 100 * (max(values[order] for order in tied) / lowest - 1)
             printed = re.match(rf"within {NUMBER} ±", match[5])
             right &= abs(float(printed[1]) - widest) <= 0.051 if printed else widest < 0.05
