@@ -39,11 +39,11 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "Check the paper's claims and the book's own, each by computing evidence that could contradict it.",
         VERIFY_EXAMPLES,
     )
-    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15 or 03-1; all if none")
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15 or 03-1 (default: all)")
     parser.add_argument(
         "--group", action="append", default=[], metavar="LETTER", help="a whole group, A to H"
     )
-    parser.add_argument("--own", action="store_true", help="what the book says itself")
+    parser.add_argument("--own", action="store_true", help="the book's own results")
     parser.add_argument("--failing", action="store_true", help="only what does not hold, with corrections")
     add_json(parser)
     parser.add_argument(

@@ -107,7 +107,7 @@ def test_members_that_are_no_arrays_are_not_taken_for_the_matrix(tmp_path):
     assert "does not begin like a numpy file" in refusal(open_matrix, tmp_path / "x.npz", key="notes")
 
 
-@pytest.mark.parametrize(("rows", "words"), [(3, "longer than announced"), (5, "ends too early")])
+@pytest.mark.parametrize(("rows", "words"), [(3, "longer than its header says"), (5, "ends too early")])
 def test_a_compressed_array_that_changed_its_length_is_refused(tmp_path, rows, words):
     np.savez_compressed(tmp_path / "x.npz", np.ones((4, 3)))
     source = open_matrix(tmp_path / "x.npz")

@@ -32,4 +32,4 @@ def plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]
-    raise TypeError(f"{type(value).__name__} is nothing that JSON knows")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

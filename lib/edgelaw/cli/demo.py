@@ -35,7 +35,7 @@ Try next:
   edgelaw embeddings.npy                 your own matrix, one sample per row
   edgelaw embeddings.npy --step best     each order at its own best step
   edgelaw spectrum embeddings.npy        the left edge of its spectrum
-  edgelaw predict --help                 all that can be asked, by example"""
+  edgelaw predict --help                 every option, with examples"""
 
 EXAMPLES = """\
 examples:

@@ -53,13 +53,13 @@ examples:
   edgelaw demo                       what this is about, in a few seconds
   edgelaw embeddings.npy             short for edgelaw predict embeddings.npy
   edgelaw predict embeddings.npy     how many epochs, which order, which step
-  edgelaw predict --help             all that predict can be asked, by example
+  edgelaw predict --help             every option of predict, with examples
   edgelaw spectrum embeddings.npy    the left edge of the spectrum, and a plot
   edgelaw verify E12                 check one claim of the paper
 
-The exit status is 0 when all went well, 1 when something could not be computed
-or confirmed, 2 when the question or the file makes no sense; what was wrong is
-said in one sentence on standard error."""
+Exit status: 0 for success, 1 if something could not be computed or confirmed,
+2 for arguments or a file that cannot be used. An error is one sentence on
+standard error."""
 
 COMMANDS: dict[str, Callable[[Any], None]] = {
     "spectrum": spectrum.add,
@@ -90,7 +90,7 @@ def parser(plugins: bool = True) -> SentenceParser:
         allow_abbrev=False,
     )
     top.add_argument(
-        "--version", action="version", version=f"edgelaw {__version__}", help="say which version this is"
+        "--version", action="version", version=f"edgelaw {__version__}", help="print the version"
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=SentenceParser)
     for add in COMMANDS.values():

@@ -57,36 +57,40 @@ def add(commands: Any) -> None:
     )
     add_preprocessing(parser)
     parser.add_argument(
-        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="the budget of epochs (50)"
+        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="number of epochs (default 50)"
     )
     parser.add_argument(
-        "--target", type=between(0, 1), metavar="T", help="how many epochs until the loss is down to T?"
+        "--target", type=between(0, 1), metavar="T", help="also count the epochs until each loss is T"
     )
     add_orders(parser)
     parser.add_argument(
-        "--step", type=between(0, 2, ["best"]), default=1.0, metavar="S", help="in (0, 2), or best (1)"
+        "--step",
+        type=between(0, 2, ["best"]),
+        default=1.0,
+        metavar="S",
+        help="in (0, 2), or best: each order at its own (default 1)",
     )
     parser.add_argument(
         "--search",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="look for the best step of each order (done unless --no-search)",
+        help="also find the best step of each order (default: on)",
     )
     parser.add_argument(
         "--simulate",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="run SGD itself beside the theory, or never; without either, where theory does not reach",
+        help="run SGD beside the theory, or never (default: only where theory gives no curve)",
     )
     parser.add_argument(
         "--operations",
         type=between(0),
         default=1e11,
         metavar="N",
-        help="multiply-adds for simulations; beyond them a pilot on fewer rows and columns runs (1e11)",
+        help="budget of simulations in multiply-adds; above it a pilot on fewer rows and columns runs (default 1e11)",
     )
     parser.add_argument("--seconds", type=between(0), help=argparse.SUPPRESS)
-    parser.add_argument("--report", metavar="PATH", help="write a report of one .html file, plots included")
+    parser.add_argument("--report", metavar="PATH", help="write a report with plots, one .html file")
     add_json(parser)
 
 

@@ -47,13 +47,17 @@ def add(commands: Any) -> None:
         type=between(0, 2),
         action="append",
         metavar="S",
-        help="in (0, 2); repeat it for several (1)",
+        help="in (0, 2); repeat it for several (default 1)",
     )
     parser.add_argument(
-        "--seeds", type=whole(1, 100_000), default=3, metavar="N", help="so many, from --seed on (3)"
+        "--seeds",
+        type=whole(1, 100_000),
+        default=3,
+        metavar="N",
+        help="how many seeds, counted from --seed (default 3)",
     )
     parser.add_argument(
-        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="epochs of a run (50)"
+        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="epochs per run (default 50)"
     )
     add_json(parser)
 

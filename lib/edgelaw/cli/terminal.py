@@ -111,7 +111,7 @@ def add_orders(parser: argparse.ArgumentParser) -> None:
         "--order",
         action="append",
         metavar="NAME",
-        help="iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (all four)",
+        help="iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (default: all four)",
     )
 
 
@@ -185,7 +185,7 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="LIST",
         help="read these columns only: names, patterns such as 'emb_*', numbers from 0, ranges such as 3-9 or 3-, "
-        "parted by commas (all but a row index)",
+        "separated by commas (default: all but a row index)",
     )
     parser.add_argument(
         "--drop",
@@ -199,16 +199,16 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         "--center",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="subtract the mean row first (done unless --no-center)",
+        help="subtract the mean row first (default: on)",
     )
     parser.add_argument(
         "--normalize",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="scale every row to the same norm (done unless --no-normalize)",
+        help="scale every row to the same norm (default: on)",
     )
     parser.add_argument(
-        "--seed", type=whole(0), default=0, metavar="N", help="seed of all that is random (0)"
+        "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"
     )
     parser.add_argument(
         "--dask",

@@ -22,7 +22,7 @@ class Choice:
     """The columns a reader asks for (None for all) and those to leave out, as they were named.
 
     A column is named by its name, by a pattern of names such as ``emb_*``, by its number counted from 0 (negative:
-    from the end), or as one of a range of numbers such as ``3-9`` or ``3-``; several in one text are parted by commas.
+    from the end), or as one of a range of numbers such as ``3-9`` or ``3-``; commas separate several in one text.
     A text that is a column's name means that column, whatever else it could mean.
     """
 

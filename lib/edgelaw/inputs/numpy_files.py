@@ -83,7 +83,7 @@ class Npy(_Mapped):
             there = handle.seek(0, 2) - self._offset
         if there < self._bytes:
             raise InputError(
-                f"{path} is truncated: {self._bytes} bytes of numbers were announced, {there} are there."
+                f"{path} is truncated: its header promises {self._bytes} bytes of numbers, but it has {there}."
             )
 
     def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
@@ -146,7 +146,7 @@ class Npz(_Mapped):
             if info.file_size != announced:
                 what = "truncated" if info.file_size < announced else "damaged"
                 raise InputError(
-                    f"{path} is {what}: {announced} bytes were announced, {info.file_size} are there."
+                    f"{path} is {what}: its header promises {announced} bytes, but it has {info.file_size}."
                 )
             self.seeks, self._checksum = info.compress_type == zipfile.ZIP_STORED, info.CRC
             if self.seeks:
@@ -196,9 +196,7 @@ class Npz(_Mapped):
 
     def _verify(self, crc: int) -> None:
         if crc != self._checksum:
-            raise InputError(
-                f"{self.path} is damaged: its array does not have the checksum that its zip tells."
-            )
+            raise InputError(f"{self.path} is damaged: its array does not match the checksum in its zip.")
         self._verified = True
 
     def _compressed(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
@@ -231,4 +229,4 @@ class Npz(_Mapped):
 
     def _at_end(self, member: IO[bytes]) -> None:
         if member.read(1):  # reading past the end is what compares the checksum
-            raise InputError(f"{self.path} is damaged: its array is longer than announced.")
+            raise InputError(f"{self.path} is damaged: its array is longer than its header says.")

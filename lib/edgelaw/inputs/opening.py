@@ -56,7 +56,7 @@ def open_matrix(
     columns, drop : str, int, or several of them, optional
         The columns to read (by default all) and those to leave out, such as labels: by name, by a pattern of names
         such as ``"emb_*"``, by number counted from 0 (-1 is the last), or by a range of numbers such as ``"3-9"`` or
-        ``"3-"``; a text may list several, parted by commas. They are read in the file's order. A column that numbers
+        ``"3-"``; a text may list several, separated by commas. They are read in the file's order. A column that numbers
         the rows, as pandas and R write it without a name, is left out unless `columns` names it; `Source.notes`
         says so.
 

@@ -143,7 +143,7 @@ class Source:
             if raw.dtype.itemsize == 8 and (raw.max(initial=0) > _EXACT or raw.min(initial=0) < -_EXACT):
                 i, j = np.argwhere((raw > _EXACT) | (raw < -_EXACT))[0]
                 raise InputError(
-                    f"{self.name} holds integers beyond 2^53, which floating point numbers cannot tell apart; "
+                    f"{self.name} holds integers beyond 2^53, which floating point numbers cannot hold exactly; "
                     f"the first is in row {numbers[i]}, column {j} (counted from 0)."
                 )
             return raw.astype(self.dtype)

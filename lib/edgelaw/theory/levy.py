@@ -120,7 +120,7 @@ def from_sample(
     average = from_gram(values, shares, rho, -_reached(values, shares, reach), tolerance)
     if not average.error <= tolerance:
         raise ArithmeticError(
-            f"The average over this spectrum was found to {average.error:.1e} only, not {tolerance:.1e}: ask for a "
+            f"The average over this spectrum has an error of {average.error:.1e}, more than {tolerance:.1e}: ask for a "
             "larger reach (fewer epochs) or tolerance."
         )
     return average

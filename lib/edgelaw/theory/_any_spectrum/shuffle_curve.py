@@ -171,7 +171,7 @@ def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     circle = graded_circle.circle(n, points, radius, grading)
     c, worst = pairs.around(radius, np.angle(circle.points))
     if not worst < _SOLVED:
-        raise ArithmeticError(f"The equation for single shuffle's exponent was solved to {worst:.0e} only.")
+        raise ArithmeticError(f"The equation for single shuffle's exponent was solved only to {worst:.0e}.")
     same, mixed = pairs.matrices(circle.points, c)
     pole = 1 / (1 - circle.points)
     same[0] -= setting.plateau * np.multiply.outer(pole, pole)
@@ -270,7 +270,7 @@ def _hyperbola(pairs, n, points):
         turned, worst = pairs.around(np.abs(at), np.array([np.angle(at)]))
         if not worst < _SOLVED:
             raise ArithmeticError(
-                f"The equation for single shuffle's exponent was solved to {worst:.0e} only."
+                f"The equation for single shuffle's exponent was solved only to {worst:.0e}."
             )
         c[place] = turned[0]
     same, mixed = pairs.matrices(z, c)

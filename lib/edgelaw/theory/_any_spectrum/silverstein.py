@@ -33,7 +33,7 @@ class Sample:
             v = self._newton(x, v)
         worst = np.abs(self.position(v) / x - 1).max()
         if not (worst < 1e-9 and v.imag.min() > 0):
-            raise ArithmeticError(f"Silverstein's equation was solved to {worst:.1e} only.")
+            raise ArithmeticError(f"Silverstein's equation was solved only to a relative {worst:.1e}.")
         return v
 
     def _newton(self, x, v):
