@@ -1,10 +1,16 @@
 """Sphinx extension: pages that ask no other host, raise no JavaScript error and weigh no more than they must."""
 
 import re
+import struct
 from pathlib import Path
+
+from docutils import nodes
 
 LOCAL = "mathjax/tex-mml-chtml.js"
 ICON_SCRIPT = re.compile(r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
+
+WIDE = 760  # pixels; a picture of more is drawn for a page, and on a phone its words would be too small to read
+PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def _choose_mathjax(app, config):
@@ -35,9 +41,34 @@ def _lighten(app, exception):
         file.unlink()
 
 
+def _png_width(path):
+    """The width of a PNG file in pixels, from its header; 0 for any other file."""
+    try:
+        head = Path(path).read_bytes()[:24]
+    except OSError:
+        return 0
+    return struct.unpack(">I", head[16:20])[0] if head.startswith(PNG) else 0
+
+
+def _let_wide_figures_scroll(app, doctree, _docname):
+    """Put a wide picture into a box of its own, which assets/edgelaw.css lets a reader swipe sideways on a phone."""
+    if app.builder.format != "html":
+        return
+    for figure in list(doctree.findall(nodes.figure)):
+        for image in [child for child in figure.children if isinstance(child, nodes.image)]:
+            width = _png_width(Path(app.srcdir) / image["uri"])
+            if width > WIDE:
+                box = f'<div class="figure-scroll" style="--drawn: {width}px">'
+                place = figure.index(image)
+                figure.insert(place + 1, nodes.raw("", "</div>", format="html"))
+                figure.insert(place, nodes.raw("", box, format="html"))
+                figure["classes"].append("wide-figure")
+
+
 def setup(app):
     """Act once the configuration is read and every extension is loaded, and when the pages are written."""
     app.connect("config-inited", _choose_mathjax)
     app.connect("config-inited", _silence_thebe)
+    app.connect("doctree-resolved", _let_wide_figures_scroll)
     app.connect("build-finished", _lighten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
