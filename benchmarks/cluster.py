@@ -127,9 +127,9 @@ def extrapolated(mean, product):
         f"{summing / 3600:.0f} hours of one core at the {product / 1e9:.0f} GFLOP/s measured above, the preparing of "
         f"rows included. The mean takes {reading / 3600:.1f} hours at the {mean / 1e9:.1f} GB/s measured above (files "
         "in the page cache: a disk may be slower). "
-        f"The eigensolver, (4/3) d³ = {4 / 3 * d**3:.1e} operations, is nothing beside it. "
+        f"The eigensolver, (4/3) d³ = {4 / 3 * d**3:.1e} operations, is negligible beside it. "
         f"A worker needs {matrix / 1e6:.0f} MB for its sum and about 50 MB for its blocks, and reads "
-        f"{2 * read / busy / 1e6:.0f} MB/s on average. There are {TASKS} tasks a worker, each of which sends "
+        f"{2 * read / busy / 1e6:.0f} MB/s on average. There are {TASKS} tasks per worker, each of which sends "
         f"its sum of 8 d² = {matrix / 1e6:.0f} MB to the client, over a link of {LINK / 1e9:g} GB/s "
         "(assumed, not measured):"
     )
@@ -172,7 +172,7 @@ def main():
         "",
         *table(("rows m", *head), [line(m, f, m, 512) for m, f in zip(ROWS, by_rows, strict=True)]),
         "",
-        f"The sum grows as m to the power {growth(by_rows, ROWS, 1):.2f}; the eigensolver does not know m.",
+        f"The sum grows as m to the power {growth(by_rows, ROWS, 1):.2f}; the time of the eigensolver does not depend on m.",
         "Columns, at 16,384 rows:",
         "",
         *table(
