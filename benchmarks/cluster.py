@@ -172,7 +172,7 @@ def main():
         "",
         *table(("rows m", *head), [line(m, f, m, 512) for m, f in zip(ROWS, by_rows, strict=True)]),
         "",
-        f"The sum grows as m to the power {growth(by_rows, ROWS, 1):.2f}; the time of the eigensolver does not depend on m.",
+        f"The sum grows as m to the power {growth(by_rows, ROWS, 1):.2f}; the eigensolver's time does not depend on m.",
         "Columns, at 16,384 rows:",
         "",
         *table(

@@ -67,10 +67,16 @@ def _let_wide_figures_scroll(app, doctree, _docname):
                 figure["classes"].append("wide-figure")
 
 
+def _skip_field_aliases(_app, _what, _name, member, skip, _options):
+    """Leave out the fields of named tuples, which Python documents as "Alias for field number 0"; their class lists them."""
+    return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else skip
+
+
 def setup(app):
     """Act once the configuration is read and every extension is loaded, and when the pages are written."""
     app.connect("config-inited", _choose_mathjax)
     app.connect("config-inited", _silence_thebe)
+    app.connect("autodoc-skip-member", _skip_field_aliases)
     app.connect("doctree-resolved", _let_wide_figures_scroll)
     app.connect("build-finished", _lighten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
