@@ -68,7 +68,7 @@ def _let_wide_figures_scroll(app, doctree, _docname):
 
 
 def _skip_field_aliases(_app, _what, _name, member, skip, _options):
-    """Leave out the fields of named tuples, which Python documents as "Alias for field number 0"; their class lists them."""
+    """Leave out the fields of named tuples, documented as "Alias for field number 0": their class lists them."""
     return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else skip
 
 
