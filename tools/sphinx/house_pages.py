@@ -9,9 +9,8 @@ from docutils import nodes
 LOCAL = "mathjax/tex-mml-chtml.js"
 ICON_SCRIPT = re.compile(r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
 
-WIDE = (
-    760  # pixels; a picture of more is drawn for a page, and on a phone its words would be too small to read
-)
+# Pixels. A wider picture has several panels, and on a phone its words would be too small to read.
+WIDE = 815
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
