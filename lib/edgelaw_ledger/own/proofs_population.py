@@ -34,9 +34,7 @@ def _after_two_epochs(rows):
 @functools.cache
 def _stated(eigenvalues):
     """The same four losses by the formulas, from a covariance."""
-    curves = [
-        order.population_curve(eigenvalues, [2], _STEP, _RHO) for order in (single_shuffle, flip_flop)
-    ]
+    curves = [order.population_curve(eigenvalues, [2], _STEP, _RHO) for order in (single_shuffle, flip_flop)]
     return np.array([x for curve in curves for x in (curve.test[-1], curve.train[-1])])
 
 
