@@ -1,0 +1,485 @@
+r"""Traces of words in a Gram matrix and its triangles, as exact polynomials in free cumulants.
+
+Let :math:`K = UU^\top` be the Gram matrix of m unit rows whose eigenvectors are Haar, L its strictly lower triangle. As
+:math:`m \to \infty` the trace :math:`\frac1m\operatorname{tr}` of a word in K, L and :math:`L^\top` tends to
+
+.. math:: \sum_{\nu\in NC(p)} \kappa_\nu \cdot \operatorname{vol}_\nu ,
+
+a sum over the non-crossing partitions of its p letters. Every block of size j contributes the free cumulant
+:math:`\kappa_j` of the eigenvalues; :math:`\operatorname{vol}_\nu` is the share of the unit cube, with one coordinate
+per block of the Kreweras complement of :math:`\nu`, in which the coordinates are ordered as the letters L and
+:math:`L^\top` demand. Both are rational numbers, so everything here is exact.
+
+Words are strings of the letters ``K``, ``L`` and ``T`` (for :math:`L^\top`). A polynomial is a dictionary: its keys are
+the sizes of the blocks larger than 1, in ascending order (:math:`\kappa_1 = 1`), its values fractions. So
+``{(2,): 1/2}`` is :math:`\frac12\kappa_2` and ``{(): 1}`` is 1. How it is known: proved, given that K and the places of
+the rows are free in the limit.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import cache
+
+from edgelaw.theory._any_spectrum import step_series
+
+__all__ = [
+    "at_zero",
+    "epoch_words",
+    "evaluate",
+    "formulas",
+    "free_cumulants",
+    "kreweras",
+    "losses",
+    "noncrossing",
+    "reshuffled",
+    "trace",
+]
+
+Partition = tuple[tuple[int, ...], ...]
+Polynomial = dict[tuple[int, ...], Fraction]
+
+_LONGEST = 12  # NC(12) has 208012 elements
+
+
+@cache
+def noncrossing(size: int) -> tuple[Partition, ...]:
+    """The non-crossing partitions of 0, …, size − 1: no a < b < c < d with a, c in one block and b, d in another.
+
+    Parameters
+    ----------
+    size : int
+        From 0 to 12.
+
+    Returns
+    -------
+    tuple of partitions
+        Each a tuple of blocks, each block an ascending tuple; the block of 0 first.
+
+    Examples
+    --------
+    >>> [len(noncrossing(n)) for n in range(6)]
+    [1, 1, 2, 5, 14, 42]
+    """
+    if not 0 <= size <= _LONGEST:
+        raise ValueError(f"size must be between 0 and {_LONGEST}.")
+    if size == 0:
+        return ((),)
+    partitions = []
+    for chosen in range(size):
+        for rest in itertools.combinations(range(1, size), chosen):
+            block = (0, *rest)
+            gaps = zip(
+                block, (*rest, size), strict=True
+            )  # between neighbours of the block: partitions of their own
+            inside = [_shifted(start + 1, stop - start - 1) for start, stop in gaps]
+            for parts in itertools.product(*inside):
+                partitions.append((block, *itertools.chain(*parts)))
+    return tuple(partitions)
+
+
+def _shifted(start, size):
+    """The non-crossing partitions of start, …, start + size − 1."""
+    return [tuple(tuple(x + start for x in block) for block in partition) for partition in noncrossing(size)]
+
+
+def kreweras(partition: Partition) -> Partition:
+    r"""The Kreweras complement: the coarsest partition of the gaps that crosses nothing.
+
+    Gap i lies behind element i, the last one between the last element and the first. Drawn on a circle, two gaps are
+    in one block of the complement if no block of the partition separates them.
+
+    Parameters
+    ----------
+    partition : tuple of tuples of int
+        A non-crossing partition of 0, …, n − 1.
+
+    Returns
+    -------
+    tuple of tuples of int
+        Its complement; the two together have n + 1 blocks.
+
+    Examples
+    --------
+    >>> kreweras(((0, 1), (2,)))
+    ((0,), (1, 2))
+    """
+    size = sum(map(len, partition))
+    before = {x: block[i - 1] for block in partition for i, x in enumerate(block)}
+    blocks, seen = [], set()
+    for start in range(size):
+        block, gap = [], start
+        while gap not in seen:
+            seen.add(gap)
+            block.append(gap)
+            gap = before[(gap + 1) % size]
+        if block:
+            blocks.append(tuple(sorted(block)))
+    return tuple(blocks)
+
+
+def free_cumulants(moments: Iterable[Fraction]) -> list[Fraction]:
+    r"""Free cumulants from moments, by :math:`m_n = \sum_{\nu\in NC(n)}\kappa_\nu`.
+
+    Parameters
+    ----------
+    moments : iterable of numbers
+        The first, second, … moment; fractions stay fractions.
+
+    Returns
+    -------
+    list of numbers
+        The first, second, … free cumulant.
+
+    Examples
+    --------
+    >>> free_cumulants([Fraction(1), Fraction(2), Fraction(5), Fraction(14)])  # Marchenko–Pastur at m = d
+    [Fraction(1, 1), Fraction(1, 1), Fraction(1, 1), Fraction(1, 1)]
+    """
+    cumulants = []
+    for size, moment in enumerate(moments, start=1):
+        known = [*cumulants, 0]
+        smaller = (_product(known, nu) for nu in noncrossing(size) if len(nu) > 1)
+        cumulants.append(moment - sum(smaller))
+    return cumulants
+
+
+def _product(cumulants, partition):
+    """The product of the cumulants of a partition's blocks."""
+    product = 1
+    for block in partition:
+        product *= cumulants[len(block) - 1]
+    return product
+
+
+def _share(below, above, count):
+    """The share of the unit cube's points with x[below[i]] < x[above[i]] for all i: linear extensions over count!."""
+    smaller = [0] * count
+    for low, high in zip(below, above, strict=True):
+        smaller[high] |= 1 << low
+    ways = {0: 1}
+    for _ in range(count):
+        longer: dict[int, int] = {}
+        for done, number in ways.items():
+            for place in range(count):
+                if not done >> place & 1 and smaller[place] & ~done == 0:
+                    longer[done | 1 << place] = longer.get(done | 1 << place, 0) + number
+        ways = longer
+    share = Fraction(ways.get((1 << count) - 1, 0))
+    for k in range(2, count + 1):
+        share /= k
+    return share
+
+
+def _volume(word, partition, closed):
+    """The volume that a partition of the word's letters leaves; `closed` if gap and letters go round a circle."""
+    blocks = kreweras(partition)
+    place = {gap: k for k, block in enumerate(blocks) for gap in block}
+    shift = 0 if closed else 1  # with a letter in front, which is no letter of the word
+    below, above = [], []
+    for i, letter in enumerate(word, start=shift):
+        left, right = place[(i - 1) % (len(word) + shift)], place[i]
+        if letter == "L":
+            below.append(right)
+            above.append(left)
+        elif letter == "T":
+            below.append(left)
+            above.append(right)
+    return _share(below, above, len(blocks))
+
+
+def _checked(word):
+    """The word, if it is one."""
+    if not isinstance(word, str) or set(word) - set("KLT") or not 1 <= len(word) < _LONGEST:
+        raise ValueError(f"word must consist of 1 to {_LONGEST - 1} letters K, L and T.")
+    return word
+
+
+@cache
+def _trace(word):
+    """The trace of a word as pairs of monomial and coefficient."""
+    terms: Polynomial = {}
+    for partition in noncrossing(len(word)):
+        if any(len(block) == 1 and word[block[0]] != "K" for block in partition):
+            continue  # a triangle has no diagonal
+        volume = _volume(word, partition, closed=True)
+        if volume:
+            key = tuple(sorted(len(block) for block in partition if len(block) > 1))
+            terms[key] = terms.get(key, Fraction(0)) + volume
+    return tuple(terms.items())
+
+
+def trace(word: str) -> Polynomial:
+    r"""The limit of :math:`\frac1m\operatorname{tr}` of a word, as a polynomial in free cumulants.
+
+    Parameters
+    ----------
+    word : str
+        Of the letters K, L and T (for the transposed triangle), at most 11 of them.
+
+    Returns
+    -------
+    dict
+        From sizes of blocks to fractions.
+
+    Examples
+    --------
+    >>> trace("LK"), trace("LLK")
+    ({(2,): Fraction(1, 2)}, {(3,): Fraction(1, 6)})
+    """
+    return dict(_trace(_checked(word)))
+
+
+def at_zero(word: str) -> Polynomial:
+    r"""The mean of :math:`o^\top W o` for a word W in L and Lᵀ and a unit vector o with K o = 0.
+
+    The conditional expectation of W given K is a polynomial in K; this is its value at the eigenvalue 0. A block that
+    contains the vector and j letters counts :math:`q_j`, with
+    :math:`\sum_jq_jy^j = 1/(1 + \kappa_1y + \kappa_2y^2 + \dots)`.
+
+    Parameters
+    ----------
+    word : str
+        Of the letters L and T, at most 11 of them.
+
+    Returns
+    -------
+    dict
+        From sizes of blocks to fractions, as from `trace`.
+
+    Examples
+    --------
+    >>> at_zero("TL")  # |L o|² is 1/3 + κ₂/6
+    {(): Fraction(1, 3), (2,): Fraction(1, 6)}
+    """
+    if "K" in _checked(word):
+        raise ValueError("word must consist of the letters L and T: K times the vector is zero.")
+    terms: Polynomial = {}
+    for partition in noncrossing(len(word) + 1):
+        volume = _volume(word, partition, closed=False)
+        if not volume:
+            continue
+        first, *others = partition
+        sizes = [len(block) for block in others if len(block) > 1]
+        for more, factor in _edge_weight(len(first) - 1):
+            key = tuple(sorted([*sizes, *more]))
+            terms[key] = terms.get(key, Fraction(0)) + factor * volume
+    return {key: value for key, value in sorted(terms.items()) if value}
+
+
+@cache
+def _edge_weight(letters):
+    """The weight q of the vector's block: minus the sum of q_i κ_(letters − i), as pairs of monomial and factor."""
+    if letters == 0:
+        return (((), 1),)
+    terms: dict[tuple[int, ...], int] = {}
+    for i in range(letters):
+        size = letters - i
+        for key, factor in _edge_weight(i):
+            longer = tuple(sorted([*key, size])) if size > 1 else key
+            terms[longer] = terms.get(longer, 0) - factor
+    return tuple(terms.items())
+
+
+def epoch_words(factors: str, order: int) -> dict[str, int]:
+    r"""The coefficient of :math:`\eta^{order}` in a product of epochs, as signed words under :math:`\operatorname{tr}`.
+
+    An epoch is :math:`A = I - U^\top M^{-1}U` with :math:`M^{-1} = \eta - \eta^2L + \eta^3L^2 - \dots`; under the trace
+    every U meets a :math:`U^\top`, and :math:`UU^\top = K`.
+
+    Parameters
+    ----------
+    factors : str
+        ``A`` for an epoch, ``B`` for its transpose, ``S`` for :math:`U^\top U`; read from left to right.
+    order : int
+        The power of the step.
+
+    Returns
+    -------
+    dict
+        From words to whole numbers. The empty word stands for :math:`\operatorname{tr}I_d`.
+
+    Examples
+    --------
+    >>> epoch_words("A", 2), epoch_words("AB", 1)
+    ({'LK': 1}, {'K': -2})
+    """
+    if set(factors) - set("ABS") or not factors:
+        raise ValueError("factors must consist of the letters A, B and S.")
+    if not 0 <= order < _LONGEST:
+        raise ValueError(f"order must be between 0 and {_LONGEST - 1}.")
+    words = {("", 0): 1}  # word and power of the step so far
+    for factor in factors:
+        longer: dict[tuple[str, int], int] = {}
+        for (word, power), number in words.items():
+            for more, letters, sign in _choices(factor, order - power):
+                key = (word + letters, power + more)
+                longer[key] = longer.get(key, 0) + sign * number
+        words = longer
+    return {word: number for (word, power), number in words.items() if power == order and number}
+
+
+def _choices(factor, most):
+    """The terms of a factor up to a power of the step: power, letters, sign."""
+    if factor == "S":
+        yield 0, "K", 1
+        return
+    yield 0, "", 1
+    for power in range(1, most + 1):
+        yield power, ("L" if factor == "A" else "T") * (power - 1) + "K", (-1) ** power
+
+
+def losses(factors: str, order: int) -> Polynomial:
+    r"""The coefficient of :math:`\eta^{order}` in :math:`\frac1m\operatorname{tr}` of a product of epochs.
+
+    Without the part :math:`\frac1m\operatorname{tr}I_d`, which is :math:`1/\rho` at order 0 of products without S.
+    Times :math:`\rho` it is the coefficient in :math:`\frac1d\operatorname{tr}`.
+
+    Parameters
+    ----------
+    factors : str
+        As in `epoch_words`. ``"A" * n + "B" * n`` is single shuffle's test loss over :math:`\rho`, ``"BA" * n``
+        flip-flop's; with ``S`` in front they are the training losses.
+    order : int
+        The power of the step.
+
+    Returns
+    -------
+    dict
+        From sizes of blocks to fractions.
+
+    Examples
+    --------
+    >>> losses("AB", 2)  # η² (1 + κ₂ + κ₂): from KK and twice LK
+    {(): Fraction(1, 1), (2,): Fraction(2, 1)}
+    """
+    terms: Polynomial = {}
+    for word, number in epoch_words(factors, order).items():
+        if word:
+            for key, value in trace(word).items():
+                terms[key] = terms.get(key, Fraction(0)) + number * value
+    return {key: value for key, value in sorted(terms.items()) if value}
+
+
+def evaluate(polynomial: Mapping[tuple[int, ...], Fraction], cumulants: Iterable[Fraction]) -> Fraction:
+    r"""The value of a polynomial at given free cumulants.
+
+    Parameters
+    ----------
+    polynomial : dict
+        As returned by `trace`, `losses` and `at_zero`.
+    cumulants : iterable of numbers
+        :math:`\kappa_1 = 1, \kappa_2, \dots`, as many as the largest block has elements.
+
+    Returns
+    -------
+    number
+        A fraction if the cumulants are.
+
+    Examples
+    --------
+    >>> evaluate({(2, 2): Fraction(1, 2), (): Fraction(1)}, [1, 3])
+    Fraction(11, 2)
+    """
+    values = list(cumulants)
+    total = Fraction(0)
+    for key, factor in polynomial.items():
+        if key and key[-1] > len(values):
+            raise ValueError(f"cumulants must have at least {key[-1]} entries.")
+        for size in key:
+            factor = factor * values[size - 1]
+        total = total + factor
+    return total
+
+
+def formulas(
+    order: str, epochs: int, most: int, cumulants: Iterable[Fraction], rho: Fraction
+) -> tuple[list[Fraction], list[Fraction]]:
+    r"""The same coefficients from the closed formulas of an order, exactly: both losses after some epochs.
+
+    The averages of the formulas are taken with :math:`\langle\lambda^i\rangle = \rho^{1-i}\kappa_i`, whether or not
+    there is a covariance with these moments.
+
+    Parameters
+    ----------
+    order : str
+        ``"single_shuffle"`` or ``"flip_flop"``.
+    epochs : int
+        At least 1.
+    most : int
+        The largest power of the step.
+    cumulants : iterable of Fraction
+        :math:`\kappa_1 = 1, \kappa_2, \dots`, at least ``most + 1`` of them.
+    rho : Fraction
+        m/d.
+
+    Returns
+    -------
+    tuple of two lists
+        The coefficients of :math:`\eta^0, \dots, \eta^{most}` in the test and in the training loss.
+
+    Examples
+    --------
+    >>> test, train = formulas("flip_flop", 1, 2, [Fraction(1), Fraction(3), Fraction(7)], Fraction(1))
+    >>> test[2] == evaluate(losses("BA", 2), [1, 3]), train[2] == evaluate(losses("SBA", 2), [1, 3, 7])
+    (True, True)
+    """
+    engines = {"single_shuffle": step_series.single_shuffle, "flip_flop": step_series.flip_flop}
+    if order not in engines:
+        raise ValueError("order must be 'single_shuffle' or 'flip_flop'.")
+    values, powers = list(cumulants), range(most + 1)
+    if epochs < 1 or most < 1 or len(values) < most + 1:
+        raise ValueError("epochs and most must be at least 1, and cumulants at least most + 1 in number.")
+    both = epochs if order == "single_shuffle" else 0
+    algebra = step_series.Algebra((epochs, both, most), _averages(values, rho))
+    test, train = (
+        [series.get((epochs, both, k, 0, 0), Fraction(0)) for k in powers]
+        for series in engines[order](algebra, rho)
+    )
+    return test, train
+
+
+def reshuffled(
+    most: int, size: int, cumulants: Iterable[Fraction], rho: Fraction
+) -> list[list[list[Fraction]]]:
+    r"""Coefficients of :math:`\frac1d\operatorname{tr}S^iAS^jA^\top` in powers of the step, by reshuffle's equations.
+
+    Parameters
+    ----------
+    most : int
+        The largest power of the step.
+    size : int
+        The largest i and j.
+    cumulants : iterable of Fraction
+        :math:`\kappa_1 = 1, \kappa_2, \dots`, at least ``2 * (most + size + 2)`` of them.
+    rho : Fraction
+        m/d.
+
+    Returns
+    -------
+    nested list
+        Entry ``[i][j][k]`` is the coefficient of :math:`\eta^k`; `losses` of ``"S" * i + "A" + "S" * j + "B"``, times
+        rho, is the same.
+
+    Examples
+    --------
+    >>> reshuffled(1, 0, [Fraction(1)] * 6, Fraction(1))  # tr A Aᵀ / d = 1 − 2 η + …
+    [[[Fraction(1, 1), Fraction(-2, 1)]]]
+    """
+    values = list(cumulants)
+    if most < 1 or size < 0 or len(values) < 2 * (most + size + 2):
+        raise ValueError(
+            "cumulants must have at least 2 (most + size + 2) entries, most at least 1, size at least 0."
+        )
+    algebra = step_series.Algebra((size + 1, size + 1, most), _averages(values, rho))
+    series = step_series.reshuffle(algebra, rho)
+    return [
+        [[series.get((i + 1, j + 1, k, 0, 0), Fraction(0)) for k in range(most + 1)] for j in range(size + 1)]
+        for i in range(size + 1)
+    ]
+
+
+def _averages(cumulants, rho):
+    """The numbers ⟨λ^i⟩ = ρ^(1−i) κ_i, from i = 0 on."""
+    rho = Fraction(rho)
+    return [Fraction(1), *(rho ** (1 - i) * value for i, value in enumerate(cumulants, start=1))]
