@@ -136,10 +136,9 @@ def free_cumulants(moments: Iterable[Fraction]) -> list[Fraction]:
     >>> free_cumulants([Fraction(1), Fraction(2), Fraction(5), Fraction(14)])  # Marchenko–Pastur at m = d
     [Fraction(1, 1), Fraction(1, 1), Fraction(1, 1), Fraction(1, 1)]
     """
-    cumulants = []
+    cumulants: list[Fraction] = []
     for size, moment in enumerate(moments, start=1):
-        known = [*cumulants, 0]
-        smaller = (_product(known, nu) for nu in noncrossing(size) if len(nu) > 1)
+        smaller = (_product(cumulants, nu) for nu in noncrossing(size) if len(nu) > 1)
         cumulants.append(moment - sum(smaller))
     return cumulants
 
