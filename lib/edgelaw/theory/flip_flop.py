@@ -21,8 +21,8 @@ sums of positive terms; with :math:`M \sim` Binomial(n, τ) and :math:`J \sim` P
 
 .. math:: \text{test} = \mathbb{E}(M-J)^+ / \mathbb{E} M .
 
-How it is known: *derived*, by the transport equations of the paper's appendix at a general step
-(self-averaging of the quadratic forms is taken from the paper), and checked against matrices.
+How it is known: *proved* at every fixed n, with an error of order 1/d in mean square (the book's pages of proofs);
+found by the transport equations of the paper's appendix at a general step, and checked against matrices.
 """
 
 import dataclasses
@@ -255,8 +255,9 @@ def curve(
 
     Notes
     -----
-    How it is known: *derived*. Quadratic forms in a fresh row are replaced by their means (self-averaging is assumed);
-    the rest is exact. Matrices of size d deviate by a relative O(1/d), or O(1/effective rank). The mean over the orders
+    How it is known: *proved* for rows with Haar left singular vectors and a bounded spectrum, almost surely at every
+    fixed n (the book's pages of proofs). Matrices of size d are seen to deviate by a relative O(1/d), or O(1/effective
+    rank). The mean over the orders
     of the rows is meant: for one order, the training losses of odd and even epochs differ.
 
     Examples

@@ -13,7 +13,8 @@ same formulas with η(2 − η) in the place of η, because
 :math:`(I - \eta uu^\top)^2 = I - \eta(2-\eta)\, uu^\top`.
 
 How it is known: the free product's formulas are proved (S-transforms, Lagrange inversion); that an epoch of
-single rows, m and d together, has this limit is derived by resolvents and checked on matrices.
+single rows, m and d together, has this limit is proved by resolvents (the book's pages of proofs) and
+checked on matrices.
 """
 
 import math

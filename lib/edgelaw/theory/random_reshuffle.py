@@ -197,9 +197,10 @@ def curve(
 
     Notes
     -----
-    **Derived**: quadratic forms in a fresh row are replaced by their means, self-averaging is assumed; so the squared
-    norms of the rows, before they are scaled to 1, must concentrate, which takes a large effective rank. At a finite d
-    the true mean losses differ by a relative O(1/d), or O(1/effective rank).
+    **Proved** for rows with Haar left singular vectors whose bounded spectrum converges, almost surely at every fixed n
+    (the book's pages of proofs); the squared norms of the rows, before they are scaled to 1, then concentrate, which
+    takes a large effective rank. At a finite d the true mean losses are seen to differ by a relative O(1/d), or
+    O(1/effective rank).
     Any n is possible: T's multiplication is exact at every eigenvalue, and its powers are applied, not extrapolated.
 
     Examples

@@ -19,8 +19,8 @@ both closed forms in two parameters v and v′. Write :math:`g = \eta + (1-\eta)
           \frac{u\,(e^{\rho(1-u)gg'}-1)}{\rho\,(1-u)}\Bigr\}.
 
 The test loss after n epochs is :math:`[z^n w^n]\Phi`, the training loss :math:`[z^n w^n]\Psi`; both are 1 at n = 0.
-(The paper's training loss is :math:`\rho\Psi`: its S starts at :math:`\rho`.) *Derived*: self-averaging of quadratic
-forms is assumed; everything after it is exact.
+(The paper's training loss is :math:`\rho\Psi`: its S starts at :math:`\rho`.) *Proved* at every fixed n, with an
+error of order 1/d in mean square (the book's pages of proofs).
 
 The double contour integral stays inside the region where :math:`\Phi(z, \bar z)` is finite, which is where
 :math:`\rho` times the logarithmic mean of :math:`\|v\|^2` and :math:`\|g\|^2` is less than 1 (outside the cloud of A's
@@ -209,10 +209,10 @@ def curve(
 
     Notes
     -----
-    *Derived*: self-averaging of quadratic forms is assumed, everything after it is exact. Matrices of size d deviate by
-    a relative O(1/d), or O(1/effective rank). About a tenth of a second; for hundreds of epochs at large steps up to a
-    second or two (`benchmarks/CURVES.md`). If m < d and the rows are
-    centred, the null direction this makes may have to be left out, and `error` says by how much that can change the
+    *Proved* for rows with Haar left singular vectors and a bounded spectrum, almost surely at every fixed n (the book's
+    pages of proofs). Matrices of size d are seen to deviate by a relative O(1/d), or O(1/effective rank).
+    About a tenth of a second; for hundreds of epochs at large steps up to a second or two (`benchmarks/CURVES.md`). If
+    m < d and the rows are centred, the null direction this makes may have to be left out, and `error` says by how much that can change the
     curve.
 
     Examples
