@@ -18,9 +18,9 @@ positive weights,
 and every function here computes the measure μ: in closed form for Marchenko–Pastur (`test_loss`, `train_loss`), from
 the secular equation for a sample spectrum (`curve`), through its Cauchy transform for a population spectrum
 (`population_curve`), and by Lanczos for the exact finite-d dynamics of a given matrix (`expected_curve`). Nothing
-cancels in these sums. How it is known: for rows with a Haar left basis, Gaussian rows among them, the ODE is **proved** at
-every fixed n, in the mean over the draws (the book's pages of proofs; the deviations are seen to be of order 1/d); what
-follows from it, and `expected_curve`, is **proved**. For other rows it is **derived**.
+cancels in these sums. How it is known: for rows with a Haar left basis, Gaussian rows among them, the ODE is **proved**
+at every fixed n, in the mean over the draws (the book's pages of proofs; the deviations are seen to be of order 1/d);
+what follows from it, and `expected_curve`, is **proved**. For other rows the ODE is **derived**.
 """
 
 import functools

@@ -210,10 +210,10 @@ def curve(
     Notes
     -----
     *Proved* for rows with Haar left singular vectors and a bounded spectrum, almost surely at every fixed n (the book's
-    pages of proofs). Matrices of size d are seen to deviate by a relative O(1/d), or O(1/effective rank).
-    About a tenth of a second; for hundreds of epochs at large steps up to a second or two (`benchmarks/CURVES.md`). If
-    m < d and the rows are centred, the null direction this makes may have to be left out, and `error` says by how much that can change the
-    curve.
+    pages of proofs). Matrices of size d are seen to deviate by a relative O(1/d), or O(1/effective rank). About a tenth
+    of a second; for hundreds of epochs at large steps up to a second or two (`benchmarks/CURVES.md`). If m < d and the
+    rows are centred, the null direction this makes may have to be left out, and `error` says by how much that can
+    change the curve.
 
     Examples
     --------
