@@ -2,6 +2,7 @@
 
 import argparse
 import gc
+import math
 from typing import TYPE_CHECKING, Any
 
 from edgelaw import __version__
@@ -33,6 +34,7 @@ examples:
   edgelaw predict features.csv --order single_shuffle --step 1.3 --report report.html
   edgelaw predict table.parquet --drop label,id                        features only; --columns 'emb_*' names them
   edgelaw predict embeddings.npy --step best                           each order at its own best step
+  edgelaw predict embeddings.npy --batch 64                            which lr for batches of 64, and what they cost
   edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run the real thing beside the theory
   edgelaw predict big.npy --operations 1e10                            a pilot where simulation would cost more
   edgelaw predict embeddings.npy --json | jq .advice                   for machines
@@ -65,10 +67,16 @@ def add(commands: Any) -> None:
     add_orders(parser)
     parser.add_argument(
         "--step",
-        type=between(0, 2, ["best"]),
-        default=1.0,
+        type=between(0, math.inf, ["best"]),
         metavar="S",
-        help="in (0, 2), or best: each order at its own (default 1)",
+        help="in (0, 2), more with batches; or best: each order at its own (default 1; with --batch, best)",
+    )
+    parser.add_argument(
+        "--batch",
+        type=whole(1),
+        default=1,
+        metavar="B",
+        help="rows per update, averaged as PyTorch does (default 1)",
     )
     parser.add_argument(
         "--search",
@@ -123,8 +131,21 @@ def run(arguments: argparse.Namespace) -> int:
             gc.enable()
 
 
+def _step(step: float | str | None, batch: int) -> float | str:
+    """The step to take: as asked, 1 for single rows, or best; one that no batch of its size allows is refused."""
+    if step is None:
+        return 1.0 if batch == 1 else "best"
+    if not isinstance(step, str) and step >= 2 * batch:
+        from edgelaw.inputs import InputError
+
+        rows = "" if batch == 1 else f" with batches of {batch} rows"
+        raise InputError(f"--step must be strictly between 0 and {2 * batch}{rows}, or best, not {step:g}.")
+    return step
+
+
 def _run(arguments: argparse.Namespace) -> int:
     orders = chosen_orders(arguments.order)
+    step = _step(arguments.step, arguments.batch)
     path = arguments.report and destination(arguments.report, (".html", ".htm"), arguments.file)
     from edgelaw.cli.design import decomposed
     from edgelaw.predict import predict
@@ -134,14 +155,15 @@ def _run(arguments: argparse.Namespace) -> int:
         prediction = predict(
             design,
             epochs=arguments.epochs,
-            step=arguments.step,
+            step=step,
             orders=orders,
             target=arguments.target,
             simulate="auto" if arguments.simulate is None else arguments.simulate,
             rng=arguments.seed,
             operations=arguments.operations if arguments.seconds is None else 2e9 * arguments.seconds,
             progress=bar,
-            search=arguments.search or arguments.step == "best",
+            search=arguments.search or step == "best",
+            batch=arguments.batch,
             watch=lambda what, result: bar.note(_first_result(design, what, result)),
         )
     failure = None

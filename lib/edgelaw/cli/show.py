@@ -109,6 +109,8 @@ def prediction(shown: Console, predicted: "Prediction", name: str) -> None:
     shown.print(prediction_table(predicted))
     shown.print()
     paragraph(shown, HOW[next(iter(predicted.forecasts.values())).how], "dim")
+    if predicted.batching:
+        paragraph(shown, predicted.batching.text)
     paragraph(shown, predicted.assumption, "dim")
     paragraph(shown, format.single_runs(predicted), "dim")
     notes = [f"{', '.join(orders)}: {why}" for orders, why in format.reasons(predicted)]

@@ -32,7 +32,9 @@ class BestStep(NamedTuple):
     loss: float
 
 
-def best_steps(losses_at: Callable[[float], Array], known: dict[float, Array]) -> dict[str, BestStep]:
+def best_steps(
+    losses_at: Callable[[float], Array], known: dict[float, Array], limit: float = 2.0
+) -> dict[str, BestStep]:
     """The best step for the test and for the training loss.
 
     Parameters
@@ -41,6 +43,8 @@ def best_steps(losses_at: Callable[[float], Array], known: dict[float, Array]) -
         Both losses, positive, at a step.
     known : dict
         Both losses at steps where they are known already.
+    limit : float
+        The largest stable step; steps are tried up to 0.95 of it.
 
     Examples
     --------
@@ -48,11 +52,12 @@ def best_steps(losses_at: Callable[[float], Array], known: dict[float, Array]) -
     >>> [round(best.loss, 1) for best in both.values()], abs(both["train"].step - 0.5) < 0.1
     ([1.0, 1.0], True)
     """
-    tried = {_place(step): _logarithms(losses) for step, losses in known.items()}
+    unit = limit / 2  # places are those of single rows, whose limit is 2
+    tried = {_place(step / unit): _logarithms(losses) for step, losses in known.items()}
 
     def attempt(place: float) -> None:
-        step = round(_step(place), 3)
-        tried[_place(step)] = _logarithms(losses_at(step))
+        step = _rounded(unit * _step(place))
+        tried[_place(step / unit)] = _logarithms(losses_at(step))
 
     for step in FIRST:
         if all(abs(_place(step) - other) > MEET for other in tried):
@@ -65,8 +70,13 @@ def best_steps(losses_at: Callable[[float], Array], known: dict[float, Array]) -
     best = {}
     for loss, name in enumerate(("test", "train")):
         place = min(tried, key=lambda x: tried[x][loss])
-        best[name] = BestStep(round(_step(place), 3), float(np.exp(tried[place][loss])))
+        best[name] = BestStep(_rounded(unit * _step(place)), float(np.exp(tried[place][loss])))
     return best
+
+
+def _rounded(step: float) -> float:
+    """To three decimals, and from 10 on to four digits."""
+    return round(step, 3) if step < 10 else float(f"{step:.4g}")
 
 
 def _place(step: float) -> float:

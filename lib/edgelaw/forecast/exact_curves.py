@@ -35,19 +35,32 @@ def recorded_times(epochs: int, early: int = 0, rows: int = 0) -> npt.NDArray[An
     return times
 
 
-def times_for(epochs: int, eigenvalues: Array, step: float, shape: tuple[int, int]) -> Array:
-    """The times to record for a design: with fractions of the first epoch if that leaves less than a hundredth."""
+def times_for(epochs: int, eigenvalues: Array, step: float, shape: tuple[int, int], batch: int = 1) -> Array:
+    """The times to record for a design: with fractions of the first epoch if that leaves less than a hundredth.
+
+    Batches are counted in whole epochs.
+    """
     m, d = shape
+    if batch > 1:
+        return recorded_times(epochs)
     left = theory.iid.curve(eigenvalues, 1, step, m / d).train[-1]
     return recorded_times(epochs, max(1, d // 8), m) if left < EARLY else recorded_times(epochs)
 
 
 def exact_curve(
-    order: str, eigenvalues: Array, times: ArrayLike, step: float, rho: float, *, checked: bool = True
+    order: str,
+    eigenvalues: Array,
+    times: ArrayLike,
+    step: float,
+    rho: float,
+    *,
+    checked: bool = True,
+    batch: int = 1,
 ) -> LearningCurve:
     """The exact curve from the eigenvalues of XᵀX/m at times in epochs: whole ones, or less than one.
 
-    With `checked`, the first epoch of an order that visits each row once is compared with another computation of it.
+    With `checked`, the first epoch of an order that visits each row once is compared with another computation of it,
+    where single rows are visited. Batches of more have whole epochs only.
 
     Raises
     ------
@@ -59,6 +72,8 @@ def exact_curve(
     if positive < FEWEST_EIGENVALUES:
         raise ArithmeticError(f"{positive} positive eigenvalues are too few for a spectrum.")
     times = np.union1d(times, 0)
+    if batch > 1:
+        return theory.BY_ORDER[order].curve(eigenvalues, times.astype(np.int64), step, rho, batch=batch)
     parts = times[(times > 0) & (times < 1)]
     whole = np.setdiff1d(times, parts).astype(np.int64)
     if order == "iid":

@@ -19,16 +19,24 @@ SMALLEST_PILOT = 64  # dimensions
 
 
 def measured_curve(
-    X: Array, order: str, times: Array, step: float, rng: np.random.Generator, runs: int, probes: int
+    X: Array,
+    order: str,
+    times: Array,
+    step: float,
+    rng: np.random.Generator,
+    runs: int,
+    probes: int,
+    batch: int = 1,
 ) -> LearningCurve:
     """Losses of real runs on rows of equal norm: means over `runs` orders, each from orthonormal starts.
 
     `times` are in epochs, 0 among them; those within the first epoch are measured in runs of their own. With as many
-    starts as dimensions only the orders are left to chance, and IID's loss at whole epochs is its exact expectation.
+    starts as dimensions only the orders are left to chance, and IID's loss at whole epochs, row by row, is its exact
+    expectation. Batches are averaged.
     """
     part = (times > 0) & (times < 1)
     whole = times[~part].astype(np.int64)
-    curve = _whole_epochs(X, order, whole, step, rng, runs, probes)
+    curve = _whole_epochs(X, order, whole, step, rng, runs, probes, batch)
     # over all starts both losses begin at 1; what some of them begin at would only be noise
     curve.test[0] = curve.train[0] = 1.0
     curve.test_se[0] = curve.train_se[0] = 0.0
@@ -43,14 +51,23 @@ def measured_curve(
 
 
 def _whole_epochs(
-    X: Array, order: str, epochs: Integers, step: float, rng: np.random.Generator, runs: int, probes: int
+    X: Array,
+    order: str,
+    epochs: Integers,
+    step: float,
+    rng: np.random.Generator,
+    runs: int,
+    probes: int,
+    batch: int,
 ) -> LearningCurve:
     d = X.shape[1]
-    if order == "iid" and probes == d:
+    if order == "iid" and probes == d and batch == 1:
         curve = iid.expected_curve(X, epochs, step, tolerance=1e-5)
         zeros = np.zeros(len(curve.epochs))
         return LearningCurve(curve.epochs, curve.test, curve.train, zeros, zeros.copy(), error=1e-5)
     how: dict[str, Any] = {"starts": "all"} if probes == d else {"starts": "orthonormal", "probes": probes}
+    if batch > 1:
+        how |= {"batch": batch, "batch_mode": "average"}
     return kaczmarz.simulate(
         X, order, int(epochs[-1]), step, runs=runs, rng=rng, record=epochs.tolist(), **how
     )

@@ -1,5 +1,6 @@
 """The forecast of one order: its curve, how it is known, when it reaches the target."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from edgelaw.forecast.progress import ProgressCounter, Share
 from edgelaw.forecast.request import Request
 from edgelaw.forecast.results import Forecast
 from edgelaw.forecast.simulations import Simulations, discrepancy
-from edgelaw.theory import iid
+from edgelaw.theory import iid, stability
 
 SEARCH_UNITS = 6  # units of progress that the search for one order's best steps counts as
 
@@ -29,14 +30,20 @@ class Setting:
     eigenvalues: Array
     times: Array
     counter: ProgressCounter
+    limits: Mapping[str, float]
 
     @classmethod
     def of(
         cls, shape: tuple[int, int], eigenvalues: Array, request: Request, counter: ProgressCounter
     ) -> "Setting":
-        """With the times to record."""
+        """With the times to record, and the largest stable step of each order."""
         step = 1.0 if request.step == "best" else float(request.step)
-        return cls(request, shape, eigenvalues, times_for(request.epochs, eigenvalues, step, shape), counter)
+        limits = {
+            order: stability(order, request.batch, eigenvalues, shape[0] / shape[1])
+            for order in request.orders
+        }
+        times = times_for(request.epochs, eigenvalues, step, shape, request.batch)
+        return cls(request, shape, eigenvalues, times, counter, limits)
 
     @property
     def rho(self) -> float:
@@ -46,15 +53,20 @@ class Setting:
     def simulations(self, design: inputs.Design) -> Simulations:
         """What runs SGD on the design; where sampling with replacement has come to nothing twice over, no further."""
         step = 0.5 if self.request.step == "best" else float(self.request.step)
+        if self.request.batch > 1:  # a step per row that cannot be faster
+            step = min(step / self.request.batch, 0.5)
         left = iid.curve(self.eigenvalues, self.request.epochs, step, self.rho).train
         gone = np.flatnonzero(left < FLOOR)
         enough = 2 * int(gone[0]) + 1 if len(gone) else self.request.epochs
-        return Simulations(design, self.times, enough, len(self.request.orders), self.request.operations)
+        return Simulations(
+            design, self.times, enough, len(self.request.orders), self.request.operations, self.request.batch
+        )
 
     def exact(self, order: str, step: float) -> "Exact":
         """The exact curve of an order, or why there is none."""
         try:
-            curve, refusal = exact_curve(order, self.eigenvalues, self.times, step, self.rho), ""
+            curve = exact_curve(order, self.eigenvalues, self.times, step, self.rho, batch=self.request.batch)
+            refusal = ""
         except ArithmeticError as error:
             curve, refusal = None, f"No exact curve: {error}"
         self.counter.advance(f"{order}: curve")
@@ -70,13 +82,15 @@ class Setting:
             time = self.times[max(int(seen[-1]), 1)].item()
 
             def losses_at(step: float) -> Array:
-                curve = exact_curve(order, self.eigenvalues, [time], step, self.rho, checked=False)
+                curve = exact_curve(
+                    order, self.eigenvalues, [time], step, self.rho, checked=False, batch=self.request.batch
+                )
                 share.tick()
                 return np.array([curve.test[-1], curve.train[-1]])
 
             place = np.searchsorted(self.times, time)
             known = {exact.step: np.array([exact.curve.test[place], exact.curve.train[place]])}
-            return Search(best_steps(losses_at, known), time)
+            return Search(best_steps(losses_at, known, self.limits[order]), time)
         except ArithmeticError:
             return None
         finally:
@@ -166,6 +180,8 @@ def _epochs_to_target(setting: Setting, order: str, step: float, known: Known) -
     return {
         loss: time
         if time is None or time > (curve.continued or np.inf)
-        else targets.first_between(order, setting.eigenvalues, curve, loss, step, setting.shape, target)
+        else targets.first_between(
+            order, setting.eigenvalues, curve, loss, step, setting.shape, target, setting.request.batch
+        )
         for loss, time in recorded.items()
     }

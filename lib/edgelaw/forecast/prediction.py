@@ -29,6 +29,7 @@ from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
 from edgelaw.curves import LearningCurve
 from edgelaw.forecast import advice
+from edgelaw.forecast.batching import batching
 from edgelaw.forecast.cautions import Facts, cautions
 from edgelaw.forecast.diagnostic import WATCHED, diagnose
 from edgelaw.forecast.exact_curves import FLOOR
@@ -74,6 +75,7 @@ def predict(
     operations: float = OPERATIONS,
     watch: Callable[[str, Any], object] | None = None,
     center: bool = True,
+    batch: int = 1,
 ) -> Prediction:
     r"""Learning curves of the orders on this design, and what to do.
 
@@ -86,8 +88,8 @@ def predict(
     epochs : int
         The budget.
     step : float or "best"
-        In (0, 2); or every order at its own best step for the test loss at the end of the budget (1 for an order
-        that has no exact curve).
+        In (0, 2), with batches up to the largest stable one (:func:`edgelaw.theory.stability`); or every order at its
+        own best step for the test loss at the end of the budget (1 for an order that has no exact curve).
     orders : iterable of str
         Among `edgelaw.orders.ORDERS`.
     target : float, optional
@@ -111,6 +113,8 @@ def predict(
     center : bool
         Whether to subtract an array's mean row, which in embeddings is most of every row and no feature; False is
         the command's ``--no-center``.
+    batch : int
+        Rows per update, at most m, averaged as PyTorch's losses do; an epoch is m rows whatever the batch.
 
     Returns
     -------
@@ -140,9 +144,10 @@ def predict(
     if seconds is not None:
         warnings.warn("seconds is now operations, 2e9 of them each.", DeprecationWarning, stacklevel=3)
         operations = PER_SECOND * arguments.number(seconds, "seconds", 0)
-    request = Request.validated(epochs, step, orders, target, simulate, operations, search)
+    request = Request.validated(epochs, step, orders, target, simulate, operations, search, batch)
     generator = arguments.generator(rng)
     design, preparation = equal_norm_design(X, center)
+    arguments.batch(request.batch, design.shape[0])
     counter = ProgressCounter(progress, _units(request))
     counter.report("eigenvalues")
     values = np.maximum(design.gram_eigenvalues(), 0)
@@ -159,6 +164,7 @@ def predict(
         order: forecast(setting, order, steps[order], known[order], searches[order])
         for order in request.orders
     }
+    chosen = _advice(request, design.shape, forecasts, searches, values)
     law = spectrum.edge_law(values)
     facts = Facts(
         shape=design.shape,
@@ -169,7 +175,7 @@ def predict(
         diagnostic=diagnostic,
         duplicates=design.duplicates or 0,
         epochs=request.epochs,
-        step=min(steps.values()),
+        step=min(steps.values()) / request.batch,
         target=request.target,
         columns=design.warnings,
     )
@@ -185,10 +191,12 @@ def predict(
         step=request.step,
         epochs=request.epochs,
         target=request.target,
+        batch=request.batch,
         forecasts=forecasts,
         diagnostic=diagnostic,
         warnings=cautions(facts),
-        advice=_advice(request, design.shape, forecasts, searches, values),
+        advice=chosen,
+        batching=batching(setting, chosen, forecasts, searches) if request.batch > 1 else None,
     )
     counter.finish()
     return prediction
@@ -225,11 +233,14 @@ def _theory(
     def curve_of(order: str) -> LearningCurve | None:
         return curves[order].result()
 
-    known = curve_of if set(WATCHED) <= set(curves) else None
+    single = request.batch == 1  # the diagnostic visits rows one by one
+    known = curve_of if set(WATCHED) <= set(curves) and single else None
     with ThreadPoolExecutor(threads.cores()) as pool:
         parts = {order: pool.submit(one, order) for order in request.orders}
         # after the orders in the queue, so that the curves it waits for are being computed
-        looked_at = pool.submit(diagnose, design, rng, request.epochs, first, curve_of=known)
+        looked_at = pool.submit(
+            diagnose, design, rng, request.epochs, first if single else 1.0, curve_of=known
+        )
         results = {order: part.result() for order, part in parts.items()}
         diagnostic = looked_at.result()
     setting.counter.advance("diagnostic")

@@ -22,6 +22,8 @@ class Request:
     operations : float
     search : bool
         Whether best steps are searched for; always where `step` is "best".
+    batch : int
+        Rows per update.
     """
 
     epochs: int
@@ -31,6 +33,7 @@ class Request:
     simulate: bool | str
     operations: float
     search: bool
+    batch: int = 1
 
     @classmethod
     def validated(
@@ -42,12 +45,14 @@ class Request:
         simulate: bool | str,
         operations: float,
         search: bool,
+        batch: int = 1,
     ) -> "Request":
         """A request, or one sentence about what is wrong with it."""
         epochs = arguments.whole(epochs, "epochs", 1)
         best = isinstance(step, str) and step == "best"
+        batch = arguments.whole(batch, "batch", 1)
         if not best:
-            step = arguments.step(step)
+            step = arguments.step(step) if batch == 1 else arguments.number(step, "step", 0)
         target = None if target is None else arguments.number(target, "target", 0, 1)
         names = dict.fromkeys([orders] if isinstance(orders, str) else orders)
         chosen = tuple(arguments.choice(name, "orders", ORDERS) for name in names)
@@ -56,4 +61,4 @@ class Request:
         if not (isinstance(simulate, bool) or simulate == "auto"):
             raise ValueError(f'simulate must be "auto", True or False, not {simulate!r}.')
         operations = arguments.number(operations, "operations", 0)
-        return cls(epochs, step, chosen, target, simulate, operations, bool(search) or best)
+        return cls(epochs, step, chosen, target, simulate, operations, bool(search) or best, batch)

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgelaw._common.plain import plain
 from edgelaw._common.types import Array
@@ -11,6 +11,9 @@ from edgelaw.forecast.assumption import assumption
 from edgelaw.forecast.exact_curves import FLOOR
 from edgelaw.laws import EdgeFit
 from edgelaw.spectrum import EdgeLaw
+
+if TYPE_CHECKING:
+    from edgelaw.forecast.batching import Batching
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,10 @@ class Prediction:
     warnings : tuple of Caution
         The weightiest first.
     advice : Advice
+    batch : int
+        Rows per update.
+    batching : Batching or None
+        What the batch size means: learning rate, critical size, cost; None where rows are visited one by one.
     edge_law : EdgeLaw or None
         Whether there is a power law at the left edge, by which tests, and why not.
     """
@@ -196,6 +203,8 @@ class Prediction:
     warnings: tuple[Caution, ...]
     advice: Advice
     edge_law: EdgeLaw | None = None
+    batch: int = 1
+    batching: "Batching | None" = None
 
     @property
     def assumption(self) -> str:
@@ -250,7 +259,8 @@ class Prediction:
             for order, one in self.forecasts.items()
         ]
         header = ["test loss", "step", *(f"epoch {notebook.number(times[place])}" for place in places)]
-        note = " ".join([self.assumption, *(caution.text for caution in self.warnings)])
+        facts = [self.batching.text] if self.batching else []
+        note = " ".join([*facts, self.assumption, *(caution.text for caution in self.warnings)])
         return notebook.card(
             self.advice.reason, notebook.plot(lines, "epoch", "test loss", label), header, rows, note
         )

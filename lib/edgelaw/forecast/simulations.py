@@ -63,11 +63,20 @@ class Simulations:
         How many orders share the operations.
     operations : float
         Multiply-adds, for all of them together.
+    batch : int
+        Rows per update, averaged; a pilot has proportionally fewer.
     """
 
     def __init__(
-        self, design: inputs.Design, times: Array, enough: int, orders: int, operations: float
+        self,
+        design: inputs.Design,
+        times: Array,
+        enough: int,
+        orders: int,
+        operations: float,
+        batch: int = 1,
     ) -> None:
+        self._batch = batch
         self._design, self._times, self._orders, self._operations = design, times, orders, operations
         self._run = times[times <= max(1, enough)]
         self._setup: _Setup | None = None
@@ -79,15 +88,21 @@ class Simulations:
         if self._setup is None:
             self._setup = self._all_rows() or self._pilot(rng)
         X, runs, probes, pilot = self._setup
-        measured = measuring.measured_curve(X, order, self._run, step, rng, runs, probes)
+        batch = self._batch_on(X)
+        step = step * batch / self._batch  # the same step per row
+        measured = measuring.measured_curve(X, order, self._run, step, rng, runs, probes, batch)
         measured = continued(measured, self._times)
         if pilot:
-            return self._from_pilot(order, step, measured, exact)
+            return self._from_pilot(order, step, batch, measured, exact)
         starts = "all starts" if probes == X.shape[1] else f"{probes} starts"
         note = f"Means over {runs} orders, each from {starts}."
-        if order == "iid" and probes == X.shape[1]:
+        if order == "iid" and probes == X.shape[1] and batch == 1:
             note = "The exact expectation over orders, from the rows."
         return Simulated(measured, measured, exact, "simulated", note)
+
+    def _batch_on(self, X: Array) -> int:
+        """Rows per update on these rows: the same part of the dimensions as on the whole design."""
+        return max(1, round(self._batch * X.shape[1] / self._design.shape[1]))
 
     @property
     def _epochs(self) -> int:
@@ -110,14 +125,14 @@ class Simulations:
         return _Setup(X, *(plan or (measuring.FEWEST_RUNS, min(dims, 32))), pilot=True)
 
     def _from_pilot(
-        self, order: str, step: float, measured: LearningCurve, exact: LearningCurve | None
+        self, order: str, step: float, batch: int, measured: LearningCurve, exact: LearningCurve | None
     ) -> Simulated:
         """What a pilot's measured curve says of all rows."""
         assert self._setup is not None
         X = self._setup.X
         (rows, dims), (m, d) = X.shape, self._design.shape
         values = np.maximum(spectrum.gram_eigenvalues(X), 0)
-        late = 1 / (2 * step * rows / dims * values[values > 0][0])
+        late = batch / (2 * step * rows / dims * values[values > 0][0])
         note = (
             f"A pilot: {rows} of {m} rows in {dims} of {d} random directions, and the exact curve of all rows times "
             "what it measures over its own exact curve. On the shipped embeddings nine of ten such forecasts, from a "
@@ -127,7 +142,7 @@ class Simulations:
             f"smallest, which matter from about epoch {late:.2g} on."
         )
         try:
-            own = exact_curve(order, values, self._times, step, rows / dims)
+            own = exact_curve(order, values, self._times, step, rows / dims, batch=batch)
         except ArithmeticError:
             return Simulated(measured, measured, None, "pilot", RAW + note)
         if exact is None:

@@ -26,10 +26,11 @@ def first_between(
     step: float,
     shape: tuple[int, int],
     target: float,
+    batch: int = 1,
 ) -> float | None:
     """The first time at or below the target, also among those that were not recorded, by an exact curve.
 
-    A whole number of epochs, or within the first epoch a whole number of rows over the m rows.
+    A whole number of epochs, or within the first epoch a whole number of rows over the m rows (batches: whole epochs).
     """
     hit = first_recorded(curve, loss, target)
     if hit is None or hit == 0:
@@ -37,12 +38,12 @@ def first_between(
     before = curve.epochs[np.searchsorted(curve.epochs, hit) - 1].item()
     m, d = shape
     try:
-        if hit <= 1:
+        if hit <= 1 and batch == 1:
             return _rows(order, eigenvalues, loss, step, shape, target, round(before * m), round(hit * m)) / m
         if hit - before < 2:
             return hit
         between = np.arange(int(before) + 1, int(hit) + 1)
-        fine = exact_curve(order, eigenvalues, between, step, m / d, checked=False)
+        fine = exact_curve(order, eigenvalues, between, step, m / d, checked=False, batch=batch)
     except ArithmeticError:
         return hit
     below = fine.epochs[(getattr(fine, loss) <= target) & (fine.epochs > 0)]
