@@ -113,6 +113,78 @@ def test_identical_rows_in_a_block_are_no_difficulty(step, batch, batch_mode, me
         assert np.abs(W - reference).max() < 1e-12
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("normalised", "step"), [(True, 5.5), (False, 0.0008)])
+def test_averages_take_steps_far_beyond_two_and_are_the_definition(order, normalised, step):
+    X, start = design(D, D), np.random.default_rng(1).standard_normal((D, 3))
+    visits = stream(order, D, 4).epochs(0, 4)
+    options = {"batch_mode": "average", "normalised": normalised}
+    W = final(X, order, 4, start, step, 8, rng=4, **options)
+    assert_equal_to_twelve_digits(W, row_by_row(X, visits, start, step, 8, None, **options))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_orthogonal_rows_stand_every_step_below_twice_the_batch_and_no_more(order):
+    """Four different unit rows average to I − (η/4) P: the eigenvalue 1 − η/4 reaches −1 at η = 8."""
+    options = {"batch": 4, "batch_mode": "average", "starts": "all"}
+    curve = simulate(np.eye(8), "single_shuffle", 5, 7.9, **options)
+    assert curve.test == pytest.approx((1 - 7.9 / 4) ** (2 * curve.epochs), rel=1e-12)
+    with pytest.raises(
+        ValueError, match=r"averages of 4 unit rows, below 2 · 4\) must be .* between 0 and 8, not 8"
+    ):
+        simulate(np.eye(8), order, 5, 8, **options)
+    with pytest.raises(ValueError, match="strictly between 0 and 2, not 2"):
+        simulate(np.eye(8), order, 5, 2, batch=4)  # a projection is what it was
+    with pytest.raises(
+        ValueError, match=r"4 rows as they are, below 2 · 4 / max ‖x‖²\) .* between 0 and 2, not 2"
+    ):
+        simulate(2 * np.eye(8), order, 5, 2, normalised=False, **options)
+    with pytest.raises(
+        ValueError, match="between 0 and 16, not 17"
+    ):  # a batch has no more rows than there are
+        simulate(np.eye(8), order, 5, 17, batch=100, batch_mode="average")
+
+
+def test_beyond_twice_the_batch_every_update_increases_the_mean_square_of_a_random_error():
+    """tr P² ≥ d + η(η/b − 2) for any b unit rows, with equality for orthogonal ones."""
+    rng = np.random.default_rng(3)
+    for rows in (np.eye(6)[:3], rng.standard_normal((3, 6)), np.ones((3, 6))):
+        U = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        for step in (1.0, 6.0, 7.5):
+            P = np.eye(6) - step / 3 * U.T @ U
+            assert (P**2).sum() >= 6 + step * (step / 3 - 2) - 1e-12
+            assert (P**2).sum() >= 6 - 1e-12 or step < 6
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.filterwarnings("error")
+def test_divergence_is_told_in_one_sentence_with_a_step_that_cannot_diverge(order, dtype):
+    X = np.ones((6, 3), dtype=dtype) + np.eye(6, 3, dtype=dtype)
+    options = {"batch": 2, "batch_mode": "average", "rng": 1}
+    with pytest.raises(OverflowError) as caught:
+        simulate(X, order, 4000, 3.9, runs=2, **options)
+    sentence = str(caught.value)
+    assert sentence.startswith("SGD diverges at step 3.9: its weights overflow by epoch ")
+    assert sentence.endswith("a step of at most 2 cannot increase the error.")
+    with pytest.raises(OverflowError, match="diverges"):
+        final(X, order, 4000, np.ones(3), 3.9, **options)
+
+
+def test_the_step_that_cannot_diverge_comes_from_the_rows_and_the_shortest_batch():
+    X = np.random.default_rng(2).standard_normal((24, 24))
+    U = X / np.linalg.norm(X, axis=1, keepdims=True)
+    largest = np.linalg.norm(U, 2) ** 2
+    for rows, batch, safe in ((24, 12, 24 / largest), (24, 24, 48 / largest), (23, 11, 2.0)):
+        X_used = X[:rows]
+        with pytest.raises(OverflowError, match=f"at most {safe:.4g} cannot"):
+            simulate(X_used, "single_shuffle", 4000, 1.9 * batch, batch=batch, batch_mode="average")
+        curve = simulate(X_used, "flip_flop", 30, safe, batch=batch, batch_mode="average", starts="all")
+        assert (np.diff(curve.test) <= 1e-12).all()
+    with pytest.raises(OverflowError, match="at most 2 cannot"):  # rows drawn twice
+        simulate(X, "iid", 4000, 23, batch=12, batch_mode="average")
+
+
 @pytest.mark.parametrize("batch_mode", ["projection", "average"])
 @pytest.mark.parametrize("batch", [2, 60, 120, 300])
 @pytest.mark.parametrize("order", ["iid", "flip_flop"])

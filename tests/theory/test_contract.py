@@ -2,13 +2,14 @@
 
 import functools
 import inspect
+import re
 
 import numpy as np
 import pytest
 
 from edgelaw import orders
 from edgelaw.curves import LearningCurve
-from edgelaw.theory import BY_ORDER, gradient_descent
+from edgelaw.theory import BY_ORDER, gradient_descent, stability
 from edgelaw.theory._any_spectrum import common
 
 SIGNATURES = {
@@ -16,10 +17,10 @@ SIGNATURES = {
     "train_loss": "(n, step=1.0, rho=1.0)",
     "test_constant": "(step=1.0)",
     "train_constant": "(step=1.0)",
-    "effective_step": "(step, eigenvalues=None)",
-    "curve": "(eigenvalues, epochs, step=1.0, rho=1.0, weights=None)",
-    "population_curve": "(covariance_eigenvalues, epochs, step=1.0, rho=1.0)",
-    "population_constants": "(covariance_eigenvalues, step=1.0)",
+    "effective_step": "(step, eigenvalues=None, batch=1)",
+    "curve": "(eigenvalues, epochs, step=1.0, rho=1.0, weights=None, batch=1)",
+    "population_curve": "(covariance_eigenvalues, epochs, step=1.0, rho=1.0, batch=1)",
+    "population_constants": "(covariance_eigenvalues, step=1.0, batch=1)",
 }
 STABLE = 0.3  # a step that gradient descent takes too, on Marchenko and Pastur's law at any rho from 1/2 on
 LOSSES = ("test_loss", "train_loss")
@@ -204,6 +205,125 @@ def test_a_covariance_gives_a_curve_of_the_same_type(module):
     assert curve.epochs.tolist() == [0, 1, 2, 3]
     assert curve.test[0] == curve.train[0] == 1.0
     assert curve.test[-1] > 0.3  # the directions that no row has
+
+
+# ---------------------------------------------------------------------------------------------------------- batches
+
+COVARIANCE = np.repeat([0.5, 1.5], 20)
+
+
+@every_order
+def test_a_batch_of_one_row_is_the_single_row_to_the_last_digit(module):
+    for one in (1, np.int64(1)):
+        curve, single = module.curve(SPECTRUM, 6, 0.8, batch=one), sampled(module)
+        assert (curve.test == single.test).all()
+        assert (curve.train == single.train).all()
+        assert curve.error == single.error
+        assert module.effective_step(0.8, SPECTRUM, batch=one) == module.effective_step(0.8, SPECTRUM)
+        assert module.effective_step(0.8, batch=one) == module.effective_step(0.8)
+    same = module.population_curve(COVARIANCE, 3, 0.8, batch=1)
+    assert (same.train == module.population_curve(COVARIANCE, 3, 0.8).train).all()
+    assert module.population_constants(COVARIANCE, 0.8, batch=1) == module.population_constants(
+        COVARIANCE, 0.8
+    )
+
+
+@every_order
+def test_a_curve_of_batches_has_the_same_type_and_starts_at_one(module):
+    for curve in (
+        module.curve(SPECTRUM, [4, 2], 4.0, batch=8),
+        module.population_curve(COVARIANCE, [2, 4], 4.0, batch=8),
+    ):
+        assert isinstance(curve, LearningCurve)
+        assert curve.epochs.tolist() == [0, 2, 4]
+        assert curve.test[0] == curve.train[0] == 1.0
+        assert (np.diff(curve.test) < 0).all()
+        assert 0 <= curve.error < 1e-3
+        assert np.isnan([curve.test_se, curve.train_se]).all()
+    assert type(module.effective_step(4.0, SPECTRUM, batch=8)) is float
+    assert [type(constant) for constant in module.population_constants(COVARIANCE, 4.0, batch=8)] == [
+        float
+    ] * 2
+
+
+@pytest.mark.parametrize("order", ["random_reshuffle", "single_shuffle", "flip_flop"])
+def test_one_batch_per_epoch_is_gradient_descent_to_the_edge(order):
+    module, step = BY_ORDER[order], 0.6
+    assert module.effective_step(40 * step, SPECTRUM, batch=40) == pytest.approx(step, rel=1e-9)
+    curve = module.curve(SPECTRUM, 8, 40 * step, batch=40)
+    assert curve.test == pytest.approx(gradient_descent.curve(SPECTRUM, 8, step).test, rel=1e-6)
+    test, train = module.population_constants(COVARIANCE, 40 * 0.3, batch=40)
+    inverse = (1 / COVARIANCE).mean()
+    assert test == pytest.approx((inverse / (2 * np.pi * 0.3)) ** 0.5, rel=1e-9)
+    assert train == pytest.approx(test / (4 * 0.3), rel=1e-9)
+
+
+@every_order
+@pytest.mark.parametrize(("batch", "step"), [(10, 5.0), (20, 8.0), (2, 1.8)])
+def test_the_constants_with_batches_are_the_limits_of_the_curve(module, batch, step):
+    n = np.array([500, 1000, 2000, 4000])
+    curve = module.population_curve(COVARIANCE, n, step, batch=batch)
+    test, train = module.population_constants(COVARIANCE, step, batch)
+    ratios = np.array([curve.test[1:] * n**0.5 / test, curve.train[1:] * n**1.5 / train])
+    powers = (0.5, 1, 1.5) if module is BY_ORDER["single_shuffle"] else (1, 2, 3)
+    for power in powers:
+        ratios = (2**power * ratios[:, 1:] - ratios[:, :-1]) / (2**power - 1)
+    assert ratios == pytest.approx(np.ones((2, 1)), abs=1e-4)
+
+
+@every_order
+@pytest.mark.parametrize("batch", [8, 20])
+def test_a_step_beyond_stability_is_refused_with_the_limit_and_one_below_is_not(module, batch):
+    limit = stability(module.__name__.rsplit(".")[-1], batch, SPECTRUM)
+    assert 1.0 < limit < 2 * batch
+    assert module.curve(SPECTRUM, 3, 0.97 * limit, batch=batch).test[-1] < 1
+    assert module.effective_step(0.97 * limit, SPECTRUM, batch) > 0
+    for call in (
+        lambda: module.curve(SPECTRUM, 3, 1.05 * limit, batch=batch),
+        lambda: module.effective_step(1.05 * limit, SPECTRUM, batch),
+    ):
+        sentence = refusal(call)
+        stated = re.fullmatch(r"step must be below ([0-9.]+), where [A-Za-z -]+, not [0-9.]+\.", sentence)
+        assert stated, sentence
+        assert float(stated[1]) == pytest.approx(limit, rel=0.02)
+    assert "step must be below" in refusal(module.population_curve, COVARIANCE, 3, 2.0 * batch, batch=batch)
+    assert "step must be below" in refusal(module.population_constants, COVARIANCE, 2.0 * batch, batch)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "8", None, np.nan], ids=repr)
+def test_a_bad_batch_is_refused_in_the_same_sentence_by_every_function(bad):
+    sentence = f"batch must be an integer of at least 1, not {bad!r}."
+    for call in (
+        lambda module: module.curve(SPECTRUM, 1, batch=bad),
+        lambda module: module.population_curve(COVARIANCE, 1, batch=bad),
+        lambda module: module.population_constants(COVARIANCE, batch=bad),
+        lambda module: module.effective_step(1.0, SPECTRUM, batch=bad),
+    ):
+        assert one_refusal(call) == sentence
+
+
+def test_too_large_a_batch_is_refused_in_the_same_sentence_by_every_function():
+    sentence = "batch must be at most 40, the number of rows, not 41."
+    for call in (
+        lambda module: module.curve(SPECTRUM, 1, batch=41),
+        lambda module: module.population_curve(COVARIANCE, 1, batch=41),
+        lambda module: module.population_constants(COVARIANCE, batch=41),
+        lambda module: module.effective_step(1.0, SPECTRUM, batch=41),
+    ):
+        assert one_refusal(call) == sentence
+    assert one_refusal(lambda module: module.curve(SPECTRUM, 1, 1.0, 0.5, batch=21)).startswith(
+        "batch must be at most 20"
+    )
+
+
+def test_batches_of_a_spectrum_without_a_dimension_are_refused_in_the_same_sentence():
+    weighted = one_refusal(lambda module: module.curve(SPECTRUM, 1, weights=np.ones(40), batch=4))
+    assert (
+        weighted == "weights are for single rows: with batches the number of eigenvalues is the dimension d."
+    )
+    assert one_refusal(lambda module: module.effective_step(1.0, batch=4)) == (
+        "eigenvalues must be given for a batch of more than one row: their number is the dimension d."
+    )
 
 
 # --------------------------------------------------------------------------------------------------------- refusals

@@ -309,7 +309,7 @@ def test_newton_s_method_says_when_it_fails():
 def test_an_equation_that_is_not_solved_at_two_resolutions_is_refused(monkeypatch):
     tried = []
 
-    def unsolved(spectrum, step, edge, last, epochs, resolution):
+    def unsolved(spectrum, step, edge, last, epochs, resolution, build):
         tried.append(resolution)
         raise Unsolved("Newton's method did not converge.")
 

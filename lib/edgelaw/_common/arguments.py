@@ -113,6 +113,14 @@ def aspect(value: object, name: str = "rho") -> float:
     return number(value, name, 0)
 
 
+def batch(value: object, rows: int, name: str = "batch") -> int:
+    """A number of rows per update, from 1 to all the `rows` of an epoch."""
+    count = whole(value, name, 1)
+    if count > rows:
+        raise ValueError(f"{name} must be at most {rows}, the number of rows, not {count}.")
+    return count
+
+
 def eigenvalues(
     values: ArrayLike,
     name: str = "eigenvalues",

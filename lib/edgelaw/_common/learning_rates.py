@@ -11,15 +11,17 @@ def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1)
     For rows of norm :math:`\sqrt d` and half the squared error of one row the gradient is :math:`(x\cdot w - y)\,x`, so
     that the normalised update :math:`\eta\,(x\cdot w - y)\,x/\lVert x\rVert^2` is ``lr`` :math:`= \eta/d`. A loss that
     is c times as large needs an ``lr`` 1/c times as large: ``MSELoss()`` leaves out the half and averages over the K
-    outputs of the model as well, c = 2/K. A batch of b rows, averaged, takes the mean of its rows' single updates
-    (``batch_mode="average"`` of `edgelaw.kaczmarz`), at the same ``lr``; to move as far in an epoch as single rows do
-    at step η, the step has to be b times as large, which is stable as long as the largest eigenvalue of the
-    batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved*, and equal to rounding in float64.
+    outputs of the model as well, c = 2/K. With ``DataLoader(batch_size=b)`` these losses average over the batch, and
+    so does the step of ``batch_mode="average"`` in `edgelaw.kaczmarz` and of ``batch=b`` in `edgelaw.theory`: the
+    formula is the same for every batch size, which is why b is no argument. To move as far in an epoch as single rows
+    do at step η, the step has to be b times as large (linear scaling); how large it may be is
+    `edgelaw.theory.stability`. A shorter last batch is averaged over its own rows, by torch and by the simulator alike:
+    at steps far above 2 leave it out (``drop_last=True``). *Proved*, and equal to rounding in float64.
 
     Parameters
     ----------
     step : float
-        η, positive; below 2 for single rows.
+        η, positive; below 2 for single rows, below 2b for batches of b rows.
     dims : int
         d, where the rows have norm :math:`\sqrt d`; for other rows, their common squared norm.
     loss : {"mse", "half", "half_sum"}

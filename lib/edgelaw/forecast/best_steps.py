@@ -76,7 +76,7 @@ def best_steps(
 
 def _rounded(step: float) -> float:
     """To three decimals, and from 10 on to four digits."""
-    return round(step, 3) if step < 10 else float(f"{step:.4g}")
+    return float(round(step, 3) if step < 10 else f"{step:.4g}")
 
 
 def _place(step: float) -> float:

@@ -15,6 +15,7 @@ METHODS = ("auto", "blocked", "compiled")
 # The compiled loop is faster than blocks up to so many probes, or up to so many numbers in W (measured).
 FEW_KEPT, SMALL_KEPT = 8, 2**12
 FEW_FRESH, SMALL_FRESH = 24, 2**14
+DIVERGED = {np.float64: 1e280, np.float32: 1e70}  # a squared norm beyond it: products would overflow next
 VANISHED = {np.float64: 1e-300, np.float32: 1e-72}
 
 
@@ -28,6 +29,7 @@ class Compiled:
         from edgelaw.kaczmarz.compiled import sweep  # numba is imported when it is needed, not before
 
         self._sweep, self._stream, self._step = sweep, stream, problem.X.dtype.type(problem.step)
+        self.problem, self.repeats = problem, stream.order == "iid"
         self.rows = problem.rows(stream.permutation)
         targets = np.zeros(stream.rows) if problem.targets is None else problem.targets
         self._places = None
@@ -53,6 +55,7 @@ class Blocked:
 
     def __init__(self, problem: Problem, stream: Stream) -> None:
         self._stream = stream
+        self.problem, self.repeats = problem, stream.order == "iid"
         self.rows = problem.rows(stream.permutation)
         targets = problem.targets
         if targets is not None:
@@ -90,17 +93,27 @@ def choose(problem: Problem, stream: Stream, probes: int, method: str) -> Engine
 def walk(
     engine: Engine, starts: Array, recorded: Integers, tick: Callable[[int], object] = lambda count: None
 ) -> Iterator[Array]:
-    """Yield the weights (d, probes) at each recorded epoch; they change when the next is asked for."""
+    """Yield the weights (d, probes) at each recorded epoch; they change when the next is asked for.
+
+    Weights too large for the squares in a loss are refused as divergence.
+    """
     m, d = engine.rows.shape
     W = np.array(starts, dtype=engine.rows.dtype, order=engine.layout)
+    diverged = DIVERGED[W.dtype.type]
+    with np.errstate(over="ignore"):
+        watched = squares(W) < diverged  # a start beyond it is nobody's divergence
     # Pieces short enough to report progress, to keep few indices in memory, and to notice what has vanished.
     piece = max(1, min(2**20 // m, 2**28 // (m * d * W.shape[1] + engine.overhead)))
     now = 0
     for n in recorded.tolist():
         while now < n:
             count = min(piece, n - now)
-            engine.advance(W, now, count)
+            with np.errstate(over="ignore", invalid="ignore"):
+                engine.advance(W, now, count)
+                sizes = squares(W)
             now += count
-            W[:, squares(W) < VANISHED[W.dtype.type]] = 0  # subnormal numbers are a hundred times slower
+            if not (sizes[watched] < diverged).all():
+                raise engine.problem.divergence(now, engine.repeats)
+            W[:, sizes < VANISHED[W.dtype.type]] = 0  # subnormal numbers are a hundred times slower
             tick(count)
         yield W

@@ -19,15 +19,9 @@ class Problem:
         self.batch_mode = arguments.choice(batch_mode, "batch_mode", BATCH_MODES)
         self.norms = _norms(X)
         self.normalised = bool(normalised)
-        if self.normalised:
-            self.step = arguments.step(step)
-            if not self.norms.all():
-                raise ValueError(
-                    f"X must have no zero row, but row {self.norms.argmin()} is zero; leave it out."
-                )
-        else:
-            limit = 2 / max(self.norms.max(), 1e-150) ** 2
-            self.step = arguments.number(step, "step (for rows as they are, below 2 / max ‖x‖²)", 0, limit)
+        self.step = self._allowed(step)
+        if self.normalised and not self.norms.all():
+            raise ValueError(f"X must have no zero row, but row {self.norms.argmin()} is zero; leave it out.")
         self.targets: Array | None = None
         self._precision = np.finfo(X.dtype).eps
         if y is not None:
@@ -38,6 +32,43 @@ class Problem:
                 )
             self._precision = max(self._precision, np.finfo(given.dtype).eps)
             self.targets = given / self.norms if self.normalised else given.astype(np.float64)
+
+    def _allowed(self, step: object) -> float:
+        """The step, checked: up to 2 in units of the longest row's projection, b times as far for averages of b rows.
+
+        P = I − (η/b) U_BᵀU_B of b unit rows has tr P² = d − 2η + (η/b)² tr (U_B U_Bᵀ)² ≥ d + η (η/b − 2): from η = 2b
+        on every update increases the mean square of a random error, whatever the rows.
+        """
+        averaged = min(self.batch, len(self.X)) if self.batch_mode == "average" else 1
+        limit, name = 2.0 * averaged, "step"
+        if averaged > 1:
+            name = f"step (for averages of {averaged} unit rows, below 2 · {averaged})"
+        if not self.normalised:
+            limit /= max(self.norms.max(), 1e-150) ** 2
+            name = "step (for rows as they are, below 2 / max ‖x‖²)"
+            if averaged > 1:
+                name = f"step (for averages of {averaged} rows as they are, below 2 · {averaged} / max ‖x‖²)"
+        return arguments.number(step, name, 0, limit)
+
+    def safe_step(self, repeats: bool) -> float:
+        """A step at which no update increases the error: 2, or more if the rows of all batches together allow it.
+
+        A batch without repeated rows has U_B U_Bᵀ ≤ λ_max(U Uᵀ), so that r rows, the shortest batch, take 2r / λ_max.
+        """
+        safe = 2.0 if self.normalised else 2 / float(self.norms.max()) ** 2
+        if self.batch_mode == "projection" or self.batch == 1 or repeats:
+            return safe
+        rows = self.rows().astype(np.float64)
+        gram = rows @ rows.T if len(rows) < rows.shape[1] else rows.T @ rows
+        shortest = len(rows) % self.batch or self.batch
+        return max(safe, 2 * min(shortest, len(rows)) / float(np.linalg.eigvalsh(gram)[-1]))
+
+    def divergence(self, epoch: int, repeats: bool) -> OverflowError:
+        """What to raise when the weights overflow."""
+        return OverflowError(
+            f"SGD diverges at step {self.step:g}: its weights overflow by epoch {epoch}, and a step of at most "
+            f"{self.safe_step(repeats):.4g} cannot increase the error."
+        )
 
     def rows(self, places: Integers | None = None) -> Array:
         """The rows as the update sees them, all or those at `places`: a copy only where it has to be."""

@@ -70,7 +70,14 @@ def simulate(
         How many epochs to run; an epoch is m row visits.
     step : float
         In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max ‖x_i‖²) for
-        plain SGD. In that range no single update can increase the error.
+        plain SGD. In that range no single update can increase the error. For averages of b rows it is the
+        step η of the averaged update, η/b per row, and may be b times as large: b orthogonal rows stand any
+        step below 2b, b equal ones only steps below 2, and from 2b on every update increases the error of a
+        random start on average. No update increases it up to 2b / λ_max(U Uᵀ), U the unit rows (without
+        repeated rows in a batch, so not for ``iid``, and with b the rows of the shortest batch); what an
+        order stands on average is :func:`edgelaw.theory.stability`. The last batch of an epoch, if
+        shorter, averages over its own r rows, as PyTorch's losses do, and so moves by η/r per row: leave
+        it out when η is far above 2.
     probes : int
         Weight vectors per run; how they start is `starts`.
     runs : int
@@ -119,6 +126,11 @@ def simulate(
     LearningCurve
         The same digits for the same seed on one machine, whatever the number of cores or workers: a run is
         computed by one thread, and BLAS is held to one thread meanwhile (`edgelaw._common.threads`).
+
+    Raises
+    ------
+    OverflowError
+        If SGD diverges so far that the weights overflow; the message has a step at which it cannot.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
+from edgelaw.theory.batches import critical_batch, stability
 
 #: The module of each order of :data:`edgelaw.orders.ORDERS`, in that order.
 BY_ORDER: dict[str, ModuleType] = {
@@ -12,4 +13,12 @@ BY_ORDER: dict[str, ModuleType] = {
     "flip_flop": flip_flop,
 }
 
-__all__ = ["BY_ORDER", "flip_flop", "iid", "random_reshuffle", "single_shuffle"]
+__all__ = [
+    "BY_ORDER",
+    "critical_batch",
+    "flip_flop",
+    "iid",
+    "random_reshuffle",
+    "single_shuffle",
+    "stability",
+]

@@ -36,6 +36,8 @@ from edgelaw.curves import LearningCurve
 from edgelaw.theory._any_spectrum import common
 from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
 from edgelaw.theory._any_spectrum import flip_flop_spectra as spectra
+from edgelaw.theory._any_spectrum.batches import edges, requests
+from edgelaw.theory._any_spectrum.batches import flip_flop as in_batches
 
 __all__ = [
     "curve",
@@ -49,6 +51,8 @@ __all__ = [
 ]
 
 _SMALLEST = 1e-300
+_LATE = 1000, 2000, 4000  # epochs from which a constant is extrapolated
+_TRUSTED = 1e-3  # as far as the extrapolated test constant may be from the known one
 
 
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
@@ -149,7 +153,7 @@ def train_constant(step: float = 1.0) -> float:
     return float(slope / np.sqrt(2 * np.pi * tau * (2 - tau)))
 
 
-def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
+def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
     r"""The step at which gradient descent has the same test-loss asymptote, on a spectrum with a hard edge.
 
     .. math:: \eta_{\mathrm{eff}} = \frac{1}{2a}, \qquad
@@ -170,6 +174,17 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     *Domain.* m = d, a left edge at zero of any exponent, Haar left singular vectors; a limit of many epochs, late for
     broad spectra. It is always below single shuffle's :math:`1/a`, because :math:`\lVert M^\top o\rVert \ge a`.
 
+    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
+    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
+    Here :math:`1/\eta_{\mathrm{eff}} = 2o^\top ME^{-1}M^\top o` with single shuffle's
+    :math:`a = \frac1\tau - \frac12\frac{m-b}{m-1}`, L = m/b, s = 2/τ, and g the Cauchy transform of a batch's
+    Gram matrix at s,
+
+    .. math:: \frac1{\eta_{\mathrm{eff}}} = a + \frac{(se-1)(L-1)(2L-1)}{6L}
+              + \frac{se^2(L^2-1)}{6L^2\,(1-(1-\kappa)e)}, \qquad e = 1 - \frac1{s\,g} .
+
+    *Derived*; null vectors of random Gram matrices and extrapolated curves agree. A batch must divide m.
+
     Parameters
     ----------
     step : float
@@ -177,6 +192,9 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     eigenvalues : array, optional
         The sample's eigenvalues at m = d, those of XᵀX/m, in any scale. Their relative variance is 1 + v on
         average; less than 1 (a sample more regular than Gaussian rows) counts as it is, with a negative v.
+    batch : int
+        Rows per averaged update; with more than one, eigenvalues are required, since their number is m = d, and a step
+        beyond stability is refused.
 
     Examples
     --------
@@ -185,6 +203,8 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     >>> round(effective_step(0.5), 3), round(effective_step(1.5), 3)
     (0.6, 0.6)
     """
+    if not requests.single_rows(batch):
+        return 1 / edges.flip_flop(edges.of_sample("flip_flop", eigenvalues, step, batch))
     eta = arguments.step(step)
     v = 0.0
     if eigenvalues is not None:
@@ -203,6 +223,7 @@ def curve(
     step: float = 1.0,
     rho: float = 1.0,
     weights: ArrayLike | None = None,
+    batch: int = 1,
 ) -> LearningCurve:
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
@@ -239,7 +260,13 @@ def curve(
         m/d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this
-        the curve of a continuous law, with any number of nodes.
+        the curve of a continuous law, with any number of nodes. Not with batches.
+    batch : int
+        Rows per update, which is then the average of theirs at the given step, as in ``kaczmarz.simulate`` with
+        ``batch_mode="average"``. If the last batch of an epoch is shorter, then reversed epochs are cut into other
+        batches; a partition that is its own mirror image stands for both, and `error` includes what this changes. The
+        number of eigenvalues is d, and m = ρd is rounded. The step may be as large as every batch contracts with, and
+        is refused beyond.
 
     Returns
     -------
@@ -267,8 +294,11 @@ def curve(
     >>> [round(float(x), 6) for x in curve(np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    step, n = arguments.step(step), common.recorded(epochs)
-    rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
+    n, (values, shares) = common.recorded(epochs), common.sample(eigenvalues, weights)
+    if not requests.single_rows(batch):
+        cut, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
+        return _in_batches(n, step, cut, spectra.SampleSpectrum(values, shares, rho))
+    step, rho = arguments.step(step), arguments.aspect(rho)
     if len(values) == 1 and rho == 1:
         return common.orthogonal(n, step)
     fewer, missing = common.without_lone_zero(values, shares, rho)
@@ -283,7 +313,11 @@ def curve(
 
 @threads.one_blas_thread()
 def population_curve(
-    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
+    covariance_eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    batch: int = 1,
 ) -> LearningCurve:
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
@@ -297,6 +331,8 @@ def population_curve(
         As in `curve`.
     rho : float
         m/d, positive.
+    batch : int
+        As in `curve`; with batches the number of eigenvalues is d.
 
     Returns
     -------
@@ -314,13 +350,18 @@ def population_curve(
     >>> bool(np.allclose(curve.train[1:], train_loss([1, 2], rho=2.0), rtol=1e-8))
     True
     """
-    step, n = arguments.step(step), common.recorded(epochs)
-    rho = arguments.aspect(rho)
+    n = common.recorded(epochs)
     values, shares = arguments.spectrum(covariance_eigenvalues, name="covariance_eigenvalues")
+    if not requests.single_rows(batch):
+        cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho)
+        return _in_batches(n, step, cut, spectra.PopulationSpectrum(values, shares, rho))
+    step, rho = arguments.step(step), arguments.aspect(rho)
     return _any_spectrum(n, step, spectra.PopulationSpectrum(values, shares, rho))
 
 
-def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
+def population_constants(
+    covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1
+) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
 
     With :math:`b = 1/\eta - 1/2`, :math:`\kappa_j = \langle\lambda^j\rangle` over the eigenvalues (mean 1),
@@ -331,12 +372,19 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
        + \frac1{b^2}\Bigl(\frac{83}{960} + \frac{9v}{80} + \frac{v^2}{30} + \frac{\kappa_3}{40}
        + \frac{\kappa_4}{120}\Bigr)\Bigr]\,n^{-3/2} .
 
+    With averaged batches, which must divide m, the first is :math:`\sqrt{\ell/(2\pi\eta_{\mathrm{eff}}n)}` with the
+    :func:`effective_step` of a large square sample. No formula is known for the second: it is extrapolated from
+    `population_curve` at 1000, 2000 and 4000 epochs, to about 1e-5, and NaN where the same extrapolation misses the
+    test constant by more than 1e-3.
+
     Parameters
     ----------
     covariance_eigenvalues : array_like
         Positive, on any scale. A zero would leave a constant test loss, and no power law.
     step : float
-        In (0, 2).
+        In (0, 2); with a batch, below the limit of stability.
+    batch : int
+        Rows per averaged update; the number of eigenvalues is then m = d.
 
     Returns
     -------
@@ -356,10 +404,17 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    b = 1 / arguments.step(step) - 0.5
     k2, k3, k4, inverse = common.edge_averages(
         covariance_eigenvalues, np.square, lambda x: x**3, lambda x: x**4, np.reciprocal
     )
+    if not requests.single_rows(batch):
+        edge = edges.of_covariance("flip_flop", covariance_eigenvalues, step, batch)
+        slow = edges.flip_flop(edge)
+        test = float(np.sqrt(inverse * slow / (2 * np.pi)))
+        if edge.cut.batches == 1:  # gradient descent
+            return test, test * slow / 4
+        return test, _extrapolated(float(step), edge.cut, covariance_eigenvalues, test)
+    b = 1 / arguments.step(step) - 0.5
     v = k2 - 1
     B = b**2 + 1 / 4 + v / 6
     slope = b**2 / 4 + 1 / 8 + v / 12 + (83 / 960 + 9 * v / 80 + v**2 / 30 + k3 / 40 + k4 / 120) / b**2
@@ -372,7 +427,38 @@ def _any_spectrum(n, step, spectrum):
     """The learning curve of a spectrum, with the error that two resolutions show."""
     if len(n) == 1:
         return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
-    losses, error, continued = boundary.losses(spectrum, n[1:], step)
+    return _vouched(n, *boundary.losses(spectrum, n[1:], step))
+
+
+def _extrapolated(step, cut, covariance_eigenvalues, test):
+    """The training constant with batches, from three late epochs whose corrections fall as 1/n and 1/n².
+
+    NaN where the curve does not reach so far, or does not lead to the test constant that is known.
+    """
+    values, shares = arguments.spectrum(covariance_eigenvalues, name="covariance_eigenvalues")
+    n = np.array([0, *_LATE])
+    try:
+        curve = _in_batches(n, step, cut, spectra.PopulationSpectrum(values, shares, 1.0))
+    except ArithmeticError:
+        return np.nan
+    constants = np.stack([curve.test[1:] * n[1:] ** 0.5, curve.train[1:] * n[1:] ** 1.5])
+    for power in (1, 2):
+        constants = (2**power * constants[:, 1:] - constants[:, :-1]) / (2**power - 1)
+    (at_edge,), (train,) = constants
+    trusted = curve.continued is None and abs(at_edge / test - 1) < _TRUSTED
+    return float(train) if trusted else np.nan
+
+
+def _in_batches(n, step, cut, spectrum):
+    """The same with averaged batches."""
+    later = n[1:] if len(n) > 1 else np.ones(1, dtype=int)
+    losses, error, continued, uneven = in_batches.losses(spectrum, later, cut, step)
+    curve = _vouched(n, losses[:, : len(n) - 1], error, continued)
+    return dataclasses.replace(curve, error=curve.error + uneven)
+
+
+def _vouched(n, losses, error, continued):
+    """The learning curve from its losses after n[1:] epochs; refused if they are not accurate."""
     if not error < common.LARGEST_ERROR:
         raise ArithmeticError(
             f"Two resolutions of flip-flop's equations differ by a relative {error:.0e}, so this curve is not "

@@ -23,6 +23,7 @@ at every fixed n, in the mean over the draws (the book's pages of proofs; the de
 what follows from it, and `expected_curve`, is **proved**. For other rows the ODE is **derived**.
 """
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -34,6 +35,8 @@ from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory._any_spectrum import common, silverstein
+from edgelaw.theory._any_spectrum.batches import edges, requests
+from edgelaw.theory._any_spectrum.batches import iid as batch_iid
 
 __all__ = [
     "curve",
@@ -145,7 +148,7 @@ def train_constant(step: float = 1.0) -> float:
     return test_constant(step) / (2 * step * (2 - step))
 
 
-def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
+def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
     r"""The step of gradient descent with the same test-loss edge: the step itself, whatever the spectrum.
 
     On a spectrum with a left edge :math:`F \approx Q\lambda^\beta` at zero, any β > 0, both test losses tend to
@@ -154,11 +157,21 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     *Domain.* m = d, any rows for which the mean square obeys this module's equation; clustered rows too. Its
     corrections are of order 1/n, with a factor that grows as the step nears 2. **Proved** for the large-d equation.
 
+    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
+    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
+    Here it is the step per row, τ; with a shorter last batch, so L updates per epoch, Lη/m. With ``batch`` > 1
+    eigenvalues are required, since their number is m = d, and a step beyond stability is refused.
+
     Examples
     --------
     >>> effective_step(1.5)
     1.5
+    >>> effective_step(8.0, np.linspace(0.0, 2.0, 64), batch=16)
+    0.5
     """
+    if not requests.single_rows(batch):
+        cut = edges.of_sample("iid", eigenvalues, step, batch).cut
+        return float(cut.kappas @ cut.taus)
     if eigenvalues is not None:
         arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
     return arguments.step(step)
@@ -209,6 +222,7 @@ def curve(
     step: float = 1.0,
     rho: float = 1.0,
     weights: ArrayLike | None = None,
+    batch: int = 1,
 ) -> LearningCurve:
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
@@ -226,12 +240,15 @@ def curve(
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float
-        η, in (0, 2).
+        η, in (0, 2); with a batch, below the limit of stability.
     rho : float
-        m/d: updates an epoch, over d.
+        m/d: rows drawn per epoch, over d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature, say,
         make this the curve of a continuous law, with any number of nodes.
+    batch : int
+        Rows b per averaged update, each of which moves the weights by step/b; the last batch of an epoch is shorter
+        if b does not divide m. The number of eigenvalues is then d.
 
     Returns
     -------
@@ -251,7 +268,28 @@ def curve(
     >>> [round(float(x), 6) for x in curve(np.ones(20), epochs=1).test]
     [1.0, 0.367879]
     """
+    if not requests.single_rows(batch):
+        return _batch_curve(eigenvalues, common.recorded(epochs), step, rho, weights, batch)
     return _curve(eigenvalues, common.recorded(epochs), step, rho, weights)
+
+
+def _batch_curve(eigenvalues, n, step, rho, weights, batch):
+    """The curve of averaged batches, by the recursion over updates."""
+    values, shares = common.sample(eigenvalues, weights, _SMALLEST)
+    partition, step, _ = requests.requested(eigenvalues, batch, step, rho, weights)
+    rule = batch_iid.of_sample(values, shares)
+    _refuse_beyond(rule, values[-1], partition, step)
+    test, train = batch_iid.losses(rule, partition, n)
+    return common.learning_curve(n, test, train, _ROUNDING)
+
+
+def _refuse_beyond(rule, largest, partition, step):
+    """Refuse a step at which the mean square of the error does not decay."""
+    if not batch_iid.stable(rule, largest, partition):
+        limit = batch_iid.limit(rule, largest, partition) * step
+        raise ValueError(
+            f"step must be below {limit:.6g}, where IID with these batches becomes unstable, not {step:g}."
+        )
 
 
 @threads.one_blas_thread()
@@ -299,7 +337,7 @@ def _curve(eigenvalues, n, step, rho, weights):
 
 @threads.one_blas_thread()
 def population_curve(
-    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
+    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0, batch: int = 1
 ) -> LearningCurve:
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
@@ -312,8 +350,8 @@ def population_curve(
     ----------
     covariance_eigenvalues : array_like
         Non-negative, on any scale; zeros are directions that no row has.
-    epochs, step, rho
-        As in `curve`.
+    epochs, step, rho, batch
+        As in `curve`; with a batch the number of eigenvalues is d.
 
     Returns
     -------
@@ -332,6 +370,8 @@ def population_curve(
     >>> [round(float(x), 6) for x in curve.test]
     [1.0, 0.501944, 0.040083]
     """
+    if not requests.single_rows(batch):
+        return _batch_population_curve(covariance_eigenvalues, common.recorded(epochs), step, rho, batch)
     step, rho, n = arguments.step(step), arguments.aspect(rho), common.recorded(epochs)
     values, shares, null = common.covariance(covariance_eigenvalues, _SMALLEST)
     law = silverstein.Sample(values, shares, rho / (1 - null))
@@ -354,7 +394,30 @@ def population_curve(
     return common.learning_curve(n, null + (1 - null) * (max(0.0, 1 - rho) + test), train, error)
 
 
-def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
+def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
+    """The curve of averaged batches, by the recursion over updates with two rules for the sample spectrum."""
+    values, shares, null = common.covariance(covariance_eigenvalues)
+    partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+    law = batch_iid.sample_law(values, shares, rho)
+    rules = batch_iid.of_covariance(law, partition, max(int(n[-1]), 1))
+    if not (rules and batch_iid.stable(rules[0], law.rightmost(), partition)):
+        _refuse_beyond(*batch_iid.narrow(law), partition, step)
+    if not rules:
+        raise ArithmeticError(
+            "No contour around this spectrum lies where the updates contract: take a smaller step or fewer epochs."
+        )
+    if len(n) == 1:
+        return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
+    computed = common.supporting_epochs(n)
+    fine, coarse = (batch_iid.losses(rule, partition, computed) for rule in rules)
+    floor = max(_ROUNDING, *(rule.error for rule in rules))
+    curve = common.vouched(n, computed, fine, coarse, max(0.0, 1 - rho), floor)
+    return dataclasses.replace(curve, test=null + (1 - null) * curve.test)
+
+
+def population_constants(
+    covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1
+) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
 
     A square sample has the left edge :math:`\beta = \frac12`, :math:`Q = \frac2\pi\sqrt\ell` with
@@ -364,12 +427,20 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     .. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta n}}, \qquad
        \text{train} \sim \frac{1}{2\eta(2-\eta)}\sqrt{\frac{\ell}{2\pi\eta}}\, n^{-3/2} .
 
+    With averaged batches of b rows, κ = b/d, the step per row τ = η/b stands for η in the first, and in the second
+    :math:`2-\eta` becomes :math:`2-2\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle`, the mean over the
+    spectrum of the sample:
+    what the noise of all other directions adds to that of the slow ones. If b does not divide m, the noise varies
+    within an epoch, and the training constant is NaN: it is not known in closed form.
+
     Parameters
     ----------
     covariance_eigenvalues : array_like
         Positive, on any scale. A zero would leave a constant test loss, and no power law.
     step : float
-        In (0, 2).
+        In (0, 2); with a batch, below the limit of stability.
+    batch : int
+        Rows per averaged update; the number of eigenvalues is then m = d.
 
     Returns
     -------
@@ -386,8 +457,13 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    step = arguments.step(step)
     (inverse,) = common.edge_averages(covariance_eigenvalues, np.reciprocal)
+    if not requests.single_rows(batch):
+        edge = edges.of_covariance("iid", covariance_eigenvalues, step, batch)
+        rate = float(edge.cut.kappas @ edge.cut.taus)
+        test = float(np.sqrt(inverse / (2 * np.pi * rate)))
+        return test, test / (4 * rate * (1 - edges.iid_noise(edge)))
+    step = arguments.step(step)
     factor = inverse**0.5
     return factor * test_constant(step), factor * train_constant(step)
 

@@ -184,6 +184,28 @@ def from_contour(
         t = 1 / (shares / (zeta[:, None] - values)).sum(axis=1)
         return t, zeta / t
 
+    nodes, residues, error = rational(sampled, tolerance)
+    masses = rho * residues / nodes
+    return Average(np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum()), float(error))
+
+
+def rational(
+    sampled: Callable[[int], tuple[npt.NDArray, npt.NDArray]], tolerance: float
+) -> tuple[npt.NDArray, npt.NDArray, float]:
+    """Poles p, residues r and the error of 1 + Σ r/(t − p), which is to be y(t) on a contour.
+
+    `sampled(points)` gives t and y at so many points of the contour's upper half, from right to left. Only poles inside
+    are returned.
+
+    Examples
+    --------
+    >>> def sampled(points):
+    ...     t = 2 * np.exp(1j * np.pi * (np.arange(points) + 0.5) / points)
+    ...     return t, 1 + 0.5 / (t - 1)
+    >>> poles, residues, error = rational(sampled, 1e-10)
+    >>> len(poles), round(float(poles[0].real), 8), round(float(residues[0].real), 8)
+    (1, 1.0, 0.5)
+    """
     best: tuple = (None, None, np.inf)
     for points in _LOEWNER:
         t, y = sampled(2 * points + 1)
@@ -196,9 +218,7 @@ def from_contour(
                 break
         if best[2] <= tolerance:
             break
-    nodes, residues, error = best
-    masses = rho * residues / nodes
-    return Average(np.append(nodes / rho, 0), np.append(masses, 1 - masses.sum()), float(error))
+    return best
 
 
 def from_covariance(

@@ -51,6 +51,8 @@ from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
 from edgelaw.theory._any_spectrum import common, reshuffle_operator
+from edgelaw.theory._any_spectrum.batches import edges, requests
+from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
 
 __all__ = [
     "curve",
@@ -153,6 +155,7 @@ def curve(
     step: float = 1.0,
     rho: float = 1.0,
     weights: ArrayLike | None = None,
+    batch: int = 1,
 ) -> LearningCurve:
     r"""Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone.
 
@@ -180,7 +183,11 @@ def curve(
     rho : float
         m/d.
     weights : array_like, optional
-        The share of the spectrum at each eigenvalue, if not equal: a quadrature of a continuous law.
+        The share of the spectrum at each eigenvalue, if not equal: a quadrature of a continuous law. Not with batches.
+    batch : int
+        Rows per update, which is then the average of theirs at the given step, as in ``kaczmarz.simulate`` with
+        ``batch_mode="average"``; the last batch of an epoch is shorter if need be. The number of eigenvalues is d, and
+        m = ρd is rounded. The step may be as large as stability allows, and is refused beyond.
 
     Returns
     -------
@@ -197,10 +204,16 @@ def curve(
 
     Notes
     -----
-    **Proved** for rows with Haar left singular vectors whose bounded spectrum converges, almost surely at every fixed n
-    (the book's pages of proofs); the squared norms of the rows, before they are scaled to 1, then concentrate, which
-    takes a large effective rank. At a finite d the true mean losses are seen to differ by a relative O(1/d), or
-    O(1/effective rank).
+    With batches the differential equation becomes a recursion over the batches of an epoch, and :math:`e^{-\eta/G}`
+    becomes :math:`(1-\kappa\tau/G)^L` for L batches of κd rows and a step τ = η/b per row: **derived** (quadratic forms
+    are replaced by their means). With b = m it is gradient descent. Batches of few rows are off by a relative O(1/d) as
+    single rows are.
+
+    For single rows it is **proved** for rows with Haar left singular vectors whose bounded spectrum converges, almost
+    surely at every fixed n (the book's pages of proofs); the squared norms of the rows, before they are scaled to 1,
+    then concentrate, which takes a large effective rank. At a finite d the true mean losses are seen to differ by a
+    relative O(1/d), or O(1/effective rank).
+
     Any n is possible: T's multiplication is exact at every eigenvalue, and its powers are applied, not extrapolated.
 
     Examples
@@ -211,9 +224,15 @@ def curve(
     [1.0, 0.25, 0.0625]
     """
     values, shares = common.sample(eigenvalues, weights)
-    n, step, rho = common.recorded(epochs), arguments.step(step), arguments.aspect(rho)
-    law = reshuffle_operator.sample(values, shares, rho)
-    (test, train), error, continued = reshuffle_operator.losses(law, n, step)
+    n = common.recorded(epochs)
+    if requests.single_rows(batch):
+        step, rho = arguments.step(step), arguments.aspect(rho)
+        law = reshuffle_operator.sample(values, shares, rho)
+        (test, train), error, continued = reshuffle_operator.losses(law, n, reshuffle_operator.Rows(step))
+    else:
+        cut, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
+        law = reshuffle_operator.sample(values, shares, rho)
+        (test, train), error, continued = in_batches.losses(law, n, cut, step)
     return dataclasses.replace(
         common.learning_curve(n, law.null + test, train / rho, error), continued=continued
     )
@@ -221,7 +240,11 @@ def curve(
 
 @threads.one_blas_thread()
 def population_curve(
-    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
+    covariance_eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    batch: int = 1,
 ) -> LearningCurve:
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
@@ -235,6 +258,8 @@ def population_curve(
         As in `curve`.
     rho : float
         m/d, positive.
+    batch : int
+        As in `curve`; with batches the number of eigenvalues is d.
 
     Returns
     -------
@@ -252,14 +277,23 @@ def population_curve(
     [1.0, 0.367879, 0.104071]
     """
     values, shares, null = common.covariance(covariance_eigenvalues)
-    n, step, rho = common.recorded(epochs), arguments.step(step), arguments.aspect(rho) / (1 - null)
-    law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
-    (test, train), error, continued = reshuffle_operator.losses(law, n, step)
+    n = common.recorded(epochs)
+    if requests.single_rows(batch):
+        step, rho = arguments.step(step), arguments.aspect(rho) / (1 - null)
+        law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
+        (test, train), error, continued = reshuffle_operator.losses(law, n, reshuffle_operator.Rows(step))
+    else:
+        cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+        reach = 0.1 * rho / ((cut.kappas @ cut.taus) * max(1, n[-1]))
+        law = reshuffle_operator.population(values, shares, rho, reach)
+        (test, train), error, continued = in_batches.losses(law, n, cut, step)
     test = null + (1 - null) * (law.null + test)
     return dataclasses.replace(common.learning_curve(n, test, train / rho, error), continued=continued)
 
 
-def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
+def population_constants(
+    covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1
+) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
 
     With :math:`\ell = \langle1/\lambda\rangle` over the eigenvalues at mean 1, :math:`\eta_{RR} = -\bar a'(0)` the
@@ -269,14 +303,18 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
        \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
 
     since T is symmetric in :math:`L^2(F)`: :math:`\text{train}_n = \int\lambda\,T^n1\,dF` is the decrease of
-    :math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch.
+    :math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch. With averaged batches T is that of `curve`;
+    if b does
+    not divide m it is not symmetric, and the training constant is NaN: it is not known.
 
     Parameters
     ----------
     covariance_eigenvalues : array_like
         Positive, on any scale. A zero would leave a constant test loss, and no power law.
     step : float
-        In (0, 2).
+        In (0, 2); with a batch, below the limit of stability.
+    batch : int
+        Rows per averaged update; the number of eigenvalues is then m = d.
 
     Returns
     -------
@@ -299,16 +337,25 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    step = arguments.step(step)
     (inverse,) = common.edge_averages(covariance_eigenvalues, np.reciprocal)
     values, shares, _ = common.covariance(covariance_eigenvalues)
+    if requests.single_rows(batch):
+        epoch = reshuffle_operator.Rows(arguments.step(step))
+    else:
+        cut = edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut
+        epoch = in_batches.Epoch(cut)
     law = reshuffle_operator.population(values, shares, 1.0, reach=0.01)
-    rate, potential, _ = reshuffle_operator.edge(law, step)
+    if requests.single_rows(batch) or cut.batches > 1:
+        rate, potential, _ = reshuffle_operator.edge(law, epoch)
+        potential = potential if epoch.symmetric else np.nan
+    else:  # gradient descent
+        rate = float(cut.taus[0])
+        potential = 1 / (2 * rate)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
     return test, test * potential / 2
 
 
-def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
+def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
     r"""The gradient-descent step with the same test-loss edge: η(1 + η/2) for isotropic Gaussian rows.
 
     In general it is :math:`-\bar a'(0)`, the rate at which the mean epoch forgets a direction of small eigenvalue. With
@@ -324,6 +371,11 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     *Domain.* m = d, a left edge at zero of any exponent, Haar left singular vectors, many epochs. It sets in sooner
     than single shuffle's: the corrections are of order 1/n whatever the exponent.
 
+    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
+    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
+    Here :math:`e^{-\eta/G}` becomes :math:`(1-\frac{\tau\kappa}{G})^L` for L batches, a shorter last one included, and
+    isotropic rows have :math:`\tau + \frac{\tau^2}2(1-\kappa)`.
+
     Parameters
     ----------
     step : float
@@ -331,6 +383,9 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     eigenvalues : array, optional
         Eigenvalues of a sample's Gram matrix at m = d, scaled here to mean 1, for rows whose singular vectors are in
         general position (Haar); absent, isotropic Gaussian rows. At least one must be positive, none negative.
+    batch : int
+        Rows per averaged update; with more than one, eigenvalues are required, since their number is m = d, and a step
+        beyond stability is refused.
 
     Returns
     -------
@@ -342,14 +397,18 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     >>> effective_step(1.0)
     1.5
     """
-    eta = arguments.step(step)
-    if eigenvalues is None:
-        return eta * (1 + eta / 2)
+    if requests.single_rows(batch):
+        eta = arguments.step(step)
+        if eigenvalues is None:
+            return eta * (1 + eta / 2)
+        epoch = reshuffle_operator.Rows(eta)
+    else:
+        epoch = in_batches.Epoch(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
     values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
     values = values / values.mean()
     previous, nodes = np.nan, 64
     while nodes <= 4096:
-        rate = _edge_rate(values, eta, nodes)
+        rate = _edge_rate(values, epoch, nodes)
         if abs(rate - previous) <= 1e-9 * abs(rate):
             return rate
         previous, nodes = rate, 2 * nodes
@@ -598,7 +657,7 @@ def _root(values, rho):
     return (values + rho - 1) / (2 * rho) - 1j * width / (2 * rho)
 
 
-def _edge_rate(values, eta, nodes):
+def _edge_rate(values, epoch, nodes):
     """The contour integral of `effective_step`, on an ellipse in log(1 + z/α) around [0, λmax]."""
     alpha = max(np.quantile(values, 0.05), 1e-4 * values.max())
     half = np.log1p(values.max() / alpha) / 2
@@ -609,7 +668,7 @@ def _edge_rate(values, eta, nodes):
     dz = alpha * np.exp(u) * half * np.sinh(eccentricity + 1j * angle) * 1j * (2 * np.pi / nodes)
     inverse = 1 / (z[:, None] - values)
     G, slope = inverse.mean(axis=1), -(inverse**2).mean(axis=1)
-    return float((np.exp(-eta / G) / z * slope / G * dz).sum().imag / (2 * np.pi))
+    return float((epoch.mean(G, 1.0) / z * slope / G * dz).sum().imag / (2 * np.pi))
 
 
 def _bulk(values: ArrayLike, rho: float) -> Array:

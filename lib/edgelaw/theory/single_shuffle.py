@@ -35,8 +35,10 @@ import numpy.typing as npt
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory._any_spectrum import common, shuffle_curve
+from edgelaw.theory._any_spectrum import common, shuffle_curve, silverstein
 from edgelaw.theory._any_spectrum import shuffle_contour as contours
+from edgelaw.theory._any_spectrum.batches import edges, requests
+from edgelaw.theory._any_spectrum.batches import single_shuffle as batches
 from edgelaw.theory.single_shuffle_sums import (
     expansion,
     queue_weights,
@@ -168,6 +170,7 @@ def curve(
     step: float = 1.0,
     rho: float = 1.0,
     weights: ArrayLike | None = None,
+    batch: int = 1,
 ) -> LearningCurve:
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
@@ -187,12 +190,16 @@ def curve(
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float
-        η, in (0, 2).
+        η, in (0, 2); with a batch, below the limit of stability.
     rho : float
         m/d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this
         the curve of a continuous law, with any number of nodes.
+    batch : int
+        Rows b per averaged update, each of which moves the weights by step/b; the last batch of an epoch is shorter
+        if b does not divide m. The number of eigenvalues is then d, and with κ = b/d, τ = η/b the exponential becomes
+        the power :math:`(1 - \kappa a\lambda)^{m/b}`.
 
     Returns
     -------
@@ -222,16 +229,53 @@ def curve(
     >>> [round(float(x), 6) for x in curve(np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    step, n = arguments.step(step), common.recorded(epochs)
+    n = common.recorded(epochs)
+    if not requests.single_rows(batch):
+        return _batch_curve(eigenvalues, n, step, rho, weights, batch)
+    step = arguments.step(step)
     rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
     if len(values) == 1 and rho == 1:
         return common.orthogonal(n, step)
-    return _any_spectrum(n, shuffle_curve.of_sample(values, shares, rho, step, max(int(n[-1]), 1)))
+    return _any_spectrum(
+        n, shuffle_curve.of_sample(values, shares, rho, shuffle_curve.RowByRow(step), max(int(n[-1]), 1))
+    )
+
+
+def _batch_curve(eigenvalues, n, step, rho, weights, batch):
+    """The curve of averaged batches on a sample spectrum."""
+    values, shares = common.sample(eigenvalues, weights)
+    partition, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
+    update = batches.Batches(step, int(batch), np.size(eigenvalues))
+    if len(values) == 1 and rho == 1:
+        _refuse(step, 2 * step / float(partition.taus.max()))
+        return batches.orthogonal(n, partition)
+    if partition.batches == 1:
+        _refuse(step, 2 * update.dims / float(values[-1]))
+        return batches.whole(n, values, shares, update)
+
+    def settings_of(update, last, places=None):
+        return shuffle_curve.of_sample(values, shares, rho, update, last, places)
+
+    _refuse_beyond(settings_of, update, values[-1])
+    return _any_spectrum(n, settings_of(update, max(int(n[-1]), 1)))
+
+
+def _refuse_beyond(settings_of, update, largest):
+    """Refuse a step at which an epoch has eigenvalues outside the unit circle."""
+    if not batches.stable(settings_of, update):
+        _refuse(update.step, batches.limit(settings_of, update, float(largest)))
+
+
+def _refuse(step, limit):
+    if step >= limit:
+        raise ValueError(
+            f"step must be below {limit:.4g}, up to which single shuffle with these batches is stable, not {step:g}."
+        )
 
 
 @threads.one_blas_thread()
 def population_curve(
-    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0
+    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0, batch: int = 1
 ) -> LearningCurve:
     r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
 
@@ -241,8 +285,8 @@ def population_curve(
     ----------
     covariance_eigenvalues : array_like
         Non-negative, on any scale; zeros are directions that no row has.
-    epochs, step
-        As in `curve`.
+    epochs, step, batch
+        As in `curve`; with a batch the number of eigenvalues is d.
     rho : float
         m/d, positive.
 
@@ -262,16 +306,38 @@ def population_curve(
     >>> bool(np.allclose(curve.test[1:], test_loss([1, 2]), rtol=1e-8))
     True
     """
-    step, n = arguments.step(step), common.recorded(epochs)
+    n = common.recorded(epochs)
+    if not requests.single_rows(batch):
+        return _batch_population_curve(covariance_eigenvalues, n, step, rho, batch)
+    step = arguments.step(step)
     rho = arguments.aspect(rho)
     values, shares, null = common.covariance(covariance_eigenvalues)
     moving = _any_spectrum(
-        n, shuffle_curve.of_covariance(values, shares, rho / (1 - null), step, max(int(n[-1]), 1))
+        n,
+        shuffle_curve.of_covariance(
+            values, shares, rho / (1 - null), shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
+        ),
     )
     return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
 
-def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -> tuple[float, float]:
+def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
+    """The curve of averaged batches for rows of a covariance."""
+    values, shares, null = common.covariance(covariance_eigenvalues)
+    _, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+    update = batches.Batches(step, int(batch), np.size(covariance_eigenvalues) * (1 - null))
+
+    def settings_of(update, last, places=None):
+        return shuffle_curve.of_covariance(values, shares, rho, update, last)
+
+    _refuse_beyond(settings_of, update, silverstein.Sample(values, shares, rho).rightmost())
+    moving = _any_spectrum(n, settings_of(update, max(int(n[-1]), 1)))
+    return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
+
+
+def population_constants(
+    covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1
+) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
 
     With :math:`a = 1/\eta - 1/2`, v the variance of the eigenvalues (mean 1) and
@@ -280,12 +346,19 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     .. math:: \text{test} \sim \sqrt{\frac{\ell a}{2\pi n}}, \qquad
        \text{train} \sim \frac{\sqrt{\ell}\,(a^2 + \frac14 + \frac v6)}{4\sqrt{2\pi a}}\, n^{-3/2} .
 
+    With L = m/b averaged batches, κ = 1/L and τ = η/b, :math:`a = 1/\tau - \frac12(1-\kappa)`, and the bracket is
+    :math:`a^2 + \frac{1-\kappa^2}{12}(3+2v)`: it is :math:`\lVert Mo\rVert^2` of a null vector o of the Gram
+    matrix, and
+    2a is :math:`o^\top Eo` (the matrices M and E of an epoch). A shorter last batch is taken into account.
+
     Parameters
     ----------
     covariance_eigenvalues : array_like
         Positive, on any scale. A zero would leave a constant test loss, and no power law.
     step : float
-        In (0, 2).
+        In (0, 2); with a batch, below the limit of stability.
+    batch : int
+        Rows per averaged update; the number of eigenvalues is then m = d.
 
     Returns
     -------
@@ -303,8 +376,13 @@ def population_constants(covariance_eigenvalues: ArrayLike, step: float = 1.0) -
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    a = 1 / arguments.step(step) - 0.5
     second, inverse = common.edge_averages(covariance_eigenvalues, np.square, np.reciprocal)
+    if not requests.single_rows(batch):
+        edge = edges.of_covariance("single_shuffle", covariance_eigenvalues, step, batch)
+        a, square = edges.slow_forms(edge.cut, edge.rows, second)
+        test = np.sqrt(inverse * a / (2 * np.pi))
+        return float(test), float(test * square / (4 * a))
+    a = 1 / arguments.step(step) - 0.5
     variance = second - 1
     test = np.sqrt(inverse * a / (2 * np.pi))
     train = np.sqrt(inverse / (2 * np.pi * a)) * (a**2 + 1 / 4 + variance / 6) / 4
@@ -354,7 +432,7 @@ def train_constant(step: float = 1.0) -> float:
     return float((a**2 + 0.25) / (4 * np.sqrt(2 * np.pi * a)))
 
 
-def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
+def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
     r"""The gradient-descent step with the same test-loss edge at m = d: :math:`1/a = 2\eta/(2-\eta)`.
 
     On isotropic Gaussian rows gradient descent at a step :math:`\eta'` has the edge :math:`1/\sqrt{2\pi\eta'
@@ -369,11 +447,24 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
     fails, at every n (:func:`edgelaw.theory.gap.cluster_gain`). *Derived*: the skew part of M is shown to vanish on
     the slow space to leading order in d; confirmed by exact traces for seven exponents and steps.
 
+    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
+    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
+    Here it is :math:`1/a`, :math:`a = 1/\tau - \frac12\frac{m-b}{m-1}`: the mean of :math:`o^\top Mo` over a
+    null vector o
+    of the Gram matrix of exchangeable rows. With ``batch`` > 1 eigenvalues are required, since their number is m = d,
+    and a step beyond stability is refused. A shorter last batch is taken into account.
+
     Examples
     --------
     >>> float(effective_step(1.0))
     2.0
+    >>> eigenvalues = np.linspace(0.0, 2.0, 64)
+    >>> round(effective_step(16.0, eigenvalues, batch=64), 6)  # gradient descent at 16/64
+    0.25
     """
+    if not requests.single_rows(batch):
+        edge = edges.of_sample("single_shuffle", eigenvalues, step, batch)
+        return 1 / edges.slow_forms(edge.cut, edge.rows).first
     if eigenvalues is not None:
         arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
     return 1 / (1 / arguments.step(step) - 0.5)

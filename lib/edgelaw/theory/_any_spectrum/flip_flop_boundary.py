@@ -90,29 +90,31 @@ _FINE = Resolution(1.0, 1e-10, 12, 4.0, 3.0, 2.5, _MARGIN, 1e-12)
 _ROUGH = Resolution(1.0, 1e-7, 5, 6.0, 4.0, 2.5, _MARGIN, 1e-6)
 
 
-def losses(spectrum, n, step):
+def losses(spectrum, n, step, build=None):
     """Test and training loss at ascending epochs n ≥ 1, their relative error, and from where they are continued, if so.
 
     `spectrum` is a `SampleSpectrum` or a `PopulationSpectrum` (`flip_flop_spectra`). Losses are continued once they
     are below 1e-12, or below 1e-7 and no two resolutions agree on them any more (1e-4 on spectra of few different
-    eigenvalues, whose average needs contours further out); from the second on if that is below 1e-12 already.
+    eigenvalues, whose average needs contours further out); from the second on if that is below 1e-12 already. `build`
+    makes the equations, `problem` if absent.
     """
+    build = build or problem
     if spectrum.gapped(step, 1):
-        first, error, known = first_epoch(spectrum, step)
+        first, error, known = first_epoch(spectrum, step, build)
         if first.max() < AT_ONCE:
             values = np.exp(np.outer(np.log(np.maximum(first, _TINY)), n))
             values[0] += spectrum.null
             later = n[n > known]
             return values, error, int(later[0]) if len(later) else None
-    edge = log_edge(spectrum, int(n[-1]), step)
+    edge = log_edge(spectrum, int(n[-1]), step, build)
     attempts = []
     for fraction in (1.0, 0.5, 0.0) if edge else (0.0,):
-        attempts.append(_compared(spectrum, step, fraction * edge, n))
+        attempts.append(_compared(spectrum, step, fraction * edge, n, build))
         if attempts[-1].error < _DISTRUSTED and attempts[-1].complete:
             break
     best = min(attempts, key=_rank)
     if not SAFETY * best.error + _FLOOR < common.LARGEST_ERROR:
-        best = min(best, _compared(spectrum, step, 0.0, n, _FAR, _FAR_UNSURE), key=_rank)
+        best = min(best, _compared(spectrum, step, 0.0, n, build, _FAR, _FAR_UNSURE), key=_rank)
     if not np.isfinite(best.error):
         raise Unsolved("The flip-flop equations could not be solved at two resolutions.")
     values, continued = interpolated(best.epochs, best.values, best.counts, n)
@@ -120,12 +122,13 @@ def losses(spectrum, n, step):
     return values, SAFETY * best.error + _FLOOR, continued
 
 
-def first_epoch(spectrum, step):
+def first_epoch(spectrum, step, build=None):
     """Both losses after the first epoch, the same for every order, without null directions' share; and their error.
 
     And whether they are above 1e-12, or else 0 is the last epoch that is known.
     """
-    coarse, fine = (problem(spectrum, step, np.inf, 1, way).first_epoch() for way in (RESOLUTIONS[-1], _FINE))
+    build = build or problem
+    coarse, fine = (build(spectrum, step, np.inf, 1, way).first_epoch() for way in (RESOLUTIONS[-1], _FINE))
     if fine.min() < SMALLEST:
         alike = np.exp(
             -step * (2 - step) * spectrum.rho
@@ -151,7 +154,7 @@ class Compared:
         )
 
 
-def _compared(spectrum, step, edge, n, resolutions=None, small=_UNSURE):
+def _compared(spectrum, step, edge, n, build, resolutions=None, small=_UNSURE):
     """The losses at the first resolution that agrees with the one before, or the one that agrees best."""
     last = int(n[-1]) if edge == 0 else min(int(n[-1]), max(3, int(np.ceil(_FALL / edge)) + 1))
     epochs = epochs_to_compute(n[n <= last], last)
@@ -159,7 +162,7 @@ def _compared(spectrum, step, edge, n, resolutions=None, small=_UNSURE):
     demanding = edge > 0 and spectrum.independent_rows  # Y turns around, and losses fall fast
     for resolution in resolutions or RESOLUTIONS[1 if demanding else 0 :]:
         try:
-            present = solved(spectrum, step, edge, last, epochs, resolution)
+            present = solved(spectrum, step, edge, last, epochs, resolution, build)
         except ArithmeticError:
             continue
         if previous is not None:
@@ -247,14 +250,14 @@ def problem(spectrum, step, edge, last, resolution, probes=()):
     return rough if longest > rough.panels.max() else on_panels(longest)
 
 
-def solved(spectrum, step, edge, last, epochs, resolution):
+def solved(spectrum, step, edge, last, epochs, resolution, build):
     """Both losses at the epochs, without what null directions keep of the test loss."""
     many = min(1.0, _MANY / last)
     margin = resolution.margin * min(1.0, 5 * many) ** 0.5  # rounding errors count more after many epochs
     if abs(edge * last - margin) < _CLOSE:  # not through the pole at 1
         margin += 2 * _CLOSE
     circle = Circle(edge, margin / last, resolution.circle * many**1.5)
-    present = problem(spectrum, step, edge, last, resolution)
+    present = build(spectrum, step, edge, last, resolution)
     transforms = around(present, circle)
     transforms[0] -= spectrum.null / (1 - circle.z(circle.x))
     values = circle.coefficients(transforms, epochs)
@@ -319,12 +322,12 @@ def extrapolated(problem, history, x):
 # ------------------------------------------------------------------------------------------------ the edge of the cut
 
 
-def log_edge(spectrum, last, step):
+def log_edge(spectrum, last, step, build):
     """The logarithm of a lower bound of z*, close to it or to where the average ends; 0 without an appreciable gap."""
     if not spectrum.gapped(step, last):
         return 0.0
     try:
-        edge = _March(problem(spectrum, step, np.inf, last, _ROUGH, spectrum.probes), spectrum, last).edge()
+        edge = _March(build(spectrum, step, np.inf, last, _ROUGH, spectrum.probes), spectrum, last).edge()
     except ArithmeticError:
         return 0.0
     return edge if edge * last > _LEAST else 0.0
@@ -346,7 +349,7 @@ class _March:
         for z in (0.2, 0.4, 0.6, 0.8):
             Y, _ = problem.newton(complex(z), Y, steps=12)
             self.history.append((np.log(z), Y))
-        if spectrum.independent_rows:
+        if spectrum.independent_rows and problem.ones() is not None:
             self.history.append((0.0, problem.ones()))
 
     def edge(self):

@@ -72,6 +72,7 @@ _ACCURATE = 4e-4  # a smaller error is not improved on by trying other polynomia
 _TRUSTED = 1e-3  # nor this by trying another contour
 _SAFETY = 2.0  # between the difference of two resolutions and the stated error
 _LEAST = 2e-9  # stated: where the two agree to more, they share errors
+_LINE = 200  # points of F at which ā is compared with 1
 _DENSE = 1500  # up to so many nodes T may become a matrix
 
 
@@ -85,6 +86,36 @@ class Resolution(NamedTuple):
 
 _FINE = Resolution(_DIGITS, 0.92, 1.0)
 _ROUGH = Resolution(22, 0.84, 1.1), Resolution(_DIGITS, 0.88, 1.1)  # the second where the first is not enough
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An epoch of single rows at a step η. `batches.random_reshuffle.Epoch` has the same methods for batches."""
+
+    step: float
+    symmetric = contracts = True
+    fewest = 1  # polynomials that a kernel takes
+
+    def mean(self, x, rho):
+        """What stands for the mean epoch in the contour integral of ā."""
+        return np.exp(-self.step * rho / x)
+
+    def pair(self, average, z, x, rho, part):
+        """b at all pairs of the points z and of them and their conjugates, on the given part of the times s."""
+        points = int(part * _times(self.step, rho, np.abs(average[0]).max()))
+        return reshuffle_pairs.two_resolvents(average, z, x, rho, self.step, points)
+
+    def rate(self, parts):
+        """How fast the loss of isotropic rows falls in the first epoch."""
+        return self.step * (2 - self.step) * parts.rho
+
+    def at_once(self, law):
+        """Losses after the first epoch, their error and the last epoch known, if the second leaves nothing."""
+        if self.step * (2 - self.step) * law.rho > -np.log(flip_flop_boundary.AT_ONCE) / 2:
+            first, error, known = flip_flop_boundary.first_epoch(law.spectrum, self.step)
+            if first.max() < flip_flop_boundary.AT_ONCE:
+                return first, error, known
+        return None
 
 
 class Losses(NamedTuple):
@@ -180,19 +211,22 @@ class Operator:
         return sums
 
 
-def losses(law, n, step):
-    """The losses of F's positive part at ascending n, on the first contour that gives them accurately; or a refusal."""
-    if step * (2 - step) * law.rho > -np.log(flip_flop_boundary.AT_ONCE) / 2:
-        first, error, known = flip_flop_boundary.first_epoch(law.spectrum, step)
-        if first.max() < flip_flop_boundary.AT_ONCE:
-            return _at_once(law, first, n, error, known)
+def losses(law, n, epoch):
+    """The losses of F's positive part at ascending n, on the first contour that gives them accurately; or a refusal.
+
+    `epoch` is `Rows(step)`, or `batches.random_reshuffle.Epoch`.
+    """
+    vanished = epoch.at_once(law)
+    if vanished is not None:
+        first, error, known = vanished
+        return _at_once(law, first, n, error, known)
     best = Losses(np.ones((2, len(n))), np.inf, None)
     for contour in _contours(law):
-        fine = _parts(law, step, contour, _FINE)
+        fine = _parts(law, epoch, contour, _FINE)
         for rough in _ROUGH:
-            parts = fine, _parts(law, step, contour, rough)
+            parts = fine, _parts(law, epoch, contour, rough)
             for power in (0, 1, 4) if contour.low < _ISOLATED else (0,):
-                attempt = _attempt(law, parts, n, step, power)
+                attempt = _attempt(law, parts, n, epoch, power)
                 best = min(best, attempt, key=lambda result: result.error)
                 if best.error <= _ACCURATE:
                     return best
@@ -212,7 +246,7 @@ def _at_once(law, first, n, error, known):
     return Losses(start[:, None] * ratio[:, None] ** n, error, known if n[-1] > known else None)
 
 
-def edge(law, step):
+def edge(law, epoch):
     r"""The rate −ā′(0) at a left edge at zero, the potential g(0) there, and their relative error; or a refusal.
 
     g solves :math:`(1-T)g = \lambda`. Divided by λ that is
@@ -220,10 +254,10 @@ def edge(law, step):
     :math:`c_j = \int\psi_j\mu g\,dF`: a linear system for c, as large as the number of polynomials ψ.
     """
     contour = next(_contours(law))
-    parts = [_parts(law, step, contour, resolution) for resolution in (_FINE, _ROUGH[-1])]
+    parts = [_parts(law, epoch, contour, resolution) for resolution in (_FINE, _ROUGH[-1])]
     kernels = [_kernel(part, 0) for part in parts]
     sizes = _sizes(kernels[0][1], kernels[1][1], len(parts[0].nodes))
-    rates = [_rate_at_zero(law, step, at) for at in (contour, contour.scaled(1.1))]
+    rates = [_rate_at_zero(law, epoch, at) for at in (contour, contour.scaled(1.1))]
     values = [
         _potential_at_zero(part, basis[:, :size], kernel[:size, :size], origin[:size], rate)
         for part, (basis, kernel, origin), size, rate in zip(parts, kernels, sizes, rates, strict=True)
@@ -236,11 +270,30 @@ def edge(law, step):
     return rates[0], values[0], float(error)
 
 
-def _rate_at_zero(law, step, contour):
+def amplification(law, epoch):
+    r"""Below 1 exactly where the spectral radius of T is: the larger of ā² on F and of what the kernel adds.
+
+    T preserves positivity, so that its spectral radius is an eigenvalue. With k = λμ ΣKψψ it is below 1 if ā² is and if
+    the radius of :math:`K\int\psi\psi^\top\lambda^2(1-\bar a^2)^{-1}dF` is, a matrix as large as the number of ψ.
+    """
+    contour = next(_contours(law))
+    line = np.linspace(law.lowest, law.highest, _LINE)[1:]  # ā = 1 at an edge at zero
+    largest = float((_multiplier(law, epoch, contour, line) ** 2).max())
+    if not largest < 1:
+        return largest
+    one, other = (_parts(law, epoch, contour, resolution) for resolution in (_FINE, _ROUGH[-1]))
+    basis, kernel, _ = _kernel(one, 0)
+    size, _ = _sizes(kernel, _kernel(other, 0)[1], len(one.nodes))
+    basis, kernel = basis[:, :size], kernel[:size, :size]
+    share = (basis.T * (one.mass * one.nodes**2 / (1 - one.multiplier**2))) @ basis
+    return max(largest, float(np.abs(np.linalg.eigvals(kernel @ share.real)).max()))
+
+
+def _rate_at_zero(law, epoch, contour):
     """−ā′(0), by the derivative of ā's contour integral."""
     z, dz = contour(80)
     x, slope = law.transform(z)
-    return float(2 * (np.exp(-step * law.rho / x) / z * slope / x * dz).sum().real)
+    return float(2 * (epoch.mean(x, law.rho) / z * slope / x * dz).sum().real)
 
 
 def _potential_at_zero(part, basis, kernel, origin, rate):
@@ -293,23 +346,24 @@ def _averages_well(law, contour):
     return np.abs((t / (1 - x[:, None] * t)) @ w / z - 1 + law.rho / (x * z)).max() < 1e-11
 
 
-def _attempt(law, parts, n, step, power):
+def _attempt(law, parts, n, epoch, power):
     """Losses and their error, with one choice of polynomials: where two resolutions agree, and the test loss falls."""
     one, other = parts
     null = np.array([[law.null], [0.0]])
     (basis, kernel, _), (rougher, rough, _) = (_kernel(part, power) for part in parts)
-    size, fewer = _sizes(kernel, rough, len(one.nodes))
+    size, fewer = _sizes(kernel, rough, len(one.nodes), epoch.fewest)
     operator = Operator(one.nodes, one.mass, one.multiplier, basis[:, :size], kernel[:size, :size])
     check = Operator(other.nodes, other.mass, other.multiplier, rougher[:, :fewer], rough[:fewer, :fewer])
     with np.errstate(all="ignore"):
         better, worse = operator.losses(n), check.losses(n)
         distance = np.abs((worse - better) / (null + better)).max(axis=0)
         rise = np.diff(better[0]) / (law.null + better[0, :-1])
-    distance[1:] = np.maximum(distance[1:], rise)
+    if epoch.contracts:
+        distance[1:] = np.maximum(distance[1:], rise)
     if not (fewer < size or size == len(one.nodes)):
         distance[1:] = np.inf
     distance[n == 1] = np.maximum(distance[n == 1], np.abs(one.first / (law.null + better[0, n == 1]) - 1))
-    return _continued(n, better, distance, step * (2 - step) * law.rho, one.asymmetry)
+    return _continued(n, better, distance, epoch.rate(one), one.asymmetry)
 
 
 def _continued(n, values, distance, rate, asymmetry):
@@ -335,25 +389,30 @@ def _continued(n, values, distance, rate, asymmetry):
     return Losses(values, float(error), int(n[count - 1]))
 
 
-def _sizes(kernel, rough, nodes):
+def _sizes(kernel, rough, nodes, fewest=1):
     """How many polynomials: the number with the least sum of what is left out and what the two contours disagree on.
 
     The rough computation takes one less, unless they are all there are.
     """
     largest = min(len(kernel), len(rough))
     complete = largest == nodes
-    noise = np.maximum.accumulate([np.abs((kernel - rough)[k, : k + 1]).max() for k in range(largest)])
-    shell = np.array([np.abs(kernel[k, : k + 1]).max() for k in range(largest)])
+    difference = (kernel - rough)[:largest, :largest]
+    noise, shell = (
+        np.array([np.abs([x[k, : k + 1], x[: k + 1, k]]).max() for k in range(largest)])
+        for x in (difference, kernel)
+    )
+    noise = np.maximum.accumulate(noise)
     beyond = np.append(np.minimum.accumulate(shell[1:]), 0.0 if complete else np.inf)
     size = 1 + int(np.argmin(noise + beyond))
-    return size, size if complete and size == largest else max(1, size - 1)
+    return size, size if complete and size == largest else max(fewest, size - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
     """What one contour gives: F's nodes and masses, ā on them, Chebyshev polynomials there, outside and at zero, b.
 
-    `null` is the share of zeros inside the contour, `first` the test loss after an epoch, `pole` that of χ.
+    `null` is the share of zeros inside the contour, `first` the test loss after an epoch, `pole` that of χ; b is
+    `symmetric` unless an epoch and its transpose differ in law.
     """
 
     nodes: np.ndarray
@@ -370,25 +429,27 @@ class Parts:
     null: float
     first: float
     pole: float
+    rho: float
+    symmetric: bool
 
 
-def _parts(law, step, contour, resolution):
+def _parts(law, epoch, contour, resolution):
     """What a contour gives at a resolution; the pole of χ is to the left of all contours."""
     pole = 1 + 2 * max(0.0, -contour.scaled(_ROUGH[-1].wide)()[0].real.min())
     contour = contour.scaled(resolution.wide)
     z, dz = contour(resolution.digits)
     x, _ = law.transform(z)
     nodes, mass = law.measure(contour, resolution is _FINE)
-    multiplier = _multiplier(law, step, contour, nodes)
+    multiplier = _multiplier(law, epoch, contour, nodes)
     average = law.average(contour.scaled(_INSIDE))
-    points = int(resolution.times * _times(step, law.rho, np.abs(average[0]).max()))
-    b = reshuffle_pairs.two_resolvents(average, z, x, law.rho, step, points)
+    b = epoch.pair(average, z, x, law.rho, resolution.times)
     inside, outside = (_chebyshev(contour.position(at)) for at in (nodes, z))
     null = law.null if contour.low == 0 else 0.0
     origin = _chebyshev(contour.position(np.zeros(1))) if contour.low < contour.scale else outside[:1].real
     return Parts(
         *(nodes, mass, multiplier, inside, outside, origin, z, dz),
         *(b.plain, b.conjugate, b.asymmetry, null, b.first, pole),
+        *(law.rho, epoch.symmetric),
     )
 
 
@@ -398,11 +459,11 @@ def _times(step, rho, largest):
     return int(18 + 5 * np.log1p(step * rho * largest) + (0.75 * digits if digits < -np.log(_FLOOR) else 0))
 
 
-def _multiplier(law, step, contour, nodes):
+def _multiplier(law, epoch, contour, nodes):
     """ā at points inside the contour."""
     z, dz = contour(80)
     x, slope = law.transform(z)
-    integrand = np.exp(-step * law.rho / x) * z * slope / x * dz
+    integrand = epoch.mean(x, law.rho) * z * slope / x * dz
     values = (1 / (nodes[:, None] - z)) @ integrand
     if np.iscomplexobj(nodes):
         return values + ((1 / (nodes.conj()[:, None] - z)) @ integrand).conj()
@@ -427,7 +488,7 @@ def _kernel(part, power):
     kernel = kernel - (tests.T @ (tests * (part.mass * part.multiplier**2)[:, None])).real
     if power == 0:
         kernel = kernel - part.null * origin.T @ origin
-    return basis, (kernel + kernel.T) / 2, origin[0]
+    return basis, (kernel + kernel.T) / 2 if part.symmetric else kernel, origin[0]
 
 
 def _chebyshev(y):

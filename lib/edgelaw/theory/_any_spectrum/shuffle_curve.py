@@ -56,6 +56,21 @@ _TOLERANCES = {False: (1e-11, 1e-9), True: (1e-13, 1e-11)}  # of the two average
 _ALL_AROUND = np.concatenate([np.linspace(np.pi, 0.3, 20), np.geomspace(0.27, 0.005, 20), [0.0]])
 
 
+@dataclass(frozen=True)
+class RowByRow:
+    """The update by single rows at a step, for which settings are made."""
+
+    step: float
+
+    def pairs(self, average, rho):
+        """Φ and Ψ of an average."""
+        return Pairs(average, self.step, rho)
+
+    def inverse_rate(self, rho):
+        """One over the effective step."""
+        return 1 / self.step - 0.5
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """Two averages of a spectrum for so many epochs, and where the functions of z they give may be used.
@@ -64,7 +79,7 @@ class Setting:
     must at least allow, so that the poles keep clear. `missing` is the share of the rows that was left out.
     """
 
-    step: float
+    update: RowByRow
     rho: float
     plateau: float
     averages: tuple
@@ -75,7 +90,7 @@ class Setting:
     @property
     def pairs(self):
         """Φ and Ψ with the fine and with the coarse average."""
-        return [Pairs(average, self.step, self.rho) for average in self.averages]
+        return [self.update.pairs(average, self.rho) for average in self.averages]
 
 
 def losses(settings, n):
@@ -141,8 +156,8 @@ def _on_circles(setting, fine, coarse, n, results):
     """Fill in the losses of the epochs n; those so late that nothing is left stay NaN."""
     if n[-1] > _LONGEST and not setting.gapped:
         raise ArithmeticError(
-            f"Single shuffle at step {setting.step:g} is not yet near its edge at epoch {n[-1]}, and a circle for so "
-            f"many epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
+            f"Single shuffle at step {setting.update.step:g} is not yet near its edge at epoch {n[-1]}, and a circle "
+            f"for so many epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
         )
     edge, gaps = _domain(setting, coarse, int(n[-1]))
     deepest, later = np.array(_DEEPEST) / max(edge, 1e-9)
@@ -199,12 +214,7 @@ def _furthest_circle(setting, pairs, last):
     """The logarithm of the largest radius with a circle inside the domain, to a small part of 1/last."""
 
     def allowed(logarithm):
-        c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
-        return (
-            worst < _SOLVED
-            and _bear_the_poles(setting, logarithm, c)
-            and _positive(setting, pairs, logarithm, _ALL_AROUND, c).all()
-        )
+        return _inside(setting, pairs, logarithm)
 
     low, high = 0.0, 0.5 / last
     while high < 30 and allowed(high):
@@ -222,21 +232,35 @@ def _positive(setting, pairs, logarithm, angles, c):
         phi, psi = pairs.diagonal(z, c)
         phi = phi - setting.plateau / np.abs(1 - z) ** 2
         sure = np.abs(1 - z) > 0.02  # closer to the pole Φ without it has no digits
-        real = (angles > 0) | (np.abs(c.imag) < 1e-7 * np.abs(c))
+        real = (angles > 0) | pairs.real(c)
     return real & (psi > 0) & ((phi > 0) | ~sure)
+
+
+def inside_the_domain(setting, logarithm):
+    """Whether a circle is clear of the poles of α and inside the domain of Φ and Ψ, as the coarse average sees it."""
+    return _inside(setting, setting.pairs[1], logarithm)
+
+
+def _inside(setting, pairs, logarithm):
+    """Whether that is so with these functions Φ and Ψ."""
+    c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
+    return (
+        worst < _SOLVED
+        and _bear_the_poles(setting, pairs, logarithm, c)
+        and bool(_positive(setting, pairs, logarithm, _ALL_AROUND, c).all())
+    )
 
 
 def _clear(setting, pairs, logarithm):
     """Whether c is known all around a circle and the averages bear the poles of α."""
     c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
-    return worst < _SOLVED and _bear_the_poles(setting, logarithm, c)
+    return worst < _SOLVED and _bear_the_poles(setting, pairs, logarithm, c)
 
 
-def _bear_the_poles(setting, logarithm, c):
-    """Whether the averages agree at the poles of α, λ = (log z + 2πik)/c, for all z of a circle, c being around it."""
-    turns = _ALL_AROUND + 2 * np.pi * np.arange(-2, 3)[:, None]
+def _bear_the_poles(setting, pairs, logarithm, c):
+    """Whether the averages agree at the poles of α as functions of λ, for all z of a circle, c being around it."""
     with np.errstate(all="ignore"):
-        poles = ((logarithm + 1j * turns) / c).reshape(-1, 1)
+        poles = pairs.poles(logarithm + 1j * _ALL_AROUND, c).reshape(-1, 1)
         one, other = (average(poles / (poles - average.nodes)) for average in setting.averages)
         return bool((np.abs(one - other) < _BORNE * (1 + np.abs(one))).all())
 
@@ -265,15 +289,15 @@ def _hyperbola(pairs, n, points):
     """Both losses along a hyperbola in log z that serves all n from the smallest to the largest."""
     p, weights = _hyperbola_nodes(n.min(), n.max(), points)
     z = np.exp(-p)
-    c = np.empty(len(z), dtype=complex)
-    for place, at in enumerate(z):
+    solved = []
+    for at in z:
         turned, worst = pairs.around(np.abs(at), np.array([np.angle(at)]))
         if not worst < _SOLVED:
             raise ArithmeticError(
                 f"The equation for single shuffle's exponent was solved only to {worst:.0e}."
             )
-        c[place] = turned[0]
-    same, mixed = pairs.matrices(z, c)
+        solved.append(turned[0])
+    same, mixed = pairs.matrices(z, np.array(solved))
     waves = weights * np.exp(np.multiply.outer(n, p))
     return np.stack(
         [
@@ -308,21 +332,24 @@ def _hyperbola_nodes(first, last, points):
 # ------------------------------------------------------------------------------------------------------ the averages
 
 
-def of_sample(values, shares, rho, step, last):
+def of_sample(values, shares, rho, update, last, places=None):
     """Settings for `last` epochs on a sample spectrum: eigenvalues of XᵀX/m, mean 1, and their shares; the best first.
 
-    If no contour goes around a lone null eigenvalue at the distance that so many epochs need, it is left out.
+    If no contour goes around a lone null eigenvalue at the distance that so many epochs need, it is left out. So many
+    `places` are tried at which contours pass zero, or all.
     """
     fewer, missing = common.without_lone_zero(values, shares, rho)
     gram, _ = levy.companion(values, shares, fewer)
-    poles = _poles(gram, step, last)
+    poles = _poles(gram, update.inverse_rate(fewer), last)
     if missing:
-        yield from _settings(values, shares, rho, step, last, _outside(step, last))
-    for setting in _settings(values, shares, fewer, step, last, poles):
+        yield from _settings(
+            values, shares, rho, update, last, _outside(update.inverse_rate(rho), last)[:places]
+        )
+    for setting in _settings(values, shares, fewer, update, last, poles[:places]):
         yield dataclasses.replace(setting, missing=missing)
 
 
-def _settings(values, shares, rho, step, last, poles):
+def _settings(values, shares, rho, update, last, poles):
     """Settings with contours that keep their distance from these poles, as wide as the poles of α allow."""
     plateau = float(shares[values == 0].sum())
     gram, parts = levy.companion(values, shares, rho)
@@ -337,9 +364,9 @@ def _settings(values, shares, rho, step, last, poles):
                 break
             if pole > 0 and rho > 1 and not all(_complete(average, plateau) for average in averages):
                 break
-            pairs = Pairs(averages[1], step, rho)
+            pairs = update.pairs(averages[1], rho)
             for least in _AMPLIFIED:
-                setting = Setting(step, rho, plateau, averages, pole > 0, least=least)
+                setting = Setting(update, rho, plateau, averages, pole > 0, least=least)
                 if _clear(setting, pairs, -least / (2 * last)):
                     yield setting
                     break
@@ -360,11 +387,11 @@ def _complete(average, plateau):
     return bool(abs(inside - (1 - plateau)) < _BORNE)
 
 
-def _poles(gram, step, last):
+def _poles(gram, inverse_rate, last):
     """Where the average may keep its distance, the best place first: in a gap, or left of zero."""
     smallest = gram[gram > 0][0]
-    decays = last * smallest / (1 / step - 0.5)
-    outside, inside = _outside(step, last), (0.5 * smallest, 0.7 * smallest, 0.85 * smallest)
+    decays = last * smallest / inverse_rate
+    outside, inside = _outside(inverse_rate, last), (0.5 * smallest, 0.7 * smallest, 0.85 * smallest)
     if decays < _GAP:
         return outside
     if decays < 2 * _GAP:
@@ -372,18 +399,18 @@ def _poles(gram, step, last):
     return (*inside, *outside)
 
 
-def _outside(step, last):
+def _outside(inverse_rate, last):
     """Places left of zero, for so many epochs."""
-    left = 1.5 * max(1 / step - 0.5, 0.1) / last
+    left = 1.5 * max(inverse_rate, 0.1) / last
     return -left, -1.8 * left, -2.7 * left, -8 * left
 
 
-def of_covariance(values, shares, rho, step, last):
+def of_covariance(values, shares, rho, update, last):
     """Settings for `last` epochs on rows of a covariance with these positive eigenvalues, mean 1, and shares."""
     reach = 0.1 * np.sqrt(1.0 / last)
     averages = tuple(levy.from_covariance(values, shares, reach, tolerance) for tolerance in (1e-11, 1e-9))
     edge = silverstein.Sample(values, shares, rho).leftmost(lambda x, v: 1.0)
-    gapped = last * edge * rho / (1 / step - 0.5) > _GAP
-    yield Setting(step, rho, max(0.0, 1 - rho), averages, gapped)
+    gapped = last * edge * rho / update.inverse_rate(rho) > _GAP
+    yield Setting(update, rho, max(0.0, 1 - rho), averages, gapped)
     if gapped:
-        yield Setting(step, rho, max(0.0, 1 - rho), averages, gapped=False)
+        yield Setting(update, rho, max(0.0, 1 - rho), averages, gapped=False)

@@ -68,6 +68,7 @@ class Pairs:
         self.weights = average.weights[moving].astype(complex)
         self.heavy = self.nodes * self.weights
         self.step, self.rho = step, rho
+        self._start = complex(step * rho)
         self._mirror = np.abs(self.nodes[:, None].conj() - self.nodes).argmin(axis=1)
         gaps = self.nodes[:, None] - self.nodes
         np.fill_diagonal(gaps, np.inf)
@@ -78,7 +79,7 @@ class Pairs:
         if start is None:
             way = path[0] * np.linspace(0.03, 1, 30)[:-1]
             path = np.concatenate([way, path])
-            c, worst = self._exponents(path, complex(self.step * self.rho))
+            c, worst = self._exponents(path, self._start)
             return c[29:], worst
         return self._exponents(path, start)
 
@@ -90,6 +91,15 @@ class Pairs:
         way = np.union1d(_stations(np.log(radius)), angles)[::-1]
         c, worst = self.exponent(radius * np.exp(1j * way[way >= angles[-1]]))
         return c[np.searchsorted(-way, -angles)], worst
+
+    def real(self, c):
+        """Whether exponents are real."""
+        return np.abs(c.imag) < 1e-7 * np.abs(c)
+
+    def poles(self, log_z, c):
+        """The poles of α as functions of λ that are nearest to the nodes, for points z with exponents c."""
+        turns = 2 * np.pi * np.arange(-2, 3)[:, None]
+        return (log_z + 1j * turns) / c
 
     def matrices(self, z, c):
         """Φ and Ψ/ρ, each at all pairs (z, w) and at all pairs (z, w̄) of points of the upper half plane."""

@@ -69,6 +69,17 @@ class Sample:
             origin = reach[1]
         return self.position(v(scipy.optimize.brentq(at, *sorted((origin, top)), xtol=1e-13)))
 
+    def rightmost(self):
+        """The right edge of the spectrum."""
+        largest = self.tau.max()
+
+        def slope(log):  # v² x′(v) at v = −1/(τmax(1 + e^log))
+            parts = self.tau / (largest * np.exp(log) + largest - self.tau)
+            return 1 - self.share @ parts**2 / self.rho
+
+        log = scipy.optimize.brentq(slope, -30.0, 40.0, xtol=1e-13)
+        return float(self.position(-1 / (largest * (1 + np.exp(log)))))
+
 
 def decay(transforms, speed, start, times, points=24):
     r"""Integrals of :math:`e^{-\text{speed}\cdot x t}` over measures on x ≥ start, from their Cauchy transforms.

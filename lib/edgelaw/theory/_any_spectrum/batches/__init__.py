@@ -1,0 +1,1 @@
+"""Engines for averaged batches of rows, one module per order, and how an epoch is cut into batches."""

@@ -1,0 +1,213 @@
+"""Flip-flop with averaged batches: against gradient descent, single rows, block spectra, and matrices."""
+
+import numpy as np
+import pytest
+
+from edgelaw import data, spectrum
+from edgelaw.theory import flip_flop, levy, random_reshuffle
+from edgelaw.theory._any_spectrum import flip_flop_boundary, flip_flop_spectra
+from edgelaw.theory._any_spectrum.batches import flip_flop as batches
+from edgelaw.theory._any_spectrum.batches.partition import Partition, partition
+
+
+def unit_rows(m, d, exponent=0.0, rng=1):
+    X = data.gaussian(m, d, rng) * np.arange(1, d + 1) ** (-exponent / 2)
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def simulated(U, epochs, step, batch, runs):
+    """The mean losses of all starts over `runs` orders, and their relative standard errors, by the definition."""
+    m, d = U.shape
+    losses = np.empty((runs, 2, epochs))
+    for run in range(runs):
+        order, W = np.random.default_rng([batch, run]).permutation(m), np.eye(d)
+        for n in range(epochs):
+            for first in range(0, m, batch):
+                V = U[order[first : first + batch]]
+                W = W - step / len(V) * (V.T @ (V @ W))
+            order = order[::-1]
+            losses[run, :, n] = (W**2).sum() / d, ((U @ W) ** 2).sum() / m
+    mean = losses.mean(axis=0)
+    return mean, losses.std(axis=0, ddof=1) / np.sqrt(runs) / mean
+
+
+def problem(batch, tau=0.7):
+    return batches.Problem(levy.from_covariance([0.2, 0.9, 4.0]), partition(40, 50, batch, tau * batch))
+
+
+@pytest.mark.parametrize("batch", [4, 20, 40])
+def test_the_derivatives_of_newton_s_method_are_those_of_the_equations(batch):
+    """The tangent is compared with a difference of the fields at two nearby α and β."""
+    present, z, tiny = problem(batch), 0.6 + 0.3j, 1e-6
+    X = present.start() * (1 + 0.1j)
+    direction = np.random.default_rng(0).standard_normal(X.shape) * (1 + 0.5j)
+    changed = []
+    for sign in (1, -1):
+        at = X + sign * tiny * direction
+        f, _, u, _ = batches.waves(z, at, *present.equations[:2])
+        changed.append(np.array(batches.fields(z, at, *present.equations, f, u)[1:]))
+    f, _, u, scales = batches.waves(z, X, *present.equations[:2])
+    inverse, *_ = batches.fields(z, X, *present.equations, f, u)
+    ours = np.array(batches.tangent(z, X, direction, *present.equations, f, u, scales, inverse))
+    difference = (changed[0] - changed[1]) / (2 * tiny)
+    assert np.abs(ours - difference).max() < 1e-7 * np.abs(difference).max()
+
+
+def test_a_solution_satisfies_the_equations_and_its_ratio_the_recursion():
+    present, z = problem(10), 0.5 + 0.4j
+    X, (f, g) = present.newton(z, present.start())
+    alpha, beta = X
+    rate, Y = present.nodes[:, None] * present.kappas, [np.ones(3, dtype=complex)]
+    for j in range(4):
+        moved = (1 - rate[:, j] * beta[j]) ** 2 * Y[-1] / (1 - rate[:, j] * z * alpha[3 - j] * Y[-1])
+        Y.append(moved + rate[:, j] * alpha[j])
+    assert np.abs(f / g - Y[-1]).max() < 1e-12
+    Y, p = np.array(Y[:-1]).T, 1 - rate * beta
+    v = 1 - rate * z * alpha[::-1] * Y
+    N = v * v[:, ::-1] - z * p**2 * Y * Y[:, ::-1]
+    r = present.moments @ (Y * v[:, ::-1] / N)
+    H = 1 / 0.7 + present.moments @ (z * p * Y * Y[:, ::-1] / N)
+    D = H**2 - z * r * r[::-1]
+    assert np.abs(alpha - r / D).max() < 1e-10
+    assert np.abs(beta - H / D).max() < 1e-10
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0, 4.0])
+def test_all_rows_in_one_batch_are_gradient_descent(rho):
+    d = 100
+    U = unit_rows(int(rho * d), d, 0.5)
+    eigenvalues = spectrum.gram_eigenvalues(U * np.sqrt(d))
+    eigenvalues[eigenvalues < 1e-10] = 0.0
+    step = 1.5 * len(U) / np.linalg.norm(U, 2) ** 2
+    curve = flip_flop.curve(eigenvalues, 30, step, rho, batch=len(U))
+    factors = (1 - step / d * eigenvalues / eigenvalues.mean())[:, None] ** (2 * curve.epochs)
+    for ours, exact in (
+        (curve.test, factors.mean(axis=0)),
+        (curve.train, (eigenvalues @ factors) / eigenvalues.sum()),
+    ):
+        assert np.abs(ours / exact - 1)[exact > 1e-9].max() < 1e-8
+
+
+def test_the_recursion_with_one_batch_is_gradient_descent_too():
+    covariance = np.repeat([0.5, 1.5], 32)
+    ours, other = (
+        order.population_curve(covariance, 20, 20.0, batch=64) for order in (flip_flop, random_reshuffle)
+    )
+    assert ours.test == pytest.approx(other.test, rel=1e-6)
+    assert ours.train == pytest.approx(other.train, rel=1e-6)
+
+
+def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_batch():
+    covariance, n = np.array([0.3, 1.0, 1.7]), np.array([1, 5, 20])
+    rows = flip_flop.population_curve(covariance, n, 0.8)
+    law = flip_flop_spectra.PopulationSpectrum(covariance, np.full(3, 1 / 3), 1.0)
+    off = []
+    for count in (256, 512, 1024):
+        cut = Partition(np.full(count, 1 / count), np.full(count, 0.8))
+        (test, train), *_ = batches.losses(law, n, cut, 0.8)
+        off.append([test / rows.test[1:] - 1, train / rows.train[1:] - 1])
+    off = np.array(off)
+    extrapolated = (
+        off[0] / 3 - 2 * off[1] + 8 / 3 * off[2]
+    )  # Richardson's, for an error in powers of the batch
+    assert np.abs(off[2]).max() > 1e-4
+    assert np.abs(extrapolated).max() < 1e-6
+
+
+def test_isotropic_batches_contract_up_to_the_edge_of_marchenko_and_pastur():
+    for batch in (4, 16, 64):
+        limit = 2 * batch / (1 + np.sqrt(batch / 64)) ** 2
+        with pytest.raises(ValueError, match="contracting") as refusal:
+            flip_flop.population_curve(np.ones(64), 2, 1.001 * limit, batch=batch)
+        assert float(str(refusal.value).split("below ")[1].split(",")[0]) == pytest.approx(limit, rel=1e-5)
+        assert flip_flop.population_curve(np.ones(64), 40, 0.98 * limit, batch=batch).test[-1] < 0.15
+
+
+def test_the_edge_of_a_block_of_a_sample_is_that_of_random_blocks():
+    U = unit_rows(400, 400, 0.5)
+    law = flip_flop_spectra.SampleSpectrum(*_sample(U), 1.0)
+    rng = np.random.default_rng(3)
+    tops = [np.linalg.norm(U[rng.permutation(400)[:100]], 2) ** 2 for _ in range(80)]
+    assert np.std(tops) / np.sqrt(80) < 0.01 * np.mean(tops)
+    edge = batches.block_edge(law, 0.25)
+    assert np.mean(tops) < edge  # the largest eigenvalue is one of 400, and moves from block to block
+    assert edge == pytest.approx(max(tops), rel=0.1)
+    assert batches.block_edge(law, 1.0) == pytest.approx(np.linalg.norm(U, 2) ** 2, rel=1e-6)
+
+
+def _sample(U):
+    eigenvalues = np.linalg.eigvalsh(U.T @ U)
+    return eigenvalues / eigenvalues.mean(), np.full(len(eigenvalues), 1 / len(eigenvalues))
+
+
+@pytest.mark.parametrize(
+    ("m", "exponent", "batch", "share"),
+    [
+        (128, 0.0, 32, 0.8),
+        (128, 0.5, 64, 0.8),
+        (128, 0.0, 128, 0.4),
+        (64, 0.5, 16, 0.4),
+        (512, 0.0, 128, 0.8),
+    ],
+)
+def test_matrices_follow_the_curve(m, exponent, batch, share):
+    d, runs, epochs = 128, 40, 6 if m <= 128 else 3  # losses that vanish have large standard errors
+    U = unit_rows(m, d, exponent)
+    eigenvalues = np.linalg.eigvalsh(U.T @ U)
+    eigenvalues[eigenvalues < 1e-9] = 0.0
+    step = share * 2 * batch / np.linalg.norm(U[:batch], 2) ** 2
+    (test, train), (test_se, train_se) = simulated(U, epochs, step, batch, runs)
+    curve = flip_flop.curve(eigenvalues, epochs, step, m / d, batch=batch)
+    assert test_se.max() < 0.005
+    assert train_se.max() < 0.015
+    assert (np.abs(curve.test[1:] / test - 1) < 4 * test_se + 1 / d).all()  # a bias of O(1/d) is expected
+    assert (np.abs(curve.train[1:] / train - 1) < 4 * train_se + 2 / d).all()
+
+
+@pytest.mark.parametrize(("batch", "share"), [(50, 0.2), (50, 0.7), (90, 0.5)])
+def test_a_short_last_batch_is_covered_by_the_error_and_exact_in_the_first_epoch(batch, share):
+    d, runs, epochs = 128, 20, 6
+    U = unit_rows(d, d, 0.5)
+    rest = d % batch
+    step = share * 2 * rest / np.linalg.norm(U[:rest], 2) ** 2
+    (test, train), (test_se, train_se) = simulated(U, epochs, step, batch, runs)
+    curve = flip_flop.curve(np.linalg.eigvalsh(U.T @ U), epochs, step, batch=batch)
+    assert max(test_se.max(), train_se.max()) < 0.01
+    assert abs(curve.test[1] / test[0] - 1) < 4 * test_se[0] + 1 / d
+    assert abs(curve.train[1] / train[0] - 1) < 4 * train_se[0] + 2 / d
+    assert (np.abs(curve.test[1:] / test - 1) < curve.error + 4 * test_se + 1 / d).all()
+    assert (np.abs(curve.train[1:] / train - 1) < curve.error + 4 * train_se + 2 / d).all()
+    assert 0 < curve.error < 0.3
+
+
+def test_an_even_partition_is_its_own_mirror_image_and_an_uneven_one_gets_one_with_as_many_rows_and_steps():
+    even = partition(60, 60, 20, 8.0)
+    assert batches.symmetric(even) is even
+    cut = partition(64, 60, 20, 8.0)
+    mirrored = batches.symmetric(cut)
+    assert mirrored.kappas.sum() == pytest.approx(cut.kappas.sum())
+    assert mirrored.kappas @ mirrored.taus == pytest.approx(cut.kappas @ cut.taus)
+    assert (mirrored.kappas == mirrored.kappas[::-1]).all()
+
+
+def test_equations_that_newton_s_method_does_not_solve_are_said_to_be_so():
+    present = problem(10)
+    with pytest.raises(ArithmeticError, match="converge"):
+        present.newton(0.7 + 0j, present.start(), steps=1)
+    with pytest.raises(ArithmeticError, match="converge"):
+        flip_flop_boundary.along_axis(present, 1e9 + 0j)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"batch": 0}, "batch must be an integer of at least 1"),
+        ({"batch": 61}, "batch must be at most 60"),
+        ({"batch": 4, "weights": np.ones(60)}, "weights are for single rows"),
+        ({"batch": 4, "step": 100.0}, "step must be below"),
+    ],
+)
+def test_bad_batches_are_refused_in_one_sentence(arguments, message):
+    with pytest.raises(ValueError, match=message) as refusal:
+        flip_flop.curve(np.linspace(0.1, 2, 60), 3, **arguments)
+    assert str(refusal.value).count(". ") == 0

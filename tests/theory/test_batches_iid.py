@@ -1,0 +1,124 @@
+"""IID with averaged batches: against the exact mean square of one data set, simulation, limits, and refusals."""
+
+import numpy as np
+import pytest
+
+from edgelaw import data, kaczmarz
+from edgelaw.spectrum import gram_eigenvalues
+from edgelaw.theory import gradient_descent, iid
+from edgelaw.theory._any_spectrum.batches import iid as engine
+from edgelaw.theory._any_spectrum.batches.partition import partition
+
+
+def exact_curve(rows, epochs, step, batch):
+    """The mean losses of one data set over draws with replacement, from the recursion of E wwᵀ: no noise, no limit."""
+    rows = data.normalize_rows(rows) / np.sqrt(rows.shape[1])
+    m, d = rows.shape
+    mean = rows.T @ rows / m
+    second, losses = np.eye(d), [(1.0, 1.0)]
+    for _ in range(epochs):
+        for first in range(0, m, batch):
+            b = min(batch, m - first)
+            tau = step / b
+            drift = mean @ second
+            quadratic = np.einsum("ij,ij->i", rows @ second, rows)
+            second = second - tau * b * (drift + drift.T) + tau**2 * b * (b - 1) * drift @ mean
+            second += tau**2 * b / m * (rows.T * quadratic) @ rows
+        losses.append((np.trace(second) / d, np.trace(mean @ second)))
+    return np.array(losses).T
+
+
+@pytest.mark.parametrize(
+    ("shape", "batch", "step"),
+    [((160, 160), 20, 14.0), ((160, 160), 50, 12.0), ((80, 160), 20, 10.0), ((320, 80), 40, 20.0)],
+)
+def test_one_data_set_agrees_to_one_over_d(shape, batch, step):
+    rows = data.gaussian(*shape, rng=3)
+    test, train = exact_curve(rows, 8, step, batch)
+    eigenvalues = gram_eigenvalues(data.normalize_rows(rows))
+    curve = iid.curve(eigenvalues, 8, step, rho=shape[0] / shape[1], batch=batch)
+    assert np.abs(curve.test / test - 1).max() < 1.6 / shape[1]
+    assert np.abs(curve.train / train - 1).max() < 4.0 / shape[1]
+
+
+def test_the_simulator_draws_what_the_recursion_averages():
+    rows = data.gaussian(40, 40, rng=5)
+    simulated = kaczmarz.simulate(
+        rows, "iid", 4, step=1.9, batch=4, batch_mode="average", starts="all", runs=100, rng=1
+    )
+    test, train = exact_curve(rows, 4, 1.9, 4)
+    assert (simulated.test_se <= 0.005 * simulated.test).all()
+    assert (simulated.train_se <= 0.015 * simulated.train).all()
+    assert (np.abs(simulated.test - test) <= 3.5 * simulated.test_se + 1e-12).all()
+    assert (np.abs(simulated.train - train) <= 3.5 * simulated.train_se + 1e-12).all()
+
+
+def test_rows_of_a_covariance_tend_to_the_sample_of_many():
+    covariance = np.arange(1, 601) ** -0.5
+    rows = data.gaussian(600, 600, rng=2) * np.sqrt(covariance)
+    sample = iid.curve(gram_eigenvalues(data.normalize_rows(rows)), 10, 40.0, batch=150)
+    population = iid.population_curve(covariance, 10, 40.0, batch=150)
+    assert np.abs(population.test / sample.test - 1).max() < 0.01
+    assert np.abs(population.train / sample.train - 1).max() < 0.02
+    assert population.error < 1e-8
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0, 4.0])
+def test_small_batches_tend_to_single_rows_at_the_step_per_row(rho):
+    single = iid.population_curve(np.ones(2), 10, 0.9, rho)
+    law = engine.sample_law(np.ones(1), np.ones(1), rho)
+    n = np.arange(1, 11)
+    losses = []
+    for batch in (1, 2):
+        cut = partition(rho * 5e4, 5e4, batch, 0.9 * batch)
+        losses.append(engine.losses(engine.of_covariance(law, cut, 10)[0], cut, n))
+    limit = np.stack([single.test, single.train])[:, 1:]
+    assert np.abs((2 * losses[0] - losses[1]) / limit - 1).max() < 1e-6
+
+
+def test_without_its_noise_one_batch_per_epoch_is_gradient_descent():
+    """Drawing m rows with replacement leaves the noise τ²κλ⟨λs⟩; with a million times as many rows it is 1e-6 of it."""
+    rule = engine.of_sample(np.linspace(0.2, 1.8, 50), np.full(50, 0.02))
+    few, many = (partition(size, 50, size, 0.4 * 50) for size in (50, 50_000_000))
+    exact = gradient_descent.curve(np.linspace(0.2, 1.8, 50), 20, 0.4)
+    losses = engine.losses(rule, many, np.arange(21))
+    assert np.abs(losses[0] / exact.test - 1).max() < 1e-6
+    assert np.abs(losses[1] / exact.train - 1).max() < 1e-6
+    assert engine.losses(rule, few, np.arange(21))[1, -1] > 1.1 * exact.train[-1]
+
+
+@pytest.mark.parametrize("batch", [4, 32, 256])
+def test_isotropic_rows_are_refused_from_two_over_the_square_of_one_plus_kappa(batch):
+    limit = 2 * batch / (1 + batch / 256) ** 2
+    iid.population_curve(np.ones(256), 2, 0.97 * limit, batch=batch)
+    with pytest.raises(ValueError, match="step must be below") as refusal:
+        iid.population_curve(np.ones(256), 2, 1.03 * limit, batch=batch)
+    named = float(str(refusal.value).split()[4].rstrip(","))
+    assert abs(named / limit - 1) < 2e-3
+
+
+def test_the_limit_with_a_short_batch_is_where_the_mean_square_stops_decaying():
+    eigenvalues = gram_eigenvalues(data.gaussian(60, 60, rng=4))
+    values, shares = eigenvalues / eigenvalues.mean(), np.full(60, 1 / 60)
+    rule, cut = engine.of_sample(values, shares), partition(60, 60, 25, 1.0)
+    limit = engine.limit(rule, values.max(), cut)
+    assert limit > 1.1 * engine.limit(rule, values.max(), partition(10, 60, 10, 1.0))
+    below, above = (
+        engine.losses(rule, cut.scaled(factor * limit), np.array([100, 200])) for factor in (0.995, 1.005)
+    )
+    assert below[1, 1] < below[1, 0]
+    assert above[1, 1] > above[1, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"batch": 0}, "batch must be an integer of at least 1, not 0."),
+        ({"batch": 41}, "batch must be at most 40, the number of rows, not 41."),
+        ({"batch": 4, "weights": np.ones(40)}, "weights are for single rows"),
+        ({"batch": 4, "step": 1e3}, "step must be below"),
+    ],
+)
+def test_bad_batches_are_refused_in_a_sentence(changes, sentence):
+    with pytest.raises(ValueError, match="^" + sentence):
+        iid.curve(np.linspace(0.1, 2, 40), 5, **changes)

@@ -1,0 +1,164 @@
+"""Single shuffle with averaged batches: limits, one epoch by hand, against matrices, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from edgelaw import data
+from edgelaw.spectrum import gram_eigenvalues
+from edgelaw.theory import gradient_descent, levy, single_shuffle
+from edgelaw.theory._any_spectrum import shuffle_curve
+from edgelaw.theory._any_spectrum.batches.partition import Partition, partition
+from edgelaw.theory._any_spectrum.batches.single_shuffle import Batches
+from edgelaw.theory._any_spectrum.batches.single_shuffle_pairs import BatchPairs
+
+COVARIANCE = np.array([0.3, 0.9, 1.8] * 40)
+
+
+def population(update, epochs, covariance=(1.0,), rho=1.0):
+    """The engine's population curve, with any number of dimensions."""
+    values = np.asarray(covariance, dtype=float)
+    n = np.arange(epochs + 1)
+    shares = np.full(len(values), 1 / len(values))
+    settings = shuffle_curve.of_covariance(values / values.mean(), shares, rho, update, epochs)
+    return single_shuffle._any_spectrum(n, settings)
+
+
+def matrix_curves(rows, epochs, step, batch, orders):
+    """Test and training loss from all starts, for some orders of the same rows: (orders, 2, epochs + 1)."""
+    rows = data.normalize_rows(rows) / np.sqrt(rows.shape[1])
+    losses = np.ones((orders, 2, epochs + 1))
+    for k in range(orders):
+        shuffled = rows[np.random.default_rng(k).permutation(len(rows))]
+        epoch = np.eye(rows.shape[1])
+        for first in range(0, len(rows), batch):
+            part = shuffled[first : first + batch]
+            epoch -= step / len(part) * part.T @ (part @ epoch)
+        errors = np.eye(rows.shape[1])
+        for n in range(1, epochs + 1):
+            errors = epoch @ errors
+            losses[k, :, n] = (errors**2).mean(0).sum(), ((rows @ errors) ** 2).sum() / len(rows)
+    return losses
+
+
+@pytest.mark.parametrize(
+    ("shape", "decay", "batch", "step"),
+    [
+        ((240, 240), 0.0, 8, 8.0),
+        ((240, 240), 0.25, 30, 15.0),
+        ((240, 240), 0.25, 100, 25.0),  # 100, 100 and 40 rows
+        ((120, 240), 0.25, 30, 12.0),
+        ((480, 120), 0.0, 40, 6.0),
+    ],
+)
+def test_matrices_agree_within_the_noise_of_their_orders_and_one_over_d(shape, decay, batch, step):
+    rows = data.gaussian(*shape, rng=7) * np.arange(1, shape[1] + 1) ** -decay
+    losses = matrix_curves(rows, 16, step, batch, orders=6)
+    mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(6)
+    curve = single_shuffle.curve(
+        gram_eigenvalues(data.normalize_rows(rows)), 16, step, rho=shape[0] / shape[1], batch=batch
+    )
+    limits = {
+        "test": (0.003, 0.01),
+        "train": (0.015, 0.03),
+    }  # of the standard error and of the bias, relatively
+    for (name, (most, bias)), seen, noise in zip(limits.items(), mean, error, strict=True):
+        assert (noise[1:] <= most * seen[1:]).all()
+        assert (np.abs(getattr(curve, name) - seen) <= bias * seen + 3 * noise).all()
+
+
+@pytest.mark.parametrize("batch", [8, 50])
+def test_one_epoch_by_hand(batch):
+    """In the first epoch every batch is fresh: s ← (1 − τκλ)² s + τ²κλ⟨λs⟩, also for the short last batch."""
+    cut = partition(120, 120, batch, 0.7 * batch if batch == 8 else 20.0)
+    lam = COVARIANCE / COVARIANCE.mean()
+    s = np.ones(120)
+    for kappa, tau in zip(cut.kappas, cut.taus, strict=True):
+        s = (1 - tau * kappa * lam) ** 2 * s + tau**2 * kappa * lam * (lam * s).mean()
+    curve = single_shuffle.population_curve(COVARIANCE, 1, cut.taus[0] * batch, batch=batch)
+    assert abs(curve.test[1] / s.mean() - 1) < 1e-8
+
+
+def test_small_batches_tend_to_single_rows_at_the_step_per_row():
+    single = single_shuffle.population_curve(COVARIANCE, 20, 0.8)
+    fine, coarse = (population(Batches(0.8 * b, b, 2e5), 20, COVARIANCE) for b in (2, 4))
+    for name in ("test", "train"):
+        one, two, limit = (getattr(curve, name) for curve in (fine, coarse, single))
+        assert np.abs(one / limit - 1).max() < 1e-4
+        assert np.abs((2 * one - two) / limit - 1).max() < 1e-7
+
+
+def test_one_batch_per_epoch_is_gradient_descent():
+    n = np.arange(31)
+    curve = population(Batches(0.4 * 50, 50, 50), 30)
+    assert np.abs(curve.test / gradient_descent.test_loss(n, 0.4) - 1).max() < 1e-6
+    assert np.abs(curve.train / gradient_descent.train_loss(n, 0.4) - 1).max() < 1e-6
+    eigenvalues = gram_eigenvalues(data.gaussian(60, 60, rng=1))
+    eigenvalues /= eigenvalues.mean()
+    step = 1.6 / eigenvalues.max()
+    values, shares = eigenvalues, np.full(60, 1 / 60)
+    settings = shuffle_curve.of_sample(values, shares, 1.0, Batches(60 * step, 60, 60), 30)
+    exact = gradient_descent.curve(eigenvalues, 30, step)
+    for curve in (
+        single_shuffle._any_spectrum(n, settings),
+        single_shuffle.curve(eigenvalues, 30, 60 * step, batch=60),
+    ):
+        assert np.abs(curve.test / exact.test - 1).max() < 1e-6
+        assert np.abs(curve.train / exact.train - 1).max() < 1e-6
+
+
+@pytest.mark.parametrize("batches", [1, 2, 7])
+def test_a_short_batch_that_is_hardly_short_gives_what_equal_batches_give(batches):
+    average = levy.from_covariance(COVARIANCE, reach=0.05)
+    sizes = np.full(batches + 1, 1 / (batches + 1))
+    last = sizes * np.append(np.ones(batches), 1 - 1e-12)
+    pairs = [
+        BatchPairs(average, Partition(kappas, np.full(batches + 1, 0.6)), 1.0) for kappas in (sizes, last)
+    ]
+    assert [one.short for one in pairs] == [False, True]
+    values = []
+    for one in pairs:
+        angles = np.linspace(np.pi, 0.3, 5)
+        c, _ = one.around(0.9, angles)
+        values.append(np.stack(one.matrices(0.9 * np.exp(1j * angles), c)))
+    assert np.abs(values[1] / values[0] - 1).max() < 1e-9
+
+
+def test_many_roots_of_unity_are_summed_by_a_short_rule():
+    whole = single_shuffle.population_curve(np.ones(4000), 5, 1.4, batch=2)
+    few = population(Batches(1.4, 2, 4000), 5)
+    assert np.abs(whole.test / few.test - 1).max() < 1e-9
+    s = 1.0
+    for _ in range(2000):  # isotropic: one number
+        s = (1 - 0.7 * 0.0005) ** 2 * s + 0.7**2 * 0.0005 * s
+    assert abs(whole.test[1] / s - 1) < 1e-9
+
+
+def test_orthogonal_rows_shrink_by_their_own_step():
+    curve = single_shuffle.curve(np.ones(30), 2, 4.0, batch=8)  # 8, 8, 8 and 6 rows
+    by_hand = [0.8 * 0.5 ** (2 * n) + 0.2 * (1 / 3) ** (2 * n) for n in range(3)]
+    assert np.allclose(curve.test, by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("batches", "exact"), [(2, 8 - 4 * 3**0.5), (4, 1.44), (8, 1.69)])
+def test_isotropic_rows_are_refused_from_where_the_cloud_reaches_minus_one(batches, exact):
+    """With y = θ^L, L(1 − θ)(1 − y) = (1 + θ)(1 + y), the step per row is θ(1 + θ)(1 + y)/(θ + y)."""
+    batch = 64 // batches
+    single_shuffle.population_curve(np.ones(64), 2, 0.97 * exact * batch, batch=batch)
+    with pytest.raises(ValueError, match=r"step must be below .* stable, not"):
+        single_shuffle.population_curve(np.ones(64), 2, 1.05 * exact * batch, batch=batch)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"batch": 0}, "batch must be an integer of at least 1, not 0."),
+        ({"batch": 2.5}, "batch must be an integer of at least 1, not 2.5."),
+        ({"batch": 41}, "batch must be at most 40, the number of rows, not 41."),
+        ({"batch": 4, "weights": np.ones(40)}, "weights are for single rows"),
+        ({"batch": 4, "step": 0}, "step must be a finite number greater than 0, not 0."),
+        ({"batch": 4, "step": 1e3}, "step must be below"),
+    ],
+)
+def test_bad_batches_are_refused_in_a_sentence(changes, sentence):
+    with pytest.raises(ValueError, match="^" + sentence):
+        single_shuffle.curve(np.linspace(0.1, 2, 40), 5, **changes)
