@@ -96,7 +96,7 @@ def test_a_pilot_without_an_exact_curve_of_all_rows_says_that_it_gives_no_levels
         simulations.RAW
     )
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise ArithmeticError("no curve")
 
     monkeypatch.setattr(simulations, "exact_curve", refuse)

@@ -144,7 +144,7 @@ def test_isotropic_rows_are_refused_from_where_the_cloud_reaches_minus_one(batch
     """With y = θ^L, L(1 − θ)(1 − y) = (1 + θ)(1 + y), the step per row is θ(1 + θ)(1 + y)/(θ + y)."""
     batch = 64 // batches
     single_shuffle.population_curve(np.ones(64), 2, 0.97 * exact * batch, batch=batch)
-    with pytest.raises(ValueError, match=r"step must be below .* stable, not"):
+    with pytest.raises(ValueError, match=r"step must be below .* unstable, not"):
         single_shuffle.population_curve(np.ones(64), 2, 1.05 * exact * batch, batch=batch)
 
 

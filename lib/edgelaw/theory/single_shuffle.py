@@ -35,10 +35,11 @@ import numpy.typing as npt
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory._any_spectrum import common, shuffle_curve, silverstein
+from edgelaw.theory._any_spectrum import common, shuffle_curve
 from edgelaw.theory._any_spectrum import shuffle_contour as contours
-from edgelaw.theory._any_spectrum.batches import edges, requests
+from edgelaw.theory._any_spectrum.batches import edges, limits, requests
 from edgelaw.theory._any_spectrum.batches import single_shuffle as batches
+from edgelaw.theory._any_spectrum.batches.blocks import PopulationRows, SampleRows
 from edgelaw.theory.single_shuffle_sums import (
     expansion,
     queue_weights,
@@ -256,20 +257,21 @@ def _batch_curve(eigenvalues, n, step, rho, weights, batch):
     def settings_of(update, last, places=None):
         return shuffle_curve.of_sample(values, shares, rho, update, last, places)
 
-    _refuse_beyond(settings_of, update, values[-1])
+    _refuse_beyond(SampleRows(values, shares, rho), partition, settings_of, update)
     return _any_spectrum(n, settings_of(update, max(int(n[-1]), 1)))
 
 
-def _refuse_beyond(settings_of, update, largest):
+def _refuse_beyond(rows, partition, settings_of, update):
     """Refuse a step at which an epoch has eigenvalues outside the unit circle."""
-    if not batches.stable(settings_of, update):
-        _refuse(update.step, batches.limit(settings_of, update, float(largest)))
+    if limits.contraction(rows, partition) > 1 or (partition.equal and batches.stable(settings_of, update)):
+        return
+    limits.refuse_unstable("single_shuffle", rows, partition, update.dims, update.step)
 
 
 def _refuse(step, limit):
     if step >= limit:
         raise ValueError(
-            f"step must be below {limit:.4g}, up to which single shuffle with these batches is stable, not {step:g}."
+            f"step must be below {limit:.6g}, where single shuffle with this batch becomes unstable, not {step:g}."
         )
 
 
@@ -324,13 +326,13 @@ def population_curve(
 def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
     """The curve of averaged batches for rows of a covariance."""
     values, shares, null = common.covariance(covariance_eigenvalues)
-    _, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+    partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
     update = batches.Batches(step, int(batch), np.size(covariance_eigenvalues) * (1 - null))
 
     def settings_of(update, last, places=None):
         return shuffle_curve.of_covariance(values, shares, rho, update, last)
 
-    _refuse_beyond(settings_of, update, silverstein.Sample(values, shares, rho).rightmost())
+    _refuse_beyond(PopulationRows(values, shares, rho), partition, settings_of, update)
     moving = _any_spectrum(n, settings_of(update, max(int(n[-1]), 1)))
     return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
