@@ -15,8 +15,8 @@ def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1)
     so does the step of ``batch_mode="average"`` in `edgelaw.kaczmarz` and of ``batch=b`` in `edgelaw.theory`: the
     formula is the same for every batch size, which is why b is no argument. To move as far in an epoch as single rows
     do at step η, the step has to be b times as large (linear scaling); how large it may be is
-    `edgelaw.theory.stability`. A shorter last batch is averaged over its own rows, by torch and by the simulator alike:
-    at steps far above 2 leave it out (``drop_last=True``). *Proved*, and equal to rounding in float64.
+    `edgelaw.theory.batches.stability`. A shorter last batch is averaged over its own rows, by torch and by the
+    simulator alike: at steps far above 2 leave it out (``drop_last=True``). *Proved*, and equal to rounding in float64.
 
     Parameters
     ----------
