@@ -7,7 +7,8 @@ from math import comb, factorial
 import numpy as np
 import pytest
 
-from edgelaw.theory import flip_flop, words
+from edgelaw.theory import flip_flop
+from edgelaw.theory.free import words
 
 GENERIC = [Fraction(x) for x in (1, 3, -2, 5, 7, -11, 13, 2, -3, 4, 5, -6, 7, 8, 9, 1)]
 

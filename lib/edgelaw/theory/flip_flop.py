@@ -394,7 +394,7 @@ def population_constants(
     Notes
     -----
     How it is known: *derived*, both. The rational numbers in the training constant are volumes of orders: with o a unit
-    vector of the slow space, :math:`MM^\top o = b^2o - \frac14(I+2L)^2o`, and :func:`edgelaw.theory.words.at_zero`
+    vector of the slow space, :math:`MM^\top o = b^2o - \frac14(I+2L)^2o`, and :func:`edgelaw.theory.free.words.at_zero`
     counts :math:`\|(I+2L)^2o\|^2` exactly. Evaluated for many spectra and steps, the expansion of the exact curve at
     the edge leaves a remainder of 1e-13. With equal eigenvalues they are `test_constant` and `train_constant`.
 

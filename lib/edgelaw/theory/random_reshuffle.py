@@ -340,7 +340,7 @@ def population_constants(
     (inverse,) = common.edge_averages(covariance_eigenvalues, np.reciprocal)
     values, shares, _ = common.covariance(covariance_eigenvalues)
     if requests.single_rows(batch):
-        epoch = reshuffle_operator.Rows(arguments.step(step))
+        epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(arguments.step(step))
     else:
         cut = edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut
         epoch = in_batches.Epoch(cut)
@@ -401,9 +401,10 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
         eta = arguments.step(step)
         if eigenvalues is None:
             return eta * (1 + eta / 2)
-        epoch = reshuffle_operator.Rows(eta)
+        epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(eta)
     else:
         epoch = in_batches.Epoch(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
+    assert eigenvalues is not None  # batches without them were refused
     values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
     values = values / values.mean()
     previous, nodes = np.nan, 64

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
-from edgelaw.theory import words
+from edgelaw.theory.free import words
 from edgelaw_ledger.evidence import Evidence, decide
 
 # No law has these free cumulants: the second would be its variance

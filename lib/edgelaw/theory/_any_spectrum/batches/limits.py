@@ -29,7 +29,8 @@ def contraction(rows: Rows, cut: Partition) -> float:
 def factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     """By what the steps may be multiplied before an order in `dims` dimensions becomes unstable."""
     if order == "iid":
-        return iid.limit(*_iid_rule(rows), cut)
+        rule, largest = _iid_rule(rows)
+        return iid.limit(rule, largest, cut)
     contracting = contraction(rows, cut)
     if order == "flip_flop" or cut.batches == 1:
         return contracting
@@ -80,7 +81,8 @@ def _short_batch(rows, cut, low, high):
 def refuse_unstable(order: str, rows: Rows, cut: Partition, dims: float, step: float) -> None:
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
     if order == "iid":
-        stable = iid.stable(*_iid_rule(rows), cut)
+        rule, largest = _iid_rule(rows)
+        stable = iid.stable(rule, largest, cut)
     else:
         stable = contraction(rows, cut) > 1
         if order == "random_reshuffle" and cut.batches > 1 and not stable:
