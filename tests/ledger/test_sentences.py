@@ -206,8 +206,8 @@ def test_one_loss_that_is_further_off_turns_the_accuracy_red(monkeypatch):
         ("winner_is_lowest", "that of random reshuffle is", "that of flip-flop is"),
         (
             "tie_is_a_tie",
-            "random reshuffle and single shuffle cannot",
-            "random reshuffle and flip-flop cannot",
+            "Random reshuffle and single shuffle are tied",
+            "Random reshuffle and flip-flop are tied",
         ),
         ("tie_is_a_tie", "the others within 0", "the others within 1"),
         ("one_order_is_not_compared", "Only flip-flop", "Only single shuffle"),

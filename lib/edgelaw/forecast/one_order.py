@@ -12,8 +12,7 @@ from edgelaw.curves import LearningCurve
 from edgelaw.forecast import targets
 from edgelaw.forecast.best_steps import BestStep, best_steps
 from edgelaw.forecast.exact_curves import FLOOR, exact_curve, scatter, times_for
-from edgelaw.forecast.progress import ProgressCounter, Share
-from edgelaw.forecast.request import Request
+from edgelaw.forecast.request import ProgressCounter, Request, Share
 from edgelaw.forecast.results import Forecast
 from edgelaw.forecast.simulations import Simulations, discrepancy
 from edgelaw.theory import iid, stability

@@ -43,8 +43,7 @@ from edgelaw.forecast.one_order import (
     known_by_simulation,
     known_exactly,
 )
-from edgelaw.forecast.progress import ProgressCounter
-from edgelaw.forecast.request import Request
+from edgelaw.forecast.request import ProgressCounter, Request
 from edgelaw.forecast.results import Advice, Diagnostic, Forecast, Prediction
 from edgelaw.forecast.rows import ONE_DIRECTION, equal_norm_design
 from edgelaw.forecast.simulations import PILOT_ERROR
