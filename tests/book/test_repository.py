@@ -67,7 +67,9 @@ def test_the_api_page_shows_every_public_module():
     shown = set(re.findall(r"automodule:: edgelaw\.([\w.]+)", page))
     library = ROOT / "lib" / "edgelaw"
     modules = {path.stem for path in library.iterdir() if path.name[0] != "_" and path.suffix in (".py", "")}
-    modules |= {f"theory.{path.stem}" for path in (library / "theory").glob("[!_]*.py")}
+    theory = library / "theory"
+    modules |= {f"theory.{path.stem}" for path in theory.glob("[!_]*") if path.suffix in (".py", "")}
+    modules |= {f"theory.{path.parent.name}.{path.stem}" for path in theory.glob("[!_]*/[!_]*.py")}
     modules |= {path.stem for path in (library / "_aliases").glob("[!_]*.py")} - {"embeddings"}
     # two rooms are known by their public names, which are here too, and theory by its modules
     assert shown == modules - {"forecast", "training", "theory"}

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 
-from edgelaw.theory.free import step_series
+from edgelaw.theory.free import _step_series as step_series
 
 __all__ = [
     "at_zero",
