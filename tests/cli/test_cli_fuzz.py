@@ -349,11 +349,12 @@ def prediction():
 @hypothesis.settings(max_examples=100)
 def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction, options):
     def validated(
-        design, *, epochs, step, orders, target, simulate, rng, operations, progress, search, watch
+        design, *, epochs, step, orders, target, simulate, rng, operations, progress, search, watch, batch
     ):
         assert min(design.shape) >= 2
         assert 1 <= epochs <= 100_000
-        assert step == "best" or 0 < step < 2
+        assert batch >= 1
+        assert step == "best" or 0 < step < 2 * batch
         assert set(orders) <= set(ORDERS)
         assert target is None or 0 < target < 1
         assert simulate in ("auto", True, False)

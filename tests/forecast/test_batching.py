@@ -5,6 +5,7 @@ import pytest
 
 from edgelaw import data, kaczmarz
 from edgelaw.predict import predict
+from edgelaw.samplers import learning_rate
 from edgelaw.theory import critical_batch, stability
 
 X = data.normalize_rows(data.gaussian(96, 96, rng=0))
@@ -46,7 +47,7 @@ def test_the_best_step_beats_its_neighbours(batches):
 def test_the_learning_rate_critical_size_and_cost_are_what_they_are_called(batches):
     facts = batches.batching
     assert facts.size == batches.batch == 12
-    assert facts.learning_rate == pytest.approx(batches.advice.step / (2 * 96))
+    assert facts.learning_rate == pytest.approx(learning_rate(batches.advice.step, dims=96), rel=1e-12)
     assert facts.critical == pytest.approx(critical_batch(batches.eigenvalues))
     single = predict(X, epochs=8, step="best", center=False)
     alone = single.forecasts[batches.advice.order].curve.test[-1]
