@@ -23,7 +23,7 @@ from sphinx.util.nodes import make_refnode
 from sphinx import addnodes
 
 PAGE = "gallery"
-WIDE, SMALL = 1000, 420  # pixels: a counterpart, and one of the many small ones
+WIDE, SMALL = 1000, 360  # pixels: a counterpart, and one of the many small ones
 
 
 # What there is ---------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def _thumbnail(env, picture, width):
         image = Image.open(io.BytesIO(picture)).convert("RGB")
         if image.width > width:
             image = image.resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
-        image.quantize(48, dither=Image.Dither.NONE).save(path, optimize=True)
+        image.quantize(32, dither=Image.Dither.NONE).save(path, optimize=True)
     return f"/{name}"
 
 
