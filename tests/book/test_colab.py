@@ -2,7 +2,8 @@
 
 `make test` plays the first chapter, EDGELAW_COLAB=all every one. What Colab brings is kept in .colab-venv, and apart
 from it torch, for the chapters that import it. Every chapter gets a machine of its own on top of them, an environment
-in which nothing else is installed, so that several may play at a time.
+in which nothing else is installed. A worker's machines have one address after the other, so that the machine code which
+the first of them compiles serves the next: the compiler knows it by the address and the contents of its source.
 """
 
 import fcntl
@@ -85,6 +86,14 @@ def clone(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def machine(tmp_path_factory):
+    """Where the next machine goes, and goes from again; beside it, what was compiled is kept."""
+    folder = tmp_path_factory.getbasetemp() / "machine"
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def versions(machine):
     """Installed versions of what Colab brings itself."""
     lines = pip(machine, "list", "--format", "freeze").splitlines()
@@ -104,9 +113,8 @@ def needs_torch(notebook):
 @pytest.mark.parametrize(
     "path", CHAPTERS if os.environ.get("EDGELAW_COLAB") == "all" else CHAPTERS[:1], ids=lambda path: path.stem
 )
-def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, tmp_path, request):
+def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, machine, tmp_path, request):
     notebook = nbformat.read(path, as_version=4)
-    machine = tmp_path / "machine"
     below = [request.getfixturevalue("torch"), colab] if needs_torch(notebook) else [colab]
     layer(machine, *below)
     before = versions(machine)
@@ -121,9 +129,9 @@ def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, tmp_path,
         for key, value in os.environ.items()
         if key not in ("PYTHONPATH", "VIRTUAL_ENV", "MPLBACKEND")
     }
+    environment["NUMBA_CACHE_DIR"] = str(machine.with_name("machine-code"))
     environment["PATH"] = f"{machine / 'bin'}{os.pathsep}{environment['PATH']}"
     run(machine / "bin" / "python", "-c", script, cwd=tmp_path, env=environment)
     assert (packages(machine) / "edgelaw").is_dir()  # installed by the chapter itself, and here alone
     assert not (packages(machine) / "numpy").exists()
     assert versions(machine) == before
-    shutil.rmtree(machine)
