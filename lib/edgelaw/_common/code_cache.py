@@ -14,6 +14,7 @@ import pickle
 from typing import Any
 
 from numba.core import caching
+from numba.core.runtime import rtsys
 
 
 class CodeFiles(caching.IndexDataCacheFile):
@@ -48,6 +49,17 @@ class CodeCache(caching.FunctionCache):
         self._cache_file = CodeFiles(
             self._cache_path, self._impl.filename_base, (source, sorted(options.items()))
         )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """A compiled signature, or None.
+
+        The compiler would first load all that it knows of Python, NumPy and SciPy. Code that is ready needs only the
+        allocator of its arrays; the compiler loads the rest by itself as soon as something is compiled. (Hash functions
+        and parallel loops would need more; nothing here has them.)
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled signature; a folder that has gone and cannot be made again keeps nothing."""

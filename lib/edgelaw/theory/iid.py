@@ -616,10 +616,11 @@ def _secular(poles, weights):
     converge quadratically, so that one after a step of 1e-8 is the last.
     """
     count = len(poles)
-    roots, slopes = np.empty(count), np.empty(count)
+    roots, slopes, total = np.empty(count), np.empty(count), 0.0
     for i in range(count):
+        total += weights[i]
         last = i == count - 1
-        width = np.sum(weights) if last else poles[i + 1] - poles[i]
+        width = total if last else poles[i + 1] - poles[i]
         near, tau = i, width / 2
         gaps = poles - poles[near]
         rest, slope = _other_terms(gaps, weights, near, tau)

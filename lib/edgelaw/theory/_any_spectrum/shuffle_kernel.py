@@ -59,7 +59,7 @@ def pair_sums(first, second, logs, a, alpha, D, nodes, heavy, kappa, rho, places
     for pair in range(first.size):
         i, j = first[pair], second[pair]
         sigma, logarithm = a[i] + a[j], logs[i] + logs[j]
-        turn = logarithm.imag - 2 * np.pi * np.round(logarithm.imag / (2 * np.pi))
+        turn = logarithm.imag - 2 * np.pi * np.rint(logarithm.imag / (2 * np.pi))
         sr, si = -logarithm.real / rho, -turn / rho
         total = 0j
         for k in range(nodes.size):

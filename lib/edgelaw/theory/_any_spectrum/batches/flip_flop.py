@@ -31,7 +31,7 @@ are the unknowns of Newton's method, whose equations GMRES solves with exact der
 """
 
 import numpy as np
-import scipy.optimize
+import scipy
 
 from edgelaw._common.compiled import compiled
 from edgelaw.theory._any_spectrum import flip_flop_boundary, flip_flop_spectra

@@ -105,7 +105,7 @@ def root_sums(first, second, logs, a, alpha, T, nodes, heavy, kappa, count, phas
         sigma, p = a[i] + a[j], a[i] * a[j]
         logarithm = logs[i] + logs[j]
         x = logarithm.real / count
-        y = (logarithm.imag - 2 * np.pi * np.round(logarithm.imag / (2 * np.pi))) / count
+        y = (logarithm.imag - 2 * np.pi * np.rint(logarithm.imag / (2 * np.pi))) / count
         base = np.exp(x) * (np.cos(y) + 1j * np.sin(y))
         rest = -(np.expm1(x) * np.cos(y) - 2 * np.sin(y / 2) ** 2) - 1j * base.imag  # 1 − base
         for k in range(n):
