@@ -49,6 +49,7 @@ bench: $(FILLED) ## measure speed side by side with peers, and stated errors aga
 	@.venv/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/run.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/curves.py
+	@OMP_NUM_THREADS=1 $(PY) benchmarks/batches.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/calibration.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/inputs.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/cluster.py

@@ -1,0 +1,200 @@
+"""Checks of the chapter on averaged batches: the algebra of an epoch, the advantage of shuffling, best steps, embeddings."""
+
+import functools
+
+import numpy as np
+
+from edgelaw import data, kaczmarz
+from edgelaw.forecast.best_steps import best_steps
+from edgelaw.laws import MarchenkoPastur
+from edgelaw.spectrum import gram_eigenvalues
+from edgelaw.theory import BY_ORDER, critical_batch, stability
+from edgelaw_ledger.evidence import Evidence, at_most, decide
+
+
+@functools.cache
+def _epoch(rows, dims, batch, tau):
+    """Random unit rows, the matrix of one epoch as a product, the triangular matrix M, and the blocks D."""
+    U = np.random.default_rng(131).standard_normal((rows, dims))
+    U /= np.linalg.norm(U, axis=1)[:, None]
+    A = np.eye(dims)
+    for part in U.reshape(rows // batch, batch, dims):
+        A = A - tau * part.T @ (part @ A)
+    K, number = U @ U.T, np.arange(rows) // batch
+    M = np.eye(rows) / tau + np.where(number[:, None] > number, K, 0)
+    return U, A, M, np.where(number[:, None] == number, K, 0)
+
+
+def algebra_of_batches(*, two: float = 2.0) -> Evidence:
+    """The product of an epoch's factors against the block-triangular matrix, and both sides of the bound on A'A."""
+    worst, least = 0.0, np.inf
+    for rows, dims, batch, tau in ((40, 60, 8, 0.6), (60, 60, 15, 0.4), (90, 60, 30, 0.25)):
+        U, A, M, D = _epoch(rows, dims, batch, tau)
+        E, S = two / tau * np.eye(rows) - D, U.T @ U
+        inner = np.linalg.solve(M, U)
+        loss = np.eye(dims) - A.T @ A
+        worst = max(worst, np.abs(A - np.eye(dims) + U.T @ inner).max())
+        worst = max(worst, np.abs(M + M.T - E - U @ U.T).max(), np.abs(loss - inner.T @ E @ inner).max())
+        delta = 2 / tau - np.linalg.norm(D, 2)
+        low, high = delta / np.linalg.norm(M, 2) ** 2 * S, 8 / (tau * delta**2) * S
+        least = min(least, delta, *(np.linalg.eigvalsh(gap)[0] for gap in (loss - low, high - loss)))
+    return decide(
+        bool(worst < 1e-12 and least > -1e-12),
+        measured=f"identities within {max(worst, 1e-14):.0e} on three shapes; both bounds hold",
+        claimed=f"M + M' = {two:g}/step - D + K, and I - A'A between two multiples of U'U",
+        tolerance="1e-12",
+    )
+
+
+@functools.cache
+def _slow_forms(rows, batch, tau, draws):
+    """1/(o'Mo) and 1/(2o'ME⁻¹M'o) for the null vectors o of Gaussian rows with one dimension fewer, and their errors."""
+    rng, number, forms = np.random.default_rng(132), np.arange(rows) // batch, []
+    for _ in range(draws):
+        U = rng.standard_normal((rows, rows - 1))
+        U /= np.linalg.norm(U, axis=1)[:, None]
+        K, o = U @ U.T, np.linalg.qr(U, mode="complete")[0][:, -1]
+        M = np.eye(rows) / tau + np.where(number[:, None] > number, K, 0)
+        back = M.T @ o
+        forms.append((o @ M @ o, 2 * back @ np.linalg.solve(M + M.T - K, back)))
+    means, errors = np.mean(forms, axis=0), np.std(forms, axis=0, ddof=1) / np.sqrt(draws)
+    return 1 / means, errors / means**2
+
+
+def effective_steps_of_batches(
+    *, iid: float = 0.5, reshuffle: float = 0.5938, single: float = 0.6154, flip_flop: float = 0.5663, draws: int = 16
+) -> Evidence:
+    """Effective steps at 1/2 per row and four batches per epoch: the library, and null vectors of random matrices."""
+    law = MarchenkoPastur().quantile((np.arange(1000) + 0.5) / 1000)
+    stated = {"iid": iid, "random_reshuffle": reshuffle, "single_shuffle": single, "flip_flop": flip_flop}
+    ours = {order: float(BY_ORDER[order].effective_step(125.0, law, 250)) for order in stated}
+    seen, errors = _slow_forms(400, 100, 0.5, draws)
+    exact = np.array([ours["single_shuffle"], ours["flip_flop"]])
+    agrees = (errors < 0.004 * seen).all() and (np.abs(seen - exact) < 4 * errors + exact / 400).all()
+    close = all(abs(ours[order] / value - 1) < 4e-3 for order, value in stated.items())
+    return decide(
+        bool(agrees and close),
+        measured=", ".join(f"{order} {step:.4f}" for order, step in ours.items())
+        + f"; on matrices {seen[0]:.4f} ± {errors[0]:.4f} and {seen[1]:.4f} ± {errors[1]:.4f}",
+        claimed=", ".join(f"{value:g}" for value in stated.values()),
+        tolerance="relative 0.004; on matrices 4 standard errors and 1/400",
+    )
+
+
+@functools.cache
+def _advantage(batch, tau, epochs=128, dims=512):
+    """IID's test loss over single shuffle's on isotropic rows, by exact curves."""
+    iid, single = (
+        BY_ORDER[order].population_curve(np.ones(dims), [epochs], tau * batch, batch=batch).test[-1]
+        for order in ("iid", "single_shuffle")
+    )
+    return float(iid / single)
+
+
+def advantage_of_shuffling(
+    *,
+    first: float = 1.15,
+    fixed_rate: float = 1.009,
+    start: float = 1.15,
+    fixed_row: float = 1.07,
+    percent: float = 0.335,
+    dims: int = 512,
+) -> Evidence:
+    """IID over single shuffle by exact curves at five batch sizes, with the step fixed per batch and per row."""
+    sizes = (2, 8, 32, 128, 256)
+    gains = {(b, rule): _advantage(b, 1 / b if rule else 0.5) for b in sizes for rule in (True, False)}
+    off = 0.0
+    for (b, rule), gain in gains.items():
+        tau = 1 / b if rule else 0.5
+        off = max(off, 100 * abs(gain * np.sqrt(1 - tau / 2 * (1 - b / dims)) - 1))
+    stated = {(2, True): first, (32, True): fixed_rate, (2, False): start, (256, False): fixed_row}
+    agrees = all(abs(gains[key] - value) < 0.005 for key, value in stated.items())
+    return decide(
+        bool(agrees and at_most(off, percent)),
+        measured=", ".join(f"{gains[key]:.4f}" for key in stated) + f"; law within {off:.3f} %",
+        claimed=f"{first:g} and {fixed_rate:g} per batch, {start:g} and {fixed_row:g} per row, within {percent:g} %",
+        tolerance="0.005 on ratios; a bound 2 % lower would fail",
+    )
+
+
+def _best(eigenvalues, order, batch, epochs):
+    """The smallest test loss of an order over its steps."""
+
+    def losses_at(step):
+        curve = BY_ORDER[order].curve(eigenvalues, [epochs], step, batch=batch)
+        return np.array([curve.test[-1], curve.train[-1]])
+
+    return best_steps(losses_at, {}, stability(order, batch, eigenvalues))["test"].loss
+
+
+@functools.cache
+def _gain_at_best_steps(batch):
+    eigenvalues = gram_eigenvalues(data.normalize_rows(data.gaussian(256, 256, rng=0)))
+    return float(np.divide(*(_best(eigenvalues, order, batch, 40) for order in ("iid", "single_shuffle"))))
+
+
+def advantage_at_best_steps(
+    *, single_rows: float = 1.68, small: float = 1.76, half: float = 1.33, whole: float = 1.06
+) -> Evidence:
+    """IID over single shuffle on Gaussian rows, every order at the best step of a search on exact curves."""
+    stated = {1: single_rows, 32: small, 128: half, 256: whole}
+    gains = {batch: _gain_at_best_steps(batch) for batch in stated}
+    return decide(
+        all(abs(gains[batch] - value) < 0.01 for batch, value in stated.items()),
+        measured="; ".join(f"b = {batch}: {gain:.3f}" for batch, gain in gains.items()),
+        claimed="; ".join(f"b = {batch}: {value:g}" for batch, value in stated.items()),
+        tolerance="0.01",
+    )
+
+
+@functools.cache
+def _embeddings(name):
+    """The critical batch size, and random reshuffle's loss at its best step in batches of 8 and 256 over single rows'."""
+    rows = data.preprocess(data.load(name).features, 512, 512, rng=0).X
+    eigenvalues = gram_eigenvalues(rows)
+    single, *others = (_best(eigenvalues, "random_reshuffle", b, 16) for b in (1, 8, 256))
+    return critical_batch(eigenvalues), *(float(loss / single) for loss in others)
+
+
+def batches_of_embeddings(
+    *,
+    images: float = 10.7,
+    texts: float = 22.1,
+    images_small: float = 1.10,
+    texts_small: float = 1.03,
+    images_large: float = 3.34,
+    texts_large: float = 1.94,
+) -> Evidence:
+    """Critical batch sizes of the shipped embeddings, and what batches of 8 and 256 rows cost at best steps."""
+    stated = (images, images_small, images_large), (texts, texts_small, texts_large)
+    measured = [_embeddings(name) for name in ("cifar10", "wikipedia")]
+    return decide(
+        bool(np.abs(np.array(measured) / np.array(stated) - 1).max() < 0.006),
+        measured="; ".join(", ".join(f"{x:.4g}" for x in row) for row in measured),
+        claimed="; ".join(", ".join(f"{x:g}" for x in row) for row in stated),
+        tolerance="relative 0.006",
+    )
+
+
+@functools.cache
+def _sgd_on_images(runs):
+    """Random reshuffle on CIFAR-10 rows in batches of 16: the predicted loss, and the mean and error of SGD."""
+    X = data.preprocess(data.load("cifar10").features, 256, 256, rng=0).X
+    exact = BY_ORDER["random_reshuffle"].curve(gram_eigenvalues(X), 20, 8.0, batch=16)
+    how = {"batch_mode": "average", "starts": "all", "rng": 0}
+    run = kaczmarz.simulate(X, "random_reshuffle", 20, 8.0, runs=runs, batch=16, **how)
+    return exact.test[1:], run.test[1:], run.test_se[1:]
+
+
+def curve_of_batches(*, loss: float = 0.214, percent: float = 0.207, runs: int = 8) -> Evidence:
+    """Random reshuffle's curve in batches of 16 from eigenvalues, against SGD from all starts in eight orders."""
+    exact, mean, error = _sgd_on_images(runs)
+    off = 100 * np.abs(exact / mean - 1).max()
+    if (error > 0.002 * mean).any():
+        raise ArithmeticError("The standard errors of SGD must be at most 0.2 %.")
+    return decide(
+        bool(abs(exact[-1] / loss - 1) < 5e-3 and at_most(off, percent)),
+        measured=f"{exact[-1]:.4f} predicted, SGD {mean[-1]:.4f} ± {error[-1]:.4f}; largest difference {off:.3f} %",
+        claimed=f"{loss:g}, and differences of at most {percent:g} %",
+        tolerance="relative 0.005 on the loss; a bound 2 % lower would fail",
+    )
