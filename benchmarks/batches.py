@@ -87,7 +87,7 @@ def accuracy():
                 off = difference(X, order, epochs, share, batch)
                 cells.append(" / ".join(f"{100 * off[x][0]:+.1f} ± {100 * off[x][1]:.1f}" for x in LOSSES))
                 missed += [
-                    f"{name}, m/d = {aspect}, b = {batch}, {share} of the limit, {order}, {loss}: {100 * off[loss][0]:+.1f} %"
+                    f"{name}, m/d = {aspect}, b = {batch}, step {share}, {order}, {loss}: {100 * off[loss][0]:+.1f} %"
                     for loss in LOSSES
                     if abs(off[loss][0]) > BARS[share][loss] + 4 * off[loss][1]
                 ]
@@ -146,18 +146,21 @@ def main():
             "",
             __doc__.split("\n\n")[0],
             "",
-            f"**Accuracy.** {DIMS} dimensions; theory over SGD − 1 in %, test / training, at the epoch where it is largest, ±",
-            f"one standard error of SGD there ({RUNS} orders, {PROBES} starts each). Epochs 1 to 40, at m/d = 4 to 12, losses",
-            f"above {LEAST:g}; steps as shares of the largest stable one of the order. Bars: four standard errors and",
-            "; ".join(f"{100 * bar['test']:g} / {100 * bar['train']:g} % at {share}" for share, bar in BARS.items()) + ".",
+            f"**Accuracy.** {DIMS} dimensions; theory over SGD − 1 in %, test / training, at the epoch where it is",
+            f"largest, ± one standard error of SGD there ({RUNS} orders, {PROBES} starts each). Epochs 1 to 40, at m/d = 4",
+            f"to 12, losses above {LEAST:g}; steps as shares of the largest stable one of the order. Bars: four standard errors and",
+            "; ".join(
+                f"{100 * bar['test']:g} / {100 * bar['train']:g} % at {share}" for share, bar in BARS.items()
+            )
+            + ".",
             "Next to the largest stable step theory is above SGD: at finite d the equations put that step slightly lower.",
             "",
             f"| rows | m/d | b | step | {names} |",
             "|---|---|---:|---:|" + "---:|" * len(BY_ORDER),
             *rows,
             "",
-            "**The bias at small batches falls like 1/d.** Flip-flop, training loss, b = 8, rows of covariance j^(−1/2), m = d,",
-            "step 0.9 per row, mean of epochs 1 to 4, twelve matrices with two orders each from all starts:",
+            "**The bias at small batches falls like 1/d.** Flip-flop, training loss, b = 8, rows of covariance j^(−1/2),",
+            "m = d, step 0.9 per row, mean of epochs 1 to 4, twelve matrices with two orders each from all starts:",
             "",
             "| d | theory over SGD − 1, % | times d |",
             "|---:|---:|---:|",
@@ -166,7 +169,8 @@ def main():
                 for dims, (off, error) in biases.items()
             ),
             "",
-            f"**Cost.** Processor seconds per curve of 50 epochs, both losses, {DIMS} eigenvalues, m = d; bar: {SECONDS:g} s for all four.",
+            f"**Cost.** Processor seconds per curve of 50 epochs, both losses, {DIMS} eigenvalues, m = d; bar: {SECONDS:g} s",
+            "for all four.",
             "",
             f"| rows | b | batches per epoch | step | {names} | all |",
             "|---|---:|---:|---:|" + "---:|" * (len(BY_ORDER) + 1),

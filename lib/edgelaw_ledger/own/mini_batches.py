@@ -1,4 +1,4 @@
-"""Checks of the chapter on averaged batches: the algebra of an epoch, the advantage of shuffling, best steps, embeddings."""
+"""Checks of the chapter on averaged batches: the algebra of an epoch, effective and best steps, embeddings."""
 
 import functools
 
@@ -48,7 +48,7 @@ def algebra_of_batches(*, two: float = 2.0) -> Evidence:
 
 @functools.cache
 def _slow_forms(rows, batch, tau, draws):
-    """1/(o'Mo) and 1/(2o'ME⁻¹M'o) for the null vectors o of Gaussian rows with one dimension fewer, and their errors."""
+    """1/(o'Mo) and 1/(2o'ME⁻¹M'o) for null vectors o of Gaussian rows with one dimension fewer, and their errors."""
     rng, number, forms = np.random.default_rng(132), np.arange(rows) // batch, []
     for _ in range(draws):
         U = rng.standard_normal((rows, rows - 1))
@@ -62,7 +62,12 @@ def _slow_forms(rows, batch, tau, draws):
 
 
 def effective_steps_of_batches(
-    *, iid: float = 0.5, reshuffle: float = 0.5938, single: float = 0.6154, flip_flop: float = 0.5663, draws: int = 16
+    *,
+    iid: float = 0.5,
+    reshuffle: float = 0.5938,
+    single: float = 0.6154,
+    flip_flop: float = 0.5663,
+    draws: int = 16,
 ) -> Evidence:
     """Effective steps at 1/2 per row and four batches per epoch: the library, and null vectors of random matrices."""
     law = MarchenkoPastur().quantile((np.arange(1000) + 0.5) / 1000)
@@ -149,7 +154,7 @@ def advantage_at_best_steps(
 
 @functools.cache
 def _embeddings(name):
-    """The critical batch size, and random reshuffle's loss at its best step in batches of 8 and 256 over single rows'."""
+    """The critical batch size, and random reshuffle's best loss in batches of 8 and 256 over that of single rows."""
     rows = data.preprocess(data.load(name).features, 512, 512, rng=0).X
     eigenvalues = gram_eigenvalues(rows)
     single, *others = (_best(eigenvalues, "random_reshuffle", b, 16) for b in (1, 8, 256))
