@@ -140,26 +140,24 @@ def main():
     print(biases, flush=True)
     rows, far = accuracy()
     missed, names = slow + far, " | ".join(BY_ORDER)
+    allowed = [f"{100 * x['test']:g} / {100 * x['train']:g} % at {share}" for share, x in BARS.items()]
     text = "\n".join(
         [
             "# Curves of averaged batches: accuracy and cost",
             "",
             __doc__.split("\n\n")[0],
             "",
-            f"**Accuracy.** {DIMS} dimensions; theory over SGD − 1 in %, test / training, at the epoch where it is",
-            f"largest, ± one standard error of SGD there ({RUNS} orders, {PROBES} starts each). Epochs 1 to 40, at m/d = 4",
-            f"to 12, losses above {LEAST:g}; steps as shares of the largest stable one of the order. Bars: four standard errors and",
-            "; ".join(
-                f"{100 * bar['test']:g} / {100 * bar['train']:g} % at {share}" for share, bar in BARS.items()
-            )
-            + ".",
-            "Next to the largest stable step theory is above SGD: at finite d the equations put that step slightly lower.",
+            f"**Accuracy.** {DIMS} dimensions; theory over SGD − 1 in %, test / training, where it is largest,",
+            f"± one standard error of SGD there ({RUNS} orders, {PROBES} starts each). Epochs 1 to 40, at m/d = 4",
+            f"to 12; losses above {LEAST:g}; steps as shares of the largest stable one of the order. Bars: four",
+            "standard errors and " + ", ".join(allowed) + ".",
+            "Next to the largest stable step theory is above SGD: the equations put that step slightly lower.",
             "",
             f"| rows | m/d | b | step | {names} |",
             "|---|---|---:|---:|" + "---:|" * len(BY_ORDER),
             *rows,
             "",
-            "**The bias at small batches falls like 1/d.** Flip-flop, training loss, b = 8, rows of covariance j^(−1/2),",
+            "**The bias at small batches falls like 1/d.** Flip-flop, training loss, b = 8, covariance j^(−1/2),",
             "m = d, step 0.9 per row, mean of epochs 1 to 4, twelve matrices with two orders each from all starts:",
             "",
             "| d | theory over SGD − 1, % | times d |",
@@ -169,8 +167,8 @@ def main():
                 for dims, (off, error) in biases.items()
             ),
             "",
-            f"**Cost.** Processor seconds per curve of 50 epochs, both losses, {DIMS} eigenvalues, m = d; bar: {SECONDS:g} s",
-            "for all four.",
+            f"**Cost.** Processor seconds per curve of 50 epochs, both losses, {DIMS} eigenvalues, m = d.",
+            f"Bar: {SECONDS:g} s for all four.",
             "",
             f"| rows | b | batches per epoch | step | {names} | all |",
             "|---|---:|---:|---:|" + "---:|" * (len(BY_ORDER) + 1),
