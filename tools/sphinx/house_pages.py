@@ -12,6 +12,9 @@ ICON_SCRIPT = re.compile(r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"
 # Pixels. A wider picture has several panels, and on a phone its words would be too small to read.
 WIDE = 815
 PNG = b"\x89PNG\r\n\x1a\n"
+# What must not be parted by a line's end from the formula behind it, and from the one before it.
+OPENING = re.compile(r"[(\[“‘]*$")
+CLOSING = re.compile(r"[,.;:!?)\]”’]*")
 
 
 def _choose_mathjax(app, config):
@@ -66,6 +69,26 @@ def _let_wide_figures_scroll(app, doctree, _docname):
                 figure["classes"].append("wide-figure")
 
 
+def _keep_punctuation_with_formulas(app, doctree, _docname):
+    """Tie marks such as "(" and "," to the formula beside them: a browser may break the line between the two."""
+    if app.builder.format != "html":
+        return
+    for formula in list(doctree.findall(nodes.math)):
+        parent, place = formula.parent, formula.parent.index(formula)
+        before, behind = (
+            str(parent[i]) if 0 <= i < len(parent) and isinstance(parent[i], nodes.Text) else ""
+            for i in (place - 1, place + 1)
+        )
+        opening, closing = OPENING.search(before)[0], CLOSING.match(behind)[0]
+        if opening or closing:
+            tied = [nodes.Text(opening), formula.deepcopy(), nodes.Text(closing)]
+            formula.replace_self(nodes.inline("", "", *tied, classes=["no-break"]))
+            if closing:
+                parent[place + 1] = nodes.Text(behind[len(closing) :])
+            if opening:
+                parent[place - 1] = nodes.Text(before[: -len(opening)])
+
+
 def _skip_field_aliases(_app, _what, _name, member, skip, _options):
     """Leave out the fields of named tuples, documented as "Alias for field number 0": their class lists them."""
     return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else skip
@@ -77,5 +100,6 @@ def setup(app):
     app.connect("config-inited", _silence_thebe)
     app.connect("autodoc-skip-member", _skip_field_aliases)
     app.connect("doctree-resolved", _let_wide_figures_scroll)
+    app.connect("doctree-resolved", _keep_punctuation_with_formulas)
     app.connect("build-finished", _lighten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
