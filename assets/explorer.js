@@ -132,6 +132,8 @@ document.addEventListener("DOMContentLoaded", () => {
     parent.append(node);
     return node;
   }
+  // The colour of an order on a dark page, for explorer.css; "stroke" and "fill" have that of the figures.
+  const night = order => `--dark: ${order.dark}`;
   const SHAPES = {
     o: "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0Z", s: "M-4.5,-4.5h9v9h-9Z",
     "^": "M0,-5.5L5.5,4.5H-5.5Z", D: "M0,-6L6,0L0,6L-6,0Z",
@@ -190,7 +192,7 @@ document.addEventListener("DOMContentLoaded", () => {
       for (const row of rows)
         if (row.constant !== null)
           make(main.body, "path", {
-            class: "law", stroke: row.order.color, "data-order": row.order.name,
+            class: "law", stroke: row.order.color, style: night(row.order), "data-order": row.order.name,
             d: path([1, view.last].map(n => [main.X(n), main.Y(row.constant * n ** -row.exponent)])),
           });
     at("curves-title").textContent = `${word} after n epochs`;
@@ -201,7 +203,7 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     make(side.body, "line", { class: "here", x1: side.X(state.step), x2: side.X(state.step), y1: side.box.top, y2: side.box.bottom });
     const put = (panel, points, row) => make(panel.body, "path", {
-      class: "curve", stroke: row.order.color, "stroke-dasharray": row.order.dash, "data-order": row.order.name,
+      class: "curve", stroke: row.order.color, style: night(row.order), "stroke-dasharray": row.order.dash, "data-order": row.order.name,
       d: path(points.map(([x, y]) => (seen(y) ? [panel.X(x), panel.Y(y)] : null))),
     });
     rows.forEach((row, i) => {
@@ -210,12 +212,12 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     for (const row of rows) {
       const mark = (panel, x, y) => seen(y) && make(panel.top, "path", {
-        class: "mark", d: SHAPES[row.order.marker], fill: row.order.color, transform: `translate(${panel.X(x).toFixed(2)},${panel.Y(y).toFixed(2)})`,
+        class: "mark", d: SHAPES[row.order.marker], fill: row.order.color, style: night(row.order), transform: `translate(${panel.X(x).toFixed(2)},${panel.Y(y).toFixed(2)})`,
       });
       mark(main, state.n, row.now);
       mark(side, state.step, row.now);
       if (seen(row.bySteps[row.best]))
-        make(side.top, "circle", { class: "best", r: 8, stroke: row.order.color, cx: side.X(view.steps[row.best]), cy: side.Y(row.bySteps[row.best]) });
+        make(side.top, "circle", { class: "best", r: 8, stroke: row.order.color, style: night(row.order), cx: side.X(view.steps[row.best]), cy: side.Y(row.bySteps[row.best]) });
     }
   }
 
@@ -265,8 +267,8 @@ document.addEventListener("DOMContentLoaded", () => {
   function sample(order) {
     const svg = document.createElementNS(NS, "svg");
     for (const [key, value] of Object.entries({ viewBox: "0 0 44 14", class: "sample", "aria-hidden": "true" })) svg.setAttribute(key, value);
-    make(svg, "path", { d: "M1,7H43", class: "curve", stroke: order.color, "stroke-dasharray": order.dash });
-    make(svg, "path", { d: SHAPES[order.marker], fill: order.color, transform: "translate(22,7) scale(.8)" });
+    make(svg, "path", { d: "M1,7H43", class: "curve", stroke: order.color, style: night(order), "stroke-dasharray": order.dash });
+    make(svg, "path", { class: "sample-mark", d: SHAPES[order.marker], fill: order.color, style: night(order), transform: "translate(22,7) scale(.8)" });
     return svg;
   }
 

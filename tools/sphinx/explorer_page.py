@@ -21,7 +21,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from edgelaw.orders import ORDERS
-from edgelaw.plots import ORDER_STYLES
+from edgelaw.plots import DARK_COLORS, ORDER_STYLES
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "data" / "build"))
 import explorer
@@ -175,7 +175,7 @@ def exported(tables):
         "floor": float(tables["floor"]),
         "orders": [
             {key: style[key] for key in ("name", "color", "marker", "label")}
-            | {"dash": dash(style["linestyle"])}
+            | {"dash": dash(style["linestyle"]), "dark": DARK_COLORS[style["name"]]}
             for style in styles
         ],
     }

@@ -9,8 +9,8 @@ from docutils import nodes
 LOCAL = "mathjax/tex-mml-chtml.js"
 ICON_SCRIPT = re.compile(r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
 
-# Pixels. A wider picture has several panels, and on a phone its words would be too small to read.
-WIDE = 815
+# Pixels. The words of a wider picture, mostly one of several panels, would be too small to read on a phone.
+WIDE = 770
 PNG = b"\x89PNG\r\n\x1a\n"
 # What must not be parted by a line's end from the formula behind it, and from the one before it.
 OPENING = re.compile(r"[(\[“‘]*$")
