@@ -70,19 +70,20 @@ def _let_wide_figures_scroll(app, doctree, _docname):
 
 
 def _keep_punctuation_with_formulas(app, doctree, _docname):
-    """Tie marks such as "(" and "," to the formula beside them: a browser may break the line between the two."""
+    """Tie marks such as "(" and "," to a formula or a name of code: a browser may break the line between the two."""
     if app.builder.format != "html":
         return
-    for formula in list(doctree.findall(nodes.math)):
-        parent, place = formula.parent, formula.parent.index(formula)
+    for node in [*doctree.findall(nodes.math), *doctree.findall(nodes.literal)]:
+        node = node.parent if isinstance(node.parent, nodes.reference) and len(node.parent) == 1 else node
+        parent, place = node.parent, node.parent.index(node)
         before, behind = (
             str(parent[i]) if 0 <= i < len(parent) and isinstance(parent[i], nodes.Text) else ""
             for i in (place - 1, place + 1)
         )
         opening, closing = OPENING.search(before)[0], CLOSING.match(behind)[0]
         if opening or closing:
-            tied = [nodes.Text(opening), formula.deepcopy(), nodes.Text(closing)]
-            formula.replace_self(nodes.inline("", "", *tied, classes=["no-break"]))
+            tied = [nodes.Text(opening), node.deepcopy(), nodes.Text(closing)]
+            parent[place] = nodes.inline("", "", *tied, classes=["no-break"])
             if closing:
                 parent[place + 1] = nodes.Text(behind[len(closing) :])
             if opening:
