@@ -85,13 +85,12 @@ def _known(app, env):
 
 
 def _status(app, here, label):
-    """How a box is known, in nodes: its status, and its proof or the entries that check it."""
+    """How a box is known, in nodes: its status, and the entries that check it."""
     env = app.env
     status = env.reading_status.get(label)
     if not status:
         return []
     parts = [nodes.inline("", status, classes=["box-status", f"status-{status}"])]
-    parts += [nodes.Text(" (the proof is there)")] if status == "proved" else []
     for i, name in enumerate(env.reading_checks.get(label, ())):
         parts.append(nodes.Text(", " if i else ", checked by "))
         kind = "claim" if name in claims.IDS else "sentence" if re.search(r"-\d+$", name) else "addition"
@@ -229,9 +228,9 @@ class Results(SphinxDirective):
 def _name(app, here, docname, kind, entry):
     """The link to a result: number and title of a box, number of an equation; and its label."""
     if kind == "equations":
-        number = app.env.get_domain("math").equations[entry][1]
-        text = nodes.inline("", f"Equation ({number})")
-        return [make_refnode(app.builder, here, docname, f"equation-{entry}", text)], entry
+        math, node = app.env.get_domain("math"), addnodes.pending_xref("", reftarget=entry)
+        number = math.resolve_xref(app.env, here, app.builder, "eq", entry, node, nodes.inline())
+        return [nodes.Text("Equation "), number], entry
     label, _realtype, title = entry
     node = addnodes.pending_xref("", refdomain="prf", refexplicit=False, reftarget=label)
     domain = app.env.get_domain("prf")
