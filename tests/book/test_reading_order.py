@@ -290,7 +290,9 @@ def test_a_theorem_says_where_it_is_used_and_the_list_has_it_too(tmp_path):
     assert "chapter 12 (your data)" in first
     theorem, equation = page.split('id="equations"')
     assert 'href="chapters/01_first.html#thm-small"' in theorem
-    assert re.search(r'Equation <a [^>]*href="chapters/01_first.html#equation-eq-one"[^>]*>\(1\)</a>', equation)
+    assert re.search(
+        r'Equation <a [^>]*href="chapters/01_first.html#equation-eq-one"[^>]*>\(1\)</a>', equation
+    )
     for part in (theorem, equation):
         assert 'href="chapters/02_second.html#a-use"' in part
     assert "2 statements: 1 proved, 1 derived." in page
