@@ -369,8 +369,16 @@ class Ledger(_Ledger):
         return section
 
     def quoted(self, text):
-        """A sentence or a row of a table as it is printed, its roles as plain words."""
-        plain = re.sub(r"\{[\w:]+\}`(?:([^`<]*?)\s*<[^`>]*>|([^`]*))`", r"\1\2", text)
+        """A sentence or a row of a table as it is printed: links to pages, other roles as plain words."""
+
+        def words(role):
+            """The words of a role; the role itself where they are the name of a page, which becomes a link."""
+            is_page = role[1] == "doc" and role[3] in self.env.found_docs
+            return role[0] if is_page else role[2] or role[3]
+
+        if text.startswith("|"):
+            text = " – ".join(cell.strip() for cell in text.strip("| ").split("|"))
+        plain = re.sub(r"\{([\w:]+)\}`(?:([^`<]*?)\s*<[^`>]*>|([^`]*))`", words, text)
         plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", plain)
         return self.inline(plain)
 
