@@ -1,4 +1,4 @@
-"""The four sample orders as index streams; nothing else knows how an order is made.
+"""The sample orders as index streams, the four of the paper and two of data loaders; nothing else makes them.
 
 An epoch is a list of m row indices. The orders are those of the paper's definition "Shuffling Methods":
 
@@ -7,8 +7,15 @@ An epoch is a list of m row indices. The orders are those of the paper's definit
 - ``single_shuffle``: one uniform permutation, used in every epoch;
 - ``flip_flop``: one uniform permutation, forwards in odd epochs (the 1st, 3rd, ...) and backwards in even ones.
 
-An epoch of the first two spends exactly m random doubles (an index is ⌊m·uniform⌋ or its place in the
-cumulative probabilities; a permutation is the ranking of m uniforms), and the generator can jump. Hence any
+Loaders that read a file from its beginning cannot permute all rows. Their orders have a parameter and are objects:
+
+- `ShuffleBuffer`: every index is drawn from a buffer, which is refilled with the next row of the file;
+- `BlockShuffle`: the rows are shuffled inside consecutive blocks.
+
+Either can shuffle the order of the file's shards first.
+
+An epoch of an order that draws anew spends a fixed number of random doubles (an index is ⌊m·uniform⌋ or its place in
+the cumulative probabilities; a permutation is the ranking of m uniforms), and the generator can jump. Hence any
 epoch can be asked for on its own, in any sequence, and many at once: a stream is a pure function of its
 seed.
 """
@@ -17,6 +24,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,13 +34,125 @@ from edgelaw._common.types import Array, ArrayLike, Integers, Rng
 ORDERS = ("iid", "random_reshuffle", "single_shuffle", "flip_flop")
 
 
-def stream(order: str, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> Stream:
+@dataclass(frozen=True)
+class ShuffleBuffer:
+    """A shuffle buffer: the next row is drawn uniformly from a buffer, whose free place the file's next row takes.
+
+    The buffer is filled with the first rows of the file before the first draw, and emptied in uniform order when the
+    file has ended. So every epoch visits every row once; a buffer of 1 keeps the file's order, a buffer of all rows
+    makes uniform permutations. Away from the ends a row leaves after a geometric number of draws with mean `buffer`.
+
+    This is ``tf.data.Dataset.shuffle(buffer_size)``, and ``IterableDataset.shuffle(buffer_size)`` of Hugging Face
+    datasets, with `shard` for a data set of several files. WebDataset's ``shuffle`` draws the same way once its buffer
+    is full, but starts as soon as it holds ``initial`` rows.
+
+    Parameters
+    ----------
+    buffer : int
+        Rows in the buffer; more than the file has count as all of them.
+    shard : int, optional
+        Rows per shard. The shards are read in random order, each from its beginning; by default the file is one shard.
+    reshuffle : bool
+        Whether every epoch draws anew (``reshuffle_each_iteration`` of tf.data, on by default there too), or repeats
+        the first one.
+
+    Examples
+    --------
+    >>> stream(ShuffleBuffer(1), 4, rng=0).epoch(0).tolist()
+    [0, 1, 2, 3]
+    >>> epoch = stream(ShuffleBuffer(2), 100, rng=0).epoch(0)  # at place t, rows up to t + 1 have been read
+    >>> bool((epoch <= np.arange(100) + 1).all()), sorted(epoch.tolist()) == list(range(100))
+    (True, True)
+    """
+
+    buffer: int
+    shard: int | None = None
+    reshuffle: bool = True
+
+    def __post_init__(self) -> None:
+        _counts(self, "buffer")
+
+    def draws(self, rows: int) -> int:
+        """Random doubles of one epoch."""
+        return rows + _shards(rows, self.shard)
+
+    def arrange(self, uniforms: Array, rows: int) -> Integers:
+        """The epochs (count, rows) that uniform numbers (count, draws) make."""
+        shards = _shards(rows, self.shard)
+        file, uniforms = _file(uniforms[:, :shards], rows, self.shard), uniforms[:, shards:]
+        size = min(self.buffer, rows)
+        steady = rows - size  # draws that are followed by a refill
+        slots = (uniforms[:, :steady] * size).astype(np.intp)
+        # A draw finds what the draw before it of the same slot put there, or the slot's first row.
+        visits = slots.argsort(axis=1, kind="stable")
+        slots = np.take_along_axis(slots, visits, axis=1)
+        earlier = np.empty_like(visits)
+        earlier[:, :1], earlier[:, 1:] = slots[:, :1], visits[:, :-1] + size
+        np.copyto(earlier[:, 1:], slots[:, 1:], where=slots[:, 1:] != slots[:, :-1])
+        places = np.empty((len(uniforms), rows), dtype=np.intp)
+        np.put_along_axis(places[:, :steady], visits, earlier, axis=1)
+        waiting = np.ones(places.shape, dtype=bool)
+        np.put_along_axis(waiting, places[:, :steady], False, axis=1)
+        remainder = waiting.nonzero()[1].reshape(-1, size)
+        places[:, steady:] = np.take_along_axis(remainder, uniforms[:, steady:].argsort(axis=1), axis=1)
+        return np.take_along_axis(file, places, axis=1)
+
+
+@dataclass(frozen=True)
+class BlockShuffle:
+    """A block shuffle: the rows are shuffled inside consecutive blocks, after the shards have been shuffled as wholes.
+
+    Without shards this is reading in chunks that are shuffled one by one. With `block` = 1 the shards are visited in
+    random order and the rows inside keep the file's; with blocks that hold several shards it is the algorithm
+    ``py1b`` of MosaicML's streaming data sets for one node.
+
+    Parameters
+    ----------
+    block : int
+        Rows per block, counted in the order after the shards were shuffled; the last block may be shorter.
+    shard : int, optional
+        Rows per shard. The shards are read in random order, each from its beginning; by default the file is one shard.
+    reshuffle : bool
+        Whether every epoch draws anew, or repeats the first one.
+
+    Examples
+    --------
+    >>> stream(BlockShuffle(2), 6, rng=0).epoch(0).reshape(3, 2).sum(axis=1).tolist()
+    [1, 5, 9]
+    >>> epoch = stream(BlockShuffle(1, shard=3), 6, rng=1).epoch(0)
+    >>> np.diff(epoch.reshape(2, 3)).tolist()
+    [[1, 1], [1, 1]]
+    """
+
+    block: int
+    shard: int | None = None
+    reshuffle: bool = True
+
+    def __post_init__(self) -> None:
+        _counts(self, "block")
+
+    def draws(self, rows: int) -> int:
+        """Random doubles of one epoch."""
+        return rows + _shards(rows, self.shard)
+
+    def arrange(self, uniforms: Array, rows: int) -> Integers:
+        """The epochs (count, rows) that uniform numbers (count, draws) make."""
+        shards = _shards(rows, self.shard)
+        file = _file(uniforms[:, :shards], rows, self.shard)
+        places = (np.arange(rows) // self.block + uniforms[:, shards:]).argsort(axis=1)
+        return np.take_along_axis(file, places, axis=1)
+
+
+Order = str | ShuffleBuffer | BlockShuffle
+
+
+def stream(order: Order, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> Stream:
     """The index stream of a sample order.
 
     Parameters
     ----------
-    order : str
-        One of `ORDERS`.
+    order : str, ShuffleBuffer or BlockShuffle
+        One of `ORDERS`, or an order with a parameter.
     rows : int
         Number of rows m; an epoch is m indices between 0 and m − 1.
     rng : int or numpy.random.Generator
@@ -63,21 +183,29 @@ class Stream:
 
     Attributes
     ----------
-    order, rows
+    order : str
+        One of `ORDERS`; of an order with a parameter, how it is written, such as
+        ``ShuffleBuffer(buffer=64, shard=None, reshuffle=True)``.
+    rows : int
         As given.
     permutation : ndarray of int or None
         The one permutation of an order that repeats itself; None for an order that draws every epoch anew.
     """
 
-    def __init__(self, order: str, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> None:
-        self.order = arguments.choice(order, "order", ORDERS)
+    def __init__(self, order: Order, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> None:
+        self._loader = order if isinstance(order, ShuffleBuffer | BlockShuffle) else None
+        self.order = repr(order) if self._loader else arguments.choice(order, "order", ORDERS)
         self.rows = arguments.whole(rows, "rows", 1)
+        self._draws = self._loader.draws(self.rows) if self._loader else self.rows
         words = arguments.generator(rng).integers(2**32, size=4, dtype=np.uint32)
         self._seed = np.random.SeedSequence(words.tolist())
         self._cumulative = _cumulative(probabilities, self.order, self.rows)
         self.permutation: Integers | None = None
-        if order in ("single_shuffle", "flip_flop"):
+        if self.order in ("single_shuffle", "flip_flop"):
             self.permutation = self._uniforms(0, 1)[0].argsort()
+        elif self._loader and not self._loader.reshuffle:
+            self.permutation = self._loader.arrange(self._uniforms(0, 1), self.rows)[0]
+        if self.permutation is not None:
             self.permutation.flags.writeable = False
 
     def backwards(self, epoch: int) -> bool:
@@ -97,6 +225,8 @@ class Stream:
                 indices[(start + 1) % 2 :: 2] = self.permutation[::-1]
             return indices
         uniforms = self._uniforms(start, count)
+        if self._loader:
+            return self._loader.arrange(uniforms, self.rows)
         if self.order == "random_reshuffle":
             return uniforms.argsort(axis=1)
         if self._cumulative is None:
@@ -109,8 +239,28 @@ class Stream:
     def _uniforms(self, start: int, count: int) -> Array:
         """The random doubles of `count` epochs from number `start` on."""
         bits = np.random.PCG64(self._seed)
-        bits.advance(start * self.rows)
-        return np.random.Generator(bits).random((count, self.rows))
+        bits.advance(start * self._draws)
+        return np.random.Generator(bits).random((count, self._draws))
+
+
+def _counts(order: ShuffleBuffer | BlockShuffle, size: str) -> None:
+    """Make the numbers of rows plain integers, since an order is compared by how it is written; refuse the rest."""
+    object.__setattr__(order, size, arguments.whole(getattr(order, size), size, 1))
+    if order.shard is not None:
+        object.__setattr__(order, "shard", arguments.whole(order.shard, "shard", 1))
+
+
+def _shards(rows: int, shard: int | None) -> int:
+    """How many shards are shuffled; none where the file is one."""
+    return 0 if shard is None else -(-rows // shard)
+
+
+def _file(uniforms: Array, rows: int, shard: int | None) -> Integers:
+    """The rows as they are read, the shards ranked by uniform numbers: (count, rows)."""
+    numbers = np.arange(rows)
+    if shard is None:
+        return np.broadcast_to(numbers, (len(uniforms), rows))
+    return uniforms[:, numbers // shard].argsort(axis=1, kind="stable")
 
 
 def _cumulative(probabilities: ArrayLike | None, order: str, rows: int) -> Array | None:

@@ -3,9 +3,11 @@
 from edgelaw.training.samplers import (
     IID,
     LOSSES,
+    BlockShuffle,
     FlipFlop,
     OrderSampler,
     RandomReshuffle,
+    ShuffleBuffer,
     SingleShuffle,
     check_loader,
     learning_rate,
@@ -14,9 +16,11 @@ from edgelaw.training.samplers import (
 __all__ = [
     "IID",
     "LOSSES",
+    "BlockShuffle",
     "FlipFlop",
     "OrderSampler",
     "RandomReshuffle",
+    "ShuffleBuffer",
     "SingleShuffle",
     "check_loader",
     "learning_rate",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgelaw._common.learning_rate import learning_rate
 from edgelaw._common.types import Array
 from edgelaw.forecast.advice import WORDS
 from edgelaw.forecast.best_steps import BestStep, best_steps
@@ -61,8 +62,7 @@ def batching(
     """The facts on the batch size of a forecast whose advice is known."""
     order, size = advice.order, setting.request.batch
     critical = critical_batch(setting.eigenvalues)
-    # what edgelaw.samplers.learning_rate says, which imports torch; a test compares
-    rate = advice.step / (2 * setting.shape[1])
+    rate = learning_rate(advice.step, setting.shape[1])
     search = searches[order]
     loss = "train" if (setting.eigenvalues == 0).mean() > 0.5 * forecasts[order].curve.test[-1] else "test"
     alone = cost = shuffle = None

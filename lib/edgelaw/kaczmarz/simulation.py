@@ -30,7 +30,7 @@ PROBES = 32
 
 def simulate(
     X: ArrayLike,
-    order: str,
+    order: orders.Order,
     epochs: int,
     step: float = 1.0,
     probes: int = PROBES,
@@ -64,8 +64,9 @@ def simulate(
     ----------
     X : array (m, d)
         The rows; float32 is computed in float32, everything else in float64.
-    order : str
-        One of `edgelaw.orders.ORDERS`.
+    order : str, ShuffleBuffer or BlockShuffle
+        One of `edgelaw.orders.ORDERS`, or an order of `edgelaw.orders` with a parameter; those read the rows of X as
+        the file that they shuffle, so the order in which X has them matters.
     epochs : int
         How many epochs to run; an epoch is m row visits.
     step : float
@@ -170,7 +171,7 @@ def simulate(
 
 def iterates(
     X: ArrayLike,
-    order: str,
+    order: orders.Order,
     epochs: int,
     start: ArrayLike,
     step: float = 1.0,
@@ -272,7 +273,7 @@ def _drawn(
     rng: np.random.Generator,
     dims: int,
     probes: int,
-    order: str,
+    order: orders.Order,
     rows: int,
     probabilities: ArrayLike | None,
 ) -> tuple[orders.Stream, Array]:

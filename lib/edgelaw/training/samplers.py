@@ -1,4 +1,4 @@
-"""The four sample orders as `torch.utils.data.Sampler`s, for a `DataLoader`.
+"""The sample orders as `torch.utils.data.Sampler`s, for a `DataLoader`.
 
     DataLoader(dataset, batch_size=32, sampler=SingleShuffle(dataset, seed=0))
 
@@ -19,10 +19,22 @@ from torch.utils.data import Sampler
 
 from edgelaw import orders
 from edgelaw._common import arguments
+from edgelaw._common.learning_rate import LOSSES, learning_rate
 from edgelaw._common.types import ArrayLike
 from edgelaw.training import sharing
 
-LOSSES = ("mse", "half", "half_sum")
+__all__ = [
+    "IID",
+    "LOSSES",
+    "BlockShuffle",
+    "FlipFlop",
+    "OrderSampler",
+    "RandomReshuffle",
+    "ShuffleBuffer",
+    "SingleShuffle",
+    "check_loader",
+    "learning_rate",
+]
 
 
 class OrderSampler(Sampler[int]):
@@ -41,8 +53,8 @@ class OrderSampler(Sampler[int]):
 
     Parameters
     ----------
-    order : str
-        One of `edgelaw.orders.ORDERS`.
+    order : str, ShuffleBuffer or BlockShuffle
+        One of `edgelaw.orders.ORDERS`, or an order of `edgelaw.orders` with a parameter.
     rows : int or sized
         The number of rows, or the dataset itself.
     seed : int
@@ -66,7 +78,7 @@ class OrderSampler(Sampler[int]):
 
     def __init__(
         self,
-        order: str,
+        order: orders.Order,
         rows: int | Sized,
         seed: int = 0,
         probabilities: ArrayLike | None = None,
@@ -217,6 +229,62 @@ class FlipFlop(OrderSampler):
         super().__init__("flip_flop", rows, seed, None, num_replicas, rank)
 
 
+class ShuffleBuffer(OrderSampler):
+    """The order of a shuffle buffer, as tf.data and streaming data sets have it, over a dataset that can be indexed.
+
+    To try what a stream's buffer costs before the data is moved to one. The order is that of
+    :class:`edgelaw.orders.ShuffleBuffer`, which says what the parameters mean; see also `OrderSampler`.
+
+    Examples
+    --------
+    >>> list(ShuffleBuffer(5, buffer=1))
+    [0, 1, 2, 3, 4]
+    >>> list(ShuffleBuffer(5, buffer=5, seed=3)) == list(RandomReshuffle(5, seed=3))
+    True
+    """
+
+    def __init__(
+        self,
+        rows: int | Sized,
+        buffer: int,
+        seed: int = 0,
+        num_replicas: int = 1,
+        rank: int = 0,
+        *,
+        shard: int | None = None,
+        reshuffle: bool = True,
+    ):
+        order = orders.ShuffleBuffer(buffer, shard, reshuffle)
+        super().__init__(order, rows, seed, None, num_replicas, rank)
+
+
+class BlockShuffle(OrderSampler):
+    """Rows shuffled inside consecutive blocks, after the shards have been shuffled as wholes.
+
+    The order is that of :class:`edgelaw.orders.BlockShuffle`, which says what the parameters mean; see also
+    `OrderSampler`.
+
+    Examples
+    --------
+    >>> [sum(pair) for pair in zip(*[iter(BlockShuffle(6, block=2))] * 2)]
+    [1, 5, 9]
+    """
+
+    def __init__(
+        self,
+        rows: int | Sized,
+        block: int,
+        seed: int = 0,
+        num_replicas: int = 1,
+        rank: int = 0,
+        *,
+        shard: int | None = None,
+        reshuffle: bool = True,
+    ):
+        order = orders.BlockShuffle(block, shard, reshuffle)
+        super().__init__(order, rows, seed, None, num_replicas, rank)
+
+
 def check_loader(loader: Any, sampler: OrderSampler) -> bool:
     """Whether a loader, as a library has prepared it, goes through a sampler's order; if not, a warning has the remedy.
 
@@ -252,42 +320,3 @@ def check_loader(loader: Any, sampler: OrderSampler) -> bool:
         stacklevel=2,
     )
     return False
-
-
-def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1) -> float:
-    r"""The ``lr`` of `torch.optim.SGD` that makes the update of this book with step η.
-
-    For rows of norm :math:`\sqrt d` and half the squared error of one row the gradient is :math:`(x\cdot w - y)\,x`, so
-    that the normalised update :math:`\eta\,(x\cdot w - y)\,x/\lVert x\rVert^2` is ``lr`` :math:`= \eta/d`. A loss that
-    is c times as large needs an ``lr`` 1/c times as large: ``MSELoss()`` leaves out the half and averages over the K
-    outputs of the model as well, c = 2/K. A batch of b rows, averaged, takes the mean of its rows' single updates
-    (``batch_mode="average"`` of `edgelaw.kaczmarz`), at the same ``lr``; to move as far in an epoch as single rows do
-    at step η, the step has to be b times as large, which is stable as long as the largest eigenvalue of the
-    batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved*, and equal to rounding in float64.
-
-    Parameters
-    ----------
-    step : float
-        η, positive; below 2 for single rows.
-    dims : int
-        d, where the rows have norm :math:`\sqrt d`; for other rows, their common squared norm.
-    loss : {"mse", "half", "half_sum"}
-        ``nn.MSELoss()``; half of it; or half the squared error summed over the outputs and averaged over the batch.
-    outputs : int
-        K, the outputs of the model.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> learning_rate(1.0, dims=512), learning_rate(1.0, dims=512, loss="half")
-    (0.0009765625, 0.001953125)
-    >>> learning_rate(1.0, dims=512, outputs=10)
-    0.009765625
-    """
-    step, dims = arguments.number(step, "step", 0), arguments.number(dims, "dims", 0)
-    outputs = arguments.whole(outputs, "outputs", 1)
-    scale = {"mse": 2 / outputs, "half": 1 / outputs, "half_sum": 1}[arguments.choice(loss, "loss", LOSSES)]
-    return step / (scale * dims)
