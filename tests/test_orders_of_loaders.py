@@ -1,6 +1,7 @@
 """Shuffle buffers and block shuffles: their definitions, drawn by hand, enumerated, and compared with the streams."""
 
 import dataclasses
+import itertools
 from collections import Counter
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import pytest
 from scipy import stats
 
 from edgelaw.kaczmarz import iterates, simulate
-from edgelaw.orders import BlockShuffle, ShuffleBuffer, stream
+from edgelaw.orders import BlockShuffle, ShuffleBuffer, concordance, stream
 
 LEVEL = 1e-3  # of every chi-square test; the seeds are fixed, so a sound stream passes every time
 LOADERS = [
@@ -193,6 +194,76 @@ def test_blocks_are_counted_after_the_shards_were_shuffled():
     assert len(halves) == 6
     assert all(len(half) == 2 for half in halves)
     assert len({tuple(epoch[:4]) for epoch in epochs if set(epoch[:4]) == {0, 1, 2, 3}}) > 8
+
+
+# how alike two epochs are -----------------------------------------------------------------------------------
+
+
+def agreement(chances, rows):
+    """Kendall's τ of two independent draws from a distribution over orders, exactly."""
+    pairs = list(itertools.combinations(range(rows), 2))
+    leads = [
+        sum(p if order.index(i) < order.index(j) else -p for order, p in chances.items()) for i, j in pairs
+    ]
+    return float(sum(lead**2 for lead in leads) / len(pairs))
+
+
+@pytest.mark.parametrize(("rows", "size"), [(2, 1), (3, 2), (4, 2), (5, 2), (5, 3), (6, 4), (5, 5)])
+def test_the_concordance_of_a_buffer_is_that_of_all_its_draws(rows, size):
+    assert concordance(ShuffleBuffer(size), rows) == pytest.approx(
+        agreement(enumerated(rows, size), rows), abs=1e-14
+    )
+
+
+def test_three_rows_in_a_buffer_of_two_agree_by_hand():
+    # Rows 0 and 1 are a coin; either of them leads row 2 by 3/4 to 1/4: (0 + 1/4 + 1/4) / 3.
+    assert concordance(ShuffleBuffer(2), 3) == pytest.approx(1 / 6, abs=1e-15)
+
+
+@pytest.mark.parametrize("share", [1 / 64, 1 / 16, 1 / 4])
+def test_the_concordance_of_a_long_file_is_the_limit(share):
+    rows = 2**16
+    limit = 1 - 3 * share + 2.5 * share**2
+    assert concordance(ShuffleBuffer(int(share * rows)), rows) == pytest.approx(limit, abs=3e-3 * share)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("single_shuffle", 1),
+        ("random_reshuffle", 0),
+        (ShuffleBuffer(1), 1),
+        (ShuffleBuffer(99), 0),
+        (ShuffleBuffer(3, shard=2, reshuffle=False), 1),
+        (BlockShuffle(1), 1),
+        (BlockShuffle(3), 1 - 7 / 28),  # blocks of 3, 3 and 2 of 8 rows: 3 + 3 + 1 pairs of 28
+        (BlockShuffle(1, shard=3), 7 / 28),
+        (BlockShuffle(4, shard=2), 0),
+        (BlockShuffle(99), 0),
+    ],
+    ids=repr,
+)
+def test_the_concordance_of_other_orders_by_hand_and_drawn(order, expected):
+    assert concordance(order, 8) == pytest.approx(expected, abs=1e-14)
+    places = stream(order, 8, 1).epochs(0, 16_000).argsort(axis=1)
+    first, second = places[::2], places[1::2]
+    agreed = np.sign(first[:, :, None] - first[:, None]) * np.sign(second[:, :, None] - second[:, None])
+    drawn = agreed.sum(axis=(1, 2)) / (8 * 7)
+    error = drawn.std(ddof=1) / np.sqrt(len(drawn))
+    assert error < 0.007
+    assert abs(drawn.mean() - expected) <= 3 * error
+
+
+def test_one_row_agrees_with_itself():
+    assert concordance(ShuffleBuffer(1), 1) == 1
+
+
+@pytest.mark.parametrize(
+    "order", ["iid", "flip_flop", ShuffleBuffer(4, shard=2), BlockShuffle(3, shard=2)], ids=repr
+)
+def test_a_concordance_that_is_not_known_is_refused(order):
+    with pytest.raises(ValueError, match="concordance is known for single shuffle, random reshuffle"):
+        concordance(order, 8)
 
 
 # in the simulator -------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ SWEEPS = (
     "diagnostic_rates",
     "embedding_traces",
     "explorer",
+    "loader_orders",
     "order_map",
     "pilots",
     "predict_accuracy",

@@ -5,6 +5,7 @@ import card
 import diagnostic_rates
 import embedding_traces
 import explorer
+import loader_orders
 import numpy as np
 import order_map
 import pilots
@@ -110,6 +111,11 @@ SCRIPTS = {  # with the functions that compute for minutes, and what stands in f
         "measure": lambda *arguments: np.ones((2, 4, 2, 6)),
         "predict": lambda X, step: np.ones((4, 2, 6)),
         "rows": lambda name, seed: None,
+    },
+    loader_orders: {
+        "measure": lambda *arguments: np.ones((2, 9), dtype=np.float32),
+        "rows": lambda *arguments: None,
+        "floor": lambda *arguments: (1.0, 1.0),
     },
     order_map: {
         "sample": lambda name: np.linspace(0.1, 1.9, 30),
