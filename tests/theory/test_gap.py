@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from edgelaw import data
 from edgelaw.kaczmarz import epoch_matrix, iterates
 from edgelaw.laws import MarchenkoPastur
+from edgelaw.orders import BlockShuffle, ShuffleBuffer, concordance, stream
 from edgelaw.theory import flip_flop, gap, iid, random_reshuffle, single_shuffle
 
 
@@ -278,3 +280,43 @@ def test_a_slow_mode_solves_the_generalised_eigenvalue_problem():
     mu, W = np.linalg.eig(epoch_matrix(U, step))
     Y = np.linalg.solve(M, U @ W)
     np.testing.assert_allclose(K @ Y, (1 - mu) * (M @ Y), atol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------ the orders of loaders
+
+
+def slow_excess(order, m, step, draw):
+    """1/η_eff of the mean epoch on slow directions, less 1/η − ½, in units of η/4; 300 epochs stand for the mean."""
+    U = unit_rows(data.gaussian(m, m, rng=draw))
+    K, mean = U @ U.T, np.zeros((m, m))
+    for epoch in stream(order, m, draw).epochs(0, 300):
+        M = np.tril(K[np.ix_(epoch, epoch)], -1) + np.eye(m) / step
+        mean[np.ix_(epoch, epoch)] += scipy.linalg.lapack.dtrtri(M, lower=1)[0] / 300
+    values, vectors = np.linalg.eigh(K)
+    slow, values = vectors[:, :8], values[:8]
+    inverse = np.einsum("ij,ij->j", slow, np.linalg.solve(mean, slow)) - values / 2
+    return (inverse.mean() - 1 / step + 0.5) / (step / 4)
+
+
+@pytest.mark.parametrize("order", [ShuffleBuffer(32), BlockShuffle(64)], ids=repr)
+def test_at_small_steps_the_mean_epoch_loses_what_the_concordance_says(order):
+    # Two steps, extrapolated to zero; the standard error is that over draws of the rows.
+    drawn = [2 * slow_excess(order, 128, 0.1, draw) - slow_excess(order, 128, 0.2, draw) for draw in range(8)]
+    error = np.std(drawn, ddof=1) / np.sqrt(len(drawn))
+    assert error < 0.01
+    assert abs(np.mean(drawn) - (1 - concordance(order, 128))) < 3 * error
+
+
+@pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
+def test_the_step_of_a_concordance_ends_at_both_orders(step):
+    eigenvalues = MarchenkoPastur(1.0).quantile((np.arange(2_000) + 0.5) / 2_000)
+    assert gap.concordant_step(step, 1.0) == pytest.approx(single_shuffle.effective_step(step, eigenvalues))
+    assert gap.concordant_step(step, 0.0) == pytest.approx(random_reshuffle.effective_step(step))
+    between = [gap.concordant_step(step, tau) for tau in np.linspace(0, 1, 9)]
+    assert (np.diff(between) > 0).all()
+
+
+@pytest.mark.parametrize(("step", "tau"), [(0.0, 0.5), (2.0, 0.5), (1.0, -0.1), (1.0, 1.1), (1.0, None)])
+def test_a_concordance_or_a_step_out_of_range_is_refused(step, tau):
+    with pytest.raises(ValueError, match="must"):
+        gap.concordant_step(step, tau)

@@ -15,7 +15,8 @@ f, and what is left is gradient descent with an effective step: ``effective_step
 has what goes with these laws: the step a measured loss is worth (:func:`equivalent_step`), exact losses at
 astronomically many epochs (:func:`doubled_losses`), the next term, which says when the law sets in
 (:func:`skew_correction`, :func:`second_order_loss`), single shuffle's training loss (:func:`train_law`), the law of
-block projections (:func:`batch_step`) and rows for which the gap is reversed (:func:`cluster_gain`, and
+block projections (:func:`batch_step`), the step between single shuffle's and random reshuffle's that the orders of data
+loaders are worth (:func:`concordant_step`), and rows for which the gap is reversed (:func:`cluster_gain`, and
 :func:`cluster_ratio` without a limit).
 """
 
@@ -30,6 +31,7 @@ __all__ = [
     "cluster_gain",
     "cluster_ratio",
     "cluster_rows",
+    "concordant_step",
     "doubled_losses",
     "equivalent_step",
     "laplace",
@@ -233,6 +235,44 @@ def batch_step(step: float, share: float = 0.0) -> float:
     if not 0 <= share < 1:
         raise ValueError(f"share must be in [0, 1), the batch's part of all rows, not {share!r}.")
     return 1 / (_symmetric(step) * (1 - share))
+
+
+def concordant_step(step: float, concordance: float) -> float:
+    r"""The effective step of an order whose epochs are alike but not the same, on square Gaussian designs.
+
+    .. math:: \frac1{\eta_{\mathrm{eff}}} = \frac{\tau}{\eta_{SS}} + \frac{1-\tau}{\eta_{RR}}, \qquad
+        \eta_{SS} = \frac{\eta}{1-\eta/2}, \quad \eta_{RR} = \eta + \frac{\eta^2}2,
+
+    with τ the :func:`concordance <edgelaw.orders.concordance>` of two epochs. Given the file, the epochs are
+    independent and the mean epoch is :math:`I - U^\top\bar NU` with :math:`\bar N = \mathbb E\,M^{-1}`, so that a slow
+    vector o decays with the step :math:`1/o^\top\bar N^{-1}o`. Expand
+    :math:`\bar N^{-1} = 1/\eta + \mathbb E L - \eta\,(\mathbb E L^2 - (\mathbb EL)^2) + O(\eta^2)`. The second term
+    is −½. In the third, a pair of rows of which one leads with probability p contributes
+    :math:`p(1-p) = (1 - (1-2p)^2)/4`, and the mean of :math:`(1-2p)^2` over pairs is τ, while triples of different
+    rows cancel at m = d. Hence :math:`1/\eta_{\mathrm{eff}} = 1/\eta - \frac12 + (1-\tau)\,\eta/4 + O(\eta^2)`.
+    *Derived to this order in the step, and at τ = 0 and 1; between them at larger steps an interpolation*, which at
+    step 1 is up to 2.2 % above the step of the mean epoch for the buffers and blocks that were tried.
+
+    Parameters
+    ----------
+    step : float
+        η, in (0, 2).
+    concordance : float
+        τ, between 0 (random reshuffle) and 1 (single shuffle).
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> concordant_step(1.0, 1.0), concordant_step(1.0, 0.0), round(concordant_step(1.0, 0.5), 4)
+    (2.0, 1.5, 1.7143)
+    """
+    eta, tau = arguments.step(step), arguments.number(concordance, "concordance", -1)
+    if not 0 <= tau <= 1:
+        raise ValueError(f"concordance must lie between 0 and 1, not {concordance!r}.")
+    return 1 / (tau * (1 / eta - 0.5) + (1 - tau) / (eta + eta**2 / 2))
 
 
 def cluster_rows(size: int, spread: float) -> Array:
