@@ -167,3 +167,15 @@ def test_an_axis_from_zero_shows_zero_beside_the_ticks_on_one_vertical_scale():
     assert rest.get_xscale() == "log"
     assert [label.get_text() for label in rest.get_xticklabels()] == ["25", "50", "400"]
     plt.close(figure)
+
+
+def test_ratios_by_share_have_a_line_at_one_and_fractions_for_labels():
+    figure, ax = plt.subplots()
+    plots.ratios_by_share(ax, [1 / 64, 1 / 8, 1], [0.9, 1.1, 1.0], [0.01, 0.01, 0.0], label="measured")
+    figure.canvas.draw()
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert labels[-2:] == ["1/2", "1"]
+    assert "1/64" in labels
+    assert any(set(line.get_ydata()) == {1} for line in ax.lines)
+    assert ax.get_legend_handles_labels()[1] == ["measured"]
+    plt.close(figure)

@@ -157,6 +157,25 @@ def learning_curve(
     return ax
 
 
+def ratios_by_share(
+    ax: "Axes", shares: ArrayLike, ratios: ArrayLike, errors: ArrayLike | None = None, **style: Any
+) -> "Axes":
+    """Draw ratios of losses against a share of the rows, such as a buffer's, with error bars and a line at 1.
+
+    Both axes are logarithmic, the horizontal one labelled 1/64, ..., 1/2, 1 and the vertical one with plain numbers.
+    """
+    x, y = np.asarray(shares, dtype=float), np.asarray(ratios, dtype=float)
+    ax.axhline(1, color="#000000", linewidth=0.8)
+    ax.errorbar(x, y, errors, **{"marker": "o", "capsize": 2, **style})
+    ax.set(xscale="log", yscale="log", xlabel="share of the rows in the buffer")
+    powers = range(math.floor(math.log2(ax.get_xlim()[0])) + 1, 1)
+    ax.set_xticks([2.0**k for k in powers], [f"1/{2**-k}" if k else "1" for k in powers])
+    ax.yaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
+    ax.yaxis.set_minor_formatter(mpl.ticker.FormatStrFormatter("%g"))
+    ax.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+    return ax
+
+
 def _spread(x: np.ndarray, count: int = 8) -> list[int]:
     """Indices of a few points, about evenly spread on a logarithmic axis, with both ends."""
     if len(x) == 0:

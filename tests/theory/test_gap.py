@@ -316,7 +316,27 @@ def test_the_step_of_a_concordance_ends_at_both_orders(step):
     assert (np.diff(between) > 0).all()
 
 
+def test_the_loss_of_a_concordance_has_its_step_on_an_exact_edge():
+    losses = [(2 * gap.concordant_step(1.0, tau) * 50) ** -0.75 for tau in (1.0, 0.0, 0.3)]
+    assert gap.concordant_loss(*losses[:2], 0.3, beta=0.75) == pytest.approx(losses[2])
+
+
+@pytest.mark.parametrize(("step", "first", "bound"), [(0.5, 2, 0.002), (1.0, 10, 0.006)])
+def test_the_recorded_buffers_have_the_loss_of_their_concordance(step, first, bound):
+    # Gaussian rows in random order, six draws: the mean ratio to the law, with a cap on its standard error.
+    sweep = data.sweep("loader_orders")
+    losses = sweep["losses"][0, :, list(sweep["steps"]).index(step), :, 0, sweep["epochs"] >= first]
+    assert losses.shape[:2] == (sum(sweep["epochs"] >= first), 6)
+    for k, size in enumerate(sweep["buffers"].tolist()):
+        tau = concordance(ShuffleBuffer(size), int(sweep["rows"]))
+        ratio = losses[..., k] / gap.concordant_loss(losses[..., 0], losses[..., -1], tau)
+        assert (ratio.std(axis=1, ddof=1) / np.sqrt(6)).max() < bound / 4
+        assert np.abs(ratio.mean(axis=1) - 1).max() < bound
+
+
 @pytest.mark.parametrize(("step", "tau"), [(0.0, 0.5), (2.0, 0.5), (1.0, -0.1), (1.0, 1.1), (1.0, None)])
 def test_a_concordance_or_a_step_out_of_range_is_refused(step, tau):
     with pytest.raises(ValueError, match="must"):
         gap.concordant_step(step, tau)
+    with pytest.raises(ValueError, match="must"):
+        gap.concordant_loss(1.0, 1.0, tau if tau != 0.5 else 2.0)
