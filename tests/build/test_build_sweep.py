@@ -113,7 +113,7 @@ SCRIPTS = {  # with the functions that compute for minutes, and what stands in f
         "rows": lambda name, seed: None,
     },
     loader_orders: {
-        "measure": lambda *arguments: np.ones((2, 9), dtype=np.float32),
+        "measure": lambda *arguments: np.ones((2, 6), dtype=np.float32),
         "rows": lambda *arguments: None,
         "floor": lambda *arguments: (1.0, 1.0),
     },
