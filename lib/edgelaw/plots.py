@@ -168,7 +168,8 @@ def ratios_by_share(
     ax.axhline(1, color="#000000", linewidth=0.8)
     ax.errorbar(x, y, errors, **{"marker": "o", "capsize": 2, **style})
     ax.set(xscale="log", yscale="log", xlabel="share of the rows in the buffer")
-    powers = range(math.floor(math.log2(ax.get_xlim()[0])) + 1, 1)
+    least = math.floor(math.log2(ax.get_xlim()[0])) + 1
+    powers = range(0, least - 1, -1 if least > -7 else -2)[::-1]
     ax.set_xticks([2.0**k for k in powers], [f"1/{2**-k}" if k else "1" for k in powers])
     ax.yaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
     ax.yaxis.set_minor_formatter(mpl.ticker.FormatStrFormatter("%g"))
