@@ -19,7 +19,7 @@ from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.orders import ORDERS
 
-__all__ = ["ALL_ORDERS", "best_step", "curve", "floor", "small_step_floor"]
+__all__ = ["ALL_ORDERS", "best_step", "curve", "floor", "scheduled", "small_step_floor"]
 
 #: The book's four orders, and the order that is worst here: all positive targets before all negative ones.
 ALL_ORDERS = (*ORDERS, "sorted")
@@ -47,7 +47,7 @@ def curve(
     order : str
         One of :data:`ALL_ORDERS`; ``"sorted"`` visits all positive targets of an axis first, in every epoch.
     start, noise : float
-        The squared error at the start and σ², the same on every axis.
+        The squared error at the start, of either sign with equal probability, and σ²; the same on every axis.
 
     Returns
     -------
@@ -152,6 +152,38 @@ def best_step(
     return float(grid[0] if place == 0 else min(grid, key=loss)), float(min(loss(step) for step in grid))
 
 
+def scheduled(count: int, steps: ArrayLike, order: str = "iid") -> float:
+    r"""Mean squared error of one axis over σ², from 0, after epochs with these steps.
+
+    After n epochs :math:`e = \sum_iC_ir_i` under single shuffle, with one weight per place in the permutation; the weights
+    of an epoch are added to :math:`q_k` times those before it. Under random reshuffle the epochs are independent.
+
+    Examples
+    --------
+    >>> round(scheduled(4, [0.2] * 300, "single_shuffle") / floor(4, 0.2, "single_shuffle"), 6)
+    1.0
+    """
+    order = arguments.choice(order, "order", ("iid", "random_reshuffle", "single_shuffle"))
+    m, square = arguments.whole(count, "count", 2), 0.0
+    total = np.zeros(m)
+    for eta in arguments.real_array(steps, "steps", 1):
+        arguments.step(eta, "every step")
+        q, weights = (1 - eta) ** m, eta * (1 - eta) ** np.arange(m)[::-1]
+        if order == "iid":
+            square = q**2 * square + eta / (2 - eta) * (1 - q**2)
+        elif order == "random_reshuffle":
+            square = q**2 * square + _spread(weights)
+        else:
+            total = q * total + weights
+    return float(_spread(total) if order == "single_shuffle" else square)
+
+
+def _spread(weights: Array) -> float:
+    """E (Σ c_i r_i)² over σ², over random orders of residuals that add up to zero."""
+    centred = weights - weights.mean()
+    return float(len(weights) / (len(weights) - 1) * (centred @ centred))
+
+
 def _kick(m: int, eta: float, order: str) -> float:
     """E b² over σ² of an epoch (flip-flop: of two), on an axis with m rows."""
     back = (1 - eta) ** np.arange(m, dtype=float)  # weights of the rows, the last visited first
@@ -161,8 +193,7 @@ def _kick(m: int, eta: float, order: str) -> float:
         return float(eta**2 * (weights @ signs) ** 2)
     if order == "flip_flop":
         weights = (1 - eta) ** m * weights + back
-    centred = weights - weights.mean()
-    return float(eta**2 * m / (m - 1) * (centred @ centred))
+    return eta**2 * _spread(weights)
 
 
 def _geometric(ratio: Array, terms: ArrayLike) -> Array:

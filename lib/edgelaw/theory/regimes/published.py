@@ -49,7 +49,9 @@ def needell_srebro_ward(
     >>> float(needell_srebro_ward(0, mu=1.0, step=0.5))
     2.0
     """
-    k, mu = arguments.counts(updates, "updates"), arguments.number(mu, "mu", 0, 1)
+    k, mu = arguments.counts(updates, "updates"), arguments.number(mu, "mu", 0)
+    if mu > 1:
+        raise ValueError(f"mu is at most 1 for unit rows, not {mu:g}.")
     if not (eta := arguments.step(step)) < 1:
         raise ValueError(f"step must be below 1 for this bound, not {eta:g}.")
     decay = 1 - 2 * eta * mu * (1 - eta)
