@@ -86,7 +86,9 @@ def signal_and_noise(
     return SignalAndNoise(signal, noise)
 
 
-def _losses(U: Array, residual: Array, visits: Integers, wanted: Integers, step: float) -> list[tuple[float, float]]:
+def _losses(
+    U: Array, residual: Array, visits: Integers, wanted: Integers, step: float
+) -> list[tuple[float, float]]:
     """Both parts after each of the wanted epochs, for one list of visits."""
     (m, d), free = U.shape, residual.shape[1]
     affine = np.eye(d, d + free)  # A_n, and B_n on a basis of the residuals

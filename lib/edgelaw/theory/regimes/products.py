@@ -120,7 +120,9 @@ def _matrices(B: ArrayLike) -> Array:
     """Between two and six symmetric matrices of one size."""
     B = arguments.real_array(B, "B", 3)
     if not 2 <= len(B) <= _MOST or B.shape[1] != B.shape[2]:
-        raise ValueError(f"B must hold between 2 and {_MOST} square matrices, not an array of shape {B.shape}.")
+        raise ValueError(
+            f"B must hold between 2 and {_MOST} square matrices, not an array of shape {B.shape}."
+        )
     if not np.allclose(B, B.swapaxes(1, 2)):
         raise ValueError("B must hold symmetric matrices.")
     return B

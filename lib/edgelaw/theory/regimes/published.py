@@ -80,10 +80,9 @@ RATES: dict[str, Callable[[Array, float, float], Array]] = {
     "Safran–Shamir 2020, random reshuffle": lambda n, m, kappa: 1 / (m * n) ** 2 + 1 / (m * n**3),
     "Safran–Shamir 2020, fixed order": lambda n, m, kappa: 1 / n**2,
     "Safran–Shamir 2021, single shuffle": lambda n, m, kappa: np.minimum(1, kappa / n) / (m * n),
-    "Safran–Shamir 2021, random reshuffle": lambda n, m, kappa: np.minimum(
-        1, kappa / (m * n) + (kappa / n) ** 2
-    )
-    / (m * n),
+    "Safran–Shamir 2021, random reshuffle": lambda n, m, kappa: (
+        np.minimum(1, kappa / (m * n) + (kappa / n) ** 2) / (m * n)
+    ),
     "HaoChen–Sra 2019, random reshuffle": lambda n, m, kappa: 1 / (m * n) ** 2 + 1 / n**3,
     "Cha–Lee–Yun 2023, random reshuffle": lambda n, m, kappa: kappa / (m * n**2),
     "Rajput–Lee–Papailiopoulos 2022, flip-flop": lambda n, m, kappa: 1 / (m * n) ** 2 + 1 / (m * n**4),
