@@ -1,8 +1,8 @@
 r"""Signal and noise of one design apart: how much of the start is left, and how much of the targets' noise has come in.
 
 With unit rows U, targets :math:`Uw_* + r` and :math:`U^\top r = 0`, an order's error after n epochs is
-:math:`e_n = A_ne_0 + B_nr`. Over isotropic starts and over residuals r isotropic in their space the two parts add up, so
-one set of visits gives the excess training loss at *every* level of noise. Only the order is drawn at random.
+:math:`e_n = A_ne_0 + B_nr`. Over isotropic starts and over residuals r isotropic in their space the two parts add up,
+so one set of visits gives the excess training loss at *every* level of noise. Only the order is drawn at random.
 """
 
 from __future__ import annotations

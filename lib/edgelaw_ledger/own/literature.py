@@ -317,7 +317,7 @@ def noncommutative_means(*, largest: float = 1.0) -> Evidence:
 
 
 def leading_orders(*, second: float = 1.0, fourth: float = 1.0) -> Evidence:
-    """Differences of exact mean products over their leading terms, four projections, 5 epochs, extrapolated to step 0."""
+    """Differences of exact mean products over their leading terms, four projections, 5 epochs, step to 0."""
     B, n, ratios = _lines(), 5, []
     for step in (0.004, 0.002):
         once, fresh, descent = products.mean_products(B, step, n)

@@ -155,8 +155,8 @@ def best_step(
 def scheduled(count: int, steps: ArrayLike, order: str = "iid") -> float:
     r"""Mean squared error of one axis over σ², from 0, after epochs with these steps.
 
-    After n epochs :math:`e = \sum_iC_ir_i` under single shuffle, with one weight per place in the permutation; the weights
-    of an epoch are added to :math:`q_k` times those before it. Under random reshuffle the epochs are independent.
+    After n epochs :math:`e = \sum_iC_ir_i` under single shuffle, with one weight per place in the permutation; the
+    weights of an epoch are added to :math:`q_k` times those before it. Under random reshuffle epochs are independent.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 r"""Means of products of matrices near the identity: what single shuffle, random reshuffle and gradient descent average.
 
-For symmetric :math:`B_1, \dots, B_m` and a step η let :math:`P_\sigma = (I-\eta B_{\sigma(m)})\cdots(I-\eta B_{\sigma(1)})`
-be an epoch. Yun, Sra and Jadbabaie compare the norms of
+For symmetric :math:`B_1, \dots, B_m` and a step η let
+:math:`P_\sigma = (I-\eta B_{\sigma(m)})\cdots(I-\eta B_{\sigma(1)})` be an epoch. Yun, Sra and Jadbabaie compare the
+norms of
 
 .. math:: W_{SS} = \mathbb E_\sigma P_\sigma^n, \qquad W_{RR} = (\mathbb E_\sigma P_\sigma)^n, \qquad
           W_{GD} = \Bigl(\frac1m\sum_i(I-\eta B_i)\Bigr)^{mn} .
@@ -74,9 +75,9 @@ def mean_products(B: ArrayLike, step: float, epochs: int) -> MeanProducts:
 def replacement_gap(B: ArrayLike) -> Array:
     r"""The leading coefficient of gradient descent's mean minus random reshuffle's.
 
-    :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)` with :math:`G = \frac12\sum_i(B_i - \bar B)^2 \succeq 0`: the second
-    elementary symmetric polynomial of :math:`B_1,\dots,B_m` is :math:`\frac12(S^2 - \sum_iB_i^2)`, that of m copies of
-    :math:`\bar B = S/m` is :math:`\frac12(1-\frac1m)S^2`. *Proved.*
+    :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)` with :math:`G = \frac12\sum_i(B_i - \bar B)^2 \succeq 0`: the
+    second elementary symmetric polynomial of :math:`B_1,\dots,B_m` is :math:`\frac12(S^2 - \sum_iB_i^2)`, that of m copies
+    of :math:`\bar B = S/m` is :math:`\frac12(1-\frac1m)S^2`. *Proved.*
 
     Examples
     --------
@@ -91,8 +92,8 @@ def shuffle_gap(B: ArrayLike) -> Array:
     r"""The leading coefficient of random reshuffle's mean minus single shuffle's.
 
     Write :math:`P_\sigma = \mathbb EP + \eta^2\Delta_\sigma + O(\eta^3)` with
-    :math:`\Delta_\sigma = \frac12\sum_{i<j}\pm[B_j,B_i]`, the sign + if i comes first. It is antisymmetric, so two of them
-    multiply to :math:`-\Delta^\top\Delta` and
+    :math:`\Delta_\sigma = \frac12\sum_{i<j}\pm[B_j,B_i]`, the sign + if i comes first. It is antisymmetric, so two
+    of them multiply to :math:`-\Delta^\top\Delta` and
 
     .. math:: W_{RR} - W_{SS} = \eta^4\binom n2\,G + O(\eta^5), \qquad
               G = \mathbb E\,\Delta^\top\Delta \succeq 0 .

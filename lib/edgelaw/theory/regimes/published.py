@@ -1,10 +1,10 @@
 r"""Published bounds and rates in the book's notation, to be set beside exact curves.
 
-Components are :math:`\frac12(u_i\cdot w - t_i)^2` with unit rows, so each has smoothness 1 and the step η of the update is
-the step of the literature. μ is the smallest eigenvalue of the Hessian :math:`\frac1m\sum u_iu_i^\top`, κ the ratio of its
-largest to its smallest, :math:`\sigma^2` the mean square of the residuals at the optimum, which is the mean square of the
-components' gradients there; m rows, n epochs. A *bound* has all its constants. A *rate* has none: only its shape is
-published, with constants and logarithms left out.
+Components are :math:`\frac12(u_i\cdot w - t_i)^2` with unit rows, so each has smoothness 1 and the step η of the update
+is the step of the literature. μ is the smallest eigenvalue of the Hessian :math:`\frac1m\sum u_iu_i^\top`, κ the ratio
+of its largest to its smallest, :math:`\sigma^2` the mean square of the residuals at the optimum, which is the mean
+square of the components' gradients there; m rows, n epochs. A *bound* has all its constants, a *rate* has none: only its
+shape is published, with constants and logarithms left out.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def needell_srebro_ward(
 ) -> Array:
     r"""IID with noise: :math:`(1-2\eta\mu(1-\eta))^k|w_0|^2 + \frac{\eta\sigma^2}{\mu(1-\eta)}` for η < 1.
 
-    By hand: :math:`\mathbb E|w^+|^2 = |w|^2 - 2\eta\,w\cdot\nabla F + \eta^2\mathbb E|\nabla f_i|^2`, the last term is at
-    most :math:`2\eta^2(w\cdot\nabla F + \sigma^2)`, and :math:`w\cdot\nabla F \ge \mu|w|^2`.
+    By hand: :math:`\mathbb E|w^+|^2 = |w|^2 - 2\eta\,w\cdot\nabla F + \eta^2\mathbb E|\nabla f_i|^2`, the last term is
+    at most :math:`2\eta^2(w\cdot\nabla F + \sigma^2)`, and :math:`w\cdot\nabla F \ge \mu|w|^2`.
 
     Examples
     --------
@@ -62,8 +62,8 @@ def shuffled_floor(count: int, step: float) -> float:
     r"""Single shuffle and random reshuffle on one axis: a floor of at most :math:`\frac12\eta^2m` over σ².
 
     Mishchenko, Khaled and Richtárik bound the floor by :math:`2\eta/\mu` times a shuffling variance, which is at most
-    :math:`\frac14\eta m\sigma^2`. By hand, with half of it: summation by parts writes :math:`b/(1-q)` as an average of η
-    times partial sums of residuals, whose mean squares are at most :math:`\frac{m^2}{4(m-1)}\sigma^2`.
+    :math:`\frac14\eta m\sigma^2`. By hand, with half of it: summation by parts writes :math:`b/(1-q)` as an average of
+    η times partial sums of residuals, whose mean squares are at most :math:`\frac{m^2}{4(m-1)}\sigma^2`.
 
     Examples
     --------
