@@ -30,7 +30,7 @@ def test_the_means_are_those_of_their_definitions():
 @pytest.mark.parametrize(("m", "d"), [(2, 2), (3, 3), (4, 2)])
 def test_differences_have_the_stated_leading_terms(m, d):
     B, n, errors = _random(np.random.default_rng(m), m, d), 3, []
-    for step in (4e-3, 2e-3):
+    for step in (0.02, 0.01):
         once, fresh, descent = products.mean_products(B, step, n)
         errors.append(
             (

@@ -76,8 +76,8 @@ def replacement_gap(B: ArrayLike) -> Array:
     r"""The leading coefficient of gradient descent's mean minus random reshuffle's.
 
     :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)` with :math:`G = \frac12\sum_i(B_i - \bar B)^2 \succeq 0`: the
-    second elementary symmetric polynomial of :math:`B_1,\dots,B_m` is :math:`\frac12(S^2 - \sum_iB_i^2)`, that of m copies
-    of :math:`\bar B = S/m` is :math:`\frac12(1-\frac1m)S^2`. *Proved.*
+    second elementary symmetric polynomial of :math:`B_1,\dots,B_m` is :math:`\frac12(S^2 - \sum_iB_i^2)`,
+    that of m copies of :math:`\bar B = S/m` is :math:`\frac12(1-\frac1m)S^2`. *Proved.*
 
     Examples
     --------

@@ -3,7 +3,7 @@ r"""Published bounds and rates in the book's notation, to be set beside exact cu
 Components are :math:`\frac12(u_i\cdot w - t_i)^2` with unit rows, so each has smoothness 1 and the step η of the update
 is the step of the literature. μ is the smallest eigenvalue of the Hessian :math:`\frac1m\sum u_iu_i^\top`, κ the ratio
 of its largest to its smallest, :math:`\sigma^2` the mean square of the residuals at the optimum, which is the mean
-square of the components' gradients there; m rows, n epochs. A *bound* has all its constants, a *rate* has none: only its
+square of the components' gradients there; m rows, n epochs. A *bound* has all its constants, a *rate* none: only its
 shape is published, with constants and logarithms left out.
 """
 
