@@ -602,13 +602,15 @@ def _modes(values, shares, step):
     values, shares = _merged(values, shares)
     poles, shares = np.ascontiguousarray(1 / values[::-1]), np.ascontiguousarray(shares[::-1])
     strength = step / 2 / (1 - step / 2)
-    roots, slopes = _secular(poles, strength * shares)
+    roots, slopes, _, _ = secular(poles, strength * shares)
     return 1 / roots, 1 / (strength * slopes)
 
 
 @compiled
-def _secular(poles, weights):
-    """The roots of 1 + Σ w/(p − x) = 0, one above each ascending pole p, and the derivative Σ w/(p − x)² there.
+def secular(poles, weights):
+    """The roots x of 1 + Σ w/(p − x) = 0, one above each ascending pole p, and the derivative Σ w/(p − x)² there.
+
+    With them the pole next to each root, and the root's distance from it.
 
     A root is sought as its distance τ from the nearer pole, so that all p − x are relatively accurate. A step
     takes that pole's term as it is, and of the others their sum and its derivative, as a constant and a term at the
@@ -616,7 +618,8 @@ def _secular(poles, weights):
     converge quadratically, so that one after a step of 1e-8 is the last.
     """
     count = len(poles)
-    roots, slopes, total = np.empty(count), np.empty(count), 0.0
+    roots, slopes, offsets, total = np.empty(count), np.empty(count), np.empty(count), 0.0
+    nearest = np.empty(count, dtype=np.int64)
     for i in range(count):
         total += weights[i]
         last = i == count - 1
@@ -644,7 +647,8 @@ def _secular(poles, weights):
             tau = proposed if converged or low < proposed < high else (low + high) / 2
             rest, slope = _other_terms(gaps, weights, near, tau)
         roots[i], slopes[i] = poles[near] + tau, slope + own / tau
-    return roots, slopes
+        nearest[i], offsets[i] = near, tau
+    return roots, slopes, nearest, offsets
 
 
 @compiled

@@ -1,0 +1,95 @@
+"""The shape in which a curve with labels travels, and how second moments of the weights become losses."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.theory._any_spectrum import common
+from edgelaw.theory.noise.rows import LabelledRows
+
+#: How the numbers of a curve are known: by the theory of its order, or from runs.
+HOW = ("theory", "simulated")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCurve:
+    """Losses at the recorded epochs, from zero weights, in units of squared targets, summed over outputs.
+
+    Attributes
+    ----------
+    epochs : ndarray of int
+        Ascending, 0 included.
+    train : ndarray
+        Mean over the rows of the squared error.
+    held_out : ndarray or None
+        The same on held-out rows.
+    distance : ndarray
+        ‖w − w*‖², w* the least-squares solution of least norm.
+    error : float
+        The relative numerical error that the computation states of itself; not that of the theory at a finite d.
+    how : str
+        "theory" or "simulated".
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> LabelCurve(np.zeros(1, dtype=int), one, None, one).how
+    'theory'
+    """
+
+    epochs: Integers
+    train: Array = field(repr=False)
+    held_out: Array | None = field(repr=False)
+    distance: Array = field(repr=False)
+    error: float = 0.0
+    how: str = "theory"
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where SGD is: E(v_j·e)² summed over outputs, and the mean error along v_j over its start."""
+
+    second: Array
+    mean: Array
+
+
+def start(rows: LabelledRows) -> State:
+    """Zero weights: the error is −w*."""
+    return State(rows.energies.copy(), np.ones(len(rows.energies)))
+
+
+def label_curve(rows: LabelledRows, epochs: Integers, states: list[State], error: float = 0.0) -> LabelCurve:
+    """The losses of the states, one per epoch.
+
+    The mean weights are known along every direction and for every output; only the variance around them is taken to be
+    diagonal in the eigenbasis.
+    """
+    second, mean = (np.array([getattr(state, name) for state in states]) for name in ("second", "mean"))
+    train = rows.residual + rows.scale / rows.shape[1] * second @ rows.eigenvalues
+    held = None
+    if rows.held_out is not None:
+        variance = second - mean**2 * rows.energies
+        held = rows.held_out.of_mean(1 - mean) + variance @ rows.held_out.squares
+    return LabelCurve(epochs, train, held, second.sum(axis=1), float(error))
+
+
+def requested(epochs: ArrayLike, step: ArrayLike, limit: float) -> tuple[Integers, Array]:
+    """The epochs to return and the step of each epoch up to the last of them; steps from the limit on are refused."""
+    n = common.recorded(epochs)
+    steps = arguments.real_array(step, "step", np.ndim(step)).astype(np.float64)
+    last = int(n[-1])
+    if steps.ndim == 0:
+        steps = np.full(last, float(steps))
+    elif steps.ndim != 1 or len(steps) < last:
+        raise ValueError(
+            f"step must be one number or one per epoch, {last} of them, not an array of shape {steps.shape}."
+        )
+    steps = steps[:last]
+    if last and not (steps.min() >= 0 and steps.max() < limit):
+        worst = steps[(steps < 0) | (steps >= limit)][0]
+        raise ValueError(
+            f"step must be at least 0 and below {limit:.6g}, where the error grows without bound, not {worst:g}."
+        )
+    return n, steps

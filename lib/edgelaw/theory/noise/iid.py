@@ -1,0 +1,196 @@
+r"""Labels under IID sampling: a linear recursion of :math:`s_j = \mathbb E(v_j\cdot e)^2`, and its spectrum.
+
+An update averages b rows drawn with replacement, at step η. In the notation of :mod:`edgelaw.theory.noise.rows`, with
+:math:`a_j = \eta\lambda_j/d`, q the `coupling` and N the `kicks`,
+
+.. math:: s_j \leftarrow \bigl((1-a_j)^2 - \tfrac1ba_j^2\bigr)s_j + \tfrac{\eta^2}bq_j\,(q\cdot s) + \tfrac{\eta^2}bN_j,
+    \qquad \bar e_j \leftarrow (1-a_j)\,\bar e_j .
+
+The mean is exact. In the second moment one replacement is made: the exact term
+:math:`\frac1m\sum_i(x_i\cdot v_j)^2\,x_i^\top Mx_i` (over scale²) becomes :math:`q_j\,(q\cdot s)`, which has the same
+sum over j, so that the trace of M decreases by exactly what it should whatever the norms. It is the mean over the signs and the
+rotations of the left singular vectors, *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
+
+A diagonal matrix and a rank-one one: eigenvalues by the secular equation, and an epoch of any number of updates by
+their powers. The mean squared error is stable if :math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and :math:`a_j < 2`.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.theory import iid as unlabelled
+from edgelaw.theory.noise.curves import LabelCurve, State, label_curve, requested, start
+from edgelaw.theory.noise.rows import LabelledRows
+
+_MARGIN = 1 - 1e-12  # of the stability limit
+
+
+def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1) -> LabelCurve:
+    """Losses under IID sampling, one step for all epochs or one per epoch.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    epochs : int or array of int
+        Up to which epoch, or the epochs wanted; 0 is always among those returned.
+    step : float or array
+        Learning rate times `rows.scale`, below `step_limit`; an array has one step per epoch.
+    batch : int
+        Rows per averaged update, drawn with replacement; the last update of an epoch takes what is left of m.
+
+    Returns
+    -------
+    LabelCurve
+
+    Examples
+    --------
+    Two orthogonal rows: at step 1 a draw learns its row, and half the draws of an epoch learn either.
+
+    >>> rows = LabelledRows.of(np.eye(2), [1.0, 1.0])
+    >>> curve(rows, 2).train.tolist()
+    [1.0, 0.25, 0.0625]
+    """
+    n, steps = requested(epochs, step, step_limit(rows, batch))
+    return label_curve(rows, n, walk(rows, n, steps, functools.partial(epoch, rows, batch=batch)))
+
+
+def walk(rows, n, steps, epoch_of):
+    """The states at the epochs n, by the maps that `epoch_of` gives for a step; each is made once."""
+    maps: dict = {}
+    now, states = start(rows), [start(rows)]
+    for k, step in enumerate(steps, start=1):
+        if step not in maps:
+            maps[step] = epoch_of(step)
+        now = maps[step](now)
+        if k in n:
+            states.append(now)
+    return states
+
+
+def step_limit(rows: LabelledRows, batch: int = 1) -> float:
+    """The step at which the mean squared error is no longer stable: 2 for single rows of equal norm.
+
+    Examples
+    --------
+    >>> step_limit(LabelledRows.of(np.eye(3), np.ones(3)))
+    2.0
+    """
+    batch = arguments.batch(batch, rows.shape[0])
+    rates = rows.eigenvalues / rows.shape[1]
+    if batch == 1:  # Σ η q²/(2 λ/d) = 1
+        return float(min(2 / (rows.coupling**2 / rates).sum(), 1 / rates.max()) + 0.0)
+
+    def excess(eta):
+        a = eta * rates
+        return (eta**2 / batch * rows.coupling**2 / (2 * a - (1 - 1 / batch) * a**2)).sum() - 1
+
+    low, high = 0.0, 2 / rates.max() * _MARGIN
+    if excess(high) < 0:
+        return float(high)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    return float(low)
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """An epoch at one step: what it makes of a state, by updates of one or of two sizes."""
+
+    parts: tuple
+    mean: Array
+
+    def __call__(self, state: State) -> State:
+        """The state after the epoch."""
+        second = state.second
+        for part in self.parts:
+            second = part(second)
+        return State(second, state.mean * self.mean)
+
+
+def epoch(rows: LabelledRows, step: float, batch: int = 1) -> Epoch:
+    """The epoch at one step."""
+    m, d = rows.shape
+    batch = arguments.batch(batch, m)
+    a = step * rows.eigenvalues / d
+    whole, rest = divmod(m, batch)
+    parts = [updates(rows, step, size, count) for size, count in ((batch, whole), (rest, 1)) if size * count]
+    return Epoch(tuple(parts), (1 - a) ** (whole + (rest > 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Updates:
+    """So many updates: powers of the eigenvalues of a diagonal plus a rank-one matrix, and the sum of the kicks.
+
+    Directions that decay alike are one for the rank-one part: `grouped` (g, r) maps onto them, and what it leaves out
+    decays by the diagonal alone.
+    """
+
+    members: Array
+    direction: Array
+    count: int
+    vectors: Array
+    decay: Array
+    rest: Array
+    kick: Array
+
+    def __call__(self, second: Array) -> Array:
+        """The second moments after the updates."""
+        return self.linear(second) + self.kick
+
+    def linear(self, second: Array) -> Array:
+        """The same without kicks."""
+        return _apply(self, second, self.decay, self.rest)
+
+
+def _apply(self, values, decay, rest):
+    """Functions of the matrix: `decay` on its eigenvectors, `rest` on what the groups leave out."""
+    inside = np.bincount(self.members, self.direction * values, minlength=len(decay))
+    left = values - self.direction * inside[self.members]
+    return self.direction * (self.vectors @ (decay * (inside @ self.vectors)))[self.members] + rest * left
+
+
+def updates(rows: LabelledRows, step: float, batch: int, count: int) -> Updates:
+    """`count` updates of `batch` rows."""
+    a = step * rows.eigenvalues / rows.shape[1]
+    loss = a * (2 - (1 - 1 / batch) * a)  # 1 − D
+    weights = step**2 / batch * rows.coupling**2
+    order = np.argsort(-loss, kind="stable")
+    members = np.empty(len(loss), dtype=np.int64)
+    descending = loss[order]
+    # Poles that agree to thirteen digits are one: no root can be told between them.
+    members[order] = np.cumsum(np.append(False, descending[1:] < descending[:-1] * (1 - 1e-13)))
+    heads = np.bincount(members, weights)
+    size = np.bincount(members)
+    direction = np.sqrt(
+        np.divide(weights, heads[members], out=1 / size[members] ** 0.5, where=heads[members] > 0)
+    )
+    poles = np.zeros(len(heads))
+    poles[members] = -loss
+    rates, vectors = _modes(poles, heads)
+    decay, rest = (np.exp(count * _log(x)) if (x < 1).all() else (1 - x) ** count for x in (rates, loss))
+    made = Updates(members, direction, count, vectors, decay, rest, np.zeros_like(loss))
+    # Σ_{k<count} P^k applied to the kick, mode by mode
+    sums = [
+        np.where(x > 0, (1 - y) / np.where(x > 0, x, 1), count) for x, y in ((rates, decay), (loss, rest))
+    ]
+    kick = _apply(made, step**2 / batch * rows.kicks, *sums)
+    return Updates(members, direction, count, vectors, decay, rest, kick)
+
+
+def _log(x):
+    return np.log1p(-x)
+
+
+def _modes(poles, weights):
+    """1 − the eigenvalues of diag(1 + poles) + √w√wᵀ and its eigenvectors, poles ascending and different."""
+    if not weights.any():
+        return -poles, np.eye(len(poles))
+    roots, _, near, offsets = unlabelled.secular(poles, weights)
+    gaps = (poles[near] - poles[:, None]) + offsets  # root k − pole j, without cancellation
+    vectors = np.sqrt(weights)[:, None] / gaps
+    return -roots, vectors / np.linalg.norm(vectors, axis=0)

@@ -1,0 +1,185 @@
+r"""A design and its targets in the coordinates in which every order's curve is computed.
+
+The update is :math:`w \leftarrow w - \text{lr}\,(x_i\cdot w - t_i)\,x_i`, from w = 0, for rows of any scale. With
+:math:`\text{scale} = \frac1m\sum_i\lVert x_i\rVert^2` the **step** of the theory is lr · scale: for rows of equal norm
+the step of the normalised update. Let :math:`\frac{X^\top X}{m} = \frac{\text{scale}}{d}\sum_j\lambda_jv_jv_j^\top`,
+so that the λ have mean 1, let :math:`w_*` be the least-squares solution of least norm, :math:`c_j = v_j\cdot w_*`, and
+r the residuals. Several outputs are several problems with the same rows: squares are summed over them.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
+
+_SMALLEST = 1e-12  # of the largest eigenvalue: what is below is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What the loss on held-out rows needs, for mean weights :math:`\\sum_jf_jc_jv_j` and a variance along each v_j.
+
+    Attributes
+    ----------
+    squares : ndarray (r,)
+        Mean of (x·v_j)² over the held-out rows.
+    quadratic : ndarray (r, r)
+        Mean of (x·v_j)(x·v_k), times :math:`\\sum c_jc_k` over outputs.
+    linear : ndarray (r,)
+        Mean of (x·v_j) t, times c_j, summed over outputs.
+    start : float
+        Mean squared target: the loss of zero weights.
+    """
+
+    squares: Array = field(repr=False)
+    quadratic: Array = field(repr=False)
+    linear: Array = field(repr=False)
+    start: float
+
+    def of_mean(self, f: Array) -> Array:
+        """The loss of the mean weights; f (..., r)."""
+        return self.start - 2 * f @ self.linear + ((f @ self.quadratic) * f).sum(axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    r"""Rows with targets, as the curves of all orders need them; made by :meth:`of`.
+
+    Losses are means over rows of the squared error, summed over outputs, without a factor ½.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (m, d).
+    outputs : int
+        Columns of the targets.
+    scale : float
+        Mean squared norm of a row: a step is a learning rate times this.
+    eigenvalues : ndarray (r,)
+        The positive λ, ascending; together with d − r zeros they have mean 1.
+    energies : ndarray (r,)
+        :math:`c_j^2`, summed over outputs.
+    residual : float
+        The least training loss, :math:`\lVert r\rVert^2/m`.
+    start : float
+        The training loss of zero weights, :math:`\lVert t\rVert^2/m`.
+    kicks : ndarray (r,)
+        Mean of :math:`r_i^2(x_i\cdot v_j)^2` over scale²: what a row drawn at random adds to :math:`(v_j\cdot e)^2`
+        at step 1 through its residual. About residual/scale · λ/d.
+    coupling : ndarray (r,)
+        :math:`\lambda'_j/(d\sqrt{q})` with :math:`\lambda'` the λ of rows weighted by their squared norms and
+        q the mean of :math:`\lVert x\rVert^4` over scale²: λ/d for rows of equal norm.
+    norm_spread : float
+        Variance of the squared norms over their squared mean; 0 for equal norms, which the theory assumes.
+    held_out : HeldOut or None
+
+    Examples
+    --------
+    >>> rows = LabelledRows.of(np.eye(2), [1.0, 2.0])
+    >>> rows.eigenvalues.tolist(), rows.energies.tolist(), rows.residual, rows.start, rows.scale
+    ([1.0, 1.0], [1.0, 4.0], 0.0, 2.5, 1.0)
+    """
+
+    shape: tuple[int, int]
+    outputs: int
+    scale: float
+    eigenvalues: Array = field(repr=False)
+    energies: Array = field(repr=False)
+    residual: float
+    start: float
+    kicks: Array = field(repr=False)
+    coupling: Array = field(repr=False)
+    norm_spread: float
+    held_out: HeldOut | None = field(default=None, repr=False)
+
+    @property
+    def aspect(self) -> float:
+        """ρ = m/d."""
+        return self.shape[0] / self.shape[1]
+
+    @property
+    def spectrum(self) -> Array:
+        """All d eigenvalues, the zeros included, ascending."""
+        return np.concatenate([np.zeros(self.shape[1] - len(self.eigenvalues)), self.eigenvalues])
+
+    @classmethod
+    def of(
+        cls, X: ArrayLike, targets: ArrayLike, held_out: tuple[ArrayLike, ArrayLike] | None = None
+    ) -> "LabelledRows":
+        """The rows X (m, d) with targets (m,) or (m, k), and held-out rows and targets of the same kind.
+
+        Rows of zeros are allowed, a matrix of nothing else is not. The cost is that of XᵀX and its eigenvectors.
+        """
+        X, T = _checked(X, targets, "X", "targets")
+        held = None if held_out is None else _checked(*held_out, "held-out X", "held-out targets")
+        if held and (held[0].shape[1], held[1].shape[1]) != (X.shape[1], T.shape[1]):
+            raise ValueError(
+                f"held-out rows must have {X.shape[1]} columns and {T.shape[1]} output(s), as the others do, not "
+                f"{held[0].shape[1]} and {held[1].shape[1]}."
+            )
+        m, d = X.shape
+        norms = np.einsum("ij,ij->i", X, X)
+        scale = float(norms.mean())
+        if not scale > 0:
+            raise ValueError("X must have a row that is not zero.")
+        values, vectors = _eigenvectors(X, scale)
+        Y = X @ vectors  # the rows in the eigenbasis
+        c = (Y.T @ T) / (m * scale / d * values)[:, None]
+        r = T - Y @ c
+        size = np.einsum("ik,ik->", T, T)
+        if np.einsum("ik,ik->", r, r) <= (max(X.shape) * np.finfo(float).eps) ** 2 * size:
+            r = np.zeros_like(r)
+        squares = Y**2 / scale
+        fourth = float((norms**2).mean()) / scale**2
+        return cls(
+            shape=(m, d),
+            outputs=T.shape[1],
+            scale=scale,
+            eigenvalues=values,
+            energies=(c**2).sum(axis=1),
+            residual=float((r**2).sum() / m),
+            start=float(size / m),
+            kicks=squares.T @ (r**2).sum(axis=1) / (m * scale),
+            coupling=squares.T @ (norms / scale) / (m * np.sqrt(fourth)),
+            norm_spread=max(fourth - 1, 0.0),
+            held_out=None if held is None else _held_out(*held, vectors, c),
+        )
+
+
+def _checked(X, targets, rows_name, targets_name):
+    """Float64 matrices of rows and of targets, as many of one as of the other."""
+    X = arguments.matrix(X, rows_name, 1).astype(np.float64, copy=False)
+    T = np.asarray(targets)
+    T = arguments.real_array(T[:, None] if T.ndim == 1 else T, targets_name, 2).astype(np.float64, copy=False)
+    if len(T) != len(X) or T.shape[1] == 0:
+        raise ValueError(
+            f"{targets_name} must have one row for each of the {len(X)} rows of {rows_name} and at least one column, "
+            f"not shape {T.shape}."
+        )
+    return X, T
+
+
+def _eigenvectors(X, scale):
+    """The positive eigenvalues of XᵀX/(m scale/d), ascending, and their eigenvectors (d, r), from the smaller Gram."""
+    m, d = X.shape
+    narrow = d <= m
+    values, vectors = np.linalg.eigh((X.T @ X if narrow else X @ X.T) * (d / (m * scale)))
+    kept = values > _SMALLEST * values[-1]
+    values, vectors = values[kept], vectors[:, kept]
+    if not narrow:
+        vectors = X.T @ vectors
+        vectors /= np.linalg.norm(vectors, axis=0)
+    return values * (d / values.sum()), vectors
+
+
+def _held_out(X, T, vectors, c):
+    projected = X @ vectors
+    second = projected.T @ projected / len(X)
+    return HeldOut(
+        squares=np.diag(second).copy(),
+        quadratic=second * (c @ c.T),
+        linear=((projected.T @ T / len(X)) * c).sum(axis=1),
+        start=float((T**2).sum() / len(X)),
+    )
