@@ -56,6 +56,7 @@ from edgelaw.theory._any_spectrum import (
     common,
     flip_flop_boundary,
     flip_flop_spectra,
+    reshuffle_kick,
     reshuffle_pairs,
     silverstein,
 )
@@ -64,7 +65,7 @@ _SCALE = 1.0  # eigenvalues below it look alike to the kernel
 _OF_LOWEST = 0.2  # so do, above a gap, those closer to the lowest one than this part of it
 _HIGHEST = 1.1  # half the height of a contour in the logarithm, at most: further out, functions grow
 _ISOLATED = 0.02  # the least distance from zero at which a contour may pass between F and zero
-_INSIDE = 0.8  # the average's contour, over b's
+INSIDE = 0.8  # the average's contour, over b's
 _DIGITS = 26  # of the trapezoidal rule, in powers of e
 _LARGEST = 24  # polynomials
 _FLOOR = 1e-12  # losses below it may be continued
@@ -84,8 +85,8 @@ class Resolution(NamedTuple):
     wide: float
 
 
-_FINE = Resolution(_DIGITS, 0.92, 1.0)
-_ROUGH = Resolution(22, 0.84, 1.1), Resolution(_DIGITS, 0.88, 1.1)  # the second where the first is not enough
+FINE = Resolution(_DIGITS, 0.92, 1.0)
+ROUGH = Resolution(22, 0.84, 1.1), Resolution(_DIGITS, 0.88, 1.1)  # the second where the first is not enough
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,12 @@ class Rows:
         """b at all pairs of the points z and of them and their conjugates, on the given part of the times s."""
         points = int(part * _times(self.step, rho, np.abs(average[0]).max()))
         return reshuffle_pairs.two_resolvents(average, z, x, rho, self.step, points)
+
+    def end(self, average, z, x, rho, tau, part):
+        """C at the end of an epoch, for the kick of residuals."""
+        largest = max(np.abs(average[0]).max(), np.abs(tau).max())
+        points = int(part * _times(self.step, rho, largest))
+        return reshuffle_kick.end_of_rows(average, z, x, rho, self.step, tau, points)
 
     def rate(self, parts):
         """How fast the loss of isotropic rows falls in the first epoch."""
@@ -221,10 +228,10 @@ def losses(law, n, epoch):
         first, error, known = vanished
         return _at_once(law, first, n, error, known)
     best = Losses(np.ones((2, len(n))), np.inf, None)
-    for contour in _contours(law):
-        fine = _parts(law, epoch, contour, _FINE)
-        for rough in _ROUGH:
-            parts = fine, _parts(law, epoch, contour, rough)
+    for contour in usable_contours(law):
+        fine = contour_parts(law, epoch, contour, FINE)
+        for rough in ROUGH:
+            parts = fine, contour_parts(law, epoch, contour, rough)
             for power in (0, 1, 4) if contour.low < _ISOLATED else (0,):
                 attempt = _attempt(law, parts, n, epoch, power)
                 best = min(best, attempt, key=lambda result: result.error)
@@ -253,11 +260,11 @@ def edge(law, epoch):
     :math:`g(\lambda)(1-\bar a^2)/\lambda = 1 + \sum\psi_i(\lambda)K_{ij}c_j` with
     :math:`c_j = \int\psi_j\mu g\,dF`: a linear system for c, as large as the number of polynomials ψ.
     """
-    contour = next(_contours(law))
-    parts = [_parts(law, epoch, contour, resolution) for resolution in (_FINE, _ROUGH[-1])]
-    kernels = [_kernel(part, 0) for part in parts]
-    sizes = _sizes(kernels[0][1], kernels[1][1], len(parts[0].nodes))
-    rates = [_rate_at_zero(law, epoch, at) for at in (contour, contour.scaled(1.1))]
+    contour = next(usable_contours(law))
+    parts = [contour_parts(law, epoch, contour, resolution) for resolution in (FINE, ROUGH[-1])]
+    kernels = [kernel_of(part, 0) for part in parts]
+    sizes = kernel_sizes(kernels[0][1], kernels[1][1], len(parts[0].nodes))
+    rates = [reshuffle_kick.rate_at_zero(law, epoch, at) for at in (contour, contour.scaled(1.1))]
     values = [
         _potential_at_zero(part, basis[:, :size], kernel[:size, :size], origin[:size], rate)
         for part, (basis, kernel, origin), size, rate in zip(parts, kernels, sizes, rates, strict=True)
@@ -276,24 +283,17 @@ def amplification(law, epoch):
     T preserves positivity, so that its spectral radius is an eigenvalue. With k = λμ ΣKψψ it is below 1 if ā² is and if
     the radius of :math:`K\int\psi\psi^\top\lambda^2(1-\bar a^2)^{-1}dF` is, a matrix as large as the number of ψ.
     """
-    contour = next(_contours(law))
+    contour = next(usable_contours(law))
     line = np.linspace(law.lowest, law.highest, _LINE)[1:]  # ā = 1 at an edge at zero
     largest = float((_multiplier(law, epoch, contour, line) ** 2).max())
     if not largest < 1:
         return largest
-    one, other = (_parts(law, epoch, contour, resolution) for resolution in (_FINE, _ROUGH[-1]))
-    basis, kernel, _ = _kernel(one, 0)
-    size, _ = _sizes(kernel, _kernel(other, 0)[1], len(one.nodes))
+    one, other = (contour_parts(law, epoch, contour, resolution) for resolution in (FINE, ROUGH[-1]))
+    basis, kernel, _ = kernel_of(one, 0)
+    size, _ = kernel_sizes(kernel, kernel_of(other, 0)[1], len(one.nodes))
     basis, kernel = basis[:, :size], kernel[:size, :size]
     share = (basis.T * (one.mass * one.nodes**2 / (1 - one.multiplier**2))) @ basis
     return max(largest, float(np.abs(np.linalg.eigvals(kernel @ share.real)).max()))
-
-
-def _rate_at_zero(law, epoch, contour):
-    """−ā′(0), by the derivative of ā's contour integral."""
-    z, dz = contour(80)
-    x, slope = law.transform(z)
-    return float(2 * (epoch.mean(x, law.rho) / z * slope / x * dz).sum().real)
 
 
 def _potential_at_zero(part, basis, kernel, origin, rate):
@@ -303,7 +303,7 @@ def _potential_at_zero(part, basis, kernel, origin, rate):
     return float((1 + origin @ kernel @ c) / (2 * rate))
 
 
-def _contours(law):
+def usable_contours(law):
     """Contours on which ⟨·⟩ is right, the most promising first: between F and zero if there is room, and around both.
 
     Each is as close as can be. The test is :math:`\\langle\\lambda r\\rangle = 1 - 1/a`. It fails on a contour so close
@@ -350,8 +350,8 @@ def _attempt(law, parts, n, epoch, power):
     """Losses and their error, with one choice of polynomials: where two resolutions agree, and the test loss falls."""
     one, other = parts
     null = np.array([[law.null], [0.0]])
-    (basis, kernel, _), (rougher, rough, _) = (_kernel(part, power) for part in parts)
-    size, fewer = _sizes(kernel, rough, len(one.nodes), epoch.fewest)
+    (basis, kernel, _), (rougher, rough, _) = (kernel_of(part, power) for part in parts)
+    size, fewer = kernel_sizes(kernel, rough, len(one.nodes), epoch.fewest)
     operator = Operator(one.nodes, one.mass, one.multiplier, basis[:, :size], kernel[:size, :size])
     check = Operator(other.nodes, other.mass, other.multiplier, rougher[:, :fewer], rough[:fewer, :fewer])
     with np.errstate(all="ignore"):
@@ -389,7 +389,7 @@ def _continued(n, values, distance, rate, asymmetry):
     return Losses(values, float(error), int(n[count - 1]))
 
 
-def _sizes(kernel, rough, nodes, fewest=1):
+def kernel_sizes(kernel, rough, nodes, fewest=1):
     """How many polynomials: the number with the least sum of what is left out and what the two contours disagree on.
 
     The rough computation takes one less, unless they are all there are.
@@ -433,15 +433,15 @@ class Parts:
     symmetric: bool
 
 
-def _parts(law, epoch, contour, resolution):
+def contour_parts(law, epoch, contour, resolution):
     """What a contour gives at a resolution; the pole of χ is to the left of all contours."""
-    pole = 1 + 2 * max(0.0, -contour.scaled(_ROUGH[-1].wide)()[0].real.min())
+    pole = 1 + 2 * max(0.0, -contour.scaled(ROUGH[-1].wide)()[0].real.min())
     contour = contour.scaled(resolution.wide)
     z, dz = contour(resolution.digits)
     x, _ = law.transform(z)
-    nodes, mass = law.measure(contour, resolution is _FINE)
+    nodes, mass = law.measure(contour, resolution is FINE)
     multiplier = _multiplier(law, epoch, contour, nodes)
-    average = law.average(contour.scaled(_INSIDE))
+    average = law.average(contour.scaled(INSIDE))
     b = epoch.pair(average, z, x, law.rho, resolution.times)
     inside, outside = (_chebyshev(contour.position(at)) for at in (nodes, z))
     null = law.null if contour.low == 0 else 0.0
@@ -470,7 +470,7 @@ def _multiplier(law, epoch, contour, nodes):
     return 2 * values.real
 
 
-def _kernel(part, power):
+def kernel_of(part, power):
     """Polynomials ψ on the nodes, k/(λμ) = Σ kernel ψψ, and ψ(0): tested with χψ, where ψ are orthonormal for χλ dF.
 
     χ is a power of λ/(λ + pole), which silences null directions, the more so the wider the gap above them; χ = 1 is
@@ -489,6 +489,13 @@ def _kernel(part, power):
     if power == 0:
         kernel = kernel - part.null * origin.T @ origin
     return basis, (kernel + kernel.T) / 2 if part.symmetric else kernel, origin[0]
+
+
+def polynomials(contour, nodes, mass, at=None):
+    """ψ, orthonormal for λ dF on these nodes, a column each: there, or at points of any kind."""
+    triangle = _orthonormal(_chebyshev(contour.position(nodes)), nodes * mass)
+    table = _chebyshev(contour.position(nodes if at is None else at))[:, : len(triangle)]
+    return scipy.linalg.solve_triangular(triangle, table.T, trans=1).T
 
 
 def _chebyshev(y):

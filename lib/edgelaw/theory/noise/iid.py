@@ -8,8 +8,8 @@ An update averages b rows drawn with replacement, at step η. In the notation of
 
 The mean is exact. In the second moment one replacement is made: the exact term
 :math:`\frac1m\sum_i(x_i\cdot v_j)^2\,x_i^\top Mx_i` (over scale²) becomes :math:`q_j\,(q\cdot s)`, which has the same
-sum over j, so that the trace of M decreases by exactly what it should whatever the norms. It is the mean over the signs and the
-rotations of the left singular vectors, *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
+sum over j, so that the trace of M decreases by exactly what it should, whatever the norms. It is the mean over signs and
+rotations of the left singular vectors: *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
 
 A diagonal matrix and a rank-one one: eigenvalues by the secular equation, and an epoch of any number of updates by
 their powers. The mean squared error is stable if :math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and :math:`a_j < 2`.

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgelaw._common.compiled import compiled
-from edgelaw.theory._any_spectrum import reshuffle_operator
+from edgelaw.theory._any_spectrum import reshuffle_kick, reshuffle_operator
 from edgelaw.theory._any_spectrum.batches.partition import Partition
 from edgelaw.theory._any_spectrum.reshuffle_pairs import Pair
 
@@ -66,6 +66,15 @@ class Epoch:
     def pair(self, average, z, x, rho, part):
         """b at all pairs of the points z, and of them and their conjugates; nothing is discretised, so no `part` is."""
         return two_resolvents(average, z, x, rho, self.partition)
+
+    def end(self, average, z, x, rho, tau, part):
+        """C at the end of an epoch, for the kick of residuals."""
+        cut = self.partition
+        t, w = (np.asarray(values, dtype=complex) for values in average)
+        r, a, size = 1 / (z[:, None] * (1 - x[:, None] * t)), x * z / rho, cut.kappas * cut.taus
+        taus = np.ascontiguousarray(cut.taus)
+        gamma, c, _ = _forwards(t, w, r, a, size, taus)
+        return reshuffle_kick.end_of_batches(z, x, a, gamma, c, tau, size, taus)
 
     def rate(self, parts):
         """How fast the test loss falls in the first epoch."""

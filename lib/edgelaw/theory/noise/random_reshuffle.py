@@ -1,0 +1,191 @@
+r"""Labels under random reshuffle: an epoch as a linear map of :math:`s_j = \mathbb E(v_j\cdot e)^2`, plus a kick.
+
+.. math:: s \leftarrow Ts + \frac{m\,\sigma^2}{\text{scale}}\,\nu, \qquad \bar e_j \leftarrow \bar a(\lambda_j)\,\bar e_j,
+
+with T the symmetric operator behind :func:`edgelaw.theory.random_reshuffle.curve`, ā its mean epoch, σ² the least
+training loss, and ν what residuals amount to: a signal at eigenvalue zero. *Derived*, in the limit of many dimensions,
+for rows of equal norm; at a finite d the mean losses are seen to differ by a relative O(1/d).
+"""
+
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgelaw._common import arguments, threads
+from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.theory._any_spectrum import common, reshuffle_labels, reshuffle_operator
+from edgelaw.theory._any_spectrum.batches import partition
+from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
+from edgelaw.theory.noise.curves import LabelCurve, State, label_curve, requested, start
+from edgelaw.theory.noise.rows import LabelledRows
+
+_TINY = 1e-9  # of the start: what is below it may be less accurate than the stated error
+_GOOD = 1e-3  # a stated error for which no other contour is tried
+
+
+@threads.one_blas_thread()
+def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1) -> LabelCurve:
+    """Losses under random reshuffle, one step for all epochs or one per epoch.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        Of at least 20 eigenvalues, zeros included.
+    epochs : int or array of int
+        Up to which epoch, or the epochs wanted; 0 is always among those returned.
+    step : float or array
+        Learning rate times `rows.scale`, below 2; an array has one step per epoch. Each different step costs an
+        operator, a fraction of a second.
+    batch : int
+        Rows per averaged update; the last batch of an epoch is shorter if need be.
+
+    Returns
+    -------
+    LabelCurve
+        `error` compares two contours, two averages, two grids and two numbers of polynomials.
+
+    Raises
+    ------
+    ArithmeticError
+        If that error exceeds 2 %, or no contour around the spectrum is usable.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 40))
+    >>> rows = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], X[:, 0] + rng.standard_normal(80))
+    >>> early, late = (curve(rows, 8, step).train[-1] - rows.residual for step in (0.5, 0.1))
+    >>> bool(late < early)
+    True
+    """
+    n, steps = requested(epochs, step, step_limit(rows, batch))
+    best = None
+    for maps in family(rows, batch):
+        try:
+            attempt = _curve(rows, n, steps, maps)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            continue
+        if best is None or attempt.error < best.error:
+            best = attempt
+        if best.error <= _GOOD:
+            break
+    if best is None or not best.error <= common.LARGEST_ERROR:
+        raise ArithmeticError(
+            "The reshuffle curve of these rows could not be computed: estimated relative error "
+            f"{np.inf if best is None else best.error:.1e}."
+        )
+    return best
+
+
+def step_limit(rows: LabelledRows, batch: int = 1) -> float:
+    """The steps that are accepted: below 2 for single rows, and with batches below the limit of stability."""
+    batch = arguments.batch(batch, rows.shape[0])
+    if batch == 1:
+        return 2.0
+    law = _law(rows)
+    cut = partition.partition(*rows.shape, batch, 1.0)
+    return float(in_batches.stable_factor(law, cut))
+
+
+def _curve(rows, n, steps, maps):
+    """The curve by one family of maps; the error is the distance of its two resolutions."""
+    made = []
+    for which in (0, 1):
+        now, states = start(rows), [start(rows)]
+        for k, step in enumerate(steps, start=1):
+            now = maps(step)[which](now)
+            if k in n:
+                states.append(now)
+        made.append(label_curve(rows, n, states))
+    fine, rough = made
+    pairs = [(fine.train, rough.train), (fine.distance, rough.distance)]
+    if fine.held_out is not None:
+        pairs.append((fine.held_out, rough.held_out))
+    error = max(np.abs((a - b) / np.maximum(np.abs(a), _TINY * abs(a[0]))).max() for a, b in pairs)
+    return LabelCurve(n, fine.train, fine.held_out, fine.distance, float(error))
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """An epoch at one step, as a map of states: s becomes mean² s + left K leftᵀ s + kick."""
+
+    mean: Array
+    left: Array
+    kernel: Array
+    kick: Array
+
+    def __call__(self, state: State) -> State:
+        """The state after the epoch."""
+        return State(self.linear(state.second) + self.kick, state.mean * self.mean)
+
+    def linear(self, second: Array) -> Array:
+        """The second moments after the epoch, without the kick."""
+        return self.mean**2 * second + self.left @ (self.kernel.T @ (second @ self.left))
+
+
+class Maps:
+    """Epochs at any step on one contour, each made once, at two resolutions."""
+
+    def __init__(self, rows, setting, batch):
+        self.setting, self.batch = setting, batch
+        self.shape, self.made = rows.shape, {}
+        nodes = setting.nodes
+        here = rows.eigenvalues * rows.aspect
+        # equal eigenvalues are one node
+        self.places = np.searchsorted((nodes[1:] + nodes[:-1]) / 2, here)
+        self.left = setting.left[self.places] / np.sqrt(rows.shape[1])
+        self.noise = rows.shape[0] * rows.residual / rows.scale / np.sqrt(rows.shape[1])
+
+    def epoch(self, step):
+        """The epoch as the engine knows it."""
+        if self.batch == 1:
+            return reshuffle_operator.Rows(float(step))
+        return in_batches.Epoch(partition.partition(*self.shape, self.batch, float(step)))
+
+    def mean(self, steps):
+        """ā, a row per step."""
+        return self.setting.mean([self.epoch(step) for step in steps])[:, self.places]
+
+    def __call__(self, step):
+        """The epoch at two resolutions."""
+        if step not in self.made:
+            self.made[step] = self._made(step)
+        return self.made[step]
+
+    def _made(self, step):
+        if step == 0:
+            still = Epoch(
+                np.ones(len(self.left)), self.left[:, :1], np.zeros((1, 1)), np.zeros(len(self.left))
+            )
+            return still, still
+        (mean,) = self.mean([step])
+        return [
+            Epoch(mean, self.left, part.kernel, self.noise * (self.left @ part.kick))
+            for part in self.setting.smooth(self.epoch(step))
+        ]
+
+
+_families: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def family(rows: LabelledRows, batch: int = 1):
+    """Maps on one contour after another, the most promising first; those made before are used again."""
+    batch = arguments.batch(batch, rows.shape[0])
+    known = _families.setdefault(rows, {})
+    made, left = known.setdefault(batch, ([], reshuffle_labels.settings(_law(rows), rows.residual > 0)))
+    place = 0
+    while True:
+        if place == len(made):
+            setting = next(left, None)
+            if setting is None:
+                return
+            made.append(Maps(rows, setting, batch))
+        yield made[place]
+        place += 1
+
+
+def _law(rows):
+    """The law of the rows' spectrum, as the operator needs it."""
+    values, shares = common.sample(rows.spectrum, smallest=1e-13)
+    return reshuffle_operator.sample(values, shares, rows.aspect)
