@@ -8,8 +8,8 @@ An update averages b rows drawn with replacement, at step η. In the notation of
 
 The mean is exact. In the second moment one replacement is made: the exact term
 :math:`\frac1m\sum_i(x_i\cdot v_j)^2\,x_i^\top Mx_i` (over scale²) becomes :math:`q_j\,(q\cdot s)`, which has the same
-sum over j, so that the trace of M decreases by exactly what it should, whatever the norms. It is the mean over signs and
-rotations of the left singular vectors: *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
+sum over j, so that the trace of M decreases by exactly what it should, whatever the norms. It is the mean over signs
+and rotations of the left singular vectors: *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
 
 A diagonal matrix and a rank-one one: eigenvalues by the secular equation, and an epoch of any number of updates by
 their powers. The mean squared error is stable if :math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and :math:`a_j < 2`.
@@ -111,15 +111,25 @@ class Epoch:
             second = part(second)
         return State(second, state.mean * self.mean)
 
+    def linear(self, second: Array) -> Array:
+        """The second moments after the epoch, without kicks."""
+        for part in self.parts:
+            second = part.linear(second)
+        return second
+
+
+def sizes(rows: LabelledRows, batch: int) -> list[tuple[int, int]]:
+    """The sizes of the batches of an epoch, and how many there are of each."""
+    whole, rest = divmod(rows.shape[0], arguments.batch(batch, rows.shape[0]))
+    return [(batch, whole)] + [(rest, 1)] * (rest > 0)
+
 
 def epoch(rows: LabelledRows, step: float, batch: int = 1) -> Epoch:
     """The epoch at one step."""
-    m, d = rows.shape
-    batch = arguments.batch(batch, m)
-    a = step * rows.eigenvalues / d
-    whole, rest = divmod(m, batch)
-    parts = [updates(rows, step, size, count) for size, count in ((batch, whole), (rest, 1)) if size * count]
-    return Epoch(tuple(parts), (1 - a) ** (whole + (rest > 0)))
+    a = step * rows.eigenvalues / rows.shape[1]
+    cut = sizes(rows, batch)
+    parts = [updates(rows, step, size, count) for size, count in cut]
+    return Epoch(tuple(parts), (1 - a) ** sum(count for _, count in cut))
 
 
 @dataclass(frozen=True, eq=False)

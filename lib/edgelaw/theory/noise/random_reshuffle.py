@@ -1,6 +1,7 @@
 r"""Labels under random reshuffle: an epoch as a linear map of :math:`s_j = \mathbb E(v_j\cdot e)^2`, plus a kick.
 
-.. math:: s \leftarrow Ts + \frac{m\,\sigma^2}{\text{scale}}\,\nu, \qquad \bar e_j \leftarrow \bar a(\lambda_j)\,\bar e_j,
+.. math:: s \leftarrow Ts + \frac{m\,\sigma^2}{\text{scale}}\,\nu, \qquad
+    \bar e_j \leftarrow \bar a(\lambda_j)\,\bar e_j,
 
 with T the symmetric operator behind :func:`edgelaw.theory.random_reshuffle.curve`, ā its mean epoch, σ² the least
 training loss, and ν what residuals amount to: a signal at eigenvalue zero. *Derived*, in the limit of many dimensions,
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw._common.types import Array, ArrayLike
 from edgelaw.theory._any_spectrum import common, reshuffle_labels, reshuffle_operator
 from edgelaw.theory._any_spectrum.batches import partition
 from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
@@ -121,7 +122,7 @@ class Epoch:
 
     def linear(self, second: Array) -> Array:
         """The second moments after the epoch, without the kick."""
-        return self.mean**2 * second + self.left @ (self.kernel.T @ (second @ self.left))
+        return self.mean**2 * second + self.left @ (self.kernel @ (second @ self.left))
 
 
 class Maps:
@@ -164,6 +165,22 @@ class Maps:
             Epoch(mean, self.left, part.kernel, self.noise * (self.left @ part.kick))
             for part in self.setting.smooth(self.epoch(step))
         ]
+
+
+def good_maps(rows: LabelledRows, steps: Array, batch: int = 1) -> Maps:
+    """The maps of the first contour on which an epoch's two resolutions agree at all these steps, or of the best."""
+    best, least = None, np.inf
+    for maps in family(rows, batch):
+        error = max(_curve(rows, np.array([0, 1]), np.array([step]), maps).error for step in steps)
+        if error < least:
+            best, least = maps, error
+        if error <= _GOOD:
+            break
+    if best is None or least > common.LARGEST_ERROR:
+        raise ArithmeticError(
+            f"Random reshuffle could not be computed for these rows: estimated relative error {least:.1e}."
+        )
+    return best
 
 
 _families: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()

@@ -68,13 +68,15 @@ class Epoch:
         return two_resolvents(average, z, x, rho, self.partition)
 
     def end(self, average, z, x, rho, tau, part):
-        """C at the end of an epoch, for the kick of residuals."""
-        cut = self.partition
+        """C at the end of an epoch, for the kick of residuals: of the transposed epoch, whose last batch comes first.
+
+        The kick is what reaches λ from 0, while C says what reaches 0 from z.
+        """
+        cut = Partition(self.partition.kappas[::-1].copy(), self.partition.taus[::-1].copy())
         t, w = (np.asarray(values, dtype=complex) for values in average)
         r, a, size = 1 / (z[:, None] * (1 - x[:, None] * t)), x * z / rho, cut.kappas * cut.taus
-        taus = np.ascontiguousarray(cut.taus)
-        gamma, c, _ = _forwards(t, w, r, a, size, taus)
-        return reshuffle_kick.end_of_batches(z, x, a, gamma, c, tau, size, taus)
+        gamma, c, _ = _forwards(t, w, r, a, size, cut.taus)
+        return reshuffle_kick.end_of_batches(z, x, a, gamma, c, tau, size, cut.taus)
 
     def rate(self, parts):
         """How fast the test loss falls in the first epoch."""
