@@ -47,6 +47,33 @@ class LabelCurve:
     how: str = "theory"
 
 
+@dataclass(frozen=True)
+class LabelFloor:
+    """Where a constant step ends.
+
+    Attributes
+    ----------
+    train : float
+        The training loss.
+    excess : float
+        What it is above the least one.
+    held_out : float or None
+        The loss on held-out rows.
+    distance : float
+        ‖w − w*‖².
+
+    Examples
+    --------
+    >>> LabelFloor(1.5, 0.5, None, 0.1).excess
+    0.5
+    """
+
+    train: float
+    excess: float
+    held_out: float | None
+    distance: float
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """Where SGD is: E(v_j·e)² summed over outputs, and the mean error along v_j over its start."""
@@ -73,6 +100,14 @@ def label_curve(rows: LabelledRows, epochs: Integers, states: list[State], error
         variance = second - mean**2 * rows.energies
         held = rows.held_out.of_mean(1 - mean) + variance @ rows.held_out.squares
     return LabelCurve(epochs, train, held, second.sum(axis=1), float(error))
+
+
+def label_floor(rows: LabelledRows, second: Array) -> LabelFloor:
+    """The losses of stationary second moments, whose mean is the solution."""
+    excess = float(rows.scale / rows.shape[1] * second @ rows.eigenvalues)
+    held = rows.held_out
+    out = None if held is None else float(held.of_mean(np.ones(len(second))) + second @ held.squares)
+    return LabelFloor(rows.residual + excess, excess, out, float(second.sum()))
 
 
 def requested(epochs: ArrayLike, step: ArrayLike, limit: float) -> tuple[Integers, Array]:

@@ -19,13 +19,26 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.theory import iid as unlabelled
-from edgelaw.theory.noise.curves import LabelCurve, State, label_curve, requested, start
+from edgelaw.theory.noise.curves import (
+    LabelCurve,
+    LabelFloor,
+    State,
+    label_curve,
+    label_floor,
+    requested,
+    start,
+)
+from edgelaw.theory.noise.interpolation import Family, Pieces, points
+from edgelaw.theory.noise.interpolation import family as interpolated
 from edgelaw.theory.noise.rows import LabelledRows
 
+_POINTS, _SHIFT = 32, 0.1  # of the interpolation between steps
+_BASIS = 20  # dimensions of what is not diagonal of an epoch
 _MARGIN = 1 - 1e-12  # of the stability limit
 
 
@@ -69,6 +82,51 @@ def walk(rows, n, steps, epoch_of):
         if k in n:
             states.append(now)
     return states
+
+
+def family(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[Family]:
+    """Epochs at any step between two, for searches; the list has one resolution.
+
+    The matrix of an epoch without its diagonal is projected on polynomials of the logarithm of 1 + λ.
+    """
+    position = np.log1p(rows.eigenvalues)
+    place = 2 * (position - position.min()) / max(np.ptp(position), 1e-12) - 1
+    table = chebyshev.chebvander(place, min(_BASIS, len(place)) - 1)
+    left = np.linalg.qr(rows.coupling[:, None] * table)[0]
+    cut = sizes(rows, batch)
+
+    def diagonal(steps):
+        square, mean = np.ones((2, len(steps), len(rows.eigenvalues)))
+        a = np.multiply.outer(steps, rows.eigenvalues / rows.shape[1])
+        for size, count in cut:
+            square *= ((1 - a) ** 2 - a**2 / size) ** count
+            mean *= (1 - a) ** count
+        return square, mean
+
+    steps = points(low, high, _POINTS, _SHIFT)
+    kernels, kicks = [], []
+    for step, square in zip(steps, diagonal(steps)[0], strict=True):
+        made = epoch(rows, step, batch)
+        kernels.append(left.T @ (made.linear(left) - square[:, None] * left))
+        kicks.append(made(State(np.zeros(len(square)), np.ones(len(square)))).second)
+    return [interpolated(Pieces(left, diagonal, np.array(kernels), np.array(kicks)), low, high, _SHIFT)]
+
+
+def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
+    r"""Where the losses end at a constant step: the excess training loss is :math:`\frac{\eta}{2-\eta}\sigma^2` for
+    single rows of equal norm.
+
+    Examples
+    --------
+    >>> rows = LabelledRows.of(np.array([[1.0], [1.0]]), [1.0, -1.0])
+    >>> round(floor(rows, 0.5).excess, 12)
+    0.333333333333
+    """
+    _, steps = requested(1, step, step_limit(rows, batch))
+    made = epoch(rows, steps[0], batch)
+    identity = np.eye(len(rows.eigenvalues))
+    kick = made(State(np.zeros(len(identity)), np.ones(len(identity)))).second
+    return label_floor(rows, np.linalg.solve(identity - made.linear(identity), kick))
 
 
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
@@ -158,10 +216,14 @@ class Updates:
 
 
 def _apply(self, values, decay, rest):
-    """Functions of the matrix: `decay` on its eigenvectors, `rest` on what the groups leave out."""
-    inside = np.bincount(self.members, self.direction * values, minlength=len(decay))
-    left = values - self.direction * inside[self.members]
-    return self.direction * (self.vectors @ (decay * (inside @ self.vectors)))[self.members] + rest * left
+    """Functions of the matrix: `decay` on its eigenvectors, `rest` on what the groups leave out; columns alike."""
+    columns = values.reshape(len(rest), -1)
+    direction = self.direction[:, None]
+    inside = np.zeros((len(decay), columns.shape[1]))
+    np.add.at(inside, self.members, direction * columns)
+    left = columns - direction * inside[self.members]
+    moved = self.vectors @ (decay[:, None] * (self.vectors.T @ inside))
+    return (direction * moved[self.members] + rest[:, None] * left).reshape(values.shape)
 
 
 def updates(rows: LabelledRows, step: float, batch: int, count: int) -> Updates:

@@ -1,10 +1,12 @@
 r"""Epochs at any step from a dozen of them: what a search over schedules, and a long schedule, are computed by.
 
 An epoch's map of :math:`s_j = \mathbb E(v_j\cdot e)^2` is diagonal plus a matrix of few dimensions, and both are smooth
-in the logarithm of the step. The diagonal and the mean are computed at every step; the rest, and the kick of
-residuals, are polynomials through Chebyshev's points between two steps, after division by the square of the step.
+in the logarithm of the step plus a shift. The diagonal and the mean are computed at every step; the rest, and the kick
+of residuals, are Chebyshev series in it, after division by the square of the step.
 """
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,13 +14,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from edgelaw._common.types import Array
-from edgelaw.theory.noise import iid, random_reshuffle
 from edgelaw.theory.noise.curves import State
-from edgelaw.theory.noise.rows import LabelledRows
 
-POINTS = 14  # steps at which epochs are made
-_BASIS = 20  # dimensions of IID's smooth part
-_DIFFERENCE = 1e-4  # relative change of the step for the derivative of the diagonal
+_DIFFERENCE = 1e-4  # relative change of the step for derivatives
 
 
 class Epochs(NamedTuple):
@@ -45,19 +43,27 @@ class Family:
     """Epochs of one order between two steps.
 
     `diagonal(steps)` gives the square and the mean, a row per step; kernels and kicks over step² are Chebyshev series
-    in the logarithm of the step.
+    in the logarithm of step + shift.
     """
 
     low: float
     high: float
+    shift: float
     left: Array = field(repr=False)
-    diagonal: object = field(repr=False)
+    diagonal: Callable[[Array], tuple[Array, Array]] = field(repr=False)
     kernels: Array = field(repr=False)
     kicks: Array = field(repr=False)
 
     def __call__(self, steps: Array) -> Epochs:
         """The epochs at these steps."""
-        return self._at(steps, self.kernels, self.kicks, self.diagonal(steps))
+        table = chebyshev.chebvander(self._place(steps), len(self.kernels) - 1)
+        squared = (steps**2)[:, None]
+        kernel = np.tensordot(table, self.kernels, axes=1) * squared[:, :, None]
+        return Epochs(self.left, *self.diagonal(steps), kernel, table @ self.kicks * squared)
+
+    def shorter(self) -> "Family":
+        """The same without the last two terms of the series: the difference tells how good the series is."""
+        return dataclasses.replace(self, kernels=self.kernels[:-2], kicks=self.kicks[:-2])
 
     def slopes(self, steps: Array) -> Epochs:
         """The derivatives of the epochs' parts by the step, one epoch each."""
@@ -70,74 +76,39 @@ class Family:
         ]
         return Epochs(self.left, *parts)
 
-    def _at(self, steps, kernels, kicks, diagonal):
-        table = chebyshev.chebvander(self._place(steps), len(kernels) - 1)
-        squared = (steps**2)[:, None]
-        kernel = np.tensordot(table, kernels, axes=1) * squared[:, :, None]
-        return Epochs(self.left, *diagonal, kernel, table @ kicks * squared)
-
     def _place(self, steps):
         """Steps as points of [−1, 1]; below the range everything goes with the square of the step."""
         inside = np.clip(steps, self.low, self.high)
-        return 2 * np.log(inside / self.low) / np.log(self.high / self.low) - 1
+        width = np.log((self.high + self.shift) / (self.low + self.shift))
+        return 2 * np.log((inside + self.shift) / (self.low + self.shift)) / width - 1
 
 
-def family(
-    rows: LabelledRows, order: str, low: float, high: float, batch: int = 1, points: int = POINTS
-) -> list[Family]:
-    """The epochs of an order between two steps; for random reshuffle at two resolutions, for IID the same twice."""
-    angle = np.pi * (np.arange(points) + 0.5) / points
-    steps = low * np.exp((np.cos(angle) + 1) / 2 * np.log(high / low))
-    made = (_of_iid if order == "iid" else _of_reshuffle)(rows, steps, batch)
+class Pieces(NamedTuple):
+    """Epochs at given steps: `diagonal` as in `Family`, the others with a first axis for the step."""
+
+    left: Array
+    diagonal: Callable[[Array], tuple[Array, Array]]
+    kernels: Array
+    kicks: Array
+
+
+def points(low: float, high: float, count: int, shift: float) -> Array:
+    """Chebyshev's points between two steps, in the logarithm of step + shift."""
+    place = (np.cos(np.pi * (np.arange(count) + 0.5) / count) + 1) / 2
+    return (low + shift) * np.exp(place * np.log((high + shift) / (low + shift))) - shift
+
+
+def family(pieces: Pieces, low: float, high: float, shift: float) -> Family:
+    """The epochs between two steps, from those at `points`."""
+    count = len(pieces.kernels)
+    steps = points(low, high, count, shift)
     # values at Chebyshev's points to coefficients
-    transform = 2 / points * np.cos(np.multiply.outer(np.arange(points), angle))
+    transform = (
+        2 / count * np.cos(np.pi / count * np.multiply.outer(np.arange(count), np.arange(count) + 0.5))
+    )
     transform[0] /= 2
-    families = []
-    for left, diagonal, kernels, kicks in made:
-        squared = steps[:, None] ** 2
-        series = (
-            np.tensordot(transform, kernels / squared[:, :, None], axes=1),
-            transform @ (kicks / squared),
-        )
-        families.append(Family(low, high, left, diagonal, *series))
-    return families
-
-
-def _of_iid(rows, steps, batch):
-    """IID: the matrix of an epoch without its diagonal, projected on polynomials of the logarithm of λ."""
-    position = np.log1p(rows.eigenvalues)
-    span = max(np.ptp(position), 1e-12)
-    table = chebyshev.chebvander(2 * (position - position.min()) / span - 1, min(_BASIS, len(position)) - 1)
-    left = np.linalg.qr(rows.coupling[:, None] * table)[0]
-
-    def diagonal(steps):
-        square, mean = np.ones((2, len(steps), len(rows.eigenvalues)))
-        a = np.multiply.outer(steps, rows.eigenvalues / rows.shape[1])
-        for size, count in iid.sizes(rows, batch):
-            square *= ((1 - a) ** 2 - a**2 / size) ** count
-            mean *= (1 - a) ** count
-        return square, mean
-
-    kernels, kicks = [], []
-    for step, square in zip(steps, diagonal(steps)[0], strict=True):
-        epoch = iid.epoch(rows, step, batch)
-        moved = np.stack([epoch.linear(column) for column in left.T], axis=1)
-        kernels.append(left.T @ (moved - square[:, None] * left))
-        kicks.append(epoch(State(np.zeros(len(square)), np.ones(len(square)))).second)
-    made = left, diagonal, np.array(kernels), np.array(kicks)
-    return [made, made]
-
-
-def _of_reshuffle(rows, steps, batch):
-    """Random reshuffle, on the first contour that serves all steps."""
-    maps = random_reshuffle.good_maps(rows, steps, batch)
-
-    def diagonal(steps):
-        mean = maps.mean(steps)
-        return mean**2, mean
-
-    pairs = [maps(step) for step in steps]
-    return [
-        (maps.left, diagonal, np.array([e.kernel for e in made]), np.array([e.kick for e in made]))
-        for made in zip(*pairs, strict=True)
-    ]
+    squared = steps[:, None] ** 2
+    kernels = np.tensordot(transform, pieces.kernels / squared[:, :, None], axes=1)
+    return Family(
+        low, high, shift, pieces.left, pieces.diagonal, kernels, transform @ (pieces.kicks / squared)
+    )

@@ -8,6 +8,7 @@ training loss, and ν what residuals amount to: a signal at eigenvalue zero. *De
 for rows of equal norm; at a finite d the mean losses are seen to differ by a relative O(1/d).
 """
 
+import dataclasses
 import weakref
 from dataclasses import dataclass
 
@@ -18,9 +19,19 @@ from edgelaw._common.types import Array, ArrayLike
 from edgelaw.theory._any_spectrum import common, reshuffle_labels, reshuffle_operator
 from edgelaw.theory._any_spectrum.batches import partition
 from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
-from edgelaw.theory.noise.curves import LabelCurve, State, label_curve, requested, start
+from edgelaw.theory.noise import interpolation
+from edgelaw.theory.noise.curves import (
+    LabelCurve,
+    LabelFloor,
+    State,
+    label_curve,
+    label_floor,
+    requested,
+    start,
+)
 from edgelaw.theory.noise.rows import LabelledRows
 
+_POINTS, _SHIFT = 16, 0.5  # of the interpolation between steps
 _TINY = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _GOOD = 1e-3  # a stated error for which no other contour is tried
 
@@ -60,9 +71,13 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     >>> bool(late < early)
     True
     """
-    n, steps = requested(epochs, step, step_limit(rows, batch))
+    n, steps = requested(epochs, step, 2.0 if batch == 1 else np.inf)
+    if batch != 1 and len(steps):
+        _refuse_unstable(rows, steps.max(), batch)
+    if len(np.unique(steps[steps > 0])) > _POINTS:
+        return _interpolated_curve(rows, n, steps, batch)
     best = None
-    for maps in family(rows, batch):
+    for maps in all_maps(rows, batch):
         try:
             attempt = _curve(rows, n, steps, maps)
         except (FloatingPointError, np.linalg.LinAlgError):
@@ -77,6 +92,78 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
             f"{np.inf if best is None else best.error:.1e}."
         )
     return best
+
+
+def _interpolated_curve(rows, n, steps, batch):
+    """The curve of a schedule of many steps, by epochs at a few."""
+    moving = steps[steps > 0]
+    families = family(rows, moving.min() / 1.01, moving.max() * 1.01, batch)
+    return curve_of(rows, n, steps, families)
+
+
+def curve_of(rows, n, steps, families):
+    """The curve of a schedule by interpolated epochs; the error is from two resolutions and from a shorter series."""
+    made = [
+        label_curve(rows, n, [states[k] for k in n])
+        for states in (
+            maps(steps).walk(start(rows)) for maps in (families[0], families[-1], families[0].shorter())
+        )
+    ]
+    error = max(_distance(made[0], other) for other in made[1:])
+    return dataclasses.replace(made[0], error=float(error))
+
+
+def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
+    r"""Where the losses end at a constant step: :math:`s = (I-T)^{-1}` of an epoch's kick.
+
+    As :math:`\eta\lambda_{\max} \to 0`, λ of :math:`\sum_iu_iu_i^\top`, the excess training loss over the least one
+    tends to `small_step_excess`; for many rows per dimension it approaches IID's :math:`\eta/(2-\eta)`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 40))
+    >>> rows = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], rng.standard_normal(80))
+    >>> bool(floor(rows, 0.1).excess < 0.1 * 0.1 / 1.9 * rows.residual)
+    True
+    """
+    _, (eta,) = requested(1, step, 2.0 if batch == 1 else np.inf)
+    if batch != 1:
+        _refuse_unstable(rows, eta, batch)
+    epoch, _ = good_maps(rows, np.array([eta]), batch)(eta)
+    inverse = 1 / (1 - epoch.mean**2)
+    share = epoch.left.T @ (inverse[:, None] * epoch.left)
+    c = np.linalg.solve(np.eye(len(share)) - share @ epoch.kernel, epoch.left.T @ (inverse * epoch.kick))
+    return label_floor(rows, inverse * (epoch.kick + epoch.left @ (epoch.kernel @ c)))
+
+
+def small_step_excess(rows: LabelledRows, step: float) -> float:
+    r"""The excess training loss at the floor as the step tends to 0.
+
+    It is :math:`\frac{\eta^3}{24}(\kappa_3+\kappa_2-1)\sigma^2`, where :math:`\kappa_k = \frac1m\sum\lambda^k` over the eigenvalues of :math:`\sum_iu_iu_i^\top`: order η³, where IID has
+    η/2. *Derived*, by counting permutations.
+
+    Examples
+    --------
+    >>> rows = LabelledRows.of(np.ones((2, 1)), [1.0, -1.0])
+    >>> small_step_excess(rows, 0.1) == 0.1**3 / 24 * (4 + 2 - 1)
+    True
+    """
+    eta = arguments.step(step)
+    values = rows.aspect * rows.eigenvalues
+    third, second = ((values**k).sum() / rows.shape[0] for k in (3, 2))
+    return float(eta**3 / 24 * (third + second - 1) * rows.residual)
+
+
+def _refuse_unstable(rows, step, batch):
+    """Refuse a step at which T's spectral radius is 1 or more; the limit is sought only then."""
+    maps = next(all_maps(rows, batch))
+    epoch, _ = maps(step)
+    if (epoch.mean**2).max() < 1:
+        share = (epoch.left / (1 - epoch.mean**2)[:, None]).T @ epoch.left
+        if np.abs(np.linalg.eigvals(share @ epoch.kernel)).max() < 1:
+            return
+    requested(1, step, step_limit(rows, batch))
 
 
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
@@ -99,12 +186,15 @@ def _curve(rows, n, steps, maps):
             if k in n:
                 states.append(now)
         made.append(label_curve(rows, n, states))
-    fine, rough = made
+    return dataclasses.replace(made[0], error=_distance(*made))
+
+
+def _distance(fine, rough):
+    """The largest relative difference of two curves."""
     pairs = [(fine.train, rough.train), (fine.distance, rough.distance)]
     if fine.held_out is not None:
         pairs.append((fine.held_out, rough.held_out))
-    error = max(np.abs((a - b) / np.maximum(np.abs(a), _TINY * abs(a[0]))).max() for a, b in pairs)
-    return LabelCurve(n, fine.train, fine.held_out, fine.distance, float(error))
+    return float(max(np.abs((a - b) / np.maximum(np.abs(a), _TINY * abs(a[0]))).max() for a, b in pairs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +260,7 @@ class Maps:
 def good_maps(rows: LabelledRows, steps: Array, batch: int = 1) -> Maps:
     """The maps of the first contour on which an epoch's two resolutions agree at all these steps, or of the best."""
     best, least = None, np.inf
-    for maps in family(rows, batch):
+    for maps in all_maps(rows, batch):
         error = max(_curve(rows, np.array([0, 1]), np.array([step]), maps).error for step in steps)
         if error < least:
             best, least = maps, error
@@ -183,10 +273,30 @@ def good_maps(rows: LabelledRows, steps: Array, batch: int = 1) -> Maps:
     return best
 
 
+def family(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
+    """Epochs at any step between two, for searches and long schedules, at two resolutions."""
+    steps = interpolation.points(low, high, _POINTS, _SHIFT)
+    maps = good_maps(rows, steps, batch)
+
+    def diagonal(steps):
+        mean = maps.mean(steps)
+        return mean**2, mean
+
+    return [
+        interpolation.family(
+            interpolation.Pieces(
+                maps.left, diagonal, np.array([e.kernel for e in made]), np.array([e.kick for e in made])
+            ),
+            *(low, high, _SHIFT),
+        )
+        for made in zip(*(maps(step) for step in steps), strict=True)
+    ]
+
+
 _families: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
-def family(rows: LabelledRows, batch: int = 1):
+def all_maps(rows: LabelledRows, batch: int = 1):
     """Maps on one contour after another, the most promising first; those made before are used again."""
     batch = arguments.batch(batch, rows.shape[0])
     known = _families.setdefault(rows, {})

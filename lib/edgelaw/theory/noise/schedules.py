@@ -23,8 +23,8 @@ import numpy as np
 import scipy.optimize
 
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import Array, ArrayLike
-from edgelaw.theory.noise import interpolation, iid, random_reshuffle
+from edgelaw._common.types import Array
+from edgelaw.theory.noise import iid, interpolation, random_reshuffle
 from edgelaw.theory.noise.curves import LabelCurve, label_curve, start
 from edgelaw.theory.noise.rows import LabelledRows
 
@@ -168,7 +168,7 @@ def best_schedule(
 ) -> Tuned:
     """The schedule of a shape with the least loss after so many epochs, and what it gains on the best constant step.
 
-    The parameters are those of `best_step`; `shape` is one of `SHAPES`. A search makes 14 operators, whatever the
+    The parameters are those of `best_step`; `shape` is one of `SHAPES`. A search makes 16 operators, whatever the
     number of epochs and of shapes tried: they are kept with the rows.
 
     Examples
@@ -192,7 +192,12 @@ def best_schedule(
     elif shape == "best":
         starts = [constant, *(_peak(objective, profile(name, n)) for name in ("cosine", "linear"))]
         steps = _free(objective, min(starts, key=objective))
-    curve = _curve(rows, steps, families)
+    n = np.arange(n + 1)
+    curve = (
+        iid.curve(rows, n, steps, batch)
+        if order == "iid"
+        else random_reshuffle.curve_of(rows, n, steps, families)
+    )
     return Tuned(shape, steps, objective(steps), float(constant[0]), objective(constant), curve)
 
 
@@ -222,7 +227,7 @@ def _families(order, rows, loss, upper, batch):
         raise ValueError('loss "held_out" needs rows made with held-out rows; ask for "train" or give them.')
     limit = ORDERS[order].step_limit(rows, batch)
     high = _BELOW * limit if upper is None else arguments.number(upper, "upper", 0, limit)
-    return interpolation.family(rows, order, _RANGE * high, high, batch)
+    return ORDERS[order].family(rows, _RANGE * high, high, batch)
 
 
 def _peak(objective, shape):
@@ -284,11 +289,3 @@ def _free(objective, steps):
     )
     better = np.exp(refined.x)
     return better if objective(better) < scale else steps
-
-
-def _curve(rows, steps, families):
-    """The curve of a schedule by interpolated epochs, with the distance of two resolutions as its error."""
-    n = np.arange(len(steps) + 1)
-    fine, rough = (label_curve(rows, n, family(steps).walk(start(rows))) for family in families)
-    error = np.abs(rough.train / fine.train - 1).max()
-    return LabelCurve(n, fine.train, fine.held_out, fine.distance, float(error))
