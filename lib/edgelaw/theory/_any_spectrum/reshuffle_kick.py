@@ -45,7 +45,7 @@ def transform(law, epoch, contour, average, z, part):
 
 def residue(law):
     """ζx at ζ = 0: ρ times the share of zeros in the spectrum of UUᵀ."""
-    z = np.array([1e-9 * law.lowest])
+    z = np.array([1e-16 * law.lowest])  # the next term is smaller by z
     return float((z * law.transform(z)[0])[0].real)
 
 

@@ -72,8 +72,7 @@ class Setting:
 def _kick_sizes(fine, rough):
     """How many coefficients of the kick: the number with the least sum of what is left out and what differs."""
     noise = np.maximum.accumulate(np.abs(fine - rough))
-    beyond = np.append(np.maximum.accumulate(np.abs(fine[::-1]))[::-1][1:], 0.0)
-    beyond[-1] = np.abs(fine[-2:]).max() if len(fine) > 1 else 0.0
+    beyond = np.append(np.minimum.accumulate(np.abs(fine[1:])), np.inf if len(fine) > 1 else 0.0)
     size = 1 + int(np.argmin(noise + beyond))
     return size, max(1, size - 1)
 

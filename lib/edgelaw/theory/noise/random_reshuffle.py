@@ -140,7 +140,8 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
 def small_step_excess(rows: LabelledRows, step: float) -> float:
     r"""The excess training loss at the floor as the step tends to 0.
 
-    It is :math:`\frac{\eta^3}{24}(\kappa_3+\kappa_2-1)\sigma^2`, where :math:`\kappa_k = \frac1m\sum\lambda^k` over the eigenvalues of :math:`\sum_iu_iu_i^\top`: order η³, where IID has
+    It is :math:`\frac{\eta^3}{24}(\kappa_3+\kappa_2-1)\sigma^2`, where :math:`\kappa_k = \frac1m\sum\lambda^k` over the
+    eigenvalues of :math:`\sum_iu_iu_i^\top`: of the order η³, where IID has
     η/2. *Derived*, by counting permutations.
 
     Examples
