@@ -1,6 +1,7 @@
 """Noisy targets and labels: learning curves of rows with targets, floors, schedules, and early stopping as a filter."""
 
-from edgelaw.theory.noise.curves import LabelCurve
+from edgelaw.theory.noise import iid, random_reshuffle, schedules
+from edgelaw.theory.noise.curves import LabelCurve, LabelFloor
 from edgelaw.theory.noise.floors import (
     Floor,
     cycle_floor,
@@ -10,15 +11,23 @@ from edgelaw.theory.noise.floors import (
     ridge_factors,
 )
 from edgelaw.theory.noise.rows import HeldOut, LabelledRows
+from edgelaw.theory.noise.schedules import Tuned, best_schedule, best_step
 
 __all__ = [
     "Floor",
     "HeldOut",
     "LabelCurve",
+    "LabelFloor",
     "LabelledRows",
+    "Tuned",
+    "best_schedule",
+    "best_step",
     "cycle_floor",
     "filter_factors",
+    "iid",
     "iid_floor",
     "matching_ridge",
+    "random_reshuffle",
     "ridge_factors",
+    "schedules",
 ]

@@ -12,7 +12,8 @@ sum over j, so that the trace of M decreases by exactly what it should, whatever
 and rotations of the left singular vectors: *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
 
 A diagonal matrix and a rank-one one: eigenvalues by the secular equation, and an epoch of any number of updates by
-their powers. The mean squared error is stable if :math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and :math:`a_j < 2`.
+their powers. With D the diagonal, the mean square is stable if
+:math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and, for batches, :math:`a_j < 2`.
 """
 
 import functools
@@ -140,7 +141,7 @@ def step_limit(rows: LabelledRows, batch: int = 1) -> float:
     batch = arguments.batch(batch, rows.shape[0])
     rates = rows.eigenvalues / rows.shape[1]
     if batch == 1:  # Σ η q²/(2 λ/d) = 1
-        return float(min(2 / (rows.coupling**2 / rates).sum(), 1 / rates.max()) + 0.0)
+        return float(2 / (rows.coupling**2 / rates).sum())
 
     def excess(eta):
         a = eta * rates

@@ -1,0 +1,132 @@
+"""Schedules: reversal, gradients, interpolation between steps, and the search for the best."""
+
+import dataclasses
+
+import labels_helpers as helpers
+import numpy as np
+import pytest
+
+from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle, schedules
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return helpers.rows_of(helpers.labelled("cifar10", 64, 192))
+
+
+def noiseless(rows):
+    """The same rows without residuals, from an isotropic start."""
+    flat = np.ones_like(rows.energies)
+    return dataclasses.replace(rows, residual=0.0, energies=flat, kicks=0 * flat)
+
+
+@pytest.mark.parametrize("order", [iid, random_reshuffle])
+def test_without_noise_a_schedule_and_its_reverse_leave_the_same_distance(rows, order):
+    steps = np.array([1.6, 0.9, 0.4, 0.1])
+    forth, back = (order.curve(noiseless(rows), 4, s).distance for s in (steps, steps[::-1]))
+    assert forth[-1] == pytest.approx(back[-1], rel=1e-10)
+    assert abs(forth[1] / back[1] - 1) > 0.1
+    noisy = [order.curve(rows, 4, s).train[-1] for s in (steps, steps[::-1])]
+    assert noisy[0] < 0.8 * noisy[1]
+
+
+@pytest.mark.parametrize("order", ["iid", "random_reshuffle"])
+@pytest.mark.parametrize("loss", ["train", "held_out", "distance"])
+def test_the_adjoint_gives_the_gradient(rows, order, loss):
+    family = schedules.ORDERS[order].family(rows, 0.002, 1.9)[0]
+    objective, steps = schedules.Objective(rows, family, loss), np.array([1.2, 0.7, 0.4, 0.05])
+    value, slope = objective.gradient(steps)
+    assert value == pytest.approx(objective(steps), rel=1e-12)
+    for k in range(4):
+        h = np.zeros(4)
+        h[k] = 1e-4 * steps[k]
+        quotient = (objective(steps + h) - objective(steps - h)) / (2 * h[k])
+        assert slope[k] == pytest.approx(quotient, rel=1e-5)
+
+
+@pytest.mark.parametrize(("order", "accuracy"), [("iid", 1e-5), ("random_reshuffle", 3e-3)])
+def test_interpolated_epochs_are_those_of_their_step(rows, order, accuracy):
+    module = schedules.ORDERS[order]
+    family = module.family(rows, 0.002, 1.9)[0]
+    for step in (0.004, 0.05, 0.3, 1.0, 1.7):
+        exact = module.curve(rows, 6, step).train[-1] - rows.residual
+        assert schedules.Objective(rows, family, "train")(np.full(6, step)) - rows.residual == pytest.approx(
+            exact, rel=accuracy
+        )
+
+
+def test_a_long_schedule_is_the_composition_of_its_epochs(rows):
+    steps = np.linspace(1.2, 0.05, 20)
+    exact = random_reshuffle.curve(rows, 10, steps[:10])
+    long = random_reshuffle.curve(rows, 20, steps)
+    assert np.allclose(long.train[:11], exact.train, rtol=1e-3)
+    assert long.error < 0.01
+    assert np.abs(long.train[:11] / exact.train - 1).max() < long.error + 1e-6
+
+
+@pytest.mark.parametrize("order", ["iid", "random_reshuffle"])
+def test_the_best_schedule_is_at_least_as_good_as_every_shape(rows, order):
+    tuned = {shape: schedules.best_schedule(order, rows, 6, "train", shape) for shape in schedules.SHAPES}
+    best = tuned["best"]
+    assert best.loss == min(result.loss for result in tuned.values())
+    assert tuned["constant"].gain == 0
+    assert all(result.gain > 0 for shape, result in tuned.items() if shape != "constant")
+    excess = {shape: result.loss - rows.residual for shape, result in tuned.items()}
+    assert excess["best"] < 0.9 * excess["constant"]
+    assert best.curve.train[-1] == pytest.approx(best.loss, rel=1e-6)
+    slope = schedules.Objective(
+        rows, schedules.ORDERS[order].family(rows, 0.00196, 1.96)[0], "train"
+    ).gradient(best.steps)[1]
+    assert np.abs(slope * best.steps).max() < 1e-3 * excess["best"]
+
+
+def test_the_best_constant_step_beats_its_neighbours(rows):
+    tuned = schedules.best_step("random_reshuffle", rows, 5, "held_out")
+    step = tuned.constant_step
+    losses = [random_reshuffle.curve(rows, 5, factor * step).held_out[-1] for factor in (0.8, 1.0, 1.25)]
+    assert losses[1] == min(losses)
+    assert tuned.loss == pytest.approx(losses[1], rel=1e-3)
+
+
+def test_one_epoch_has_one_step(rows):
+    constant, best = (
+        schedules.best_schedule("iid", rows, 1, "train", shape) for shape in ("constant", "best")
+    )
+    assert best.loss == pytest.approx(constant.loss, rel=1e-6)
+
+
+def test_the_schedule_found_by_theory_pays_in_real_runs():
+    X, T, *held = helpers.labelled("cifar10", 96, 384)
+    rows = LabelledRows.of(X, T, tuple(held))
+    tuned = schedules.best_schedule("random_reshuffle", rows, 5, "train")
+    excess = []
+    for steps in (np.full(5, tuned.constant_step), tuned.steps):
+        losses = helpers.simulated(X, T, steps, "random_reshuffle", 40, np.random.default_rng(1))[:, -1, 0]
+        excess.append((losses.mean() - rows.residual, losses.std(ddof=1) / np.sqrt(40)))
+    (constant, error), (best, other) = excess
+    assert error < 0.03 * constant
+    assert other < 0.03 * best
+    assert best + 3 * other < constant - 3 * error
+    assert best == pytest.approx(tuned.loss - rows.residual, abs=3 * other + 0.06 * best)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("flip_flop", 5), "order must be one of"),
+        (("iid", 0), "epochs must be"),
+        (("iid", 5, "accuracy"), "loss must be one of"),
+        (("iid", 5, "train", "steep"), "shape must be one of"),
+        (("iid", 5, "train", "best", 3.0), "upper must be"),
+    ],
+)
+def test_bad_requests_are_refused(rows, arguments, words):
+    order, epochs, *rest = arguments
+    with pytest.raises(ValueError, match=words):
+        schedules.best_schedule(order, rows, epochs, *rest)
+
+
+def test_a_held_out_loss_needs_held_out_rows():
+    plain = LabelledRows.of(np.eye(3), np.ones(3))
+    with pytest.raises(ValueError, match="needs rows made with held-out rows"):
+        schedules.best_step("iid", plain, 2)
