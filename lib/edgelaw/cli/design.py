@@ -15,7 +15,7 @@ def prepared(arguments: argparse.Namespace) -> inputs.Design:
         rows=arguments.rows,
         dims=arguments.dims,
         center=arguments.center,
-        normalize=arguments.normalize,
+        normalize=arguments.normalize is not False,
         rng=arguments.seed,
     )
 

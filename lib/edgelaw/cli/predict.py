@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from edgelaw import __version__
+from edgelaw.cli import labels
 from edgelaw.cli.terminal import (
     Bar,
     add_json,
@@ -25,6 +26,7 @@ from edgelaw.cli.terminal import (
 if TYPE_CHECKING:
     from edgelaw.inputs import Design
 
+EPOCHS = 50
 SCHEMA = "edgelaw.predict/2"  # 2: what was done to the rows is `preparation`; it was `steps`
 
 EXAMPLES = """\
@@ -35,13 +37,22 @@ examples:
   edgelaw predict table.parquet --drop label,id                        features only; --columns 'emb_*' names them
   edgelaw predict embeddings.npy --step best                           each order at its own best step
   edgelaw predict embeddings.npy --batch 64                            which lr for batches of 64, and what they cost
+  edgelaw predict features.npz --key x --labels y                      lr and epochs of a linear probe on labels y
+  edgelaw predict features.csv --labels species --held-out 0.3         a column of the table; 30 % of the rows to test
+  edgelaw predict features.npy --labels labels.npy --batch 32          labels in a file of their own, batches of 32
+  edgelaw predict features.npz --key x --labels y --lr 0.01            is 0.01 a good learning rate for this probe?
   edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run the real thing beside the theory
   edgelaw predict big.npy --operations 1e10                            a pilot where simulation would cost more
   edgelaw predict embeddings.npy --json | jq .advice                   for machines
 
 Losses start at 1. "Test" is the squared parameter error, not a loss on held-out rows; "train" is the mean squared
 residual on the rows themselves. Targets are assumed to be a linear function of the rows without noise: with real
-labels losses end at a floor that rises with the step, so that a smaller step or fewer epochs can be better.
+labels losses end at a floor that rises with the step, so that a smaller step or fewer epochs can be better:
+--labels says which.
+
+With --labels the losses are those of your labels: squared errors, summed over outputs, averaged over rows. lr is what
+you type into torch.optim.SGD for half that loss, features centred and otherwise as they are. JSON then has schema
+"edgelaw.predict.labels/1" and the answer in "probe": lr, batch, order, epochs, and by epoch from 0 train and held_out.
 
 JSON has schema "edgelaw.predict/2" and the fields of
 edgelaw.predict.Prediction; "preparation", what was done to the rows, was called "steps" in edgelaw.predict/1."""
@@ -59,7 +70,10 @@ def add(commands: Any) -> None:
     )
     add_preprocessing(parser)
     parser.add_argument(
-        "--epochs", type=whole(1, 100_000), default=50, metavar="N", help="number of epochs (default 50)"
+        "--epochs",
+        type=whole(1, 100_000),
+        metavar="N",
+        help=f"number of epochs (default {EPOCHS}; with --labels {labels.EPOCHS})",
     )
     parser.add_argument(
         "--target", type=between(0, 1), metavar="T", help="also count the epochs until each loss is T"
@@ -98,6 +112,7 @@ def add(commands: Any) -> None:
         help="budget of simulations in multiply-adds; above it a pilot on fewer rows and columns runs (default 1e11)",
     )
     parser.add_argument("--seconds", type=between(0), help=argparse.SUPPRESS)
+    labels.add_options(parser)
     parser.add_argument("--report", metavar="PATH", help="write a report with plots, one .html file")
     add_json(parser)
 
@@ -125,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _run(arguments)
+        return _run(arguments) if arguments.labels is None else labels.run(arguments)
     finally:
         if collecting:
             gc.enable()
@@ -144,6 +159,7 @@ def _step(step: float | str | None, batch: int) -> float | str:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    labels.refuse_without_labels(arguments)
     orders = chosen_orders(arguments.order)
     step = _step(arguments.step, arguments.batch)
     path = arguments.report and destination(arguments.report, (".html", ".htm"), arguments.file)
@@ -154,7 +170,7 @@ def _run(arguments: argparse.Namespace) -> int:
         design = decomposed(arguments, bar)
         prediction = predict(
             design,
-            epochs=arguments.epochs,
+            epochs=arguments.epochs or EPOCHS,
             step=step,
             orders=orders,
             target=arguments.target,

@@ -204,8 +204,8 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--normalize",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="scale every row to the same norm (default: on)",
+        default=None,
+        help="scale every row to the same norm (default: on; with --labels off, as in most training loops)",
     )
     parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"

@@ -6,6 +6,7 @@ refused as one :class:`InputError`, a sentence that says what is wrong and where
 
 from edgelaw.inputs.designs import Design, design
 from edgelaw.inputs.errors import InputError, named_errors
+from edgelaw.inputs.label_files import label_place, read_labels
 from edgelaw.inputs.opening import FORMATS, load_embeddings, open_matrix
 from edgelaw.inputs.source import Source
 
@@ -15,7 +16,9 @@ __all__ = [
     "InputError",
     "Source",
     "design",
+    "label_place",
     "load_embeddings",
     "named_errors",
     "open_matrix",
+    "read_labels",
 ]

@@ -211,7 +211,7 @@ def _reader(path: str, key: str | None, choice: Choice) -> Reader:
     kind = Zarr if store or ending is None else FORMATS[ending]
     if not place.exists() or (place.is_dir() and kind is not Zarr):
         raise MissingFile(f"There is no file {path}.")
-    _refuse_irregular(place, path)
+    refuse_irregular(place, path)
     if place.is_file():
         try:
             open(path, "rb").close()
@@ -223,7 +223,7 @@ def _reader(path: str, key: str | None, choice: Choice) -> Reader:
     return reader if choice.everything else Chosen(reader, choice)
 
 
-def _refuse_irregular(place: Path, path: str) -> None:
+def refuse_irregular(place: Path, path: str) -> None:
     """Refuse pipes, sockets and devices, and stores that hold any: reading one could wait, or go on, for ever."""
     if not place.is_dir():
         irregular = [] if place.is_file() else [path]

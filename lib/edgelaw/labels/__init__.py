@@ -1,0 +1,7 @@
+"""Features and labels: the learning rate, order and epochs of a linear probe, and the losses to expect of it."""
+
+from edgelaw.labels.closed_form import ClosedForm
+from edgelaw.labels.forecasting import forecast
+from edgelaw.labels.results import Caution, Costs, OrderForecast, ProbeForecast
+
+__all__ = ["Caution", "ClosedForm", "Costs", "OrderForecast", "ProbeForecast", "forecast"]

@@ -1,0 +1,82 @@
+"""One order at given steps: by theory where there is one, else by running SGD, and said to be so."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from edgelaw._common.types import Array
+from edgelaw.labels import simulation
+from edgelaw.labels.preparation import Prepared
+from edgelaw.labels.results import OrderForecast
+from edgelaw.theory import noise
+from edgelaw.theory.noise import LabelledRows
+
+OPERATIONS = 2e10  # multiply-adds that the runs of one order may take: some ten seconds
+RUNS = 8
+FEWEST_RUNS = 2
+ANY_SCHEDULE = ("iid", "random_reshuffle")  # orders whose theory takes steps by epoch and batches
+
+
+class Problem(NamedTuple):
+    """What all curves of a forecast share."""
+
+    prepared: Prepared
+    rows: LabelledRows
+    batch: int
+    ridge: float
+    rng: np.random.SeedSequence
+
+    @property
+    def operations(self) -> float:
+        """Multiply-adds of an epoch of SGD."""
+        return 2.0 * self.prepared.X.size * self.prepared.T.shape[1]
+
+
+def has_theory(order: str, problem: Problem, steps: Array) -> bool:
+    """Whether theory gives both losses of an order at these steps."""
+    if problem.ridge > 0 or order == "flip_flop":
+        return False
+    return order in ANY_SCHEDULE or (problem.batch == 1 and bool((steps == steps[0]).all()))
+
+
+def by_theory(order: str, problem: Problem, steps: Array) -> OrderForecast | None:
+    """The losses by epoch, or None where theory has none or does not trust its own numbers."""
+    if not has_theory(order, problem, steps):
+        return None
+    epochs = np.arange(len(steps) + 1)
+    constant = bool((steps == steps[0]).all())
+    try:
+        if order == "single_shuffle":
+            curve = noise.single_shuffle.curve(problem.rows, epochs, float(steps[0]))
+        else:
+            module = {"iid": noise.iid, "random_reshuffle": noise.random_reshuffle}[order]
+            curve = module.curve(
+                problem.rows, epochs, float(steps[0]) if constant else steps, batch=problem.batch
+            )
+    except ArithmeticError:
+        return None
+    return OrderForecast(order, "theory", curve.train, curve.held_out, curve.error)
+
+
+def by_simulation(order: str, problem: Problem, steps: Array, runs: int = RUNS) -> OrderForecast | None:
+    """Means over runs of SGD; None where that would take too long."""
+    affordable = int(OPERATIONS / (problem.operations * len(steps)))
+    if affordable < FEWEST_RUNS:
+        return None
+    runs = min(runs, affordable)
+    rates = steps / problem.prepared.scale
+    # the same orders of rows at every step, so that steps can be compared
+    rng = np.random.default_rng(problem.rng)
+    results = simulation.simulate(problem.prepared, order, rates, problem.batch, problem.ridge, runs, rng)
+    deciding = results.train if results.held_out is None else results.held_out
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = deciding.std(axis=0, ddof=1) / np.sqrt(runs) / deciding.mean(axis=0)
+        held = None if results.held_out is None else results.held_out.mean(axis=0)
+        return OrderForecast(order, "simulated", results.train.mean(axis=0), held, float(np.max(error)))
+
+
+def losses(order: str, problem: Problem, steps: Array) -> OrderForecast | None:
+    """By theory, else by simulation, else None."""
+    return by_theory(order, problem, steps) or by_simulation(order, problem, steps)

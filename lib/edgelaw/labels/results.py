@@ -1,0 +1,182 @@
+"""What `labels.forecast` returns: the probe to train, what to expect of it, and what a wrong choice would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from edgelaw._common.plain import plain
+from edgelaw._common.types import Array
+from edgelaw.labels.closed_form import ClosedForm
+
+
+@dataclass(frozen=True)
+class Caution:
+    """A reason not to believe a part of the forecast.
+
+    Attributes
+    ----------
+    code : str
+        One of disagreement, few_rows, unequal_norms, edge_of_stability, few_held_out, too_large.
+    text : str
+        A sentence.
+    """
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class OrderForecast:
+    """Losses of one order at the forecast's learning rates, by epoch from 0.
+
+    Attributes
+    ----------
+    order : str
+    how : {"theory", "simulated"}
+        By theory, or by running SGD.
+    train, held_out : array
+        Means over rows of the squared error, summed over outputs; held_out is None without held-out rows.
+    error : float
+        Relative: what theory states of itself, or the largest standard error of the simulation.
+    floor : float or None
+        The training loss that this order ends at with a constant learning rate; None where theory has none.
+    """
+
+    order: str
+    how: str
+    train: Array = field(repr=False)
+    held_out: Array | None = field(repr=False)
+    error: float
+    floor: float | None = None
+
+    @property
+    def loss(self) -> Array:
+        """The loss that decides: held-out, or training loss without held-out rows."""
+        return self.train if self.held_out is None else self.held_out
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a wrong choice costs: the loss at the end of the budget over that of the forecast.
+
+    Attributes
+    ----------
+    orders : dict
+        For every other order at the same learning rates.
+    smaller, larger : float or None
+        With a ten times smaller and a ten times larger learning rate; larger is None where that diverges.
+    larger_lr : float
+        The larger learning rate: ten times, or 0.95 of the largest stable one.
+    larger_factor : float
+        larger_lr over the forecast's: ten, or less where ten times as much would diverge.
+    """
+
+    orders: dict[str, float]
+    smaller: float | None
+    larger: float | None
+    larger_lr: float
+    larger_factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeForecast:
+    r"""How to train a linear probe by SGD, and the losses to expect.
+
+    Losses are means over rows of the squared error, summed over outputs. Learning rates are those of
+    ``torch.optim.SGD`` for **half** that loss, averaged over the batch: an update is
+    :math:`w \leftarrow w - \frac{\text{lr}}b\sum_{i\in B}(x_i\cdot w - t_i)\,x_i`. For ``nn.MSELoss()``, which averages
+    over outputs and has no half, it is `mse_lr`.
+
+    Attributes
+    ----------
+    shape : (m, d)
+        Training rows, and columns as SGD sees them.
+    held_out_rows, outputs : int
+    classes : tuple of str, or None
+    preparation : tuple of str
+        What was done to features and labels, one sentence each.
+    lr, mse_lr : float
+        The learning rate (of the first epoch) for either loss; as asked, or the best one.
+    best_lr : float
+        The one with the smallest loss at the end of the budget; equal to lr unless lr was given.
+    largest_lr : float
+        Beyond it SGD diverges.
+    step : float
+        lr times the mean squared norm of a row: the dimensionless step of the theory.
+    batch, order, epochs
+        Rows per update, the order to take, the budget.
+    enough : int
+        Epochs after which the loss is within 1 % of its smallest value.
+    schedule : str
+    rates : array
+        The learning rate of each epoch.
+    train, held_out : array
+        Of the order to take, by epoch from 0; held_out is None without held-out rows.
+    orders : dict
+        An `OrderForecast` per order, all at the same learning rates.
+    gain : float or None
+        How much of the best constant learning rate's loss the schedule saves; None for a constant one.
+    costs : Costs
+    closed_form : ClosedForm
+    chance : float
+        The loss of zero weights: for classes, of always answering with their frequencies.
+    simulated : OrderForecast or None
+        A run of SGD at the same settings, where it was made.
+    cautions : tuple of Caution
+    sentences : dict
+        The answer in plain sentences: "advice", "closed_form", "loss".
+    """
+
+    shape: tuple[int, int]
+    held_out_rows: int
+    outputs: int
+    classes: tuple[str, ...] | None
+    preparation: tuple[str, ...]
+    lr: float
+    mse_lr: float
+    best_lr: float
+    largest_lr: float
+    step: float
+    batch: int
+    order: str
+    epochs: int
+    enough: int
+    schedule: str
+    rates: Array = field(repr=False)
+    train: Array = field(repr=False)
+    held_out: Array | None = field(repr=False)
+    orders: dict[str, OrderForecast] = field(repr=False)
+    gain: float | None
+    costs: Costs
+    closed_form: ClosedForm
+    chance: float
+    simulated: OrderForecast | None = field(repr=False)
+    cautions: tuple[Caution, ...]
+    sentences: dict[str, str]
+    ridge: float = 0.0
+    intercept: str = "none"
+    feature_mean: Array = field(default_factory=lambda: np.zeros(0), repr=False, metadata={"plain": False})
+    target_mean: Array = field(default_factory=lambda: np.zeros(0), repr=False, metadata={"plain": False})
+
+    @property
+    def loss(self) -> Array:
+        """The loss that decides: held-out, or training loss without held-out rows."""
+        return self.train if self.held_out is None else self.held_out
+
+    @property
+    def relative_to_chance(self) -> float:
+        """The loss at the end over that of zero weights."""
+        return float(self.loss[-1] / self.chance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and words that JSON can hold; None stands for what is not a finite number."""
+        return {**plain(self), "relative_to_chance": plain(self.relative_to_chance)}
+
+    def _repr_html_(self) -> str:
+        """The advice in a notebook, with the loss of every order in a small plot and a small table."""
+        from edgelaw.labels.card import card
+
+        return card(self)

@@ -1,0 +1,97 @@
+"""The answer in plain sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from edgelaw.labels.results import Caution, ProbeForecast
+
+ORDER_WORDS = {
+    "iid": "rows drawn with replacement",
+    "random_reshuffle": "shuffled anew every epoch",
+    "single_shuffle": "shuffled once",
+    "flip_flop": "shuffled once, forwards and backwards in turn",
+}
+BETTER = 0.01  # relative: what counts as a difference
+
+
+def with_sentences(
+    made: ProbeForecast, cautions: tuple[Caution, ...], best_constant: float
+) -> ProbeForecast:
+    """The same forecast with its cautions and sentences."""
+    words = {
+        "advice": _advice(made),
+        "loss": _loss(made),
+        "closed_form": _closed_form(made),
+        "schedule": _schedule(made),
+        "judged": _judged(made, best_constant),
+    }
+    return dataclasses.replace(made, cautions=cautions, sentences=words)
+
+
+def rounded(value: float) -> str:
+    """Three digits as a reader would type them.
+
+    >>> rounded(0.00021234), rounded(0.123456), rounded(1234.5)
+    ('0.000212', '0.123', '1230')
+    """
+    text = f"{float(f'{value:.3g}'):.10f}".rstrip("0").rstrip(".") if 1e-5 <= value < 1e7 else f"{value:.3g}"
+    return text or "0"
+
+
+def _advice(made: ProbeForecast) -> str:
+    epochs = f"about {made.enough} epoch{'s' * (made.enough != 1)}"
+    if made.enough == made.epochs:
+        epochs = f"all {made.epochs} epochs" if made.epochs > 1 else "one epoch"
+    rate = f"lr = {rounded(made.lr)}" + ("" if made.schedule == "constant" else f", {_shape(made)},")
+    return f"For your probe use {rate}, batch {made.batch}, {ORDER_WORDS[made.order]}, {epochs}."
+
+
+def _shape(made: ProbeForecast) -> str:
+    return {
+        "best": "then by epoch as in the rates",
+        "given": "then by epoch as given",
+        "1/t": "divided by the epoch",
+    }.get(made.schedule, f"{made.schedule} decay to zero")
+
+
+def _loss(made: ProbeForecast) -> str:
+    name = "training" if made.held_out is None else "held-out"
+    part = f"{rounded(100 * made.relative_to_chance)} % of that of zero weights"
+    return f"Expect a {name} loss of {rounded(float(made.loss[-1]))} after {made.epochs} epochs, {part}."
+
+
+def _closed_form(made: ProbeForecast) -> str:
+    direct, end = made.closed_form, float(made.loss.min())
+    if direct.ridge_held_out is None or direct.ridge is None:
+        least = direct.least_squares_train
+        return f"The least-squares solution, in closed form, has training loss {rounded(least)}."
+    loss = direct.ridge_held_out
+    ridge = f"Ridge regression (penalty {rounded(direct.ridge)}) in closed form has held-out loss {rounded(loss)}"
+    if loss < (1 - BETTER) * end:
+        return f"{ridge}, {100 * (1 - loss / end):.0f} % less: solve it directly unless you need SGD."
+    if loss <= (1 + BETTER) * end:
+        return f"{ridge}, as good and without a learning rate: solve it directly unless you need SGD."
+    return f"{ridge}: here SGD, stopped early, is {100 * (1 - end / loss):.0f} % better than every ridge."
+
+
+def _schedule(made: ProbeForecast) -> str:
+    if made.gain is None:
+        return ""
+    if abs(made.gain) < 0.001:
+        return f"The {made.schedule} schedule ends at the same loss as the best constant learning rate."
+    word = "less" if made.gain > 0 else "more"
+    return (
+        f"The {made.schedule} schedule ends at {100 * abs(made.gain):.2g} % {word} loss than the best constant "
+        "learning rate."
+    )
+
+
+def _judged(made: ProbeForecast, best_constant: float) -> str:
+    """How a given learning rate compares with the best constant one."""
+    if abs(made.lr / made.best_lr - 1) < 1e-9:
+        return ""
+    more = float(made.loss[-1]) / best_constant - 1
+    if more < BETTER:
+        return f"That is as good as the best constant one, lr = {rounded(made.best_lr)}."
+    return f"That ends {100 * more:.0f} % above the best constant one, lr = {rounded(made.best_lr)}."
