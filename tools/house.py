@@ -66,7 +66,7 @@ def page():
 
 def entries(folder):
     """What a folder of the library shows, without what every package has and without forwarding names."""
-    forwarding = {"predict.py", "probe.py", "samplers.py"} if folder == LIBRARY else set()
+    forwarding = {"predict.py", "probe.py", "samplers.py", "_aliases"} if folder == LIBRARY else set()
     usual = {"__init__.py", "__main__.py", "__pycache__", "py.typed"}
     return sorted(path.name for path in folder.iterdir() if path.name not in usual | forwarding)
 

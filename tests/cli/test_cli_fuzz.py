@@ -309,6 +309,11 @@ TAKING = (
     "dask",
     "report",
     "plot",
+    "batch",
+    "labels",
+    "held-out",
+    "lr",
+    "schedule",
 )
 NAMES = st.sampled_from([f"--{name}" for name in FLAGS + TAKING])
 OPTIONS = st.lists(st.tuples(NAMES, st.none() | VALUES), max_size=4)

@@ -20,6 +20,7 @@ from edgelaw._common.types import Array
 from edgelaw.cli.format import as_typed, digits, with_error
 
 if TYPE_CHECKING:
+    from edgelaw.labels import ProbeForecast
     from edgelaw.predict import Prediction
     from edgelaw.spectrum import EdgeLaw
 
@@ -129,6 +130,33 @@ def losses(prediction: "Prediction", loss: str) -> Figure | None:
                 )
         if target is not None:
             _level(ax, target, f"target {as_typed(target)}")
+        plots.log_ticks(ax)
+        _legend(figure, columns)
+    return figure
+
+
+def probe(forecast: "ProbeForecast", loss: str) -> Figure:
+    """A loss of a probe by epoch in every order, with the marks of runs of SGD beside the recommended one."""
+    curves = forecast.orders
+    values = np.concatenate([np.asarray(getattr(one, loss))[1:] for one in curves.values()])
+    values = values[np.isfinite(values) & (values > 0)]
+    times = np.arange(1, forecast.epochs + 1)
+    names = {
+        order: plots.ORDER_STYLES[order]["label"] + ("" if one.how == "theory" else " (simulated)")
+        for order, one in curves.items()
+    }
+    columns = 1 if max(map(len, names.values())) > 20 else min(2, len(names))
+    with _axes(-(-len(names) // columns)) as (figure, ax):
+        ax.set(xscale="log", yscale="log", xlim=_span(times), ylim=_span(values), xlabel="epoch")
+        ax.set(ylabel={"train": "training loss", "held_out": "held-out loss"}[loss])
+        for order, one in curves.items():
+            look = plots.ORDER_STYLES[order]
+            style = {"color": look["color"], "linestyle": look["linestyle"]}
+            ax.plot(times, getattr(one, loss)[1:], label=names[order], **style)
+        if forecast.simulated is not None:
+            look = plots.ORDER_STYLES[forecast.order]
+            marks = {"color": look["color"], "marker": look["marker"], "linestyle": "none"}
+            ax.plot(times, getattr(forecast.simulated, loss)[1:], markerfacecolor=CARD, markersize=6, **marks)
         plots.log_ticks(ax)
         _legend(figure, columns)
     return figure

@@ -17,7 +17,7 @@ from edgelaw.cli.format import as_typed, digits, with_error
 from edgelaw.predict import Prediction
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 _HOW = {
     "exact": "exact theory on the measured eigenvalues",
@@ -87,11 +87,16 @@ def write(path: str | os.PathLike[str], prediction: Prediction, name: str, versi
     atomic.write(path, html(prediction, name, version))
 
 
-@cache
 def _template() -> "Template":
+    return environment().get_template("report.html.jinja")
+
+
+@cache
+def environment() -> "Environment":
+    """Where templates are made into pages: everything that comes from a reader's file is escaped."""
     import jinja2
 
-    environment = jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("edgelaw.cli"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -99,8 +104,8 @@ def _template() -> "Template":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {"digits": digits, "with_error": with_error, "as_typed": as_typed}
-    return environment.get_template("report.html.jinja")
+    made.globals |= {"digits": digits, "with_error": with_error, "as_typed": as_typed}
+    return made
 
 
 def drawn(prediction: Prediction) -> dict[str, Picture]:

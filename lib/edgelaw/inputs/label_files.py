@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import os
@@ -127,7 +128,7 @@ def _refuse_name(path: str, name: str | None) -> None:
 
 def _from_npy(path: str, name: str | None) -> np.ndarray:
     _refuse_name(path, name)
-    with as_input_error(path, "a numpy file"):
+    with as_input_error(path, "a numpy file"), _no_objects(path):
         _refuse_pickle(path)
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
@@ -143,17 +144,24 @@ def _from_npz(path: str, name: str | None) -> np.ndarray:
             }
         key = _one_of(list(sizes), path, name)
         if sizes[key] > LARGEST:
-            raise InputError(f"{path} holds {sizes[key]:,} bytes as {key!r}; labels have at most {LARGEST:,}.")
-        with np.load(path, allow_pickle=False) as archive:
-            try:
-                return np.asarray(archive[key])
-            except ValueError as error:
-                if "pickle" not in str(error).lower():
-                    raise
-                raise InputError(
-                    f"{path} holds pickled objects as {key!r}, which are never loaded: save integers or texts of a "
-                    "fixed length (y.astype(str))."
-                ) from None
+            raise InputError(
+                f"{path} holds {sizes[key]:,} bytes as {key!r}; labels have at most {LARGEST:,}."
+            )
+        with np.load(path, allow_pickle=False) as archive, _no_objects(path):
+            return np.asarray(archive[key])
+
+
+@contextlib.contextmanager
+def _no_objects(path: str) -> Iterator[None]:
+    """What numpy says of an array of objects, in a sentence with the remedy."""
+    try:
+        yield
+    except ValueError as error:
+        if not re.search("pickle|objects", str(error).lower()) or isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path} holds pickled objects, which are never loaded: save integers, or texts by y.astype(str)."
+        ) from None
 
 
 def _refuse_pickle(path: str) -> None:
@@ -197,7 +205,9 @@ def _from_zarr(path: str, name: str | None) -> np.ndarray:
         else:
             _refuse_name(path, name)
         if opened.dtype.kind == "O" or opened.size * opened.dtype.itemsize > LARGEST:
-            raise InputError(f"{path} must hold labels as plain numbers or texts of at most {LARGEST:,} bytes.")
+            raise InputError(
+                f"{path} must hold labels as plain numbers or texts of at most {LARGEST:,} bytes."
+            )
         return np.asarray(opened[...])
 
 

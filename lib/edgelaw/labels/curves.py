@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,6 @@ from edgelaw._common.types import Array
 from edgelaw.labels import simulation
 from edgelaw.labels.preparation import Prepared
 from edgelaw.labels.results import OrderForecast
-from edgelaw.theory import noise
 from edgelaw.theory.noise import LabelledRows
 
 OPERATIONS = 2e10  # multiply-adds that the runs of one order may take: some ten seconds
@@ -48,14 +48,10 @@ def by_theory(order: str, problem: Problem, steps: Array) -> OrderForecast | Non
     epochs = np.arange(len(steps) + 1)
     constant = bool((steps == steps[0]).all())
     try:
-        if order == "single_shuffle":
-            curve = noise.single_shuffle.curve(problem.rows, epochs, float(steps[0]))
-        else:
-            module = {"iid": noise.iid, "random_reshuffle": noise.random_reshuffle}[order]
-            curve = module.curve(
-                problem.rows, epochs, float(steps[0]) if constant else steps, batch=problem.batch
-            )
-    except ArithmeticError:
+        module = importlib.import_module(f"edgelaw.theory.noise.{order}")
+        options = {} if order == "single_shuffle" else {"batch": problem.batch}
+        curve = module.curve(problem.rows, epochs, float(steps[0]) if constant else steps, **options)
+    except (ArithmeticError, ImportError):
         return None
     return OrderForecast(order, "theory", curve.train, curve.held_out, curve.error)
 

@@ -26,7 +26,7 @@ from edgelaw.labels.results import Costs, OrderForecast, ProbeForecast
 from edgelaw.labels.search import SAFE, best_height, shape
 from edgelaw.orders import ORDERS
 from edgelaw.theory import noise
-from edgelaw.theory.noise import LabelledRows
+from edgelaw.theory.noise import LabelledRows, iid
 
 TIE = 0.01  # orders whose losses differ by less are tied; what theory is good for
 WITHIN = 0.01  # of the smallest loss: then more epochs are not worth it
@@ -122,7 +122,7 @@ def forecast(
     seed = np.random.SeedSequence(generator.integers(2**32, size=4).tolist())
     problem = Problem(prepared, rows, request.batch, request.ridge, seed)
     tell(1, 4, "learning rates")
-    limit = noise.iid.step_limit(rows, request.batch)
+    limit = iid.step_limit(rows, request.batch)
     rates = _rates(problem, request, limit)
     tell(2, 4, "orders")
     curves = {order: losses(order, problem, rates.steps) for order in request.orders}
@@ -147,7 +147,9 @@ class Rates(NamedTuple):
 
 def _search_order(request: Request) -> str:
     """The order that learning rates are chosen for."""
-    return next((one for one in (SEARCH_ORDER, "iid", "single_shuffle") if one in request.orders), SEARCH_ORDER)
+    return next(
+        (one for one in (SEARCH_ORDER, "iid", "single_shuffle") if one in request.orders), SEARCH_ORDER
+    )
 
 
 def _rates(problem: Problem, request: Request, limit: float) -> Rates:
@@ -156,7 +158,9 @@ def _rates(problem: Problem, request: Request, limit: float) -> Rates:
     constant = best_height(problem, order, np.ones(request.epochs), limit)
     best = constant.step
     if request.schedule == "best":
-        made = noise.best_schedule(order, problem.rows, request.epochs, loss=_loss(problem), batch=problem.batch)
+        made = noise.best_schedule(
+            order, problem.rows, request.epochs, loss=_loss(problem), batch=problem.batch
+        )
         steps = np.asarray(made.steps)
     elif request.given is not None:
         steps = request.given * scale

@@ -81,5 +81,7 @@ def _rates(schedule: ArrayLike, epochs: int) -> Array:
             f"schedule must have one learning rate for each of the {epochs} epochs, not {len(rates)}."
         )
     if rates.min() < 0 or rates.max() <= 0:
-        raise ValueError("schedule must hold learning rates that are not negative, at least one of them positive.")
+        raise ValueError(
+            "schedule must hold learning rates that are not negative, at least one of them positive."
+        )
     return rates

@@ -15,9 +15,7 @@ ORDER_WORDS = {
 BETTER = 0.01  # relative: what counts as a difference
 
 
-def with_sentences(
-    made: ProbeForecast, cautions: tuple[Caution, ...], best_constant: float
-) -> ProbeForecast:
+def with_sentences(made: ProbeForecast, cautions: tuple[Caution, ...], best_constant: float) -> ProbeForecast:
     """The same forecast with its cautions and sentences."""
     words = {
         "advice": _advice(made),
@@ -67,7 +65,9 @@ def _closed_form(made: ProbeForecast) -> str:
         least = direct.least_squares_train
         return f"The least-squares solution, in closed form, has training loss {rounded(least)}."
     loss = direct.ridge_held_out
-    ridge = f"Ridge regression (penalty {rounded(direct.ridge)}) in closed form has held-out loss {rounded(loss)}"
+    ridge = (
+        f"Ridge regression (penalty {rounded(direct.ridge)}) in closed form has held-out loss {rounded(loss)}"
+    )
     if loss < (1 - BETTER) * end:
         return f"{ridge}, {100 * (1 - loss / end):.0f} % less: solve it directly unless you need SGD."
     if loss <= (1 + BETTER) * end:

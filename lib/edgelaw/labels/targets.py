@@ -50,7 +50,12 @@ class Targets:
         """
         array = as_labels(y, rows, name)
         if array.dtype.kind in "fiub" and (array.dtype.kind == "f" or array.ndim == 2):
-            return cls(_numbers(array, name), None)
+            values = _numbers(array)
+            if (values == values[0]).all():
+                raise ValueError(
+                    f"{name} must not be the same number in every row: there is nothing to learn."
+                )
+            return cls(values, None)
         different, places = np.unique(array, return_inverse=True)
         _refuse_bad_classes(different, rows, name)
         return cls(one_hot(places, len(different)), tuple(str(one) for one in different.tolist()))
@@ -61,7 +66,7 @@ class Targets:
         if self.classes is None:
             if array.dtype.kind not in "fiub":
                 raise ValueError(f"{name} must be numbers, as the training labels are, not texts.")
-            values = _numbers(array, name)
+            values = _numbers(array)
             if values.shape[1] != self.values.shape[1]:
                 raise ValueError(
                     f"{name} must have {self.values.shape[1]} column(s), as the training labels have, "
@@ -106,12 +111,9 @@ def one_hot(places: Integers, count: int) -> Array:
     return hot
 
 
-def _numbers(array: npt.NDArray, name: str) -> Array:
-    """Numbers as columns, not all the same."""
-    values = array.reshape(len(array), -1).astype(np.float64)
-    if (values == values[0]).all():
-        raise ValueError(f"{name} must not be the same number in every row: there is nothing to learn.")
-    return values
+def _numbers(array: npt.NDArray) -> Array:
+    """Numbers as columns."""
+    return array.reshape(len(array), -1).astype(np.float64)
 
 
 def _refuse_bad_classes(different: npt.NDArray, rows: int, name: str) -> None:

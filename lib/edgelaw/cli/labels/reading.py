@@ -37,7 +37,9 @@ def features_and_labels(arguments: argparse.Namespace, held_out: str) -> Read:
     rng = np.random.default_rng(arguments.seed)
     if arguments.rows is not None:
         if arguments.rows > len(X):
-            raise InputError(f"--rows must be at most {len(X):,}, the rows there are, not {arguments.rows:,}.")
+            raise InputError(
+                f"--rows must be at most {len(X):,}, the rows there are, not {arguments.rows:,}."
+            )
         chosen = np.sort(rng.permutation(len(X))[: arguments.rows])
         X, y = X[chosen], y[chosen]
         notes = (*notes, f"Chose {arguments.rows:,} rows at random (seed {arguments.seed}).")
@@ -87,7 +89,9 @@ def _pair(
     if label_name is not None and label_file == features and str(features).lower().endswith(_TABLES):
         drop.append(label_name)
     if os.path.isdir(features) and label_file == features and not str(features).lower().endswith(".zarr"):
-        raise InputError(f"{features} is a folder; labels must be in one file of their own, as in labels.npy.")
+        raise InputError(
+            f"{features} is a folder; labels must be in one file of their own, as in labels.npy."
+        )
     source = inputs.open_matrix(features, key, arguments.columns, drop or None)
     X = np.empty(source.shape, source.dtype)
     first = 0

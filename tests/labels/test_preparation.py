@@ -1,0 +1,69 @@
+"""Features and labels as SGD sees them: centring, the intercept, the split, the scale."""
+
+import numpy as np
+import pytest
+
+from edgelaw.labels.preparation import prepare
+
+
+def prepared(X, y, held_out=None, center=True, intercept=True, normalize=False, seed=0):
+    return prepare(X, y, held_out, center, intercept, normalize, np.random.default_rng(seed))
+
+
+def test_with_centred_features_the_mean_target_is_the_least_squares_intercept(numbers):
+    X, y = numbers
+    made = prepared(X, y)
+    weights = np.linalg.lstsq(made.X, made.T, rcond=None)[0]
+    with_column = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
+    assert np.allclose(weights, with_column[:-1], atol=1e-10)
+    residual = y - made.target_mean - (X - made.feature_mean) @ weights
+    assert np.allclose(residual, y - X @ with_column[:-1] - with_column[-1], atol=1e-10)
+
+
+def test_without_centring_the_intercept_is_a_constant_column(numbers):
+    X, y = numbers
+    made = prepared(X, y, center=False)
+    assert made.constant
+    assert (made.X[:, -1] == 1).all()
+    assert np.array_equal(made.T, y)
+    assert not prepared(X, y, center=False, intercept=False).constant
+
+
+def test_held_out_rows_are_prepared_by_the_training_rows_means(numbers):
+    X, y = numbers
+    made = prepared(X[:200], y[:200], held_out=(X[200:], y[200:]))
+    assert np.allclose(made.held[0], X[200:] - X[:200].mean(axis=0))
+    assert np.allclose(made.held[1], y[200:] - y[:200].mean(axis=0))
+
+
+def test_a_fraction_splits_every_row_once_and_the_seed_decides_which(numbers):
+    X, y = numbers
+    made = prepared(X, y, held_out=0.25)
+    assert (len(made.X), len(made.held[0])) == (225, 75)
+    together = np.vstack([made.X, made.held[0]]) + made.feature_mean
+    assert np.allclose(np.sort(together[:, 0]), np.sort(X[:, 0]))
+    assert np.array_equal(made.held[0], prepared(X, y, held_out=0.25).held[0])
+    assert not np.array_equal(made.held[0], prepared(X, y, held_out=0.25, seed=1).held[0])
+
+
+def test_scale_is_the_mean_squared_norm_and_normalised_rows_have_norm_root_d(numbers):
+    X, y = numbers
+    assert prepared(X, y).scale == pytest.approx(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
+    assert prepared(X, y, normalize=True).scale == pytest.approx(30)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "held_out", "message"),
+    [
+        (np.ones((6, 3)), [0, 1] * 3, None, "nothing to train on"),
+        (np.eye(6), [0, 1] * 3, 0.9, "at least 4 training rows"),
+        (np.eye(6), [0, 1] * 3, 1.5, "strictly between 0 and 1"),
+        (np.eye(6), [0, 1] * 3, (np.eye(5), [0] * 5), "6 columns, as X has, not 5"),
+        (np.eye(6), [0, 1] * 3, (np.eye(6), [0, 1]), "each of the 6 rows, not 2"),
+        (np.eye(6), [0, 1] * 3, (np.eye(6),), "a pair"),
+        (np.full((6, 3), np.nan), [0, 1] * 3, None, "finite"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(X, y, held_out, message):
+    with pytest.raises(ValueError, match=message):
+        prepared(X, y, held_out)
