@@ -1,4 +1,4 @@
-"""`edgelaw predict --labels`: a probe's learning rate from a file, on one screen, as JSON, as a report; and refusals."""
+"""`edgelaw predict --labels`: a probe's learning rate from a file, on one screen, as JSON, as a report; refusals."""
 
 import json
 import os

@@ -61,7 +61,6 @@ def test_a_step_is_a_learning_rate_in_other_units_and_mse_counts_outputs(classes
 
 
 def test_chance_is_answering_with_the_frequencies(classes, probe):
-    _, y = classes
     prepared = prepare(*classes, 0.2, True, True, False, np.random.default_rng(0))
     frequencies = prepared.target_mean
     held = prepared.held[1] + frequencies

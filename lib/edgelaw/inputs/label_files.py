@@ -287,7 +287,7 @@ def _columns(names: Sequence[str], path: str, name: str | None, width: int | Non
             raise InputError(f"{path} has no column {part!r}; its columns are: {listed(names)}.")
         else:
             raise InputError(
-                f"{path} has columns without names, so labels are given by a number from 0 to {width - 1}, not {part!r}."
+                f"{path} has columns without names, so labels have a number from 0 to {width - 1}, not {part!r}."
             )
     return numbers
 

@@ -39,8 +39,8 @@ def _disagreement(made: ProbeForecast) -> Caution | None:
         return None
     return Caution(
         "disagreement",
-        f"Runs of SGD at these settings differ from the forecast by {100 * gap[worst]:+.0f} % at epoch {worst + 1}: these "
-        "features are not of the kind that the theory assumes, and the forecast is a guide only.",
+        f"Runs of SGD at these settings differ from the forecast by {100 * gap[worst]:+.0f} % at epoch {worst + 1}: "
+        "these features are not of the kind that the theory assumes, and the forecast is a guide only.",
     )
 
 
@@ -50,8 +50,8 @@ def _few_rows(made: ProbeForecast) -> Caution | None:
         return None
     return Caution(
         "few_rows",
-        f"With fewer rows than dimensions ({m:,} < {d:,}) a training loss below {100 * LATE:.0f} % of its start was found "
-        "to be up to 16 % above its forecast; the held-out loss is not affected.",
+        f"With fewer rows than dimensions ({m:,} < {d:,}) a training loss below {100 * LATE:.0f} % of its start was "
+        "found to be up to 16 % above its forecast; the held-out loss is not affected.",
     )
 
 
@@ -60,8 +60,8 @@ def _unequal_norms(rows: LabelledRows, made: ProbeForecast) -> Caution | None:
         return None
     return Caution(
         "unequal_norms",
-        f"The squared norms of the rows differ (variance {rows.norm_spread:.2g} of their squared mean), and the theory of "
-        "shuffled orders assumes equal ones; --simulate compares.",
+        f"The squared norms of the rows differ (variance {rows.norm_spread:.2g} of their squared mean), and the theory "
+        "of shuffled orders assumes equal ones; --simulate compares.",
     )
 
 
@@ -70,8 +70,8 @@ def _near_the_limit(made: ProbeForecast) -> Caution | None:
         return None
     return Caution(
         "edge_of_stability",
-        f"This learning rate is more than {100 * NEAR:.0f} % of the largest stable one, {made.largest_lr:.3g}: single runs "
-        "scatter widely there.",
+        f"This learning rate is more than {100 * NEAR:.0f} % of the largest stable one, {made.largest_lr:.3g}: single "
+        "runs scatter widely there.",
     )
 
 

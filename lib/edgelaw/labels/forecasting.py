@@ -76,8 +76,8 @@ def forecast(
     batch : int
         Rows per update, averaged as PyTorch's mean losses do.
     held_out : float, pair (X, y), or None
-        Rows to test on: a fraction drawn at random from X, others, or none; then the training loss decides. The learning
-        rate is chosen on them, as by a sweep.
+        Rows to test on: a fraction drawn at random from X, others, or none; then the training loss decides. The
+        learning rate is chosen on them, as by a sweep.
     center : bool
         Whether to subtract the training rows' mean from all features.
     normalize : bool

@@ -1,8 +1,8 @@
 """SGD itself on features and labels, for what theory does not give and to set beside what it does.
 
 The update is that of ``torch.optim.SGD`` on half the squared error, summed over outputs and averaged over the batch:
-:math:`w \\leftarrow (1 - \\text{lr}\\cdot\\text{ridge})\\,w - \\frac{\\text{lr}}{b}\\sum_{i\\in B}(x_i\\cdot w - t_i)\\,x_i`,
-the ridge as its ``weight_decay``. The last batch of an epoch averages over its own rows.
+:math:`w \\leftarrow (1 - \\text{lr}\\,\\kappa)\\,w - \\frac{\\text{lr}}{b}\\sum_{i\\in B}(x_i\\cdot w - t_i)\\,x_i`,
+the ridge κ as its ``weight_decay``. The last batch of an epoch averages over its own rows.
 """
 
 from __future__ import annotations
