@@ -140,7 +140,7 @@ def probe(forecast: "ProbeForecast", loss: str) -> Figure:
     curves = forecast.orders
     values = np.concatenate([np.asarray(getattr(one, loss))[1:] for one in curves.values()])
     values = values[np.isfinite(values) & (values > 0)]
-    times = np.arange(1, forecast.epochs + 1)
+    times = np.arange(1.0, forecast.epochs + 1)
     names = {
         order: plots.ORDER_STYLES[order]["label"] + ("" if one.how == "theory" else " (simulated)")
         for order, one in curves.items()

@@ -19,14 +19,13 @@ import numpy as np
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
 from edgelaw.labels import cautions, closed_form, sentences
-from edgelaw.labels.curves import Problem, by_simulation, losses
+from edgelaw.labels.curves import FEWEST_DIMS, Problem, by_simulation, losses
 from edgelaw.labels.preparation import HeldOut, prepare
 from edgelaw.labels.request import Request
 from edgelaw.labels.results import Costs, OrderForecast, ProbeForecast
-from edgelaw.labels.search import SAFE, best_height, shape
+from edgelaw.labels.search import SAFE, best, shape
 from edgelaw.orders import ORDERS
-from edgelaw.theory import noise
-from edgelaw.theory.noise import LabelledRows, iid
+from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle
 
 TIE = 0.01  # orders whose losses differ by less are tied; what theory is good for
 WITHIN = 0.01  # of the smallest loss: then more epochs are not worth it
@@ -122,7 +121,7 @@ def forecast(
     seed = np.random.SeedSequence(generator.integers(2**32, size=4).tolist())
     problem = Problem(prepared, rows, request.batch, request.ridge, seed)
     tell(1, 4, "learning rates")
-    limit = iid.step_limit(rows, request.batch)
+    limit = _limit(rows, request)
     rates = _rates(problem, request, limit)
     tell(2, 4, "orders")
     curves = {order: losses(order, problem, rates.steps) for order in request.orders}
@@ -136,8 +135,16 @@ def forecast(
     return _assembled(problem, request, limit, rates, known, order, sorted(set(curves) - set(known)))
 
 
+def _limit(rows: LabelledRows, request: Request) -> float:
+    """The largest stable step: under IID sampling, or under reshuffling where that is less."""
+    limit = iid.step_limit(rows, request.batch)
+    if request.orders == ("iid",) or rows.shape[1] < FEWEST_DIMS:
+        return limit
+    return min(limit, random_reshuffle.step_limit(rows, request.batch))
+
+
 class Rates(NamedTuple):
-    """The steps of all epochs, and the best constant step with the loss it ends at."""
+    """The steps of all epochs, the best constant step and the loss it ends at, and what the schedule saves of it."""
 
     steps: Array
     best: float
@@ -145,49 +152,32 @@ class Rates(NamedTuple):
     gain: float | None
 
 
-def _search_order(request: Request) -> str:
-    """The order that learning rates are chosen for."""
-    return next(
-        (one for one in (SEARCH_ORDER, "iid", "single_shuffle") if one in request.orders), SEARCH_ORDER
-    )
-
-
 def _rates(problem: Problem, request: Request, limit: float) -> Rates:
     """The steps to take; given ones are refused beyond the limit."""
-    order, scale = _search_order(request), problem.prepared.scale
-    constant = best_height(problem, order, np.ones(request.epochs), limit)
-    best = constant.step
-    if request.schedule == "best":
-        made = noise.best_schedule(
-            order, problem.rows, request.epochs, loss=_loss(problem), batch=problem.batch
-        )
-        steps = np.asarray(made.steps)
-    elif request.given is not None:
-        steps = request.given * scale
-    else:
-        form = shape(request.schedule, request.epochs)
-        if request.lr is not None or request.step is not None:
-            height = request.step if request.lr is None else request.lr * scale
-        elif request.schedule == "constant":
-            height = best
-        else:
-            height = best_height(problem, order, form, limit).step
-            best = height
-        steps = height * form
-    if steps.max() >= limit:
+    # rates are chosen for the order that DataLoader(shuffle=True) has, unless only IID is asked for
+    order = "iid" if request.orders == ("iid",) else SEARCH_ORDER
+    given = _given(problem, request)
+    if given is not None and given.max() >= limit:
+        scale = problem.prepared.scale
         raise ValueError(
             f"a learning rate must be below {limit / scale:.4g} (a step of {limit:.4g}), where SGD on these features "
-            f"diverges, not {steps.max() / scale:.4g}."
+            f"diverges, not {given.max() / scale:.4g}."
         )
-    gain = None
-    if request.schedule != "constant":
-        ends = losses(order, problem, steps)
-        gain = None if ends is None else 1 - float(ends.loss[-1]) / constant.loss
-    return Rates(steps, best, constant.loss, gain)
+    tuned = best(problem, order, request.epochs, "constant" if given is not None else request.schedule, limit)
+    if given is None:
+        gain = None if request.schedule == "constant" else 1 - tuned.loss / tuned.constant_loss
+        return Rates(tuned.steps, tuned.constant_step, tuned.constant_loss, gain)
+    ends = losses(order, problem, given) if request.schedule != "constant" else None
+    gain = None if ends is None else 1 - float(ends.loss[-1]) / tuned.constant_loss
+    return Rates(given, tuned.constant_step, tuned.constant_loss, gain)
 
 
-def _loss(problem: Problem) -> str:
-    return "train" if problem.prepared.held is None else "held_out"
+def _given(problem: Problem, request: Request) -> Array | None:
+    """The steps that were asked for, by epoch; None where they are to be found."""
+    if request.given is not None:
+        return request.given * problem.prepared.scale
+    height = request.step if request.lr is None else request.lr * problem.prepared.scale
+    return None if height is None else height * shape(request.schedule, request.epochs)
 
 
 def _choose(known: dict[str, OrderForecast]) -> str:
@@ -246,7 +236,7 @@ def _assembled(
         preparation=prepared.sentences,
         lr=lr,
         mse_lr=lr * outputs / 2,
-        best_lr=rates.best / scale if request.schedule not in ("best", "given") else lr,
+        best_lr=rates.best / scale,
         largest_lr=limit / scale,
         step=float(rates.steps[0]),
         batch=request.batch,

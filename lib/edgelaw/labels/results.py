@@ -101,7 +101,7 @@ class ProbeForecast:
     lr, mse_lr : float
         The learning rate (of the first epoch) for either loss; as asked, or the best one.
     best_lr : float
-        The one with the smallest loss at the end of the budget; equal to lr unless lr was given.
+        The constant one with the smallest loss at the end of the budget.
     largest_lr : float
         Beyond it SGD diverges.
     step : float

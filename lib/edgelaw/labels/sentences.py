@@ -89,7 +89,7 @@ def _schedule(made: ProbeForecast) -> str:
 
 def _judged(made: ProbeForecast, best_constant: float) -> str:
     """How a given learning rate compares with the best constant one."""
-    if abs(made.lr / made.best_lr - 1) < 1e-9:
+    if made.schedule != "constant" or abs(made.lr / made.best_lr - 1) < 1e-9:
         return ""
     more = float(made.loss[-1]) / best_constant - 1
     if more < BETTER:
