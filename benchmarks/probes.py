@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python benchmarks/probes.py     about a quarter of an hour on a quiet core; writes PROBES.md
 
 For each set of features: `edgelaw.labels.forecast` says a learning rate from the features and labels, and a probe is
-trained with it, once, in PyTorch (a DataLoader with batch 1, shuffled every epoch). The sweep trains a probe at each of 13 learning rates
-on a logarithmic grid over four decades below the largest stable one, and keeps the best held-out loss; learning rates
-of both are thus chosen on the same held-out rows. Costs are processor seconds in one run, each side in a process of
+trained with it, once, in PyTorch (a DataLoader with batch 1, shuffled every epoch). The sweep trains a probe at each of
+13 learning rates on a logarithmic grid over four decades below the largest stable one, and keeps the best held-out
+loss; learning rates of both are thus chosen on the same held-out rows. Costs are processor seconds in one run, each side in a process of
 its own, start-up included. Ridge regression in closed form and L-BFGS stand beside them, and cross-entropy, trained at
 the learning rate that was predicted for the squared loss.
 
@@ -251,7 +251,8 @@ def page(lines):
     head += ["ratio", "ridge", "L-BFGS", "forecast, s", "sweep, s", "cost"]
     rows = [
         f"| {name.strip()} | {line['shape'][0]:,} × {line['shape'][1]:,} | {line['lr']:.3g} | {line['loss']:.4g} "
-        f"| {line['trained']:.4g} | {line['best']:.4g} | {line['ratio']:.3f} | {line['ridge']:.4g} | {line['lbfgs']:.4g} "
+        f"| {line['trained']:.4g} | {line['best']:.4g} | {line['ratio']:.3f} | {line['ridge']:.4g} "
+        f"| {line['lbfgs']:.4g} "
         f"| {line['cost']:.1f} | {line['grid_cost']:.1f} | {line['cost'] / line['grid_cost']:.3f} |"
         for name, line in lines.items()
     ]
@@ -262,7 +263,8 @@ def page(lines):
         "",
     ]
     text += [
-        f"{EPOCHS} epochs ({5 * EPOCHS} below a thousand rows), a quarter of the rows held out. Bars: ratio at most {LOSS_BAR}, cost at most {COST_BAR}."
+        f"{EPOCHS} epochs ({5 * EPOCHS} below a thousand rows), a quarter of the rows held out. "
+        f"Bars: ratio at most {LOSS_BAR}, cost at most {COST_BAR}."
     ]
     text += ["", "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1), *rows, ""]
     crossed = {name: line for name, line in lines.items() if "cross" in line}

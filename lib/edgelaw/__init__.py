@@ -23,6 +23,7 @@ _ROOMS = (
     "data",
     "inputs",
     "kaczmarz",
+    "labels",
     "laws",
     "orders",
     "plots",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from edgelaw import data as data
     from edgelaw import inputs as inputs
     from edgelaw import kaczmarz as kaczmarz
+    from edgelaw import labels as labels
     from edgelaw import laws as laws
     from edgelaw import orders as orders
     from edgelaw import plots as plots

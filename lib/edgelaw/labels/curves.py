@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,18 @@ def by_theory(order: str, problem: Problem, steps: Array) -> OrderForecast | Non
         curve = module.curve(problem.rows, epochs, float(steps[0]) if constant else steps, **options)
     except (ArithmeticError, ImportError):
         return None
-    return OrderForecast(order, "theory", curve.train, curve.held_out, curve.error)
+    floor = _floor(module, problem, float(steps[0])) if constant else None
+    return OrderForecast(order, "theory", curve.train, curve.held_out, curve.error, floor)
+
+
+def _floor(module: Any, problem: Problem, step: float) -> float | None:
+    """The training loss that a constant step ends at, where the order's theory has it."""
+    if problem.batch > 1 or not hasattr(module, "floor"):
+        return None
+    try:
+        return float(module.floor(problem.rows, step).train)
+    except ArithmeticError:
+        return None
 
 
 def by_simulation(order: str, problem: Problem, steps: Array, runs: int = RUNS) -> OrderForecast | None:

@@ -257,8 +257,7 @@ def _assembled(
         sentences={},
         ridge=request.ridge,
         intercept="column" if prepared.constant else "mean" if prepared.target_mean.any() else "none",
-        feature_mean=prepared.feature_mean,
-        target_mean=prepared.target_mean,
+        data=prepared,
     )
     warned = cautions.cautions(made, problem.rows, missing)
     return sentences.with_sentences(made, warned, rates.best_loss)

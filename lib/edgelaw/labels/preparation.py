@@ -36,6 +36,8 @@ class Prepared:
         What was subtracted: zeros where nothing was.
     constant : bool
         Whether the last column is a constant one, the trained intercept.
+    normalized : bool
+        Whether rows were scaled to norm √d.
     scale : float
         Mean squared norm of the training rows; lr = step/scale.
     sentences : tuple of str
@@ -50,6 +52,7 @@ class Prepared:
     target_mean: Array = field(repr=False)
     constant: bool
     scale: float
+    normalized: bool
     sentences: tuple[str, ...]
 
 
@@ -110,6 +113,7 @@ def prepare(
         target_mean,
         constant,
         scale,
+        bool(normalize),
         tuple(sentences),
     )
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from edgelaw._common.plain import plain
 from edgelaw._common.types import Array
 from edgelaw.labels.closed_form import ClosedForm
+from edgelaw.labels.preparation import Prepared
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,13 @@ class ProbeForecast:
         A run of SGD at the same settings, where it was made.
     cautions : tuple of Caution
     sentences : dict
-        The answer in plain sentences: "advice", "closed_form", "loss".
+        The answer in plain sentences: "advice", "judged", "loss", "schedule", "closed_form".
+    ridge : float
+        Weight decay.
+    intercept : {"mean", "column", "none"}
+        The mean target, a constant column that is trained, or none.
+    data : Prepared
+        Rows and targets as SGD sees them; not part of `to_dict`.
     """
 
     shape: tuple[int, int]
@@ -156,10 +161,9 @@ class ProbeForecast:
     simulated: OrderForecast | None = field(repr=False)
     cautions: tuple[Caution, ...]
     sentences: dict[str, str]
-    ridge: float = 0.0
-    intercept: str = "none"
-    feature_mean: Array = field(default_factory=lambda: np.zeros(0), repr=False, metadata={"plain": False})
-    target_mean: Array = field(default_factory=lambda: np.zeros(0), repr=False, metadata={"plain": False})
+    ridge: float
+    intercept: str
+    data: Prepared = field(repr=False, metadata={"plain": False})
 
     @property
     def loss(self) -> Array:

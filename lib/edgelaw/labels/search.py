@@ -79,7 +79,7 @@ def best_height(problem: Problem, order: str, form: Array, limit: float) -> Mini
         curve = losses(order, problem, step * form)
         if curve is None:
             raise ValueError(
-                "There is no theory for this question, and simulating it would take too long; give fewer rows or epochs."
+                "There is no theory for this question, and simulating it would take too long; give fewer rows."
             )
         return float(curve.loss[-1]) if np.isfinite(curve.loss[-1]) else np.inf
 

@@ -15,10 +15,11 @@ from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.training.fitting import FittedProbe, fit
 from edgelaw.training.samplers import learning_rate
 from edgelaw.training.splits import Probe, split
 
-__all__ = ["Probe", "measure", "optimum", "split", "train", "train_one"]
+__all__ = ["FittedProbe", "Probe", "fit", "measure", "optimum", "split", "train", "train_one"]
 
 LOSSES = ("squares", "cross_entropy")
 OPTIMISERS = ("sgd", "momentum", "adam", "decay")
