@@ -233,8 +233,8 @@ def page(lines):
     ]
     text = ["# The learning rate of a probe without a sweep", "", *__doc__.split("\n\n")[2].splitlines(), ""]
     text += [
-        f"{EPOCHS} epochs, {5 * EPOCHS} for fewer than a thousand rows; a quarter of the rows held out. Bars: ratio at most "
-        f"{LOSS_BAR}, cost at most {COST_BAR}. Losses are held-out squared errors, summed over outputs."
+        f"{EPOCHS} epochs, {5 * EPOCHS} for fewer than a thousand rows; a quarter of the rows held out. Bars: "
+        f"ratio at most {LOSS_BAR}, cost at most {COST_BAR}. Losses are held-out squared errors, summed over outputs."
     ]
     text += ["", "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1), *rows, ""]
     text += ["## Cross-entropy at the learning rate predicted for the squared loss", ""]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,18 +57,18 @@ def by_theory(order: str, problem: Problem, steps: Array) -> OrderForecast | Non
         curve = module.curve(problem.rows, epochs, float(steps[0]) if constant else steps, **options)
     except (ArithmeticError, ImportError):
         return None
-    floor = _floor(module, problem, float(steps[0])) if constant else None
-    return OrderForecast(order, "theory", curve.train, curve.held_out, curve.error, floor)
+    return OrderForecast(order, "theory", curve.train, curve.held_out, curve.error)
 
 
-def _floor(module: Any, problem: Problem, step: float) -> float | None:
-    """The training loss that a constant step ends at, where the order's theory has it."""
-    if problem.batch > 1 or not hasattr(module, "floor"):
-        return None
+def with_floor(one: OrderForecast, problem: Problem, steps: Array) -> OrderForecast:
+    """The same with the training loss that a constant step ends at, where the order's theory has it."""
+    if one.how != "theory" or problem.batch > 1 or not (steps == steps[0]).all():
+        return one
+    module = importlib.import_module(f"edgelaw.theory.noise.{one.order}")
     try:
-        return float(module.floor(problem.rows, step).train)
-    except ArithmeticError:
-        return None
+        return dataclasses.replace(one, floor=float(module.floor(problem.rows, float(steps[0])).train))
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return one
 
 
 def by_simulation(order: str, problem: Problem, steps: Array, runs: int = RUNS) -> OrderForecast | None:

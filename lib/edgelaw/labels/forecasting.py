@@ -19,7 +19,7 @@ import numpy as np
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
 from edgelaw.labels import cautions, closed_form, sentences
-from edgelaw.labels.curves import FEWEST_DIMS, Problem, by_simulation, losses
+from edgelaw.labels.curves import FEWEST_DIMS, Problem, by_simulation, losses, with_floor
 from edgelaw.labels.preparation import HeldOut, prepare
 from edgelaw.labels.request import Request
 from edgelaw.labels.results import Costs, OrderForecast, ProbeForecast
@@ -125,7 +125,9 @@ def forecast(
     rates = _rates(problem, request, limit)
     tell(2, 4, "orders")
     curves = {order: losses(order, problem, rates.steps) for order in request.orders}
-    known = {order: curve for order, curve in curves.items() if curve is not None}
+    known = {
+        order: with_floor(curve, problem, rates.steps) for order, curve in curves.items() if curve is not None
+    }
     if not known:
         raise ValueError(
             f"orders {', '.join(curves)} have no theory here and are too large to simulate; add 'random_reshuffle'."

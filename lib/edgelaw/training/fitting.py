@@ -74,8 +74,8 @@ class FittedProbe:
 def fit(forecast: ProbeForecast, seed: int = 0) -> FittedProbe:
     """Train the probe of a forecast in PyTorch: its learning rates, batch, order and epochs, on its own rows.
 
-    An ordinary loop: a `DataLoader` with the sampler of the order, `torch.optim.SGD`, half the squared error summed over
-    outputs and averaged over the batch, in double precision, from zero weights.
+    An ordinary loop: a `DataLoader` with the sampler of the order, `torch.optim.SGD`, half the squared error summed
+    over outputs and averaged over the batch, in double precision, from zero weights.
 
     Parameters
     ----------
