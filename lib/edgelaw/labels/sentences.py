@@ -40,7 +40,7 @@ def rounded(value: float) -> str:
 def _advice(made: ProbeForecast) -> str:
     if made.enough == 0:
         return (
-            f"At lr = {rounded(made.lr)} this probe learns nothing that helps on the rows it is judged by: zero weights "
+            f"At lr = {rounded(made.lr)} this probe learns nothing that helps on the rows that judge it: zero weights "
             "have the smallest loss."
         )
     epochs = f"about {made.enough} epoch{'s' * (made.enough != 1)}"
