@@ -12,17 +12,13 @@ WHOLE = np.array([3, 1, 2, 1])
 
 
 def parquet(path, columns):
-    pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
-
-    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    table = pytest.importorskip("pyarrow").table(columns)
+    pytest.importorskip("pyarrow.parquet").write_table(table, path)
 
 
 def feather(path, columns):
-    pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.feather
-
-    pyarrow.feather.write_feather(pyarrow.table(columns), str(path))
+    table = pytest.importorskip("pyarrow").table(columns)
+    pytest.importorskip("pyarrow.feather").write_feather(table, str(path))
 
 
 def torch_file(path, arrays):
