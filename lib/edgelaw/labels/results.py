@@ -126,7 +126,7 @@ class ProbeForecast:
         A run of SGD at the same settings, where it was made.
     cautions : tuple of Caution
     sentences : dict
-        The answer in plain sentences: "advice", "judged", "loss", "schedule", "closed_form".
+        The answer in plain sentences: "advice", "judged", "loss", "schedule", "closed_form", "check".
     ridge : float
         Weight decay.
     intercept : {"mean", "column", "none"}

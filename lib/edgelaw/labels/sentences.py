@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+
 from edgelaw.labels.results import Caution, ProbeForecast
 
 ORDER_WORDS = {
@@ -23,6 +25,7 @@ def with_sentences(made: ProbeForecast, cautions: tuple[Caution, ...], best_cons
         "closed_form": _closed_form(made),
         "schedule": _schedule(made),
         "judged": _judged(made, best_constant),
+        "check": _check(made, cautions),
     }
     return dataclasses.replace(made, cautions=cautions, sentences=words)
 
@@ -33,7 +36,7 @@ def rounded(value: float) -> str:
     >>> rounded(0.00021234), rounded(0.123456), rounded(1234.5)
     ('0.000212', '0.123', '1230')
     """
-    text = f"{float(f'{value:.3g}'):.10f}".rstrip("0").rstrip(".") if 1e-5 <= value < 1e7 else f"{value:.3g}"
+    text = f"{float(f'{value:.3g}'):.10f}".rstrip("0").rstrip(".") if 1e-4 <= value < 1e7 else f"{value:.3g}"
     return text or "0"
 
 
@@ -90,6 +93,18 @@ def _schedule(made: ProbeForecast) -> str:
         f"The {made.schedule} schedule ends at {100 * abs(made.gain):.2g} % {word} loss than the best constant "
         "learning rate."
     )
+
+
+def _check(made: ProbeForecast, cautions: tuple[Caution, ...]) -> str:
+    """What is known about how far to believe the forecast, where no run contradicts it."""
+    if any(caution.code == "disagreement" for caution in cautions):
+        return ""
+    if made.orders[made.order].how == "simulated":
+        return "These losses are means over runs of SGD, not theory."
+    if made.simulated is None:
+        return "No run was made to compare with; --simulate or simulate=True makes some."
+    gap = float(np.abs(made.simulated.loss / made.loss - 1).max())
+    return f"Runs of SGD at these settings agree with the forecast within {100 * gap:.2g} % at every epoch."
 
 
 def _judged(made: ProbeForecast, best_constant: float) -> str:

@@ -18,8 +18,9 @@ def show(shown: Console, forecast: ProbeForecast, read: Read) -> None:
     """Everything that ``predict --labels`` has to say."""
     m, d = forecast.shape
     what = f"{len(forecast.classes)} classes" if forecast.classes else f"{forecast.outputs} output(s)"
-    rows = f"  {m:,} × {d:,} to train on, {forecast.held_out_rows:,} rows held out, {what}"
-    shown.print(Text.assemble((printable(read.name), "bold"), rows))
+    rows = f"{m:,} × {d:,} to train on, {forecast.held_out_rows:,} rows held out, {what}"
+    shown.print(Text(printable(read.name), "bold"))
+    shown.print(Text(rows))
     shown.print()
     common.paragraph(shown, forecast.sentences["advice"], "bold green")
     for name in ("judged", "loss", "schedule"):
@@ -37,6 +38,8 @@ def show(shown: Console, forecast: ProbeForecast, read: Read) -> None:
     shown.print(costs_table(forecast))
     shown.print()
     common.paragraph(shown, forecast.sentences["closed_form"])
+    if forecast.sentences["check"]:
+        common.paragraph(shown, forecast.sentences["check"])
     if forecast.cautions:
         common.paragraph(shown, "When not to believe it:", "yellow")
     for caution in forecast.cautions:
@@ -77,11 +80,13 @@ def losses_table(forecast: ProbeForecast) -> Table:
 def more(ratio: float | None) -> str:
     """A loss over the forecast's as a difference in percent.
 
-    >>> more(1.234), more(0.98), more(None), more(123.0)
-    ('+23 %', '-2 %', 'diverges', '123 times')
+    >>> more(1.234), more(0.98), more(1.001), more(None), more(123.0)
+    ('+23 %', '-2 %', 'the same', 'diverges', '123 times')
     """
     if ratio is None or not np.isfinite(ratio):
         return "diverges"
+    if abs(ratio - 1) < 0.005:
+        return "the same"
     return f"{ratio:.0f} times" if ratio >= 10 else f"{100 * (ratio - 1):+.0f} %"
 
 
