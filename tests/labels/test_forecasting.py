@@ -148,3 +148,15 @@ def test_fewer_rows_than_dimensions_is_a_caution_where_training_has_gone_far():
     probe = labels.forecast(X, X @ rng.normal(size=80), epochs=12, orders=["iid"], step=1.0, held_out=0.2)
     assert probe.train[-1] < 0.04 * probe.train[0]
     assert "few_rows" in [caution.code for caution in probe.cautions]
+
+
+def test_one_row_far_longer_than_all_others_limits_the_learning_rate(classes):
+    """Theory sees the spread of the norms, not the one row that overshoots at every visit."""
+    X, y = classes
+    X = X.copy()
+    X[::60] *= 12
+    probe = labels.forecast(X, y, epochs=6, orders=["random_reshuffle"])
+    longest = (probe.data.X**2).sum(axis=1).max()
+    assert probe.lr * longest < 2
+    beyond = labels.forecast(X, y, epochs=2, orders=["iid"], lr=min(2.2 / longest, 0.9 * probe.largest_lr))
+    assert "long_rows" in [caution.code for caution in beyond.cautions]

@@ -20,6 +20,7 @@ def cautions(made: ProbeForecast, rows: LabelledRows, missing: list[str]) -> tup
         _disagreement(made),
         _few_rows(made),
         _unequal_norms(rows, made),
+        _long_rows(made),
         _near_the_limit(made),
         _few_held_out(made),
         _missing(made, missing),
@@ -62,6 +63,17 @@ def _unequal_norms(rows: LabelledRows, made: ProbeForecast) -> Caution | None:
         "unequal_norms",
         f"The squared norms of the rows differ (variance {rows.norm_spread:.2g} of their squared mean), and the theory "
         "of shuffled orders assumes equal ones; --simulate compares.",
+    )
+
+
+def _long_rows(made: ProbeForecast) -> Caution | None:
+    longest = float(np.einsum("ij,ij->i", made.data.X, made.data.X).max())
+    if max(made.rates) * longest < 2 * made.batch:
+        return None
+    return Caution(
+        "long_rows",
+        f"The longest row is so long that an update by it overshoots from lr = {2 * made.batch / longest:.3g} on; the theory "
+        "does not see single rows, and a run may diverge.",
     )
 
 

@@ -31,6 +31,16 @@ class Problem(NamedTuple):
     rng: np.random.SeedSequence
 
     @property
+    def row_limit(self) -> float:
+        """The step below which no update by a single row, however long, increases the error.
+
+        Theory knows the mean of the squared norms and their spread, not the one row that is far longer than all others:
+        beyond this step it can grow by every visit, where the mean says that all is well.
+        """
+        longest = float(np.einsum("ij,ij->i", self.prepared.X, self.prepared.X).max())
+        return 2 * self.batch * self.prepared.scale / longest
+
+    @property
     def operations(self) -> float:
         """Multiply-adds of an epoch of SGD."""
         return 2.0 * self.prepared.X.size * self.prepared.T.shape[1]

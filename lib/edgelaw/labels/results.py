@@ -18,7 +18,7 @@ class Caution:
     Attributes
     ----------
     code : str
-        One of disagreement, few_rows, unequal_norms, edge_of_stability, few_held_out, too_large.
+        One of disagreement, few_rows, unequal_norms, long_rows, edge_of_stability, few_held_out, too_large.
     text : str
         A sentence.
     """

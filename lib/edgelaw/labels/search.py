@@ -52,9 +52,10 @@ def best(problem: Problem, order: str, epochs: int, schedule: str, limit: float)
     """
     rows = problem.rows
     if schedule != "constant" and problem.ridge == 0 and (order == "iid" or rows.shape[1] >= FEWEST_DIMS):
+        upper = SAFE * min(limit, problem.row_limit)
         loss = "train" if rows.held_out is None else "held_out"
         try:
-            made = schedules.best_schedule(order, rows, epochs, loss, schedule, SAFE * limit, problem.batch)
+            made = schedules.best_schedule(order, rows, epochs, loss, schedule, upper, problem.batch)
         except ArithmeticError:
             pass
         else:
@@ -83,11 +84,11 @@ def best_height(problem: Problem, order: str, form: Array, limit: float) -> Mini
             )
         return float(curve.loss[-1]) if np.isfinite(curve.loss[-1]) else np.inf
 
-    highest = SAFE * limit
+    highest = SAFE * (min(limit, problem.row_limit) if has_theory(order, problem, form) else limit)
     if order == "iid" or not has_theory("iid", problem, form):
         return minimise(last, highest)
     # IID's theory costs a tenth of the others', and its best step is a good guess for theirs
-    return near(last, best_height(problem, "iid", form, limit).step, highest)
+    return near(last, min(best_height(problem, "iid", form, limit).step, highest), highest)
 
 
 def near(last: Callable[[float], float], guess: float, highest: float) -> Minimum:
