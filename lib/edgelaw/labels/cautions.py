@@ -72,8 +72,8 @@ def _long_rows(made: ProbeForecast) -> Caution | None:
         return None
     return Caution(
         "long_rows",
-        f"The longest row is so long that an update by it overshoots from lr = {2 * made.batch / longest:.3g} on; the theory "
-        "does not see single rows, and a run may diverge.",
+        f"The longest row is so long that an update by it overshoots from lr = {2 * made.batch / longest:.3g} on; the "
+        "theory does not see single rows, and a run may diverge.",
     )
 
 

@@ -108,7 +108,7 @@ def near(last: Callable[[float], float], guess: float, highest: float) -> Minimu
         return Minimum(centre, values[centre])
     x = np.log([low, centre, high])
     y = np.array([values[low], values[centre], values[high]])
-    if high > centre and np.isfinite(y).all():
+    if high > 1.05 * centre and np.isfinite(y).all():
         slopes = np.diff(y) / np.diff(x)
         bend = (slopes[1] - slopes[0]) / (x[2] - x[0])
         vertex = float(np.exp((x[0] + x[1]) / 2 - slopes[0] / (2 * bend))) if bend > 0 else centre
