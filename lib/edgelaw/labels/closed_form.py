@@ -43,9 +43,9 @@ def solve(rows: LabelledRows) -> ClosedForm:
     Examples
     --------
     >>> rows = LabelledRows.of(np.eye(3)[:, :2], [1.0, 1.0, 1.0], (np.eye(2), [0.5, 0.5]))
-    >>> found = solve(rows)
-    >>> round(found.least_squares_train, 3), found.least_squares_held_out, round(found.ridge, 2)
-    (0.333, 0.5, 0.33)
+    >>> solved = solve(rows)
+    >>> round(solved.least_squares_train, 3), round(solved.least_squares_held_out, 9), round(solved.ridge, 2)
+    (0.333, 0.25, 0.33)
     """
     unit = rows.scale / rows.shape[1]  # eigenvalues of XᵀX/m are λ times this
     energy = unit * rows.eigenvalues * rows.energies

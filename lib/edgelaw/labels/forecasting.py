@@ -5,7 +5,7 @@ r"""From features and labels to a probe: its learning rate, its order, its epoch
 >>> X = rng.normal(size=(300, 30))
 >>> y = X @ rng.normal(size=30) + rng.normal(size=300)
 >>> probe = forecast(X, y, epochs=5, orders=["iid", "random_reshuffle"])
->>> probe.order, 0.5 < probe.loss[-1] < 2
+>>> probe.order, bool(0.5 < probe.loss[-1] < 2)
 ('random_reshuffle', True)
 """
 
