@@ -24,6 +24,7 @@ within a factor of two. It may enter the cloud, so it is believed only where two
 """
 
 import dataclasses
+import functools
 import itertools
 from dataclasses import dataclass
 
@@ -76,7 +77,8 @@ class Setting:
     """Two averages of a spectrum for so many epochs, and where the functions of z they give may be used.
 
     `gapped` says that the circle may go beyond z = 1; `least` is the logarithm of the amplification that the circle
-    must at least allow, so that the poles keep clear. `missing` is the share of the rows that was left out.
+    must at least allow, so that the poles keep clear. `missing` is the share of the rows that was left out. `contours`
+    are those of the averages, the upper halves as functions of the number of points; a covariance has none.
     """
 
     update: RowByRow
@@ -86,6 +88,7 @@ class Setting:
     gapped: bool
     least: float = 4.0
     missing: float = 0.0
+    contours: tuple = ()
 
     @property
     def pairs(self):
@@ -159,7 +162,7 @@ def _on_circles(setting, fine, coarse, n, results):
             f"Single shuffle at step {setting.update.step:g} is not yet near its edge at epoch {n[-1]}, and a circle "
             f"for so many epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
         )
-    edge, gaps = _domain(setting, coarse, int(n[-1]))
+    edge, gaps = domain(setting, coarse, int(n[-1]))
     deepest, later = np.array(_DEEPEST) / max(edge, 1e-9)
     n = n[n <= max(2.0, min(_FEW, deepest), later)]
     points, place = 1.0, slice(len(n))
@@ -178,8 +181,8 @@ def _on_circles(setting, fine, coarse, n, results):
     results[0, :, place], results[1, :, place] = one, other
 
 
-def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
-    """Both losses on one circle inside the domain's edge (the logarithm of z*)."""
+def solved_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
+    """A circle for the coefficients n inside the domain's edge (the logarithm of z*), and the exponents c on it."""
     points, distance, grading = graded_circle.plan(int(n[-1]), gaps, digits, amplified, setting.least)
     points = 2 * int(np.ceil(min(more * max(points, _FEWEST), _MOST) / 2))
     radius = np.exp(edge - distance)
@@ -187,6 +190,12 @@ def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     c, worst = pairs.around(radius, np.angle(circle.points))
     if not worst < _SOLVED:
         raise ArithmeticError(f"The equation for single shuffle's exponent was solved only to {worst:.0e}.")
+    return circle, c
+
+
+def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
+    """Both losses on one circle inside the domain's edge."""
+    circle, c = solved_circle(pairs, setting, n, edge, gaps, more, digits, amplified)
     same, mixed = pairs.matrices(circle.points, c)
     pole = 1 / (1 - circle.points)
     same[0] -= setting.plateau * np.multiply.outer(pole, pole)
@@ -196,7 +205,7 @@ def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     return curves
 
 
-def _domain(setting, pairs, last):
+def domain(setting, pairs, last):
     """The logarithm of z*, and how much further the domain reaches at the angles `graded_circle.ANGLES`."""
     edge = _furthest_circle(setting, pairs, last) if setting.gapped else 0.0
     inside = np.ones(len(graded_circle.ANGLES), dtype=bool)
@@ -332,15 +341,16 @@ def _hyperbola_nodes(first, last, points):
 # ------------------------------------------------------------------------------------------------------ the averages
 
 
-def of_sample(values, shares, rho, update, last, places=None):
+def of_sample(values, shares, rho, update, last, places=None, gaps=True):
     """Settings for `last` epochs on a sample spectrum: eigenvalues of XᵀX/m, mean 1, and their shares; the best first.
 
     If no contour goes around a lone null eigenvalue at the distance that so many epochs need, it is left out. So many
-    `places` are tried at which contours pass zero, or all.
+    `places` are tried at which contours pass zero, or all; without `gaps` none that leaves out zero.
     """
     fewer, missing = common.without_lone_zero(values, shares, rho)
     gram, _ = levy.companion(values, shares, fewer)
-    poles = _poles(gram, update.inverse_rate(fewer), last)
+    rate = update.inverse_rate(fewer)
+    poles = _poles(gram, rate, last) if gaps else _outside(rate, last)
     if missing:
         yield from _settings(
             values, shares, rho, update, last, _outside(update.inverse_rate(rho), last)[:places]
@@ -356,9 +366,10 @@ def _settings(values, shares, rho, update, last, poles):
     unclear: list[Setting] = []
     for pole in poles:
         for angle in _NARROW if pole > 0 and rho < 1 else _ANGLES:
+            contours = tuple(functools.partial(_ellipse, gram[gram > pole], pole, part * angle) for part in _WIDTHS)
             averages = tuple(
-                levy.from_gram(gram, parts, rho, pole, tolerance, part * angle)
-                for tolerance, part in zip(_TOLERANCES[pole > 0], _WIDTHS, strict=True)
+                levy.from_contour(gram, parts, rho, contour, tolerance)
+                for tolerance, contour in zip(_TOLERANCES[pole > 0], contours, strict=True)
             )
             if max(average.error for average in averages) > 1e-6:
                 break
@@ -366,7 +377,7 @@ def _settings(values, shares, rho, update, last, poles):
                 break
             pairs = update.pairs(averages[1], rho)
             for least in _AMPLIFIED:
-                setting = Setting(update, rho, plateau, averages, pole > 0, least=least)
+                setting = Setting(update, rho, plateau, averages, pole > 0, least, contours=contours)
                 if _clear(setting, pairs, -least / (2 * last)):
                     yield setting
                     break
@@ -375,6 +386,11 @@ def _settings(values, shares, rho, update, last, poles):
                 continue
             break
     yield from unclear[:: len(_AMPLIFIED)]
+
+
+def _ellipse(inside, pole, angle, points):
+    """The contour of `levy.from_gram`."""
+    return levy.ellipse(inside, pole, points, angle)
 
 
 def _complete(average, plateau):

@@ -138,7 +138,7 @@ class Pairs:
             self.heavy,
             2 / self.step - 1,
             self.rho,
-            *_terms(furthest),
+            *terms(furthest),
         )
         tau = alpha @ self.weights
         phi += (self.weights.sum() + tau[first] + tau[second]) / (1 - z[first] * z[second])
@@ -155,7 +155,7 @@ def _stations(logarithm):
     return np.maximum(angles, 0.0)
 
 
-def _terms(furthest):
+def terms(furthest):
     """k and weights of the sum over k, for poles up to i·furthest; where that is NaN, so are the sums."""
     largest = max(furthest, 1.0) if np.isfinite(furthest) else 1.0
     return _sum_rule(2.0 ** int(np.ceil(np.log2(largest))))
