@@ -359,6 +359,12 @@ def of_sample(values, shares, rho, update, last, places=None, gaps=True):
         yield dataclasses.replace(setting, missing=missing)
 
 
+def in_the_gap(values, shares, rho, update):
+    """Settings with contours between 0 and a sample's spectrum, for z up to 1 and more rows than dimensions."""
+    gram, _ = levy.companion(values, shares, rho)
+    yield from _settings(values, shares, rho, update, 1, _inside_the_gap(gram))
+
+
 def _settings(values, shares, rho, update, last, poles):
     """Settings with contours that keep their distance from these poles, as wide as the poles of α allow."""
     plateau = float(shares[values == 0].sum())
@@ -407,12 +413,18 @@ def _poles(gram, inverse_rate, last):
     """Where the average may keep its distance, the best place first: in a gap, or left of zero."""
     smallest = gram[gram > 0][0]
     decays = last * smallest / inverse_rate
-    outside, inside = _outside(inverse_rate, last), (0.5 * smallest, 0.7 * smallest, 0.85 * smallest)
+    outside, inside = _outside(inverse_rate, last), _inside_the_gap(gram)
     if decays < _GAP:
         return outside
     if decays < 2 * _GAP:
         return (*outside[:1], *inside, *outside[1:])
     return (*inside, *outside)
+
+
+def _inside_the_gap(gram):
+    """Places between 0 and the smallest positive eigenvalue of the Gram matrix."""
+    smallest = gram[gram > 0][0]
+    return 0.5 * smallest, 0.7 * smallest, 0.85 * smallest
 
 
 def _outside(inverse_rate, last):

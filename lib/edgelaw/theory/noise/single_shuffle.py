@@ -154,10 +154,10 @@ class _Problem:
         """Training loss, held-out loss and distance at the epochs n, in one of the two resolutions of a setting."""
         gram, parts, q = self.gram(setting.rho)
         contour, pairs = setting.contours[which], setting.pairs[which]
-        measures = [
-            _shuffle_pairs.start_measure(contour, gram, parts, squares, setting.rho, _TOLERANCES[which])
-            for squares in (q, np.append(1.0, np.zeros(len(self.squares))))[: 1 + (self.noise > 0)]
-        ]
+        targets = np.stack([q, np.append(1.0, np.zeros(len(self.squares)))])[: 1 + (self.noise > 0)]
+        measures = _shuffle_pairs.start_measures(
+            contour, gram, parts, targets, setting.rho, _TOLERANCES[which]
+        )
         if max(measure.error for measure in measures) > _BAD_MEASURE:
             raise ArithmeticError("The targets' measure is not a rational function on this contour.")
         labels = _shuffle_pairs.LabelPairs(pairs, *measures, noise=self.noise)
@@ -204,3 +204,84 @@ def _at_two_resolutions(problem, setting, n):
         if difference < _ENOUGH:
             break
     return difference, both
+
+
+class Floors(NamedTuple):
+    """Where training loss, held-out loss (None without held-out rows) and squared distance end."""
+
+    train: float
+    held_out: float | None
+    distance: float
+
+
+@threads.one_blas_thread()
+def floor(rows: LabelledRows, step: float = 1.0) -> Floors:
+    r"""The losses of single shuffle after many epochs at a constant step, in the mean over orders.
+
+    They are the double poles at z = w = 1 of the generating functions. With c and α at z = 1, ω = rank/d,
+    :math:`\kappa = 2/\eta - 1`, :math:`\sigma^2` the least training loss and averages over a contour that leaves out 0,
+
+    .. math::
+
+       \text{train} &= \frac{\sigma^2}{\rho-\omega}\Bigl\{\rho - 2\omega
+          + \frac1\kappa\bigl(\rho + 2\rho\langle\lambda\alpha\rangle + 2\langle\lambda D\rangle\bigr)\Bigr\}, \\
+       \text{held-out} &= \text{held-out}(w_*)
+          + \frac{\rho\sigma^2}{\rho-\omega}\Bigl\{\frac{2\rho}{\kappa c} - \frac\rho{\rho-\omega}\Bigr\}, \\
+       \text{distance} &= \frac{m\sigma^2}{\rho-\omega}\Bigl\{\frac{\omega + 2\langle\alpha\rangle}\kappa
+          - \frac{\langle1/\lambda\rangle}{\rho-\omega}\Bigr\}\Big/\text{scale} .
+
+    Small steps leave :math:`\sigma^2\bigl(1 + \tfrac{\eta^2}{12}(\kappa_2 + (\kappa_2-1)/\rho)\bigr)` of the training
+    loss, with :math:`\kappa_2` the mean square of the Gram matrix's eigenvalues. *Derived.*
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        With at least 20 positive eigenvalues.
+    step : float
+        Learning rate times `rows.scale`, in (0, 2).
+
+    Raises
+    ------
+    ArithmeticError
+        If no contour between 0 and the spectrum has the whole average inside: too few more rows than dimensions, or
+        eigenvalues that no random rows would have.
+
+    Examples
+    --------
+    Targets that the rows can fit leave nothing.
+
+    >>> floor(LabelledRows.of(np.eye(30), np.ones(30)), step=0.5)
+    Floors(train=0.0, held_out=None, distance=0.0)
+    """
+    step, problem = arguments.step(step), _Problem.of(rows)
+    held = None if rows.held_out is None else float(rows.held_out.of_mean(np.ones(len(rows.eigenvalues))))
+    if rows.residual == 0 or len(rows.eigenvalues) >= rows.shape[0]:
+        return Floors(rows.residual, held, 0.0)
+    for setting in shuffle_curve.in_the_gap(*problem.spectrum, rows.aspect, shuffle_curve.RowByRow(step)):
+        fine, coarse = (_floor_factors(pairs, len(rows.eigenvalues) / rows.shape[1]) for pairs in setting.pairs)
+        if np.abs(fine - coarse).max() < _REFUSED * np.abs(fine).max():
+            break
+    else:
+        raise ArithmeticError(
+            "The floor of single shuffle is not known for these rows: no contour separates 0 from their eigenvalues."
+        )
+    train, fresh, distance = rows.residual * fine
+    if held is not None:
+        held += float(rows.aspect * fresh)
+    return Floors(float(train), held, float(rows.shape[0] * distance / rows.scale))
+
+
+def _floor_factors(pairs, omega):
+    """What the least training loss is multiplied by in the three floors, but for dimensions."""
+    rho, kappa = pairs.rho, 2 / pairs.step - 1
+    c = pairs.exponent(np.ones(1, dtype=complex))[0][0]
+    alpha = 1 / np.expm1(c * pairs.nodes)
+    gaps, differences = pairs.nodes[:, None] - pairs.nodes, alpha[:, None] - alpha
+    slopes = np.where(gaps == 0, -c * alpha * (1 + alpha), differences / np.where(gaps == 0, 1, gaps))
+    pairwise = pairs.heavy @ slopes @ pairs.heavy
+    more = rho - omega
+    train = rho - 2 * omega + (rho + 2 * rho * (pairs.heavy @ alpha) + 2 * pairwise) / kappa
+    fresh = 2 * rho / (kappa * c) - rho / more
+    inverse = pairs.weights @ (1 / pairs.nodes)
+    distance = (omega + 2 * pairs.weights @ alpha) / kappa - inverse / more
+    return np.array([train, fresh, distance]).real / more
