@@ -267,11 +267,11 @@ def solved(spectrum, step, edge, last, epochs, resolution, build):
     return values
 
 
-def around(problem, circle):
-    """The transforms at the points of a circle's upper half, walked along from −r."""
-    x = circle.x
+def around(problem, circle, transforms_of=None):
+    """The transforms at the points of a circle's upper half, walked along from −r; others if a function is given."""
+    x, transforms_of = circle.x, transforms_of or problem.transforms
     Y, end = along_axis(problem, circle.z(x[0]))
-    transforms, history, i = [problem.transforms(circle.z(x[0]), Y, end)], [(x[0], Y)], 1
+    transforms, history, i = [transforms_of(circle.z(x[0]), Y, end)], [(x[0], Y)], 1
     ahead = x[1:2]
     while i < len(x):
         z = circle.z(ahead[0])
@@ -284,7 +284,7 @@ def around(problem, circle):
             continue
         history.append((ahead[0], Y))
         if ahead[0] == x[i]:
-            transforms.append(problem.transforms(z, Y, end))
+            transforms.append(transforms_of(z, Y, end))
             i += 1
         ahead = x[i : i + 1]
     return np.array(transforms).T

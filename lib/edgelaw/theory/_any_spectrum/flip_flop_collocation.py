@@ -139,6 +139,14 @@ class Problem:
         """The sign (complex) and the logarithm of the size of the determinant of Newton's equations at a solution."""
         return np.linalg.slogdet(linearised(z, X, *self._equations(self.chart))[0])
 
+    def seen(self, z, X, end, count):
+        """1/(1 − zY) at s = ρ, and E there times that, at the last `count` probes: means of powers of AᵀA, and of A's.
+
+        The first is Σ zᵏ(AᵀA)ᵏ, the second Σ zᵏA(AᵀA)ᵏ, in the mean as functions of the covariance.
+        """
+        touched = self.touched(z, end)
+        return np.stack([touched, half_way(z, X, *self._equations(self.chart)) * touched])[:, -count:]
+
     def transforms(self, z, X, end):
         """The generating functions of the test and of the training loss at z."""
         integral = integrated(z, X, *self._equations(self.chart))
@@ -511,3 +519,24 @@ def graded_panels(rho, fastest, first, growth, longest=np.inf):
     while sum(lengths) < rho / 2:
         lengths.append(min(growth * lengths[-1], longest))
     return np.array(lengths + lengths[::-1]) * (rho / 2 / sum(lengths))
+
+
+@compiled
+def half_way(z, X, nodes, moments, inverse_step, h, slopes, ends, weights, chart):
+    """E at s = ρ for every node: E' = ½(∂X'/∂X)E from 1/(a − c), the mean of a single epoch at z = 0."""
+    count, size = X.shape
+    p = ends.size
+    f, g, _, r, H, D = _fields(z, X, moments, inverse_step, chart)
+    alpha, beta = r / D, H / D
+    rates, values = np.empty(size, dtype=np.complex128), np.empty(size, dtype=np.complex128)
+    M = np.empty((p, p), dtype=np.complex128)
+    end = np.empty(count, dtype=np.complex128)
+    for k in range(count):
+        a, c = chart[k, 0], chart[k, 2]
+        _rates(alpha, beta, z, nodes[k], a, c, f[k], g[k], rates)
+        e = 1 / (a - c)
+        for i in range(h.size):
+            part = slice(i * p, (i + 1) * p)
+            e = _decayed(e, rates[part], h[i], slopes, ends, M, values[part])
+        end[k] = e
+    return end

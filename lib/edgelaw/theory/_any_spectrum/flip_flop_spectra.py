@@ -69,13 +69,17 @@ class SampleSpectrum:
     def average(self, step, edge, last, left, tolerance):
         """The average for z up to exp(edge), or without a gap for `last` epochs; `left` times as far out."""
         if edge == 0:
-            return self._average(-left / (last * _effective(step)), tolerance)
+            return self._average(_left_end(step, last, left), tolerance)
         average = self._average(self.end / max(left, 1.0) ** 0.25, _SHARPER * tolerance)
         if self.independent_rows:
             return average
         # λ = 0 is outside the contour: what the fit leaves for it is noise, and null directions are known
         weights = np.where(average.nodes == 0, self.null, average.weights)
         return levy.Average(average.nodes, weights, average.error)
+
+    def contour(self, step, last, left):
+        """The contour of the average without a gap, its upper half as a function of the number of points."""
+        return functools.partial(self._contour, _left_end(step, last, left))
 
     def _average(self, end, tolerance):
         """The average for functions analytic inside a contour with this left end, around the eigenvalues above it.
@@ -114,6 +118,11 @@ class PopulationSpectrum:
         if edge != 0:
             reach = min(reach, 0.1 * left * self.lowest)
         return levy.from_covariance(self.values, self.shares, reach, 1e-2 * tolerance)
+
+
+def _left_end(step, last, left):
+    """Where a contour for so many epochs passes zero."""
+    return -left / (last * _effective(step))
 
 
 def _effective(step):

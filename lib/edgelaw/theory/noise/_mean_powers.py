@@ -24,13 +24,13 @@ _AROUND = 6.0  # points of that circle per epoch
 class Transform:
     """The contour in ζ of one setting, as points y with weights; `gram` and `parts` are the Gram matrix's spectrum."""
 
-    def __init__(self, contour, gram, parts, rho, kappa):
+    def __init__(self, contour, gram, parts, rho):
         for points in _POINTS:
             upper = contour(points)
             self.zeta = np.concatenate([upper, upper[::-1].conj()])
-            self.y = 1 / ((1 / (self.zeta[:, None] - gram)) @ parts) / rho
+            self.resolvent = 1 / (self.zeta[:, None] - gram)
+            self.y = 1 / (self.resolvent @ parts) / rho
             self.slopes = _derivative(self.y) / (2 * points * 1j)
-            self.resolvent = 1 / (self.zeta[:, None] - kappa)
             self.error = float(np.abs(self.of_functions(np.ones((1, 2 * points))) - 1).max())
             if self.error < _ACCURATE:
                 break

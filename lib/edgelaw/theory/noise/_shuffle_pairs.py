@@ -34,49 +34,12 @@ in the null space, :math:`|r|^2(f(z)F_0 + f(w)E_0)` with f the slope at 0 of the
 :math:`\langle E-E_0\rangle` for the one eigenvalue 0.
 """
 
-import functools
-from dataclasses import dataclass
-
 import numpy as np
 
 from edgelaw._common.compiled import compiled
-from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import shuffle_pairs
 
 TRAIN, FRESH, DISTANCE = range(3)
-_POINTS = 60  # of a contour, to see how large a function is
-
-
-@dataclass(frozen=True, eq=False)
-class StartMeasure:
-    """Nodes and weights of ⟨·⟩_t, closed under conjugation, and the error of its defining equation on the contour."""
-
-    nodes: np.ndarray
-    weights: np.ndarray
-    error: float
-
-
-def start_measures(contour, gram, parts, targets, rho, tolerance):
-    """⟨·⟩_t for each row of `targets`, the squares of a target along the eigenvectors of the Gram matrix.
-
-    The tolerance is relative to the largest value of the function that is approximated.
-    """
-
-    @functools.cache
-    def transforms(points):
-        sums = (1 / (contour(points)[:, None] - gram)) @ np.column_stack([parts, targets.T])
-        return 1 / sums[:, 0], sums[:, 1:].T
-
-    def measure(k, scale):
-        def sampled(points):
-            t, sums = transforms(points)
-            return t, 1 + sums[k] / scale
-
-        poles, residues, error = levy.rational(sampled, tolerance)
-        return StartMeasure(poles / rho, scale * residues / poles, float(error))
-
-    scales = np.abs(transforms(_POINTS)[1]).max(axis=1)
-    return [measure(k, scale) for k, scale in enumerate(scales)]
 
 
 class LabelPairs:

@@ -23,9 +23,9 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike
-from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common, shuffle_curve
 from edgelaw.theory.noise import _mean_powers, _shuffle_pairs
+from edgelaw.theory.noise._targets import Targets
 from edgelaw.theory.noise.curves import LabelCurve
 from edgelaw.theory.noise.rows import LabelledRows
 
@@ -70,16 +70,16 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     """
     n = common.recorded(epochs)
     step = _constant_step(step, n, batch)
-    problem = _Problem.of(rows)
+    targets = Targets(rows)
     first = _zero_epochs(rows)
     if n[-1] == 0:
         return _label_curve(rows, n, first[:, None], 0.0)
     if n[-1] > _LONGEST:
         raise ValueError(f"epochs must be at most {_LONGEST} for single shuffle, not {n[-1]}.")
     settings = shuffle_curve.of_sample(
-        *problem.spectrum, rows.aspect, shuffle_curve.RowByRow(step), int(n[-1]), gaps=False
+        *targets.spectrum, rows.aspect, shuffle_curve.RowByRow(step), int(n[-1]), gaps=False
     )
-    fine, coarse = _best(problem, settings, n[1:])
+    fine, coarse = _best(targets, settings, n[1:])
     size = np.maximum(np.abs(fine), _SMALL * first[:, None])
     difference = float(np.nanmax(np.abs(fine - coarse) / size))
     if not difference < _REFUSED:
@@ -116,73 +116,37 @@ def _label_curve(rows, n, values, error):
     return LabelCurve(n, values[0], held, values[2], error)
 
 
-class _Problem:
-    """Rows and targets on the scale of the theory: unit rows on average, targets of unit length in total."""
-
-    def __init__(self, rows, squares, noise):
-        self.rows, self.squares, self.noise = rows, squares, noise
-        self.size = rows.shape[0] * rows.start
-
-    @classmethod
-    def of(cls, rows):
-        """From rows with at least 20 eigenvalues and targets that are not all zero."""
-        m, d = rows.shape
-        if len(rows.eigenvalues) < common.FEWEST:
-            raise ValueError(
-                f"rows must span at least {common.FEWEST} dimensions to stand for a spectrum, not {len(rows.eigenvalues)}."
-            )
-        if rows.start == 0:
-            raise ValueError("targets must not all be zero.")
-        size = m * rows.start
-        return cls(rows, rows.eigenvalues * rows.energies * (m * rows.scale / d) / size, rows.residual / rows.start)
-
-    @property
-    def spectrum(self):
-        """Eigenvalues of XᵀX, mean 1, zeros included, and their shares."""
-        d, r = self.rows.shape[1], len(self.rows.eigenvalues)
-        zeros = [0.0] if d > r else []
-        return np.append(zeros, self.rows.eigenvalues), np.append([1 - r / d] * len(zeros), np.full(r, 1 / d))
-
-    def gram(self, rho):
-        """The spectrum of the Gram matrix of m = ρd rows, and the targets' squares on it, 0 first and always there."""
-        gram, parts = levy.companion(*self.spectrum, rho)
-        if gram[0] > 0:
-            gram, parts = np.append(0.0, gram), np.append(0.0, parts)
-        return gram, parts, np.append(self.noise, self.squares)
-
-    def losses(self, setting, which, n, gaps, more):
-        """Training loss, held-out loss and distance at the epochs n, in one of the two resolutions of a setting."""
-        gram, parts, q = self.gram(setting.rho)
-        contour, pairs = setting.contours[which], setting.pairs[which]
-        targets = np.stack([q, np.append(1.0, np.zeros(len(self.squares)))])[: 1 + (self.noise > 0)]
-        measures = _shuffle_pairs.start_measures(
-            contour, gram, parts, targets, setting.rho, _TOLERANCES[which]
-        )
-        if max(measure.error for measure in measures) > _BAD_MEASURE:
-            raise ArithmeticError("The targets' measure is not a rational function on this contour.")
-        labels = _shuffle_pairs.LabelPairs(pairs, *measures, noise=self.noise)
-        circle, c = shuffle_curve.solved_circle(
-            pairs, setting, n, 0.0, gaps, more, _DIGITS[which], _AMPLIFIED[which]
-        )
-        same, mixed = labels.matrices(circle.points, c)
-        train, fresh, distance = (circle.pair_coefficients(*both) for both in zip(same, mixed, strict=True))
-        transform = _mean_powers.Transform(contour, gram, parts, setting.rho, gram)
+def _losses(targets, setting, which, n, gaps, more):
+    """Training loss, held-out loss and distance at the epochs n, in one of the two resolutions of a setting."""
+    rows, rho = targets.rows, setting.rho
+    contour, pairs = setting.contours[which], setting.pairs[which]
+    measures = targets.measures(contour, rho, _TOLERANCES[which])
+    if max(measure.error for measure in measures) > _BAD_MEASURE:
+        raise ArithmeticError("The targets' functional has no rational representation on this contour.")
+    labels = _shuffle_pairs.LabelPairs(pairs, *measures, noise=targets.noise)
+    circle, c = shuffle_curve.solved_circle(
+        pairs, setting, n, 0.0, gaps, more, _DIGITS[which], _AMPLIFIED[which]
+    )
+    same, mixed = labels.matrices(circle.points, c)
+    train, fresh, distance = (circle.pair_coefficients(*both) for both in zip(same, mixed, strict=True))
+    held = np.full(len(n), np.nan)
+    if rows.held_out is not None:
+        gram, parts, q = targets.gram(rho)
+        transform = _mean_powers.Transform(contour, gram, parts, rho)
         mean = _mean_powers.on_contour(pairs, transform, n, setting.least)
-        held = np.full(len(n), np.nan)
-        if self.rows.held_out is not None:
-            variance = fresh - setting.rho * transform.left_out(mean) ** 2 @ q
-            held = self.rows.held_out.of_mean(1 - transform.of_functions(mean)[:, 1:])
-            held = held + variance * self.size / self.rows.shape[1]
-        distance = (distance - labels.total) * self.size / self.rows.scale + self.rows.energies.sum()
-        return np.stack([train * self.rows.start, held, distance])
+        variance = fresh - rho * transform.left_out(mean) ** 2 @ q
+        held = rows.held_out.of_mean(1 - transform.of_functions(mean)[:, 1:])
+        held = held + variance * targets.size / rows.shape[1]
+    distance = (distance - labels.total) * targets.size / rows.scale + rows.energies.sum()
+    return np.stack([train * rows.start, held, distance])
 
 
-def _best(problem, settings, n):
+def _best(targets, settings, n):
     """The losses at two resolutions, in the first setting in which they agree or else that in which they agree best."""
     best, refusal = (np.inf, None), None
     for _, setting in zip(range(7), settings, strict=False):
         try:
-            difference, both = _at_two_resolutions(problem, setting, n)
+            difference, both = _at_two_resolutions(targets, setting, n)
         except ArithmeticError as error:
             refusal = refusal or error
             continue
@@ -194,12 +158,12 @@ def _best(problem, settings, n):
     return best[1]
 
 
-def _at_two_resolutions(problem, setting, n):
+def _at_two_resolutions(targets, setting, n):
     """The largest difference of the two, relative to the start, and both."""
     _, gaps = shuffle_curve.domain(setting, setting.pairs[1], int(n[-1]))
-    start = _zero_epochs(problem.rows)[:, None]
+    start = _zero_epochs(targets.rows)[:, None]
     for more in _FINER:
-        both = [problem.losses(setting, which, n, gaps, more) for which in (0, 1)]
+        both = [_losses(targets, setting, which, n, gaps, more) for which in (0, 1)]
         difference = float(np.nanmax(np.abs(both[0] - both[1]) / start))
         if difference < _ENOUGH:
             break
@@ -253,11 +217,11 @@ def floor(rows: LabelledRows, step: float = 1.0) -> Floors:
     >>> floor(LabelledRows.of(np.eye(30), np.ones(30)), step=0.5)
     Floors(train=0.0, held_out=None, distance=0.0)
     """
-    step, problem = arguments.step(step), _Problem.of(rows)
+    step, targets = arguments.step(step), Targets(rows)
     held = None if rows.held_out is None else float(rows.held_out.of_mean(np.ones(len(rows.eigenvalues))))
     if rows.residual == 0 or len(rows.eigenvalues) >= rows.shape[0]:
         return Floors(rows.residual, held, 0.0)
-    for setting in shuffle_curve.in_the_gap(*problem.spectrum, rows.aspect, shuffle_curve.RowByRow(step)):
+    for setting in shuffle_curve.in_the_gap(*targets.spectrum, rows.aspect, shuffle_curve.RowByRow(step)):
         fine, coarse = (_floor_factors(pairs, len(rows.eigenvalues) / rows.shape[1]) for pairs in setting.pairs)
         if np.abs(fine - coarse).max() < _REFUSED * np.abs(fine).max():
             break
