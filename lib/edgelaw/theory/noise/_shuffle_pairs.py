@@ -40,6 +40,7 @@ from edgelaw._common.compiled import compiled
 from edgelaw.theory._any_spectrum import shuffle_pairs
 
 TRAIN, FRESH, DISTANCE = range(3)
+_NEAR = 1e-2  # of itself: a node so close to a place is next to it
 
 
 class LabelPairs:
@@ -86,13 +87,21 @@ class LabelPairs:
         return values
 
     def _differences(self, z, c, places, alpha):
-        """D at given places: ⟨λ'(α(λ') − α(λ))/(λ' − λ)⟩' over the nodes of the average."""
+        """D at given places: ⟨λ'(α(λ') − α(λ))/(λ' − λ)⟩' over the nodes of the average.
+
+        A node next to a place would cost digits: there α(λ') − α(λ) is (1 + α(λ'))α(λ)·(e^(−c(λ' − λ)) − 1).
+        """
         pairs = self.pairs
         gaps = pairs.nodes[:, None] - places
-        same = gaps == 0
-        divided = np.where(same, 0, pairs.heavy[:, None] / np.where(same, 1, gaps))
-        D = (_geometric(z, c, pairs.nodes)[0] - 1) @ divided - alpha * divided.sum(axis=0)
-        return D - c[:, None] * alpha * (1 + alpha) * (pairs.heavy[:, None] * same).sum(axis=0)
+        near = np.abs(gaps) < _NEAR * np.abs(places)
+        divided = np.where(near, 0, pairs.heavy[:, None] / np.where(near, 1, gaps))
+        E = _geometric(z, c, pairs.nodes)[0]
+        D = (E - 1) @ divided - alpha * divided.sum(axis=0)
+        node, place = np.nonzero(near)
+        gap = gaps[node, place]
+        exponents = -c[:, None] * gap
+        slopes = np.where(gap == 0, -c[:, None], np.expm1(exponents) / np.where(gap == 0, 1, gap))
+        return D + (E[:, node] * alpha[:, place] * slopes * pairs.heavy[node]) @ np.eye(len(places))[place]
 
     def _sums(self, z, c, first, second):
         """The sums over k."""

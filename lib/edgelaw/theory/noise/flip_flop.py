@@ -117,12 +117,11 @@ def _distances(targets, n, step, resolution):
         return np.array(values)
 
     circle = Circle(0.0, resolution.margin / last, resolution.circle)
-    computed = np.arange(1, last + 1)
-    coefficients = circle.coefficients(boundary.around(problem, circle, transforms), computed)
-    coefficients -= np.array([[measure.weights.sum().real] for measure in (*measures, *measures[1:])])
-    values = coefficients[0, n - 1]
+    series = circle.coefficients(boundary.around(problem, circle, transforms), np.arange(1, last + 1))
+    series -= np.array([[measure.weights.sum().real] for measure in (*measures, *measures[1:])])
+    values = series[0, n - 1]
     if targets.noise:
-        slopes = coefficients[1:, np.maximum(n // 2, 1) - 1]
-        first = 0
-        values = values - 2 * targets.noise * np.where(n % 2 == 0, slopes[0], slopes[1])
+        first = measures[1].weights @ np.expm1(-step * spectrum.rho * measures[1].nodes)
+        even, odd = np.append(0.0, series[1]), np.append(first.real, series[2])  # from z⁰ on
+        values = values - 2 * targets.noise * np.where(n % 2 == 0, even[n // 2], odd[n // 2])
     return rows.energies.sum() + values * targets.size / rows.scale
