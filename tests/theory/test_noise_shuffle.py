@@ -21,7 +21,7 @@ def unit_rows(m, d, seed=0, power=0.5):
 
 @functools.cache
 def embedded(name, m, d, others=400):
-    """Rows and one-hot targets of a shipped data set, projected to d dimensions, centred, of norm 1; the rest is held out."""
+    """Shipped rows projected to d dimensions, centred, of norm 1, their one-hot targets, and the same held out."""
     data, rng = shipped.load(name), np.random.default_rng(0)
     X = data.features.astype(float) @ np.linalg.qr(rng.normal(size=(data.features.shape[1], d)))[0]
     chosen = rng.permutation(len(X))[: m + others]
@@ -43,7 +43,9 @@ def runs(X, T, step, epochs, orders, flipped=False, seed=1):
         order, w = rng.permutation(len(X)), np.zeros(run.shape[1:])
         for n in range(epochs):
             rows = order[::-1] if flipped and n % 2 else order
-            gap = scipy.linalg.solve_triangular(epoch_matrix(X[rows], step), T[rows] - X[rows] @ w, lower=True)
+            gap = scipy.linalg.solve_triangular(
+                epoch_matrix(X[rows], step), T[rows] - X[rows] @ w, lower=True
+            )
             run[n] = w = w + X[rows].T @ gap
     return weights
 
@@ -119,7 +121,8 @@ def test_residuals_are_a_signal_in_a_direction_of_vanishing_eigenvalue():
     r = t - X @ np.linalg.lstsq(X, t, rcond=None)[0]
     wider = np.column_stack([X, np.sqrt(tiny) * r / np.linalg.norm(r)])
     noisy, consistent = LabelledRows.of(X, t), LabelledRows.of(wider, t)
-    assert noisy.residual > 0.1 * noisy.start and consistent.residual < 1e-12
+    assert noisy.residual > 0.1 * noisy.start
+    assert consistent.residual < 1e-12
     n = np.array([1, 3, 10])
     curves = [single_shuffle.curve(rows, n, 1.1).train for rows in (noisy, consistent)]
     assert np.allclose(*curves, rtol=3e-6)
@@ -149,11 +152,9 @@ def test_floors_are_the_limits_of_the_curves():
 def test_floor_of_small_steps_is_a_square_of_the_step(m):
     X, rng = unit_rows(m, 40), np.random.default_rng(4)
     rows = LabelledRows.of(X, rng.normal(size=m))
-    second = ((m / 40 * rows.eigenvalues) ** 2).sum() / m
-    law = (second + (second - 1) * 40 / m) / 12
 
     def ratio(step):
-        return (single_shuffle.floor(rows, step).train / rows.residual - 1) / (step**2 * law)
+        return single_shuffle.floor(rows, step).excess / single_shuffle.small_step_excess(rows, step)
 
     assert 1.005 < ratio(0.01) < 1.02  # the next order, one percent per 0.01
     assert 2 * ratio(0.005) - ratio(0.01) == pytest.approx(1, abs=5e-4)

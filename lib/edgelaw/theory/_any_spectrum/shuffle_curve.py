@@ -372,7 +372,9 @@ def _settings(values, shares, rho, update, last, poles):
     unclear: list[Setting] = []
     for pole in poles:
         for angle in _NARROW if pole > 0 and rho < 1 else _ANGLES:
-            contours = tuple(functools.partial(_ellipse, gram[gram > pole], pole, part * angle) for part in _WIDTHS)
+            contours = tuple(
+                functools.partial(_ellipse, gram[gram > pole], pole, part * angle) for part in _WIDTHS
+            )
             averages = tuple(
                 levy.from_contour(gram, parts, rho, contour, tolerance)
                 for tolerance, contour in zip(_TOLERANCES[pole > 0], contours, strict=True)

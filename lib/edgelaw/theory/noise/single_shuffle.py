@@ -17,16 +17,14 @@ weights plus what a fresh row sees of the variance,
 *Derived* (self-averaging assumed), and checked against exact orders on real embeddings.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import ArrayLike
 from edgelaw.theory._any_spectrum import common, shuffle_curve
 from edgelaw.theory.noise import _mean_powers, _shuffle_pairs
 from edgelaw.theory.noise._targets import Targets
-from edgelaw.theory.noise.curves import LabelCurve
+from edgelaw.theory.noise.curves import LabelCurve, LabelFloor
 from edgelaw.theory.noise.rows import LabelledRows
 
 _TOLERANCES = 1e-11, 1e-9  # of the two start measures
@@ -69,7 +67,7 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     [1.0, 0.25, 0.0625]
     """
     n = common.recorded(epochs)
-    step = _constant_step(step, n, batch)
+    step = _constant_step(step, batch)
     targets = Targets(rows)
     first = _zero_epochs(rows)
     if n[-1] == 0:
@@ -91,7 +89,7 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     return _label_curve(rows, n, values, max(_ROUNDING, _SAFETY * difference))
 
 
-def _constant_step(step, n, batch):
+def _constant_step(step, batch):
     """The step as a number; schedules and batches are refused."""
     steps = np.unique(arguments.real_array(step, "step", np.ndim(step)))
     if len(steps) != 1:
@@ -170,16 +168,8 @@ def _at_two_resolutions(targets, setting, n):
     return difference, both
 
 
-class Floors(NamedTuple):
-    """Where training loss, held-out loss (None without held-out rows) and squared distance end."""
-
-    train: float
-    held_out: float | None
-    distance: float
-
-
 @threads.one_blas_thread()
-def floor(rows: LabelledRows, step: float = 1.0) -> Floors:
+def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     r"""The losses of single shuffle after many epochs at a constant step, in the mean over orders.
 
     They are the double poles at z = w = 1 of the generating functions. With c and α at z = 1, ω = rank/d,
@@ -187,15 +177,14 @@ def floor(rows: LabelledRows, step: float = 1.0) -> Floors:
 
     .. math::
 
-       \text{train} &= \frac{\sigma^2}{\rho-\omega}\Bigl\{\rho - 2\omega
-          + \frac1\kappa\bigl(\rho + 2\rho\langle\lambda\alpha\rangle + 2\langle\lambda D\rangle\bigr)\Bigr\}, \\
+       \text{train} &= \sigma^2 + \frac{\sigma^2}{\rho-\omega}\Bigl\{
+          \frac1\kappa\bigl(\rho + 2\rho\langle\lambda\alpha\rangle + 2\langle\lambda D\rangle\bigr) - \omega\Bigr\}, \\
        \text{held-out} &= \text{held-out}(w_*)
           + \frac{\rho\sigma^2}{\rho-\omega}\Bigl\{\frac{2\rho}{\kappa c} - \frac\rho{\rho-\omega}\Bigr\}, \\
        \text{distance} &= \frac{m\sigma^2}{\rho-\omega}\Bigl\{\frac{\omega + 2\langle\alpha\rangle}\kappa
           - \frac{\langle1/\lambda\rangle}{\rho-\omega}\Bigr\}\Big/\text{scale} .
 
-    Small steps leave :math:`\sigma^2\bigl(1 + \tfrac{\eta^2}{12}(\kappa_2 + (\kappa_2-1)/\rho)\bigr)` of the training
-    loss, with :math:`\kappa_2` the mean square of the Gram matrix's eigenvalues. *Derived.*
+    *Derived*; as the step tends to 0 the excess training loss tends to `small_step_excess`.
 
     Parameters
     ----------
@@ -203,6 +192,8 @@ def floor(rows: LabelledRows, step: float = 1.0) -> Floors:
         With at least 20 positive eigenvalues.
     step : float
         Learning rate times `rows.scale`, in (0, 2).
+    batch : int
+        1.
 
     Raises
     ------
@@ -215,24 +206,44 @@ def floor(rows: LabelledRows, step: float = 1.0) -> Floors:
     Targets that the rows can fit leave nothing.
 
     >>> floor(LabelledRows.of(np.eye(30), np.ones(30)), step=0.5)
-    Floors(train=0.0, held_out=None, distance=0.0)
+    LabelFloor(train=0.0, excess=0.0, held_out=None, distance=0.0)
     """
-    step, targets = arguments.step(step), Targets(rows)
+    step, targets = _constant_step(step, batch), Targets(rows)
     held = None if rows.held_out is None else float(rows.held_out.of_mean(np.ones(len(rows.eigenvalues))))
-    if rows.residual == 0 or len(rows.eigenvalues) >= rows.shape[0]:
-        return Floors(rows.residual, held, 0.0)
+    if targets.noise == 0:
+        return LabelFloor(rows.residual, 0.0, held, 0.0)
     for setting in shuffle_curve.in_the_gap(*targets.spectrum, rows.aspect, shuffle_curve.RowByRow(step)):
-        fine, coarse = (_floor_factors(pairs, len(rows.eigenvalues) / rows.shape[1]) for pairs in setting.pairs)
+        fine, coarse = (
+            _floor_factors(pairs, len(rows.eigenvalues) / rows.shape[1]) for pairs in setting.pairs
+        )
         if np.abs(fine - coarse).max() < _REFUSED * np.abs(fine).max():
             break
     else:
         raise ArithmeticError(
             "The floor of single shuffle is not known for these rows: no contour separates 0 from their eigenvalues."
         )
-    train, fresh, distance = rows.residual * fine
+    excess, fresh, distance = (float(x) for x in rows.residual * fine)
     if held is not None:
-        held += float(rows.aspect * fresh)
-    return Floors(float(train), held, float(rows.shape[0] * distance / rows.scale))
+        held += rows.aspect * fresh
+    return LabelFloor(rows.residual + excess, excess, held, rows.shape[0] * distance / rows.scale)
+
+
+def small_step_excess(rows: LabelledRows, step: float) -> float:
+    r"""The excess training loss at the floor as the step tends to 0.
+
+    It is :math:`\frac{\eta^2}{12}\bigl(\kappa_2 + (\kappa_2-1)/\rho\bigr)\sigma^2`, where
+    :math:`\kappa_2` is the mean square of the m eigenvalues of the Gram matrix of unit rows: of the order η², where
+    random reshuffle has η³ and IID η/2. *Derived*, by counting permutations.
+
+    Examples
+    --------
+    >>> rows = LabelledRows.of(np.ones((2, 1)), [1.0, -1.0])
+    >>> small_step_excess(rows, 0.1) == 0.1**2 / 12 * (2 + 1 / 2)
+    True
+    """
+    eta = arguments.step(step)
+    second = ((rows.aspect * rows.eigenvalues) ** 2).sum() / rows.shape[0]
+    return float(eta**2 / 12 * (second + (second - 1) / rows.aspect) * rows.residual)
 
 
 def _floor_factors(pairs, omega):
@@ -244,8 +255,8 @@ def _floor_factors(pairs, omega):
     slopes = np.where(gaps == 0, -c * alpha * (1 + alpha), differences / np.where(gaps == 0, 1, gaps))
     pairwise = pairs.heavy @ slopes @ pairs.heavy
     more = rho - omega
-    train = rho - 2 * omega + (rho + 2 * rho * (pairs.heavy @ alpha) + 2 * pairwise) / kappa
+    excess = -omega + (rho + 2 * rho * (pairs.heavy @ alpha) + 2 * pairwise) / kappa
     fresh = 2 * rho / (kappa * c) - rho / more
     inverse = pairs.weights @ (1 / pairs.nodes)
     distance = (omega + 2 * pairs.weights @ alpha) / kappa - inverse / more
-    return np.array([train, fresh, distance]).real / more
+    return np.array([excess, fresh, distance]).real / more
