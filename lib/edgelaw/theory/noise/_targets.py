@@ -19,7 +19,7 @@ from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common
 
 _POINTS = 60  # of a contour, to see how large a function is
-_NOTHING = 1e-14  # of the targets: residuals so small are rounding
+_ROUNDED = 1e-14  # of the targets: residuals so small are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Targets:
             raise ValueError("targets must not all be zero.")
         self.rows, self.size = rows, m * rows.start
         self.squares = rows.eigenvalues * rows.energies * (rows.scale / (d * rows.start))
-        noisy = len(rows.eigenvalues) < m and rows.residual > _NOTHING * rows.start
+        noisy = len(rows.eigenvalues) < m and rows.residual > _ROUNDED * rows.start
         self.noise = rows.residual / rows.start if noisy else 0.0
 
     @property

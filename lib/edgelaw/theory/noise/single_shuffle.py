@@ -231,9 +231,10 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
 def small_step_excess(rows: LabelledRows, step: float) -> float:
     r"""The excess training loss at the floor as the step tends to 0.
 
-    It is :math:`\frac{\eta^2}{12}\bigl(\kappa_2 + (\kappa_2-1)/\rho\bigr)\sigma^2`, where
-    :math:`\kappa_2` is the mean square of the m eigenvalues of the Gram matrix of unit rows: of the order η², where
-    random reshuffle has η³ and IID η/2. *Derived*, by counting permutations.
+    It is :math:`\frac{\eta^2}{12}\bigl(\kappa_2 + \frac rm(\kappa_2-1)\bigr)\sigma^2`, where :math:`\kappa_2` is
+    the mean square of the m eigenvalues of the Gram matrix of unit rows and r its rank: of the order η², where random
+    reshuffle has η³ and IID η/2. *Derived* from `floor`, since for small c
+    :math:`\alpha = \frac1{c\lambda} - \frac12 + \frac{c\lambda}{12}`, and :math:`\rho\langle\lambda^2\rangle = \kappa_2 - 1`.
 
     Examples
     --------
@@ -243,7 +244,9 @@ def small_step_excess(rows: LabelledRows, step: float) -> float:
     """
     eta = arguments.step(step)
     second = ((rows.aspect * rows.eigenvalues) ** 2).sum() / rows.shape[0]
-    return float(eta**2 / 12 * (second + (second - 1) / rows.aspect) * rows.residual)
+    return float(
+        eta**2 / 12 * (second + (second - 1) * len(rows.eigenvalues) / rows.shape[0]) * rows.residual
+    )
 
 
 def _floor_factors(pairs, omega):
