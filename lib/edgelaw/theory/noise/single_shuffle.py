@@ -234,7 +234,8 @@ def small_step_excess(rows: LabelledRows, step: float) -> float:
     It is :math:`\frac{\eta^2}{12}\bigl(\kappa_2 + \frac rm(\kappa_2-1)\bigr)\sigma^2`, where :math:`\kappa_2` is
     the mean square of the m eigenvalues of the Gram matrix of unit rows and r its rank: of the order η², where random
     reshuffle has η³ and IID η/2. *Derived* from `floor`, since for small c
-    :math:`\alpha = \frac1{c\lambda} - \frac12 + \frac{c\lambda}{12}`, and :math:`\rho\langle\lambda^2\rangle = \kappa_2 - 1`.
+    :math:`\alpha = \frac1{c\lambda} - \frac12 + \frac{c\lambda}{12}`, and
+    :math:`\rho\langle\lambda^2\rangle = \kappa_2 - 1`.
 
     Examples
     --------
