@@ -56,7 +56,15 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     -------
     LabelCurve
         `error` is three times the largest difference between two resolutions, relative to a loss or, where the loss is
-        below a ten-thousandth of its start, to that.
+        below a ten-thousandth of its start, to that. It does not count what d → ∞ leaves out; see the notes.
+
+    Notes
+    -----
+    Class labels of CIFAR-10 and Wikipedia, 256 dimensions, steps 0.3 to 1.5, epochs 1 to 20, 20 to 40 orders each: for
+    as many rows as dimensions or more the training loss was within 2.4 % (1 % in the mean square) and the held-out loss
+    within 1.1 % of the runs, which includes their standard errors of up to 1 %. With half as many rows as dimensions
+    the late training loss, below a twentieth of its start, comes out 2 to 5 % too small, the held-out loss at step 1.5
+    up to 2.3 % too large, and a late distance up to a quarter too small; in 64 dimensions more.
 
     Examples
     --------
