@@ -83,7 +83,8 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
         raise ValueError(f"epochs must be at most {_LONGEST} for flip-flop with labels, not {n[-1]}.")
     if n[-1] == 0:
         return Distance(n, np.array([start]), 0.0)
-    best, previous = (np.inf, None), None
+    best: tuple[float, Array | None] = (np.inf, None)
+    previous = None
     for resolution in boundary.RESOLUTIONS:
         try:
             present = _distances(targets, n[1:], step, resolution)
@@ -97,7 +98,7 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
         previous = present
         if best[0] < _ENOUGH:
             break
-    if not best[0] < _REFUSED:
+    if best[1] is None or not best[0] < _REFUSED:
         raise Unsolved("Two resolutions of flip-flop's distance do not agree: ask for fewer epochs.")
     return Distance(n, np.append(start, best[1]), _SAFETY * best[0] + _ROUNDING)
 

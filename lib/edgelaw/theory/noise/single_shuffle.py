@@ -75,16 +75,16 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     [1.0, 0.25, 0.0625]
     """
     n = common.recorded(epochs)
-    step = _constant_step(step, batch)
+    eta = _constant_step(step, batch)
     targets = Targets(rows)
     first = _zero_epochs(rows)
     if n[-1] == 0:
         return _label_curve(rows, n, first[:, None], 0.0)
     if n[-1] > _LONGEST:
         raise ValueError(f"epochs must be at most {_LONGEST} for single shuffle, not {n[-1]}.")
-    settings = shuffle_curve.of_sample(
-        *targets.spectrum, rows.aspect, shuffle_curve.RowByRow(step), int(n[-1]), gaps=False
-    )
+    values, shares = targets.spectrum
+    update = shuffle_curve.RowByRow(eta)
+    settings = shuffle_curve.of_sample(values, shares, rows.aspect, update, int(n[-1]), gaps=False)
     fine, coarse = _best(targets, settings, n[1:])
     size = np.maximum(np.abs(fine), _SMALL * first[:, None])
     difference = float(np.nanmax(np.abs(fine - coarse) / size))
@@ -93,8 +93,8 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
             f"Two resolutions of single shuffle's losses differ by a relative {difference:.0e}, so they are not "
             "returned: ask for fewer epochs or a step further from 2."
         )
-    values = np.concatenate([first[:, None], fine], axis=1)
-    return _label_curve(rows, n, values, max(_ROUNDING, _SAFETY * difference))
+    losses = np.concatenate([first[:, None], fine], axis=1)
+    return _label_curve(rows, n, losses, max(_ROUNDING, _SAFETY * difference))
 
 
 def _constant_step(step, batch):
@@ -216,11 +216,12 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     >>> floor(LabelledRows.of(np.eye(30), np.ones(30)), step=0.5)
     LabelFloor(train=0.0, excess=0.0, held_out=None, distance=0.0)
     """
-    step, targets = _constant_step(step, batch), Targets(rows)
+    eta, targets = _constant_step(step, batch), Targets(rows)
     held = None if rows.held_out is None else float(rows.held_out.of_mean(np.ones(len(rows.eigenvalues))))
     if targets.noise == 0:
         return LabelFloor(rows.residual, 0.0, held, 0.0)
-    for setting in shuffle_curve.in_the_gap(*targets.spectrum, rows.aspect, shuffle_curve.RowByRow(step)):
+    values, shares = targets.spectrum
+    for setting in shuffle_curve.in_the_gap(values, shares, rows.aspect, shuffle_curve.RowByRow(eta)):
         fine, coarse = (
             _floor_factors(pairs, len(rows.eigenvalues) / rows.shape[1]) for pairs in setting.pairs
         )
