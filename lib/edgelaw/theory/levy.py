@@ -29,7 +29,7 @@ import numpy.typing as npt
 from edgelaw._common import arguments
 from edgelaw._common.roots import bracketed_root
 from edgelaw._common.types import Array, ArrayLike
-from edgelaw.theory._any_spectrum import gauss
+from edgelaw.theory._any_spectrum import common
 
 __all__ = ["Average", "from_covariance", "from_sample"]
 
@@ -367,5 +367,5 @@ def _gauss(values, shares, reach, size):
     """The Gauss rule of the measure for polynomials in log(λ + reach)."""
     u = np.log(values + reach)
     centre, scale = (u[0] + u[-1]) / 2, (u[-1] - u[0]) / 2
-    roots, masses = gauss.rule((u - centre) / scale, shares, size)
+    roots, masses = common.gauss_rule((u - centre) / scale, shares, size)
     return np.maximum(np.exp(centre + scale * roots) - reach, 0), masses

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
+import scipy.linalg
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
@@ -170,3 +171,20 @@ def learning_curve(n: Integers, test: Array, train: Array, error: float) -> Lear
     test[np.abs(test) < 1e-300] = train[np.abs(train) < 1e-300] = 0.0
     nothing_drawn = np.full(len(n), np.nan)
     return LearningCurve(n, test, train, nothing_drawn, nothing_drawn.copy(), error=float(error))
+
+
+def gauss_rule(positions, masses, size):
+    """Nodes and weights of the Gauss rule of a discrete measure, by Lanczos with full orthogonalisation."""
+    basis = np.empty((size, len(positions)))
+    diagonal, off = np.empty(size), np.empty(size - 1)
+    basis[0] = np.sqrt(masses / masses.sum())
+    for k in range(size):
+        image = positions * basis[k]
+        diagonal[k] = basis[k] @ image
+        for _ in range(2):
+            image -= basis[: k + 1].T @ (basis[: k + 1] @ image)
+        if k < size - 1:
+            off[k] = np.linalg.norm(image)
+            basis[k + 1] = image / off[k]
+    roots, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off)
+    return roots, vectors[0] ** 2 * masses.sum()

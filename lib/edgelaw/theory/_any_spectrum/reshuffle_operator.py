@@ -56,10 +56,10 @@ from edgelaw.theory._any_spectrum import (
     common,
     flip_flop_boundary,
     flip_flop_spectra,
-    reshuffle_kick,
     reshuffle_pairs,
     silverstein,
 )
+from edgelaw.theory._any_spectrum.labels import reshuffle_kick
 
 _SCALE = 1.0  # eigenvalues below it look alike to the kernel
 _OF_LOWEST = 0.2  # so do, above a gap, those closer to the lowest one than this part of it

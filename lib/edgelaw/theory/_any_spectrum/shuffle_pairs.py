@@ -51,7 +51,7 @@ import functools
 
 import numpy as np
 
-from edgelaw.theory._any_spectrum import gauss, shuffle_kernel
+from edgelaw.theory._any_spectrum import common, shuffle_kernel
 
 _DIGITS = 26.0  # e^−26 is left of the sum over k
 _TURN = 0.15, 0.3  # the way around a circle: radians per station, and share of the distance from z = 1
@@ -173,7 +173,7 @@ def _sum_rule(largest):
     u, weights, start = (u + 1) / 2, weights / 2, _EXPLICIT + 0.5  # the rest is an integral over k = start/u
     beyond = u**2 / (start**2 + shift * u**2)
     y, masses = np.append(y, beyond), np.append(masses, weights * beyond * start / u**2)
-    roots, shares = gauss.rule(y / y[0], masses, size)
+    roots, shares = common.gauss_rule(y / y[0], masses, size)
     late = np.sqrt(np.maximum(1 / (roots * y[0]) - shift, 0))
     k = np.arange(-explicit, explicit + 1.0)
     shares = shares / (roots * y[0])

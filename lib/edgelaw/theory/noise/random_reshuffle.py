@@ -16,9 +16,10 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike
-from edgelaw.theory._any_spectrum import common, reshuffle_labels, reshuffle_operator
+from edgelaw.theory._any_spectrum import common, reshuffle_operator
 from edgelaw.theory._any_spectrum.batches import partition
 from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
+from edgelaw.theory._any_spectrum.labels import reshuffle_labels
 from edgelaw.theory.noise import interpolation
 from edgelaw.theory.noise.curves import (
     LabelCurve,

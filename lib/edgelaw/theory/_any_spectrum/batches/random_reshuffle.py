@@ -35,8 +35,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgelaw._common.compiled import compiled
-from edgelaw.theory._any_spectrum import reshuffle_kick, reshuffle_operator
+from edgelaw.theory._any_spectrum import reshuffle_operator
 from edgelaw.theory._any_spectrum.batches.partition import Partition
+from edgelaw.theory._any_spectrum.labels import reshuffle_kick
 from edgelaw.theory._any_spectrum.reshuffle_pairs import Pair
 
 _CHUNK = 128  # batches whose G are held at a time

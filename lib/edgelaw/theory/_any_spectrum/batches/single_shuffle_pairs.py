@@ -57,7 +57,7 @@ import functools
 
 import numpy as np
 
-from edgelaw.theory._any_spectrum import gauss
+from edgelaw.theory._any_spectrum import common
 from edgelaw.theory._any_spectrum.batches import single_shuffle_kernel as kernel
 from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs
 
@@ -234,7 +234,7 @@ def _root_rule(count, largest):
     chord = count / np.pi * np.sin(np.pi * j / count)
     y = 1 / (chord**2 + shift)
     masses = np.where(2 * j == count, 0.5, 1.0) * y
-    roots, shares = gauss.rule(y / y[0], masses, size)
+    roots, shares = common.gauss_rule(y / y[0], masses, size)
     late = np.sqrt(np.maximum(1 / (roots * y[0]) - shift, 0))
     late = 2 * np.arcsin(np.minimum(np.pi * late / count, 1.0))
     near = 2 * np.pi / count * np.arange(-explicit, explicit + 1.0)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgelaw.theory._any_spectrum import reshuffle_kick, reshuffle_operator
+from edgelaw.theory._any_spectrum import reshuffle_operator
+from edgelaw.theory._any_spectrum.labels import reshuffle_kick
 
 _RESOLUTIONS = reshuffle_operator.FINE, reshuffle_operator.ROUGH[0]
 _LINE = 160  # powers of e to which ā's contour integral is done
