@@ -20,7 +20,7 @@ __all__ = ["SignalAndNoise", "signal_and_noise"]
 
 
 class SignalAndNoise(NamedTuple):
-    """The two parts of the excess training loss at the wanted epochs, one row per run.
+    """The two parts of the excess training loss at the recorded epochs, one row per run.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def signal_and_noise(
     order : str
         One of `edgelaw.orders.ORDERS`.
     epochs : array of int
-        The epochs wanted, ascending and at least 1.
+        The epochs to record, ascending and at least 1.
     step : float
         η, in (0, 2).
     runs : int
@@ -87,9 +87,9 @@ def signal_and_noise(
 
 
 def _losses(
-    U: Array, residual: Array, visits: Integers, wanted: Integers, step: float
+    U: Array, residual: Array, visits: Integers, recorded: Integers, step: float
 ) -> list[tuple[float, float]]:
-    """Both parts after each of the wanted epochs, for one list of visits."""
+    """Both parts after each of the recorded epochs, for one list of visits."""
     (m, d), free = U.shape, residual.shape[1]
     affine = np.eye(d, d + free)  # A_n, and B_n on a basis of the residuals
     losses = []
@@ -100,7 +100,7 @@ def _losses(
         gap = -V @ affine
         gap[:, d:] += residual[rows]
         affine += V.T @ scipy.linalg.solve_triangular(M, gap, lower=True)
-        if n in wanted:
+        if n in recorded:
             squares = ((U @ affine) ** 2).sum(axis=0)
             losses.append((squares[:d].sum() / m, squares[d:].sum() / free))
     return losses
