@@ -1,6 +1,7 @@
 """The simulator: SGD on least squares row by row, at the speed of matrix products."""
 
 from edgelaw.curves import LearningCurve
+from edgelaw.kaczmarz.moments import SignalAndNoise, signal_and_noise
 from edgelaw.kaczmarz.simulation import epoch_matrix, iterates, simulate
 
-__all__ = ["LearningCurve", "epoch_matrix", "iterates", "simulate"]
+__all__ = ["LearningCurve", "SignalAndNoise", "epoch_matrix", "iterates", "signal_and_noise", "simulate"]

@@ -25,9 +25,9 @@ class SignalAndNoise(NamedTuple):
     Attributes
     ----------
     signal : ndarray (runs, epochs)
-        Mean of (1/m) |X A_n e|² over unit vectors e, rows of X scaled to norm √d: 1 at the start.
+        Mean of (1/m) ‖X A_n e‖² over unit vectors e, rows of X scaled to norm √d: 1 at the start.
     noise : ndarray (runs, epochs)
-        Mean of (1/m) |X B_n r|² over residuals r with mean square 1/d per unit row: so that
+        Mean of (1/m) ‖X B_n r‖² over residuals r with mean square 1/d per unit row: so that
         ``signal + s * noise`` is the excess when the targets' noise is s times the loss at the start.
     """
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from edgelaw.kaczmarz.moments import signal_and_noise
+from edgelaw.kaczmarz import signal_and_noise
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.orders import ORDERS
 from edgelaw.theory import BY_ORDER, iid, random_reshuffle

@@ -55,7 +55,7 @@ def needell_srebro_ward(
     if not (eta := arguments.step(step)) < 1:
         raise ValueError(f"step must be below 1 for this bound, not {eta:g}.")
     decay = 1 - 2 * eta * mu * (1 - eta)
-    return start * decay**k + noise * eta / (mu * (1 - eta))
+    return np.asarray(start * decay**k + noise * eta / (mu * (1 - eta)), dtype=np.float64)
 
 
 def shuffled_floor(count: int, step: float) -> float:
