@@ -26,13 +26,7 @@ def shape(schedule: str, epochs: int) -> Array:
     >>> shape("linear", 4).tolist(), shape("1/t", 3).round(3).tolist(), shape("cosine", 2).round(3).tolist()
     ([1.0, 0.75, 0.5, 0.25], [1.0, 0.5, 0.333], [1.0, 0.5])
     """
-    part = np.arange(epochs) / epochs
-    return {
-        "constant": np.ones(epochs),
-        "cosine": (1 + np.cos(np.pi * part)) / 2,
-        "linear": 1 - part,
-        "1/t": 1 / (1 + np.arange(epochs)),
-    }[schedule]
+    return schedules.profile(schedule, epochs, decay=1.0)
 
 
 class Tuned(NamedTuple):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.theory import iid as unlabelled
 from edgelaw.theory.noise.curves import (
     LabelCurve,
@@ -127,7 +127,8 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     made = epoch(rows, steps[0], batch)
     identity = np.eye(len(rows.eigenvalues))
     kick = made(State(np.zeros(len(identity)), np.ones(len(identity)))).second
-    return label_floor(rows, np.linalg.solve(identity - made.linear(identity), kick))
+    second: Array = np.linalg.solve(identity - made.linear(identity), kick)  # type: ignore[assignment]
+    return label_floor(rows, second)
 
 
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
@@ -199,7 +200,7 @@ class Updates:
     decays by the diagonal alone.
     """
 
-    members: Array
+    members: Integers
     direction: Array
     count: int
     vectors: Array
