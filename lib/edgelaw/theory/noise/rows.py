@@ -156,8 +156,8 @@ def _checked(X: ArrayLike, targets: ArrayLike, rows_name: str, targets_name: str
     T = T.astype(np.float64, copy=False)
     if len(T) != len(rows) or T.shape[1] == 0:
         raise ValueError(
-            f"{targets_name} must have one row for each of the {len(rows)} rows of {rows_name} and at least one column, "
-            f"not shape {T.shape}."
+            f"{targets_name} must have one row for each of the {len(rows)} rows of {rows_name} and at least one "
+            f"column, not shape {T.shape}."
         )
     return rows, T
 
