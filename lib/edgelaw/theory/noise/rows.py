@@ -112,24 +112,24 @@ class LabelledRows:
 
         Rows of zeros are allowed, a matrix of nothing else is not. The cost is that of XᵀX and its eigenvectors.
         """
-        rows, T = _checked(X, targets, "X", "targets")
+        U, T = _checked(X, targets, "X", "targets")
         held = None if held_out is None else _checked(*held_out, "held-out X", "held-out targets")
-        if held and (held[0].shape[1], held[1].shape[1]) != (rows.shape[1], T.shape[1]):
+        if held and (held[0].shape[1], held[1].shape[1]) != (U.shape[1], T.shape[1]):
             raise ValueError(
-                f"held-out rows must have {rows.shape[1]} columns and {T.shape[1]} output(s), as the others do, not "
+                f"held-out rows must have {U.shape[1]} columns and {T.shape[1]} output(s), as the others do, not "
                 f"{held[0].shape[1]} and {held[1].shape[1]}."
             )
-        m, d = rows.shape
-        norms = np.einsum("ij,ij->i", rows, rows)
+        m, d = U.shape
+        norms = np.einsum("ij,ij->i", U, U)
         scale = float(norms.mean())
         if not scale > 0:
             raise ValueError("X must have a row that is not zero.")
-        values, vectors = _eigenvectors(rows, scale)
-        Y = rows @ vectors  # the rows in the eigenbasis
+        values, vectors = _eigenvectors(U, scale)
+        Y = U @ vectors  # the rows in the eigenbasis
         c = (Y.T @ T) / (m * scale / d * values)[:, None]
         r = T - Y @ c
         size = np.einsum("ik,ik->", T, T)
-        if np.einsum("ik,ik->", r, r) <= (max(rows.shape) * np.finfo(float).eps) ** 2 * size:
+        if np.einsum("ik,ik->", r, r) <= (max(U.shape) * np.finfo(float).eps) ** 2 * size:
             r = np.zeros_like(r)
         squares = Y**2 / scale
         fourth = float((norms**2).mean()) / scale**2
@@ -148,18 +148,17 @@ class LabelledRows:
         )
 
 
-def _checked(X: ArrayLike, targets: ArrayLike, rows_name: str, targets_name: str) -> tuple[Array, Array]:
+def _checked(X, targets, rows_name, targets_name):
     """Float64 matrices of rows and of targets, as many of one as of the other."""
-    rows = arguments.matrix(X, rows_name, 1).astype(np.float64, copy=False)
-    given = np.asarray(targets)
-    T = arguments.real_array(given[:, None] if given.ndim == 1 else given, targets_name, 2)
-    T = T.astype(np.float64, copy=False)
-    if len(T) != len(rows) or T.shape[1] == 0:
+    X = arguments.matrix(X, rows_name, 1).astype(np.float64, copy=False)
+    T = np.asarray(targets)
+    T = arguments.real_array(T[:, None] if T.ndim == 1 else T, targets_name, 2).astype(np.float64, copy=False)
+    if len(T) != len(X) or T.shape[1] == 0:
         raise ValueError(
-            f"{targets_name} must have one row for each of the {len(rows)} rows of {rows_name} and at least one "
-            f"column, not shape {T.shape}."
+            f"{targets_name} must have one row for each of the {len(X)} rows of {rows_name} and at least one column, "
+            f"not shape {T.shape}."
         )
-    return rows, T
+    return X, T
 
 
 def _eigenvectors(X, scale):

@@ -192,11 +192,11 @@ def best_schedule(
     elif shape == "best":
         starts = [constant, *(_peak(objective, profile(name, n)) for name in ("cosine", "linear"))]
         steps = _free(objective, min(starts, key=objective))
-    places = np.arange(n + 1)
+    all_epochs = np.arange(n + 1)
     curve = (
-        iid.curve(rows, places, steps, batch)
+        iid.curve(rows, all_epochs, steps, batch)
         if order == "iid"
-        else random_reshuffle.curve_of(rows, places, steps, families)
+        else random_reshuffle.curve_of(rows, all_epochs, steps, families)
     )
     return Tuned(shape, steps, objective(steps), float(constant[0]), objective(constant), curve)
 
