@@ -317,6 +317,19 @@ def test_unequal_norms_enter_iids_curve():
     assert (np.abs(iid.curve(equal, 5, 0.8).train - mean)[1:] > 0.05 * mean[1:]).all()
 
 
+@pytest.mark.parametrize("step", [0.2, 0.8])
+def test_reshuffle_states_what_unequal_norms_may_change(step):
+    X, T, *_ = helpers.labelled("cifar10", 96, 192)
+    X = X * np.random.default_rng(12).uniform(0.4, 1.6, (len(X), 1))
+    theory = random_reshuffle.curve(LabelledRows.of(X, T), 6, step)
+    losses = helpers.simulated(X, T, [step] * 6, "random_reshuffle", 64, np.random.default_rng(3))[..., 0]
+    mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / 8
+    assert (error[1:] < 0.012 * mean[1:]).all()
+    assert (np.abs(theory.train - mean) < 3 * error + theory.error * mean).all()
+    if step == 0.8:  # here the effect is real, and below the stated one
+        assert np.abs(theory.train / mean - 1).max() > 0.1
+
+
 # refusals --------------------------------------------------------------------------------------------------
 
 
