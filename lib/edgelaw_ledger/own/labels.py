@@ -1,0 +1,157 @@
+"""Checks of the Summary of chapter 14: losses of linear probes by theory and by SGD, floors, schedules, learning rates."""
+
+import functools
+import itertools
+
+import numpy as np
+from scipy import optimize
+
+from edgelaw import embeddings
+from edgelaw.labels import preparation, simulation
+from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle, schedules, single_shuffle
+from edgelaw_ledger.evidence import Evidence, at_most, decide
+
+THEORY = {"iid": iid, "random_reshuffle": random_reshuffle, "single_shuffle": single_shuffle}
+SWEEP = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1)
+STEPS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.6, 1.9)
+
+
+@functools.cache
+def _prepared(pool: str, rows: int, dims: int | None, normalize: bool) -> preparation.Prepared:
+    """Training rows of a shipped data set, projected and centred as in the chapter; all others are held out."""
+    chosen, rng = getattr(embeddings, pool)(), np.random.default_rng(0)
+    features = chosen.features.astype(float)
+    if dims is not None:
+        features = features @ rng.standard_normal((features.shape[1], dims)) / 16
+    here, there = np.split(rng.permutation(len(features)), [rows])
+    held = features[there], chosen.labels[there]
+    return preparation.prepare(features[here], chosen.labels[here], held, True, True, normalize, rng)
+
+
+@functools.cache
+def _rows(pool: str, rows: int, dims: int | None, normalize: bool) -> LabelledRows:
+    problem = _prepared(pool, rows, dims, normalize)
+    return LabelledRows.of(problem.X, problem.T, problem.held)
+
+
+def _run(problem, order, step, epochs, runs, batch=1):
+    rates = np.full(epochs, step / problem.scale)
+    return simulation.simulate(problem, order, rates, batch, 0.0, runs, np.random.default_rng(1))
+
+
+def predicted_losses(*, training: float = 0.5, held_out: float = 0.6, epochs: int = 20, runs: int = 8) -> Evidence:
+    """Runs of SGD over theory at epochs 1 to 20, three orders at three steps: the largest root mean square deviation."""
+    problem, rows = (f("cifar10", 1024, 256, True) for f in (_prepared, _rows))
+    worst = dict.fromkeys(("train", "held_out"), 0.0)
+    for order, step in itertools.product(THEORY, (0.02, 0.1, 0.3)):
+        curve, found = THEORY[order].curve(rows, epochs, step), _run(problem, order, step, epochs, runs)
+        for loss in worst:
+            gap = getattr(found, loss)[:, 1:].mean(axis=0) / getattr(curve, loss)[1:] - 1
+            worst[loss] = max(worst[loss], 100 * float(np.sqrt(np.mean(gap**2))))
+    return decide(
+        at_most(worst["train"], training) and at_most(worst["held_out"], held_out),
+        measured=f"{worst['train']:.3f} % (training), {worst['held_out']:.3f} % (held-out)",
+        claimed=f"at most {training:g} % and {held_out:g} %",
+        tolerance="one-sided, and tight to 2 %",
+    )
+
+
+def floors_cross(*, pictures: float = 0.91, texts: float = 0.93, gaussian: float = 1.05) -> Evidence:
+    """Where random reshuffle's training floor equals IID's, and its side of it at twelve steps from 0.05 to 1.9."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((512, 256))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    designs = (
+        _rows("cifar10", 1024, 256, True),
+        _rows("wikipedia", 1536, 256, True),
+        LabelledRows.of(X, rng.standard_normal(512)),
+    )
+    crossings, sides = [], True
+    for rows in designs:
+
+        def above(step, rows=rows):
+            excess = random_reshuffle.floor(rows, step).train / rows.residual - 1
+            return excess * (2 - step) / step - 1
+
+        crossing = optimize.brentq(above, 0.8, 1.2, xtol=1e-3)
+        crossings.append(crossing)
+        sides = sides and all((above(step) > 0) == (step > crossing) for step in STEPS)
+    stated = (pictures, texts, gaussian)
+    near = all(abs(found - one) < 0.006 for found, one in zip(crossings, stated, strict=True))
+    return decide(
+        sides and near,
+        measured="crossings at steps " + ", ".join(f"{one:.3f}" for one in crossings),
+        claimed=f"at {pictures:g}, {texts:g}, {gaussian:g}; below IID's before, above it after",
+        tolerance="0.006",
+    )
+
+
+def reversal(*, seed: int = 5) -> Evidence:
+    """All orders of two epochs on three rows in the plane: three schedules and their reverses, without and with noise."""
+    rng = np.random.default_rng(seed)
+    angles = rng.uniform(0, np.pi, 3)
+    U = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    r = np.linalg.svd(U)[0][:, 2]
+    shuffles = list(itertools.permutations(range(3)))
+    draws = list(itertools.product(range(3), repeat=3))
+
+    def distance(steps, noise, epochs):
+        total = 0.0
+        for start, pair in itertools.product(np.eye(2), itertools.product(epochs, repeat=2)):
+            e = start.copy()
+            for step, visits in zip(steps, pair, strict=True):
+                for i in visits:
+                    e -= step * (U[i] @ e - noise * r[i]) * U[i]
+            total += e @ e / len(epochs) ** 2
+        return total
+
+    gaps = {}
+    for noise in (0.0, 1.0):
+        gaps[noise] = [
+            abs(distance(steps, noise, epochs) / distance(steps[::-1], noise, epochs) - 1)
+            for steps in ((1.0, 0.2), (1.7, 0.4), (0.6, 0.5))
+            for epochs in (shuffles, draws)
+        ]
+    return decide(
+        max(gaps[0.0]) < 1e-12 and min(gaps[1.0]) > 1e-3,
+        measured=f"largest difference {max(gaps[0.0]):.1e} without noise; smallest {min(gaps[1.0]):.1e} with it",
+        claimed="equal without noise",
+        tolerance="1e-12",
+    )
+
+
+def decay_pays(*, training: float = 17.0, held_out: float = 0.69) -> Evidence:
+    """The best schedule of all against the best constant step, 5 and 20 epochs, by theory."""
+    rows = _rows("cifar10", 1024, 256, True)
+    tuned = schedules.best_schedule("random_reshuffle", rows, 20, "train")
+    ratio = (tuned.constant_loss - rows.residual) / (tuned.loss - rows.residual)
+    gains = [
+        100 * schedules.best_schedule(order, rows, n, "held_out").gain
+        for order, n in itertools.product(("iid", "random_reshuffle"), (5, 20))
+    ]
+    return decide(
+        abs(ratio / training - 1) < 0.01 and at_most(max(gains), held_out),
+        measured=f"excess training loss divided by {ratio:.2f}; held-out loss at most {max(gains):.3f} % less",
+        claimed=f"{training:g}; at most {held_out:g} %",
+        tolerance="1 %; one-sided, and tight to 2 %",
+    )
+
+
+def without_a_sweep(*, above: float = 0.1, batch: int = 32, epochs: int = 10) -> Evidence:
+    """SGD at the learning rate of theory and at thirteen others, three problems, two runs each."""
+    ratios = []
+    for name in (("cifar10", 1024, 256, False), ("cifar10", 256, 256, False), ("wikipedia", 1500, None, False)):
+        problem, rows = _prepared(*name), _rows(*name)
+        step = schedules.best_step("random_reshuffle", rows, epochs, batch=batch).constant_step
+        losses = [
+            _run(problem, "random_reshuffle", rate * problem.scale, epochs, 2, batch).held_out[:, -1].mean()
+            for rate in (*SWEEP, step / problem.scale)
+        ]
+        ratios.append(losses[-1] / np.nanmin(losses[:-1]))
+    worst = 100 * (max(ratios) - 1)
+    return decide(
+        at_most(max(ratios), 1 + above / 100) if above < 0 else worst <= above,
+        measured="loss over the best of thirteen: " + ", ".join(f"{one:.4f}" for one in ratios),
+        claimed=f"at most {above:g} % above it",
+        tolerance="none",
+    )
