@@ -64,7 +64,7 @@ def simulate(
     ----------
     X : array (m, d)
         The rows; float32 is computed in float32, everything else in float64.
-    order : str, ShuffleBuffer or BlockShuffle
+    order : str, edgelaw.orders.ShuffleBuffer or edgelaw.orders.BlockShuffle
         One of `edgelaw.orders.ORDERS`, or an order of `edgelaw.orders` with a parameter; those read the rows of X as
         the file that they shuffle, so the order in which X has them matters.
     epochs : int

@@ -1,6 +1,6 @@
 """Noisy targets and labels: learning curves of rows with targets, floors, schedules, and early stopping as a filter."""
 
-from edgelaw.theory.noise import iid, random_reshuffle, schedules
+from edgelaw.theory.noise import flip_flop, iid, random_reshuffle, schedules, single_shuffle
 from edgelaw.theory.noise.curves import LabelCurve, LabelFloor
 from edgelaw.theory.noise.floors import (
     Floor,
@@ -24,10 +24,12 @@ __all__ = [
     "best_step",
     "cycle_floor",
     "filter_factors",
+    "flip_flop",
     "iid",
     "iid_floor",
     "matching_ridge",
     "random_reshuffle",
     "ridge_factors",
     "schedules",
+    "single_shuffle",
 ]

@@ -1,7 +1,7 @@
 r"""Labels under IID sampling: a linear recursion of :math:`s_j = \mathbb E(v_j\cdot e)^2`, and its spectrum.
 
-An update averages b rows drawn with replacement, at step η. In the notation of :mod:`edgelaw.theory.noise.rows`, with
-:math:`a_j = \eta\lambda_j/d`, q the `coupling` and N the `kicks`,
+An update averages b rows drawn with replacement, at step η. In the notation of
+:class:`edgelaw.theory.noise.LabelledRows`, with :math:`a_j = \eta\lambda_j/d`, q the `coupling` and N the `kicks`,
 
 .. math:: s_j \leftarrow \bigl((1-a_j)^2 - \tfrac1ba_j^2\bigr)s_j + \tfrac{\eta^2}bq_j\,(q\cdot s) + \tfrac{\eta^2}bN_j,
     \qquad \bar e_j \leftarrow (1-a_j)\,\bar e_j .
