@@ -46,9 +46,9 @@ def predicted_losses(
     problem, rows = (f("cifar10", 1024, 256, True) for f in (_prepared, _rows))
     worst = dict.fromkeys(("train", "held_out"), 0.0)
     for order, step in itertools.product(THEORY, (0.02, 0.1, 0.3)):
-        curve, found = THEORY[order].curve(rows, epochs, step), _run(problem, order, step, epochs, runs)
+        curve, observed = THEORY[order].curve(rows, epochs, step), _run(problem, order, step, epochs, runs)
         for loss in worst:
-            gap = getattr(found, loss)[:, 1:].mean(axis=0) / getattr(curve, loss)[1:] - 1
+            gap = getattr(observed, loss)[:, 1:].mean(axis=0) / getattr(curve, loss)[1:] - 1
             worst[loss] = max(worst[loss], 100 * float(np.sqrt(np.mean(gap**2))))
     return decide(
         at_most(worst["train"], training) and at_most(worst["held_out"], held_out),
@@ -80,7 +80,7 @@ def floors_cross(*, pictures: float = 0.91, texts: float = 0.93, gaussian: float
         sides = sides and all((above(step) > 0) == (step > crossing) for step in STEPS)
     small = _small_step_laws(designs[-1])
     stated = (pictures, texts, gaussian)
-    near = all(abs(found - one) < 0.006 for found, one in zip(crossings, stated, strict=True))
+    near = all(abs(observed - one) < 0.006 for observed, one in zip(crossings, stated, strict=True))
     return decide(
         sides and near and max(abs(one - 1) for one in small) < 0.03,
         measured="crossings at steps "
@@ -173,7 +173,7 @@ def without_a_sweep(
         ratios.append(losses[-1] / np.nanmin(losses[:-1]))
     stated = (tall, square, texts)
     return decide(
-        all(abs(found - one) < 0.005 for found, one in zip(ratios, stated, strict=True)),
+        all(abs(observed - one) < 0.005 for observed, one in zip(ratios, stated, strict=True)),
         measured="loss over the best of thirteen: " + ", ".join(f"{one:.4f}" for one in ratios),
         claimed=", ".join(f"{one:g}" for one in stated),
         tolerance="0.005",
