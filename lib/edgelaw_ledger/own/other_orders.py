@@ -194,7 +194,7 @@ def step_of_a_buffer(*, half: float = 0.5, quarter: float = 0.25, rows: int = 30
 
 
 @functools.cache
-def _buffers_on_gaussian_rows(sizes, rows=256, epochs=30, draws=6):
+def _buffers_on_gaussian_rows(sizes, rows=256, epochs=30, draws=10):
     """Test losses of buffers over random reshuffle's on fresh Gaussian rows, step 1: geometric means and errors."""
     logs = []
     for seed in range(draws):
