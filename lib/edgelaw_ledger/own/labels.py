@@ -85,14 +85,14 @@ def floors_cross(*, pictures: float = 0.91, texts: float = 0.93, gaussian: float
         sides and near and max(abs(one - 1) for one in small) < 0.03,
         measured="crossings at steps "
         + ", ".join(f"{one:.3f}" for one in crossings)
-        + "; floors over their small-step laws at step 0.02: "
+        + "; floors over their small-step laws at step 0.01: "
         + ", ".join(f"{one:.3f}" for one in small),
         claimed=f"at {pictures:g}, {texts:g}, {gaussian:g}; below IID's before, above it after",
         tolerance="0.006; small-step laws 3 %",
     )
 
 
-def _small_step_laws(rows: LabelledRows, step: float = 0.02) -> tuple[float, float]:
+def _small_step_laws(rows: LabelledRows, step: float = 0.01) -> tuple[float, float]:
     """Excess floors of random reshuffle and single shuffle over the laws of small steps, from the Gram matrix."""
     gram = rows.aspect * rows.eigenvalues
     k2, k3 = (float((gram**k).sum()) / rows.shape[0] for k in (2, 3))
