@@ -297,7 +297,7 @@ def concordant_loss(
 
     Examples
     --------
-    >>> concordant_loss(0.1, 0.2, 1.0), round(concordant_loss(0.1, 0.2, 0.5), 4)
+    >>> float(concordant_loss(0.1, 0.2, 1.0)), round(float(concordant_loss(0.1, 0.2, 0.5)), 4)
     (0.1, 0.1581)
     """
     power, tau = 1 / arguments.number(beta, "beta", 0), _share(concordance)
