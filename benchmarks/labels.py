@@ -30,7 +30,7 @@ CELLS = {  # dimensions: rows and the last epoch
     256: {128: 100, 256: 100, 512: 100, 1024: 20},
     512: {256: 20, 512: 20, 1024: 20, 2048: 20},
 }
-LOSSES = ("train", "held_out")
+LOSSES, HELD = ("train", "held_out"), 200  # held-out rows, at least
 
 
 def problem(name, m, d):
@@ -43,7 +43,7 @@ def problem(name, m, d):
     return preparation.prepare(features[here], pool.labels[here], held, True, True, True, rng)
 
 
-def answered(rows, order, step, epochs):
+def known_until(rows, order, step, epochs):
     """The epochs up to which theory answers, and its curve; later ones are refused where losses run out of digits."""
     while True:
         try:
@@ -54,14 +54,14 @@ def answered(rows, order, step, epochs):
 
 def compared(prepared, rows, order, step, last):
     """Theory over the mean of the runs − 1 and the relative standard error, by loss and epoch."""
-    epochs, curve = answered(rows, order, step, EPOCHS[EPOCHS <= last])
+    epochs, curve = known_until(rows, order, step, EPOCHS[EPOCHS <= last])
     rates = np.full(last, step / prepared.scale)
     rng = np.random.default_rng(1)
     runs = simulation.simulate(prepared, order.lower().replace(" ", "_"), rates, 1, 0.0, RUNS, rng)
     result = np.zeros((2, 2, len(EPOCHS)))  # loss, difference or error, epoch; zero where there is none
     for k, loss in enumerate(LOSSES):
-        found = getattr(runs, loss)[:, epochs]
-        mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(RUNS)
+        losses = getattr(runs, loss)[:, epochs]
+        mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(RUNS)
         result[k, :, : len(epochs)] = getattr(curve, loss)[1:] / mean - 1, error / mean
     return result, int(epochs[-1])
 
@@ -105,6 +105,8 @@ def main():
     missed, refusals = [], []
     for name, (d, sizes) in itertools.product(("cifar10", "wikipedia"), CELLS.items()):
         for m, last in sizes.items():
+            if len(data.load(name).features) < m + HELD:
+                continue
             results, refused = cell(name, m, d, last)
             refusals += refused
             for k, loss in enumerate(("training", "held-out")):

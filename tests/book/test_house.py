@@ -124,9 +124,9 @@ def lint_imports(root):
 
 PLANTED = [  # a file, a line to plant in it, the import that this is, and the contract that it breaks
     (
-        "edgelaw/theory/noise/floors.py",
+        "edgelaw/theory/noise/_floors.py",
         "from edgelaw import kaczmarz",
-        "edgelaw.theory.noise.floors -> edgelaw.kaczmarz",
+        "edgelaw.theory.noise._floors -> edgelaw.kaczmarz",
         "Rooms import the rooms below them only",
     ),
     (

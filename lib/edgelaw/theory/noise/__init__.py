@@ -1,8 +1,8 @@
 """Noisy targets and labels: learning curves of rows with targets, floors, schedules, and early stopping as a filter."""
 
 from edgelaw.theory.noise import flip_flop, iid, random_reshuffle, schedules, single_shuffle
-from edgelaw.theory.noise.curves import LabelCurve, LabelFloor
-from edgelaw.theory.noise.floors import (
+from edgelaw.theory.noise._curves import LabelCurve, LabelFloor
+from edgelaw.theory.noise._floors import (
     Floor,
     cycle_floor,
     filter_factors,
@@ -10,7 +10,7 @@ from edgelaw.theory.noise.floors import (
     matching_ridge,
     ridge_factors,
 )
-from edgelaw.theory.noise.rows import HeldOut, LabelledRows
+from edgelaw.theory.noise._rows import HeldOut, LabelledRows
 from edgelaw.theory.noise.schedules import Tuned, best_schedule, best_step
 
 __all__ = [

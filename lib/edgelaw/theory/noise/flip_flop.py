@@ -26,9 +26,9 @@ from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
 from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
 from edgelaw.theory._any_spectrum.flip_flop_collocation import Unsolved
 from edgelaw.theory._any_spectrum.flip_flop_spectra import SampleSpectrum
+from edgelaw.theory.noise._curves import LabelCurve
+from edgelaw.theory.noise._rows import LabelledRows
 from edgelaw.theory.noise._targets import Targets
-from edgelaw.theory.noise.curves import LabelCurve
-from edgelaw.theory.noise.rows import LabelledRows
 
 _LONGEST = 4096
 _ENOUGH, _REFUSED, _SAFETY, _ROUNDING = 3e-5, 0.02, 3.0, 1e-8

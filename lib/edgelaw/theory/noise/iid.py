@@ -25,7 +25,7 @@ from numpy.polynomial import chebyshev
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.theory import iid as unlabelled
-from edgelaw.theory.noise.curves import (
+from edgelaw.theory.noise._curves import (
     LabelCurve,
     LabelFloor,
     State,
@@ -34,9 +34,9 @@ from edgelaw.theory.noise.curves import (
     requested,
     start,
 )
-from edgelaw.theory.noise.interpolation import Family, Pieces, points
-from edgelaw.theory.noise.interpolation import family as interpolated
-from edgelaw.theory.noise.rows import LabelledRows
+from edgelaw.theory.noise._interpolation import Family, Pieces, points
+from edgelaw.theory.noise._interpolation import family as interpolated
+from edgelaw.theory.noise._rows import LabelledRows
 
 _POINTS, _SHIFT = 32, 0.1  # of the interpolation between steps
 _BASIS = 20  # dimensions of what is not diagonal of an epoch

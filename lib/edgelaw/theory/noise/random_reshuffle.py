@@ -21,7 +21,7 @@ from edgelaw.theory._any_spectrum.batches import partition
 from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
 from edgelaw.theory._any_spectrum.labels import reshuffle_labels
 from edgelaw.theory.noise import interpolation
-from edgelaw.theory.noise.curves import (
+from edgelaw.theory.noise._curves import (
     LabelCurve,
     LabelFloor,
     State,
@@ -30,7 +30,7 @@ from edgelaw.theory.noise.curves import (
     requested,
     start,
 )
-from edgelaw.theory.noise.rows import LabelledRows
+from edgelaw.theory.noise._rows import LabelledRows
 
 _POINTS, _SHIFT = 16, 0.5  # of the interpolation between steps
 _NORMS = 0.7  # relative error of the training loss, over step times the spread of squared norms

@@ -25,8 +25,8 @@ import scipy.optimize
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array
 from edgelaw.theory.noise import iid, interpolation, random_reshuffle
-from edgelaw.theory.noise.curves import LabelCurve, label_curve, start
-from edgelaw.theory.noise.rows import LabelledRows
+from edgelaw.theory.noise._curves import LabelCurve, label_curve, start
+from edgelaw.theory.noise._rows import LabelledRows
 
 ORDERS = {"iid": iid, "random_reshuffle": random_reshuffle}
 SHAPES = ("constant", "cosine", "linear", "1/t", "best")

@@ -23,9 +23,9 @@ from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.theory._any_spectrum import common, shuffle_curve
 from edgelaw.theory.noise import _mean_powers, _shuffle_pairs
+from edgelaw.theory.noise._curves import LabelCurve, LabelFloor
+from edgelaw.theory.noise._rows import LabelledRows
 from edgelaw.theory.noise._targets import Targets
-from edgelaw.theory.noise.curves import LabelCurve, LabelFloor
-from edgelaw.theory.noise.rows import LabelledRows
 
 _TOLERANCES = 1e-11, 1e-9  # of the two start measures
 _BAD_MEASURE = 1e-6

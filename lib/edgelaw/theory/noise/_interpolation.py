@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from edgelaw._common.types import Array
-from edgelaw.theory.noise.curves import State
+from edgelaw.theory.noise._curves import State
 
 _DIFFERENCE = 1e-4  # relative change of the step for derivatives
 

@@ -7,7 +7,7 @@ import numpy as np
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.theory._any_spectrum import common
-from edgelaw.theory.noise.rows import LabelledRows
+from edgelaw.theory.noise._rows import LabelledRows
 
 #: How the numbers of a curve are known: by the theory of its order, or from runs.
 HOW = ("theory", "simulated")
