@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 from scipy import optimize
 
-from edgelaw import embeddings
+from edgelaw import data
 from edgelaw.labels import preparation, simulation
 from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle, schedules, single_shuffle
 from edgelaw_ledger.evidence import Evidence, at_most, decide
@@ -19,7 +19,7 @@ STEPS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.6, 1.9)
 @functools.cache
 def _prepared(pool: str, rows: int, dims: int | None, normalize: bool) -> preparation.Prepared:
     """Training rows of a shipped data set, projected and centred as in the chapter; all others are held out."""
-    chosen, rng = getattr(embeddings, pool)(), np.random.default_rng(0)
+    chosen, rng = getattr(data, pool)(), np.random.default_rng(0)
     features = chosen.features.astype(float)
     if dims is not None:
         features = features @ rng.standard_normal((features.shape[1], dims)) / 16

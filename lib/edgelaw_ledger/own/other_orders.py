@@ -213,9 +213,9 @@ def small_buffers(*, one: float = 0.895, sixteenth: float = 0.915, quarter: floa
     """Test losses of three buffers over random reshuffle's, drawn anew, against numbers and the law by concordance."""
     sizes = 1, 16, 64
     means, errors = _buffers_on_gaussian_rows(sizes)
-    ends = [BY_ORDER[order].test_loss(30) for order in ("single_shuffle", "random_reshuffle")]
+    single, fresh = (BY_ORDER[order].test_loss(30) for order in ("single_shuffle", "random_reshuffle"))
     taus = [concordance(ShuffleBuffer(size), 256) for size in sizes]
-    law = np.array([gap.concordant_loss(*ends, tau) for tau in taus]) / ends[1]
+    law = np.array([gap.concordant_loss(single, fresh, tau) for tau in taus]) / fresh
     stated = np.array([one, sixteenth, quarter])
     return decide(
         bool(

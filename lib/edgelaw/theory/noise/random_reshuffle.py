@@ -20,7 +20,7 @@ from edgelaw.theory._any_spectrum import common, reshuffle_operator
 from edgelaw.theory._any_spectrum.batches import partition
 from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
 from edgelaw.theory._any_spectrum.labels import reshuffle_labels
-from edgelaw.theory.noise import interpolation
+from edgelaw.theory.noise import _interpolation as interpolation
 from edgelaw.theory.noise._curves import (
     LabelCurve,
     LabelFloor,

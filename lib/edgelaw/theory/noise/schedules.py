@@ -24,7 +24,8 @@ import scipy.optimize
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array
-from edgelaw.theory.noise import iid, interpolation, random_reshuffle
+from edgelaw.theory.noise import _interpolation as interpolation
+from edgelaw.theory.noise import iid, random_reshuffle
 from edgelaw.theory.noise._curves import LabelCurve, label_curve, start
 from edgelaw.theory.noise._rows import LabelledRows
 
