@@ -1,6 +1,6 @@
 """Measure how near the curves of real labels are to SGD: two data sets, two dimensions, four aspects, four steps.
 
-    OMP_NUM_THREADS=1 python benchmarks/labels.py     about ten minutes; writes LABELS.md
+    OMP_NUM_THREADS=1 python benchmarks/labels.py     about five minutes; writes LABELS.md
 
 IID, random reshuffle and single shuffle, one row per update, one-hot labels, rows centred and of norm √d after a random
 projection, all rows that are not trained on held out. Theory over the mean of runs of SGD − 1, at epochs 1 to 20 for
