@@ -146,7 +146,7 @@ def sharper():
             "_TOLERANCES": {False: (1e-13, 1e-12), True: (1e-14, 1e-13)},
             "_WIDTHS": (0.9, 0.8),
             "_DIGITS": (16.0, 15.0),
-            "_AGREED": 1e-11,
+            "_AGREED": (1e-11, 1e-11),
             "_ENOUGH": 1e-10,
             "_MOST": 1400,
         },

@@ -6,13 +6,17 @@ import pytest
 from edgelaw import data, kaczmarz
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
-from edgelaw.theory._any_spectrum import shuffle_curve
+from edgelaw.theory._any_spectrum import graded_circle, shuffle_curve
 
 
-def marchenko_pastur(nodes=3000):
+def marchenko_pastur(rho=1.0, nodes=3000):
     """Midpoint rule for the law in the angle."""
     theta = (np.arange(nodes) + 0.5) * np.pi / nodes
-    return {"eigenvalues": 2 - 2 * np.cos(theta), "weights": 1 + np.cos(theta)}
+    values = 1 + 1 / rho - 2 * np.cos(theta) / np.sqrt(rho)
+    weights = np.sin(theta) ** 2 / values
+    if rho < 1:  # directions that no row has
+        values, weights = np.append(0, values), np.append(1 - rho, rho * weights / weights.sum())
+    return {"eigenvalues": values, "weights": weights}
 
 
 @pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
@@ -189,3 +193,31 @@ def test_settings_that_all_fail_are_refused_with_the_first_reason(monkeypatch):
     monkeypatch.setattr(shuffle_curve, "_settings", lambda *_: iter(()))
     with pytest.raises(ArithmeticError, match="No contour around this spectrum"):
         single_shuffle.curve(np.linspace(0.1, 2, 30), 3)
+
+
+@pytest.mark.parametrize("even", [graded_circle.QUICK, graded_circle.DECAYING, graded_circle.PRECISE])
+def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sides(even):
+    # eight poles on the circle |z| = 1.2: [zⁿwⁿ] of the sum of 1/((1 − z/p)(1 − w/q)) over p and q is a sum of powers
+    n = np.arange(1, 201)
+    poles = 1.2 * np.exp(2j * np.pi * (np.arange(8) + 0.5) / 8)
+    count, distance, grading = graded_circle.plan(200, np.zeros(5), 14.5, 2.0, even=even)
+    assert grading == graded_circle.EVEN
+    assert even.per_coefficient * 200 < count < even.per_coefficient * 200 + 100
+    circle = graded_circle.circle(n, 2 * (count // 2), 1.2 * np.exp(-distance), grading)
+    one = (1 / (1 - circle.points[:, None] / poles)).sum(axis=1)
+    found = circle.pair_coefficients(np.multiply.outer(one, one), np.multiply.outer(one, one.conj()))
+    exact = (poles ** (-n[:, None].astype(float))).sum(axis=1).real ** 2
+    # an eighth of the coefficients is not zero; the others are, on the scale of 1.2^(−2n)
+    np.testing.assert_allclose(found * 1.2 ** (2.0 * n), exact * 1.2 ** (2.0 * n), atol=64 * 3e-7)
+    assert (exact * 1.2 ** (2.0 * n) > 63).sum() == 25
+
+
+@pytest.mark.parametrize(("rho", "step"), [(0.125, 1.95), (0.5, 1.9), (1.0, 1.9), (1.0, 1.95)])
+def test_next_to_step_two_200_epochs_have_six_digits_and_an_honest_error(rho, step):
+    n = np.arange(201)
+    curve = single_shuffle.curve(**marchenko_pastur(rho), epochs=n, step=step, rho=rho)
+    exact = np.array([single_shuffle.test_loss(n, step, rho), single_shuffle.train_loss(n, step, rho)])
+    error = np.abs(np.array([curve.test, curve.train]) / exact - 1)
+    seen = exact - np.array([[max(0.0, 1 - rho)], [0.0]]) > 1e-12
+    assert curve.continued is None
+    assert error[seen].max() <= min(1e-6, curve.error)

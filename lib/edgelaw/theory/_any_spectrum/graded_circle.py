@@ -11,17 +11,37 @@ so that their spacing grows with the distance from :math:`\theta = 0`. With :mat
 number of points for a given accuracy grows like the logarithm of the number of coefficients. Coefficients are
 integrals of the trigonometric interpolant in x, whose weights are computed once for all coefficients; interpolation
 errors are amplified by :math:`(z^*/r)^n`, so r stays close to :math:`z^*`.
+
+Where singularities are close on all sides, grading gains nothing, and the points are equidistant in θ (`EVEN`). The
+trapezoidal rule of N points gives the n-th coefficient plus the (n + N)-th times :math:`r^N`: no interpolant is needed,
+only N > n, and it has an error of :math:`(r/z^*)^N`. Rounding errors are amplified by :math:`(z^*/r)^n` in each
+variable, so that N is a compromise between the two.
 """
 
 import functools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.fft
 import scipy.special
 
 ANGLES = np.pi / 2.0 ** np.arange(5)  # where the distance of the nearest singularity is asked for
-_EVEN = 35.0, 3.0  # points times twice the distance of a circle of nearly equidistant points, and its grading
+EVEN = np.inf  # the grading of equidistant points
+_DIGITS = 14.5  # of an interpolant (its count is careful), for which the rules below are made
+
+
+class Even(NamedTuple):
+    """How many equidistant points there are per coefficient and besides, and their digits, in powers of e."""
+
+    per_coefficient: float
+    besides: float
+    digits: float
+
+
+PRECISE = Even(2.2, 70.0, 18.0)  # about 1e-8
+QUICK = Even(1.8, 50.0, 17.0)  # about 1e-7
+DECAYING = Even(2.0, 60.0, 17.0)  # the same for small losses, where rounding counts more
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +66,14 @@ def circle(n, points, radius, grading):
     return Circle(np.asarray(n), radius, radius * np.exp(1j * theta), weights)
 
 
-def plan(largest, gaps, digits, amplified, least=4.0):
+def plan(largest, gaps, digits, amplified, least=4.0, even=PRECISE):
     """Points, logarithmic distance L of the circle from the singularity, and grading, for coefficients up to `largest`.
 
     `gaps` are the logarithmic distances, at the angles `ANGLES`, of the nearest singularity from the circle through
     that at angle 0. The interpolation error is :math:`e^{-\\pi M w}` for M points and a strip |Im x| < w; it is
     amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^least and e^16 (or e^least).
-    Points that are hardly graded and resolve every coefficient are not amplified: where singularities are on all sides
-    a few more than two points a coefficient do.
+    The trapezoidal rule of equidistant points has an error of :math:`e^{-LN}`, which is not amplified: where
+    singularities are on all sides it needs fewer points; `even` says how many.
     """
     loss, factor = (
         x.ravel()
@@ -65,9 +85,11 @@ def plan(largest, gaps, digits, amplified, least=4.0):
     grading = factor * np.sinh(distance / 2)
     points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
     best = np.argmin(points)
-    even = 2.2 * largest + 70
-    if even < points[best]:
-        return int(np.ceil(even)), max(least / largest, _EVEN[0] / even) / amplified, _EVEN[1]
+    wanted = even.digits + digits - _DIGITS
+    count = (even.per_coefficient * largest + even.besides) * wanted / even.digits
+    if count < points[best]:
+        distance = max(least / (2 * largest), wanted / count)
+        return int(np.ceil(count)), distance * amplified / 2, EVEN  # further inside where rounding is to be seen
     return int(np.ceil(points[best])), float(distance[best]), float(grading[best])
 
 
@@ -101,13 +123,17 @@ def angles(x, grading):
 def _rule(n, points, grading):
     """Angles in the upper half plane, and weights of the coefficients, by Fourier coefficients in x of e^(−inθ)θ′.
 
-    θ is odd about the middle of the period, so those are real: a cosine and a sine transform over half the period.
+    Equidistant angles have the weights e^(−inθ)/N. Else θ is odd about the middle of the period, so those are real: a
+    cosine and a sine transform over half the period.
     """
     half, n = points // 2, np.array(n)
+    x = (np.arange(half) + 0.5) / points
+    if grading == EVEN:
+        theta = np.pi - 2 * np.pi * x
+        return theta, _powers(theta, n) / points
     steepest = angles(np.zeros(1), grading)[1][0]
     size = 1 << int(np.ceil(np.log2(2 * points + 128 + 0.65 * n.max() * steepest / np.pi)))
     theta, slopes = angles((np.arange(size) + 0.5) / (2 * size), grading)
-    x = (np.arange(half) + 0.5) / points
     phases = 2 * np.pi * np.multiply.outer(np.arange(half), x)
     cosines, sines = np.cos(phases) / points, np.sin(phases[1:]) / points
     cosines[0] /= 2

@@ -40,7 +40,8 @@ _GAPS = np.array([0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.
 _LONG = 300  # beyond so many epochs a hyperbola is tried
 _LONGEST = 4096  # epochs on a circle
 _DIGITS = 14.5, 12.0  # of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
-_AGREED = 3e-7  # where two circles differ by more, the coarser gets more points
+_AGREED = 3e-7, 1e-6  # where two circles differ by more, the coarser gets more points; and next to the limit
+_NEXT_TO_LIMIT = 0.09  # inverse effective steps below it: for single rows, steps above 1.7
 _ENOUGH = 3e-6  # where two resolutions differ by more, another setting is tried
 _FEWEST, _MOST = 24, 1000  # points
 _FEW = 32  # epochs, whose losses are computed down to e^(−2·60) of their start
@@ -89,6 +90,18 @@ class Setting:
     least: float = 4.0
     missing: float = 0.0
     contours: tuple = ()
+
+    @property
+    def next_to_limit(self):
+        """Whether the step is so near to its limit that singularities come close from all sides."""
+        return self.update.inverse_rate(self.rho) < _NEXT_TO_LIMIT
+
+    @property
+    def even(self):
+        """How many points a circle of equidistant ones has."""
+        if not self.next_to_limit:
+            return graded_circle.PRECISE
+        return graded_circle.DECAYING if self.gapped else graded_circle.QUICK
 
     @property
     def pairs(self):
@@ -172,7 +185,8 @@ def _on_circles(setting, fine, coarse, n, results):
         return _on_circle(pairs, setting, n, edge, gaps, points, _DIGITS[resolution], 2.0 + 0.3 * resolution)
 
     one, other = computed(0), computed(1)
-    while not _difference(one, other) < _AGREED and points < 1.9:
+    agreed = _AGREED[setting.next_to_limit]
+    while not _difference(one, other) < agreed and points < 1.9:
         points *= 1.4
         before, other = other, computed(1)
         if _difference(before, other) < 0.3 * _difference(one, other):
@@ -183,8 +197,12 @@ def _on_circles(setting, fine, coarse, n, results):
 
 def solved_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     """A circle for the coefficients n inside the domain's edge (the logarithm of z*), and the exponents c on it."""
-    points, distance, grading = graded_circle.plan(int(n[-1]), gaps, digits, amplified, setting.least)
+    points, distance, grading = graded_circle.plan(
+        int(n[-1]), gaps, digits, amplified, setting.least, setting.even
+    )
     points = 2 * int(np.ceil(min(more * max(points, _FEWEST), _MOST) / 2))
+    if grading == graded_circle.EVEN:
+        distance /= np.sqrt(more)  # so that more points lessen both errors, of the rule and of rounding
     radius = np.exp(edge - distance)
     circle = graded_circle.circle(n, points, radius, grading)
     c, worst = pairs.around(radius, np.angle(circle.points))
@@ -375,11 +393,8 @@ def _settings(values, shares, rho, update, last, poles):
             contours = tuple(
                 functools.partial(_ellipse, gram[gram > pole], pole, part * angle) for part in _WIDTHS
             )
-            averages = tuple(
-                levy.from_contour(gram, parts, rho, contour, tolerance)
-                for tolerance, contour in zip(_TOLERANCES[pole > 0], contours, strict=True)
-            )
-            if max(average.error for average in averages) > 1e-6:
+            averages = _averages(gram, parts, rho, contours, _TOLERANCES[pole > 0])
+            if averages is None:
                 break
             if pole > 0 and rho > 1 and not all(_complete(average, plateau) for average in averages):
                 break
@@ -394,6 +409,16 @@ def _settings(values, shares, rho, update, last, poles):
                 continue
             break
     yield from unclear[:: len(_AMPLIFIED)]
+
+
+def _averages(gram, parts, rho, contours, tolerances):
+    """The fine and the coarse average, or None if one of them is bad: the coarse one is computed first."""
+    averages: list[levy.Average] = []
+    for contour, tolerance in zip(contours[::-1], tolerances[::-1], strict=True):
+        averages.insert(0, levy.from_contour(gram, parts, rho, contour, tolerance))
+        if averages[0].error > 1e-6:
+            return None
+    return tuple(averages)
 
 
 def _ellipse(inside, pole, angle, points):
