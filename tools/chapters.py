@@ -14,6 +14,8 @@ import nbformat
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS_EACH, SECONDS_ALL, MEGABYTES_EACH = 60, 360, 1500  # on a quiet machine
 BUSY = 1.5  # beside other work the same cell takes more processor time: caches and cores are shared
+# On another CPU it takes more again: older kernels do less per second, and a thread that waits for another counts.
+OLDER = 2.0
 
 # One thread: the same digits every time, and no quarrel over the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -77,8 +79,11 @@ def compare_one(path, environment=None):
 
 
 def compare(only, another_cpu=False):
-    """Compare every chapter, two at a time, and hold each to its share of time (half as much again) and memory."""
-    failures, total = [], 0.0
+    """Compare every chapter, two at a time, and hold each to its share of memory and time.
+
+    The share of time is half as much again as on a quiet machine, and on another CPU twice that.
+    """
+    failures, total, slack = [], 0.0, BUSY * (OLDER if another_cpu else 1)
     paths, workers = notebooks(only), min(2, os.cpu_count() or 1)
     one = functools.partial(compare_one, environment=ANOTHER_CPU if another_cpu else {})
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
@@ -87,8 +92,8 @@ def compare(only, another_cpu=False):
             if status:
                 wrong.append("its outputs are not the committed ones")
                 print(output)
-            if seconds > BUSY * SECONDS_EACH:
-                wrong.append(f"it took more than {BUSY * SECONDS_EACH:.0f} s")
+            if seconds > slack * SECONDS_EACH:
+                wrong.append(f"it took more than {slack * SECONDS_EACH:.0f} s")
             if megabytes > MEGABYTES_EACH:
                 wrong.append(f"it needed more than {MEGABYTES_EACH} MB")
             print(
@@ -98,9 +103,10 @@ def compare(only, another_cpu=False):
             failures += wrong
             total += seconds / workers
     print(
-        f"{len(paths)} chapters, {total:.0f} s together (at most {SECONDS_EACH} s each, {SECONDS_ALL} s together)"
+        f"{len(paths)} chapters, {total:.0f} s together (on a quiet machine at most {SECONDS_EACH} s each, "
+        f"{SECONDS_ALL} s together; here {slack:g} times as much)"
     )
-    sys.exit(bool(failures) or total > BUSY * SECONDS_ALL)
+    sys.exit(bool(failures) or total > slack * SECONDS_ALL)
 
 
 def merged(outputs):

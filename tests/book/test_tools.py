@@ -37,13 +37,15 @@ def test_a_chapter_whose_output_moved_is_caught_and_its_memory_is_measured(tmp_p
 
 def test_a_chapter_over_its_share_of_memory_or_time_fails(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(chapters, "notebooks", lambda only: [tmp_path / "heavy.ipynb"])
-    for seconds, megabytes, complaint in [
-        (91.0, 100.0, "more than 90 s"),
-        (1.0, 1501.0, "more than 1500 MB"),
+    for seconds, megabytes, another_cpu, complaint in [
+        (91.0, 100.0, False, "more than 90 s"),
+        (181.0, 100.0, True, "more than 180 s"),
+        (1.0, 1501.0, False, "more than 1500 MB"),
+        (1.0, 1501.0, True, "more than 1500 MB"),
     ]:
         monkeypatch.setattr(chapters, "compare_one", lambda *_, s=seconds, m=megabytes, **__: (0, "", s, m))
         with pytest.raises(SystemExit) as stop:
-            chapters.compare(())
+            chapters.compare((), another_cpu)
         assert stop.value.code
         assert complaint in capsys.readouterr().out
     monkeypatch.setattr(chapters, "compare_one", lambda *_, **__: (0, "", 1.0, 100.0))
