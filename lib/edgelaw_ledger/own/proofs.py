@@ -20,6 +20,7 @@ _BLOCKS = (2.0, 2 / 3, 2 / 3, 2 / 3)
 # No law has these free cumulants: the second would be its variance
 NO_LAW = tuple(Fraction(x) for x in (1, -3, 2, 5, 7, -11, 13, 2, -3, 4, 5, -6, 7, 8, 9, 1))
 ASPECTS = (Fraction(1, 2), Fraction(1), Fraction(2))
+_formulas = functools.cache(words.formulas)  # two sentences ask for the same coefficients
 
 
 def _entries(kind, shape, rng):
@@ -148,7 +149,7 @@ def formulas_are_words(*, powers: int = 6, epochs: int = 3) -> Evidence:
     equal = total = 0
     for n, rho in product(range(1, epochs + 1), ASPECTS):
         for order, factors in (("single_shuffle", "A" * n + "B" * n), ("flip_flop", "BA" * n)):
-            test, train = words.formulas(order, n, powers, NO_LAW, rho)
+            test, train = _formulas(order, n, powers, NO_LAW, rho)
             for k in range(1, powers + 1):
                 equal += test[k] == rho * words.evaluate(words.losses(factors, k), NO_LAW)
                 equal += train[k] == words.evaluate(words.losses("S" + factors, k), NO_LAW)
@@ -182,7 +183,7 @@ def aspect_ratio_scales(*, powers: int = 6) -> Evidence:
     """Coefficients of both losses at three aspect ratios and the same free cumulants of the Gram matrix."""
     same = proportional = True
     for order, n in product(("single_shuffle", "flip_flop"), (1, 2)):
-        tests, trains = zip(*(words.formulas(order, n, powers, NO_LAW, rho) for rho in ASPECTS), strict=True)
+        tests, trains = zip(*(_formulas(order, n, powers, NO_LAW, rho) for rho in ASPECTS), strict=True)
         same &= trains[0] == trains[1] == trains[2]
         for rho, test in zip(ASPECTS, tests, strict=True):
             proportional &= test[1:] == [rho * x for x in tests[1][1:]]
