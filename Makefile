@@ -41,9 +41,7 @@ conformance: ## try the samplers in Lightning, accelerate and torchdata, and wri
 	@$(PYTHON) tools/conformance.py
 
 portability: $(FILLED) ## compare the chapters' committed outputs with those of another CPU and thread count
-	@# Two chapters with two threads each share two cores: a thread that waits must sleep, not spin.
-	@OPENBLAS_CORETYPE=Sandybridge ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2 OPENBLAS_THREAD_TIMEOUT=4 \
-		OMP_WAIT_POLICY=PASSIVE $(PY) tools/chapters.py compare --no-limits
+	@$(PY) tools/chapters.py compare --another-cpu
 
 bench: $(FILLED) ## measure speed side by side with peers, and stated errors against true ones; write benchmarks/*.md
 	@.venv/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt

@@ -1,12 +1,15 @@
 """Playing Colab: a fresh environment with unpinned packages, the notebook file alone, the package from a repository.
 
-`make test` plays the first chapter, EDGELAW_COLAB=all every one. What Colab brings is kept in .colab-venv, and apart
-from it torch, for the chapters that import it. Every chapter gets a machine of its own on top of them, an environment
-in which nothing else is installed. A worker's machines have one address after the other, so that the machine code which
+`make test` plays the first chapter, EDGELAW_COLAB=all every one. The first chapter installs the package from the
+repository, as its first cell says; the others, whose first cell says the same, install the wheel that this makes of the
+repository, so that it is made once. What Colab brings is kept in .colab-venv, and apart from it torch, for the chapters
+that import it. Every chapter gets a machine of its own on top of them, an environment in which nothing else is
+installed. A worker's machines have one address after the other, so that the machine code which
 the first of them compiles serves the next: the compiler knows it by the address and the contents of its source.
 """
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -86,6 +89,15 @@ def clone(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def wheel(colab, clone, tmp_path_factory):
+    """The wheel that pip makes of the repository when a chapter installs it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip(colab, "wheel", "--no-deps", "--wheel-dir", folder, f"git+file://{clone}")
+    (path,) = folder.iterdir()
+    return path
+
+
 @pytest.fixture
 def machine(tmp_path_factory):
     """Where the next machine goes, and goes from again; beside it, what was compiled is kept."""
@@ -95,11 +107,18 @@ def machine(tmp_path_factory):
 
 
 def versions(machine):
-    """Installed versions of what Colab brings itself."""
-    lines = pip(machine, "list", "--format", "freeze").splitlines()
-    return {
-        name: version for name, version in (line.split("==") for line in lines) if name in ("numpy", "torch")
-    }
+    """Installed versions of what Colab brings itself, as the machine's own Python finds them."""
+    script = """
+import importlib.metadata, json
+found = {}
+for name in ("numpy", "torch"):
+    try:
+        found[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        pass
+print(json.dumps(found))
+"""
+    return json.loads(run(machine / "bin" / "python", "-c", script))
 
 
 def needs_torch(notebook):
@@ -113,7 +132,7 @@ def needs_torch(notebook):
 @pytest.mark.parametrize(
     "path", CHAPTERS if os.environ.get("EDGELAW_COLAB") == "all" else CHAPTERS[:1], ids=lambda path: path.stem
 )
-def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, machine, tmp_path, request):
+def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, machine, tmp_path, request):
     notebook = nbformat.read(path, as_version=4)
     below = [request.getfixturevalue("torch"), colab] if needs_torch(notebook) else [colab]
     layer(machine, *below)
@@ -121,7 +140,11 @@ def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, clone, machine, 
     assert before.keys() == ({"numpy", "torch"} if needs_torch(notebook) else {"numpy"})
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
     assert f"git+{address.stated()}" in first.source
-    first.source = first.source.replace(f"git+{address.stated()}", f"git+file://{clone}")
+    if path == CHAPTERS[0]:
+        source = f"git+file://{request.getfixturevalue('clone')}"
+    else:
+        source = str(request.getfixturevalue("wheel"))
+    first.source = first.source.replace(f"git+{address.stated()}", source)
     nbformat.write(notebook, tmp_path / "alone.ipynb")
     script = "import nbformat, nbclient as c; c.NotebookClient(nbformat.read('alone.ipynb', 4), timeout=600).execute()"
     environment = {

@@ -1,6 +1,7 @@
 """The house itself: pins, Binder, the API page, the wheel, and what must never be committed."""
 
 import functools
+import os
 import re
 import subprocess
 import sys
@@ -134,12 +135,28 @@ def test_make_help_teaches_every_target():
         assert re.search(rf"^make {target} +\w", shown, flags=re.M), target
 
 
-def test_ci_runs_the_readmes_test_command_with_the_browser_mandatory():
+def test_ci_runs_the_readmes_test_command_with_the_browser_mandatory_and_the_chapters_on_another_cpu():
     script = (ROOT / ".ci" / "run").read_text()
     assert re.search(r"^make test$", script, flags=re.M)
-    assert re.search(r"^make portability$", script, flags=re.M)
     assert "EDGELAW_BROWSER=required" in script
     assert "EDGELAW_COLAB=all" in script
+    assert "EDGELAW_CHAPTERS=another-cpu" in script
+    shown = "import stages; print(stages.STAGES['chapters'][-1])"
+    for setting, last in ({"EDGELAW_CHAPTERS": "another-cpu"}, "--another-cpu"), ({}, "compare"):
+        environment = {name: value for name, value in os.environ.items() if name != "EDGELAW_CHAPTERS"}
+        command = [sys.executable, "-c", shown]
+        assert (
+            subprocess.run(
+                command,
+                cwd=ROOT / "tools",
+                env=environment | setting,
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout.strip()
+            == last
+        )
+    assert "compare --another-cpu" in (ROOT / "Makefile").read_text()  # what `make portability` does
     assert "make test" in (ROOT / "README.md").read_text()
     assert ".ci/run" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()
 

@@ -39,10 +39,9 @@ def _run(problem, order, step, epochs, runs, batch=1):
     return simulation.simulate(problem, order, rates, batch, 0.0, runs, np.random.default_rng(1))
 
 
-def predicted_losses(
-    *, training: float = 0.475, held_out: float = 0.445, epochs: int = 20, runs: int = 8
-) -> Evidence:
-    """Runs of SGD over theory at epochs 1 to 20, three orders, three steps: the largest root mean square gap."""
+@functools.cache
+def _largest_gaps(epochs, runs):
+    """Of runs from theory, root mean squares over the epochs in per cent, over three orders and three steps."""
     problem, rows = (f("cifar10", 1024, 256, True) for f in (_prepared, _rows))
     worst = dict.fromkeys(("train", "held_out"), 0.0)
     for order, step in itertools.product(THEORY, (0.02, 0.1, 0.3)):
@@ -50,6 +49,14 @@ def predicted_losses(
         for loss in worst:
             gap = getattr(observed, loss)[:, 1:].mean(axis=0) / getattr(curve, loss)[1:] - 1
             worst[loss] = max(worst[loss], 100 * float(np.sqrt(np.mean(gap**2))))
+    return worst
+
+
+def predicted_losses(
+    *, training: float = 0.475, held_out: float = 0.445, epochs: int = 20, runs: int = 8
+) -> Evidence:
+    """Runs of SGD over theory at epochs 1 to 20, three orders, three steps: the largest root mean square gap."""
+    worst = _largest_gaps(epochs, runs)
     return decide(
         at_most(worst["train"], training) and at_most(worst["held_out"], held_out),
         measured=f"{worst['train']:.3f} % (training), {worst['held_out']:.3f} % (held-out)",
@@ -58,8 +65,9 @@ def predicted_losses(
     )
 
 
-def floors_cross(*, pictures: float = 0.91, texts: float = 0.93, gaussian: float = 1.05) -> Evidence:
-    """Where random reshuffle's training floor equals IID's, and its side of it at twelve steps from 0.05 to 1.9."""
+@functools.cache
+def _crossings():
+    """Where the floors of three designs cross IID's, whether each is on its side of it, and the small-step laws."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((512, 256))
     X /= np.linalg.norm(X, axis=1)[:, None]
@@ -78,7 +86,12 @@ def floors_cross(*, pictures: float = 0.91, texts: float = 0.93, gaussian: float
         crossing = optimize.brentq(above, 0.8, 1.2, xtol=1e-3)
         crossings.append(crossing)
         sides = sides and all((above(step) > 0) == (step > crossing) for step in STEPS)
-    small = _small_step_laws(designs[-1])
+    return crossings, sides, _small_step_laws(designs[-1])
+
+
+def floors_cross(*, pictures: float = 0.91, texts: float = 0.93, gaussian: float = 1.05) -> Evidence:
+    """Where random reshuffle's training floor equals IID's, and its side of it at twelve steps from 0.05 to 1.9."""
+    crossings, sides, small = _crossings()
     stated = (pictures, texts, gaussian)
     near = all(abs(observed - one) < 0.006 for observed, one in zip(crossings, stated, strict=True))
     return decide(
@@ -137,8 +150,9 @@ def reversal(*, seed: int = 5) -> Evidence:
     )
 
 
-def decay_pays(*, training: float = 17.1, held_out: float = 0.69) -> Evidence:
-    """The best schedule of all against the best constant step, 5 and 20 epochs, by theory."""
+@functools.cache
+def _gains_of_decay():
+    """By how much the best schedule divides the excess training loss, and its gains in held-out loss in per cent."""
     rows = _rows("cifar10", 1024, 256, True)
     tuned = schedules.best_schedule("random_reshuffle", rows, 20, "train")
     ratio = (tuned.constant_loss - rows.residual) / (tuned.loss - rows.residual)
@@ -146,6 +160,12 @@ def decay_pays(*, training: float = 17.1, held_out: float = 0.69) -> Evidence:
         100 * schedules.best_schedule(order, rows, n, "held_out").gain
         for order, n in itertools.product(("iid", "random_reshuffle"), (5, 20))
     ]
+    return ratio, gains
+
+
+def decay_pays(*, training: float = 17.1, held_out: float = 0.69) -> Evidence:
+    """The best schedule of all against the best constant step, 5 and 20 epochs, by theory."""
+    ratio, gains = _gains_of_decay()
     return decide(
         abs(ratio / training - 1) < 0.01 and at_most(max(gains), held_out),
         measured=f"excess training loss divided by {ratio:.2f}; held-out loss at most {max(gains):.3f} % less",
@@ -154,10 +174,9 @@ def decay_pays(*, training: float = 17.1, held_out: float = 0.69) -> Evidence:
     )
 
 
-def without_a_sweep(
-    *, tall: float = 0.999, square: float = 1.000, texts: float = 0.672, batch: int = 32, epochs: int = 10
-) -> Evidence:
-    """SGD at the learning rate of theory and at thirteen others, three problems, two runs each."""
+@functools.cache
+def _over_the_best_of_thirteen(batch, epochs):
+    """Held-out losses at the learning rate of theory over the least of thirteen others, three problems."""
     ratios = []
     for name in (
         ("cifar10", 1024, 256, False),
@@ -171,6 +190,14 @@ def without_a_sweep(
             for rate in (*SWEEP, step / problem.scale)
         ]
         ratios.append(losses[-1] / np.nanmin(losses[:-1]))
+    return ratios
+
+
+def without_a_sweep(
+    *, tall: float = 0.999, square: float = 1.000, texts: float = 0.672, batch: int = 32, epochs: int = 10
+) -> Evidence:
+    """SGD at the learning rate of theory and at thirteen others, three problems, two runs each."""
+    ratios = _over_the_best_of_thirteen(batch, epochs)
     stated = (tall, square, texts)
     return decide(
         all(abs(observed - one) < 0.005 for observed, one in zip(ratios, stated, strict=True)),

@@ -20,6 +20,7 @@ _BLOCKS = (2.0, 2 / 3, 2 / 3, 2 / 3)
 # No law has these free cumulants: the second would be its variance
 NO_LAW = tuple(Fraction(x) for x in (1, -3, 2, 5, 7, -11, 13, 2, -3, 4, 5, -6, 7, 8, 9, 1))
 ASPECTS = (Fraction(1, 2), Fraction(1), Fraction(2))
+_formulas = functools.cache(words.formulas)  # two sentences ask for the same coefficients
 
 
 def _entries(kind, shape, rng):
@@ -82,8 +83,9 @@ def scaled_deviation(*, bound: float = 0.70) -> Evidence:
     )
 
 
-def rows_of_two_blocks(*, limit: float = 0.423, formula: float = 0.381) -> Evidence:
-    """Two isotropic problems of different aspect, the formula at the joint covariance, and matrices of d = 800."""
+@functools.cache
+def _two_blocks():
+    """The loss of two blocks of rows as two problems, by the formula, and of matrices with its standard error."""
     stated = _stated(_BLOCKS)[0]
     parts = [single_shuffle.test_loss(2, _STEP, aspect * _RHO) for aspect in (2.0, 2 / 3)]
     true = 0.25 * parts[0] + 0.75 * parts[1]
@@ -93,7 +95,12 @@ def rows_of_two_blocks(*, limit: float = 0.423, formula: float = 0.381) -> Evide
         rows[np.ix_(first, np.arange(d) >= d // 4)] = 0
         rows[np.ix_(~first, np.arange(d) < d // 4)] = 0
         runs.append(_after_two_epochs(rows)[0])
-    mean, error = np.mean(runs), np.std(runs, ddof=1) / len(runs) ** 0.5
+    return true, stated, np.mean(runs), np.std(runs, ddof=1) / len(runs) ** 0.5
+
+
+def rows_of_two_blocks(*, limit: float = 0.423, formula: float = 0.381) -> Evidence:
+    """Two isotropic problems of different aspect, the formula at the joint covariance, and matrices of d = 800."""
+    true, stated, mean, error = _two_blocks()
     return decide(
         bool(
             abs(true - limit) < 6e-4
@@ -148,7 +155,7 @@ def formulas_are_words(*, powers: int = 6, epochs: int = 3) -> Evidence:
     equal = total = 0
     for n, rho in product(range(1, epochs + 1), ASPECTS):
         for order, factors in (("single_shuffle", "A" * n + "B" * n), ("flip_flop", "BA" * n)):
-            test, train = words.formulas(order, n, powers, NO_LAW, rho)
+            test, train = _formulas(order, n, powers, NO_LAW, rho)
             for k in range(1, powers + 1):
                 equal += test[k] == rho * words.evaluate(words.losses(factors, k), NO_LAW)
                 equal += train[k] == words.evaluate(words.losses("S" + factors, k), NO_LAW)
@@ -182,7 +189,7 @@ def aspect_ratio_scales(*, powers: int = 6) -> Evidence:
     """Coefficients of both losses at three aspect ratios and the same free cumulants of the Gram matrix."""
     same = proportional = True
     for order, n in product(("single_shuffle", "flip_flop"), (1, 2)):
-        tests, trains = zip(*(words.formulas(order, n, powers, NO_LAW, rho) for rho in ASPECTS), strict=True)
+        tests, trains = zip(*(_formulas(order, n, powers, NO_LAW, rho) for rho in ASPECTS), strict=True)
         same &= trains[0] == trains[1] == trains[2]
         for rho, test in zip(ASPECTS, tests, strict=True):
             proportional &= test[1:] == [rho * x for x in tests[1][1:]]

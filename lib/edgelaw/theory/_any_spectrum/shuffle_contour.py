@@ -20,6 +20,7 @@ from edgelaw.theory import series
 _REACH = 1e-17  # nodes whose weight is smaller, relative to the largest, are left out
 _DISTANCE = 3.0  # how strongly to keep away from singularities: larger needs fewer nodes and loses digits
 _LEAST, _MOST = 48, 6144  # nodes
+_HALVINGS = 60  # so many halves of the widest bracket are as narrow as the last digit of its middle
 
 
 def _log1p(x):
@@ -34,15 +35,22 @@ def _phi(x):
 
 
 def log_mean(A, B):
-    """The logarithm of the logarithmic mean of e^A and e^B, and its derivative by A (the one by B is the rest of 1)."""
+    """The logarithm of the logarithmic mean of e^A and e^B."""
     x = A - B
     small = np.abs(x) < 0.02
     safe = np.where(small, 1.0, x)
     value = np.log(
         np.where(small, 1 + x**2 / 24 + x**4 / 1920, np.sinh(np.clip(safe, -700, 700) / 2) / (safe / 2))
     )
-    slope = np.where(small, 0.5 + x / 12 - x**3 / 720, -1 / np.expm1(-np.clip(safe, -700, 700)) - 1 / safe)
-    return (A + B) / 2 + value, slope
+    return (A + B) / 2 + value
+
+
+def log_mean_slope(A, B):
+    """The derivative of ``log_mean`` by A; the one by B is the rest of 1."""
+    x = A - B
+    small = np.abs(x) < 0.02
+    safe = np.where(small, 1.0, x)
+    return np.where(small, 0.5 + x / 12 - x**3 / 720, -1 / np.expm1(-np.clip(safe, -700, 700)) - 1 / safe)
 
 
 class Model:
@@ -58,7 +66,7 @@ class Model:
             return np.inf
         end = self.eta / -self.b
         saddle = scipy.optimize.minimize_scalar(
-            lambda v: -log_mean(2 * np.log(v), 2 * np.log(1 - self.b * (1 - v)))[0],
+            lambda v: -log_mean(2 * np.log(v), 2 * np.log(1 - self.b * (1 - v))),
             bounds=(min(1.0, end / 2), end * (1 - 1e-9)),
             method="bounded",
             options={"xatol": 1e-12},
@@ -89,49 +97,87 @@ class Model:
 
     # ------------------------------------------------------------------------------------------------- contours
 
-    def _curve(self, about, radius, angle):
-        """v, e = 1 − v, dv/d(radius), log Λ and its derivatives by radius and angle.
+    def _point(self, about, radius, angle):
+        """v, e = 1 − v, dv/d(radius), and the logarithms of ‖v‖² and ‖g‖².
 
         About 0 the radius is log ‖v‖, about 1 it is log ‖v − 1‖.
         """
         direction = np.exp(radius + 1j * angle)
         v, e = (direction, -np.expm1(radius + 1j * angle)) if about == 0 else (1 + direction, -direction)
-        g = 1 - self.b * e
         A = 2 * radius if about == 0 else np.log1p(-2 * e.real + np.abs(e) ** 2)
         B = np.log1p(-2 * self.b * e.real + np.abs(self.b * e) ** 2)
-        level, by_A = log_mean(A, B)
-        A_r, A_t = 2 * (direction / v).real, -2 * (direction / v).imag
-        B_r, B_t = 2 * self.b * (direction / g).real, -2 * self.b * (direction / g).imag
-        return v, e, direction, level, by_A * A_r + (1 - by_A) * B_r, by_A * A_t + (1 - by_A) * B_t
+        return v, e, direction, A, B
+
+    def _level(self, about, radius, angle):
+        """log Λ."""
+        *_, A, B = self._point(about, radius, angle)
+        return log_mean(A, B)
+
+    def _curve(self, about, radius, angle):
+        """v, e = 1 − v, dv/d(radius), log Λ and its derivatives by radius and angle."""
+        v, e, direction, A, B = self._point(about, radius, angle)
+        by_A, by_v, by_g = log_mean_slope(A, B), direction / v, direction / (1 - self.b * e)
+        A_r, A_t = 2 * by_v.real, -2 * by_v.imag
+        B_r, B_t = 2 * self.b * by_g.real, -2 * self.b * by_g.imag
+        return v, e, direction, log_mean(A, B), by_A * A_r + (1 - by_A) * B_r, by_A * A_t + (1 - by_A) * B_t
 
     def contour(self, about, level, angle):
         """Nodes v, e and dv/d(angle) of the contour; ``level`` is log ‖v‖ for the circles of η ≤ 1, else log Λ."""
-        level, angle = np.broadcast_arrays(level, angle)
         if self.eta <= 1:
-            v, e, direction, *_ = self._curve(0, level, angle)
+            v, e, direction, *_ = self._point(0, *np.broadcast_arrays(level, angle))
             return v, e, 1j * direction
-        # About 0 the first crossing lies below ‖v‖ = 1 for levels below 0, and before g vanishes for others.
-        low, high = np.full(level.shape, -700.0), np.full(level.shape, 12.0)
+        low, high = (
+            np.broadcast_to(end, np.broadcast_shapes(np.shape(level), np.shape(angle)))
+            for end in (-700.0, 12.0)
+        )
         if about == 0:
-            scan = np.log(
-                np.concatenate([np.geomspace(1e-3, 0.9, 12), np.linspace(1, 0.9999 * self.eta / -self.b, 40)])
-            )
-            above = np.array([self._curve(0, np.full(level.shape, r), angle)[3] > level for r in scan])
-            first = above.argmax(axis=0)
-            crossed = above.any(axis=0)
-            high = np.where(crossed, scan[first], high)
-            low = np.where(
-                crossed & (first > 0), scan[np.maximum(first - 1, 0)], np.where(crossed, low, scan[-1])
-            )
-        with np.errstate(
-            divide="ignore", invalid="ignore"
-        ):  # where v or g vanishes exactly, log Λ is −∞, rightly
-            for _ in range(56):
-                middle = (low + high) / 2
-                above = self._curve(about, middle, angle)[3] > level
-                low, high = np.where(above, low, middle), np.where(above, middle, high)
-        v, e, direction, _, by_r, by_t = self._curve(about, (low + high) / 2, angle)
+            low, high = self._first_crossing(level, angle, low, high)
+        level, angle = np.broadcast_arrays(level, angle)
+        # Where v or g vanishes exactly, log Λ is −∞, rightly.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            radius = self._crossing(about, level, angle, low, high)
+        v, e, direction, _, by_r, by_t = self._curve(about, radius, angle)
         return v, e, direction * (1j - by_t / by_r)
+
+    def _first_crossing(self, level, angle, low, high):
+        """Between which radii about 0 log Λ first exceeds the level.
+
+        They lie below ‖v‖ = 1 for levels below 0, and before g vanishes for others. log Λ at some radii does not depend
+        on the level, so it is computed once per angle.
+        """
+        scan = np.log(
+            np.concatenate([np.geomspace(1e-3, 0.9, 12), np.linspace(1, 0.9999 * self.eta / -self.b, 40)])
+        )
+        above = np.array([self._level(0, np.full(np.shape(angle), r), angle) > level for r in scan])
+        first, crossed = above.argmax(axis=0), above.any(axis=0)
+        before = np.where(first > 0, scan[np.maximum(first - 1, 0)], low)
+        return np.where(crossed, before, scan[-1]), np.where(crossed, scan[first], high)
+
+    def _crossing(self, about, level, angle, low, high):
+        """The radius between low and high at which log Λ is the level, to the last digit or nearly.
+
+        Newton's steps, and halves of the bracket wherever such a step leaves it or does not halve the one before. A
+        radius is found when a step of Newton's was tiny, since the error after it is of the order of its square.
+        """
+        shape, radius, last = level.shape, ((low + high) / 2).ravel(), (high - low).ravel()
+        low, high, level, angle = (x.ravel() for x in (low, high, level, angle))
+        found, open_ = radius.copy(), np.arange(radius.size)
+        for _ in range(_HALVINGS):
+            *_, here, slope, _ = self._curve(about, radius, angle)
+            above = here > level
+            low, high = np.where(above, low, radius), np.where(above, radius, high)
+            step = (level - here) / slope
+            newton = (radius + step >= low) & (radius + step <= high) & (np.abs(step) < np.abs(last) / 2)
+            last = np.where(newton, step, (low + high) / 2 - radius)
+            radius = radius + last
+            found[open_] = radius
+            rest = np.abs(last) > np.where(newton, 1e-10, 1e-16 * np.abs(radius))
+            open_, radius, last, low, high, level, angle = (
+                x[rest] for x in (open_, radius, last, low, high, level, angle)
+            )
+            if not open_.size:
+                break
+        return found.reshape(shape)
 
     @functools.cached_property
     def _candidates(self):
@@ -172,7 +218,7 @@ class Model:
         """log ‖v‖ where ρ Λ = 1 on the positive real axis."""
 
         def excess(radius):
-            return log_mean(2 * radius, 2 * np.log1p(self.b * np.expm1(radius)))[0] + np.log(self.rho)
+            return log_mean(2 * radius, 2 * np.log1p(self.b * np.expm1(radius))) + np.log(self.rho)
 
         return scipy.optimize.brentq(excess, -700.0, 12.0, xtol=1e-15)
 

@@ -27,10 +27,16 @@ class Algebra:
 
     def times(self, *factors):
         """A product; numbers are allowed among the factors."""
-        product = {ONE: Fraction(1)}
-        for factor in factors:
-            product = self._pair(product, factor if isinstance(factor, dict) else {ONE: Fraction(factor)})
+        first, *others = (
+            factor if isinstance(factor, dict) else {ONE: Fraction(factor)} for factor in factors
+        )
+        product = {key: value for key, value in first.items() if self._kept(key)}
+        for factor in others:
+            product = self._pair(product, factor)
         return product
+
+    def _kept(self, key):
+        return all(exponent <= most for exponent, most in zip(key, self.limits, strict=False))
 
     def _pair(self, left, right):
         most_z, most_w, most_eta = self.limits
@@ -39,7 +45,8 @@ class Algebra:
             for (z2, w2, e2, s2, x2), second in right.items():
                 if z + z2 <= most_z and w + w2 <= most_w and e + e2 <= most_eta:
                     key = (z + z2, w + w2, e + e2, s + s2, x + x2)
-                    product[key] = product.get(key, 0) + first * second
+                    term, known = first * second, product.get(key)
+                    product[key] = term if known is None else known + term
         return product
 
     def sum(self, *terms):
@@ -47,7 +54,7 @@ class Algebra:
         total = {}
         for term in terms:
             for key, value in (term if isinstance(term, dict) else {ONE: Fraction(term)}).items():
-                total[key] = total.get(key, 0) + value
+                total[key] = total[key] + value if key in total else value
         return {key: value for key, value in total.items() if value}
 
     def series(self, x, coefficient):
