@@ -135,7 +135,7 @@ def _rows_of(design):
 def _map_simulated(places=(14, 20), seeds=(20, 26), runs=12):
     """Four epochs of the map by real orders: means and standard errors, (2, designs, steps, orders, losses, parts)."""
     designs = (*GAUSSIAN, *STRUCTURED)
-    found = np.full((2, len(designs), len(places), len(ORDERS), 2, 2), np.nan)
+    statistics = np.full((2, len(designs), len(places), len(ORDERS), 2, 2), np.nan)
     for (i, design), (j, place) in itertools.product(enumerate(designs), enumerate(places)):
         X, step = _rows_of(design), float(data.sweep("noise_map")["steps"][place])
         for k, order in enumerate(ORDERS):
@@ -143,8 +143,11 @@ def _map_simulated(places=(14, 20), seeds=(20, 26), runs=12):
             samples = np.array([[made.distance_signal, made.distance_noise], [made.signal, made.noise]])[
                 ..., 0
             ]
-            found[0, i, j, k], found[1, i, j, k] = samples.mean(-1), samples.std(-1, ddof=1) / math.sqrt(runs)
-    return found
+            statistics[0, i, j, k], statistics[1, i, j, k] = (
+                samples.mean(-1),
+                samples.std(-1, ddof=1) / math.sqrt(runs),
+            )
+    return statistics
 
 
 def _map_of_theory(places=(14, 20)):

@@ -120,12 +120,12 @@ def best_steps(steps: ArrayLike, parts: Parts, noise: ArrayLike) -> tuple[Array,
         return np.exp(CubicSpline(grid, np.log(np.maximum(np.nan_to_num(values), _TINY)), axis=-1)(fine))
 
     signal, rising = between(np.maximum(parts.signal, parts.signal_error)), between(parts.noise)
-    found = []
+    minima = []
     for level in arguments.real_array(noise, "noise", 1):
         losses = signal + level * rising
         where = losses.argmin(axis=-1)
-        found.append((np.exp(fine)[where], losses.min(axis=-1)))
-    best, least = (np.stack(values, axis=-1) for values in zip(*found, strict=True))
+        minima.append((np.exp(fine)[where], losses.min(axis=-1)))
+    best, least = (np.stack(values, axis=-1) for values in zip(*minima, strict=True))
     return np.where(unknown, np.nan, best), np.where(unknown, np.nan, least)
 
 
