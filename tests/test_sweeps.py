@@ -9,7 +9,7 @@ import pytest
 
 from edgelaw import data, shipped
 from edgelaw.orders import ORDERS
-from edgelaw.theory import BY_ORDER
+from edgelaw.theory import BY_ORDER, noise
 from edgelaw.training import study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -94,6 +94,26 @@ def test_exact_losses_on_the_map_fall_from_epoch_to_epoch():
     assert sweep["names"].tolist() == ["0.0", "0.25", "0.5", "0.75", "1.0", "cifar10", "wikipedia"]
     assert np.isfinite(sweep["losses"]).all()
     assert (np.diff(sweep["losses"][..., 0, :], axis=-1) < 0).all()
+
+
+@pytest.mark.parametrize("design", ["gaussian 2", "gaussian 4", "power law 4", "cifar10 4", "wikipedia 4"])
+def test_the_map_with_noise_ends_where_its_orders_end(design):
+    steps, parts = noise.recorded_parts(design, "distance", 20)
+    train = noise.recorded_parts(design, "train", 20)[1]
+    assert np.isfinite(parts.signal).all()
+    assert np.isnan(train.signal).any(axis=1).tolist() == [False, False, False, True]
+    assert (parts.noise[0] < 1.002 * steps / (2 - steps)).all()  # IID's floor
+    assert (np.diff(train.noise[:3]) > 0).all()
+
+
+def test_the_order_of_a_sorted_file_matters_most_to_the_smallest_buffer():
+    sweep = data.sweep("sorted_files")
+    ratios, floors = sweep["ratios"][0], sweep["floors"][0]
+    assert (ratios[:, -1] == 0).all()
+    assert (floors[:, -1] == 0).all()
+    assert (floors[:, 0] > floors[:, -3]).all()
+    assert (sweep["norms"][:, 0] < 1).all()
+    assert (sweep["norms"][:, 1] > 1).all()
 
 
 @pytest.mark.parametrize("name", ["gaussian", "cifar10", "wikipedia"])

@@ -102,11 +102,12 @@ def cell(name, sorting, seed):
     return {"losses": buffers, "block_losses": [measure(X, order, 1.0, seed) for order in BLOCKS.values()]}
 
 
-def floor(U, targets, order, step, seed):
+def floor(U, targets, order, step, seed, normalised=True):
     """Mean squared distance from the least-squares solution and mean excess, at the ends of epochs, over the noise."""
     best = np.linalg.lstsq(U, targets, rcond=None)[0]
     record = range(SETTLED, FLOOR_EPOCHS)
-    walk = kaczmarz.iterates(U, order, FLOOR_EPOCHS, best, step, y=targets, rng=seed, record=record)
+    settings = {"y": targets, "rng": seed, "record": record, "normalised": normalised}
+    walk = kaczmarz.iterates(U, order, FLOOR_EPOCHS, best, step, **settings)
     away = np.array([w - best for n, w in walk if n])
     noise = np.mean((U @ best - targets) ** 2)
     return (away**2).sum(axis=1).mean() / noise, ((away @ U.T) ** 2).mean() / noise

@@ -6,6 +6,7 @@ import diagnostic_rates
 import embedding_traces
 import explorer
 import loader_orders
+import noise_map
 import numpy as np
 import order_map
 import pilots
@@ -13,6 +14,7 @@ import predict_accuracy
 import pytest
 import real_embeddings
 import resumable
+import sorted_files
 import sweep
 import torch_probe
 import universal_gap
@@ -117,6 +119,7 @@ SCRIPTS = {  # with the functions that compute for minutes, and what stands in f
         "rows": lambda *arguments: None,
         "floor": lambda *arguments: (1.0, 1.0),
     },
+    noise_map: {"rows": lambda design: np.eye(128)},
     order_map: {
         "sample": lambda name: np.linspace(0.1, 1.9, 30),
         "STEPS": (1.0,) * 11,
@@ -129,6 +132,11 @@ SCRIPTS = {  # with the functions that compute for minutes, and what stands in f
     real_embeddings: {
         "matrix": lambda name, seed: None,
         "measure": lambda *arguments: np.ones((15, 2), dtype=np.float32),
+    },
+    sorted_files: {
+        "rows": lambda *arguments: (np.eye(3), None),
+        "measure": lambda *arguments: np.ones((2, 6)),
+        "floor": lambda *arguments: (1.0, 1.0),
     },
     torch_probe: {
         "cell": lambda *cell: np.ones((6, 5, 7, 3)),
@@ -155,6 +163,9 @@ def test_a_script_gathers_arrays_of_the_shipped_names_shapes_and_types(script, m
         monkeypatch.setattr(script.forecasting, "exact", lambda *arguments: np.ones((2, 6)))
     if script is order_map:
         monkeypatch.setattr(script.losses, "predicted", lambda *arguments: np.ones((4, 2, 9)))
+    if script is noise_map:
+        parts = noise_map.noise.Parts(*np.ones((4, 2, 2)))
+        monkeypatch.setattr(script.noise, "signal_and_noise", lambda *arguments: parts)
     output = tmp_path / f"{script.__name__}.npz"
     script.main([str(output)])
     shipped = data.sweep(script.__name__)

@@ -21,6 +21,8 @@ def test_both_parts_are_those_of_updates_row_by_row(order):
     assert parts.signal.shape == (1, 2)
     assert parts.signal[0, 1] == pytest.approx(((U @ W) ** 2).sum() / 5, rel=1e-10)
     assert parts.noise[0, 1] == pytest.approx(((U @ N) ** 2).sum() / 2, rel=1e-10)
+    assert parts.distance_signal[0, 1] == pytest.approx((W**2).sum() / 3, rel=1e-10)
+    assert parts.distance_noise[0, 1] == pytest.approx((N**2).sum() * 5 / (2 * 3), rel=1e-10)
 
 
 @pytest.mark.parametrize(

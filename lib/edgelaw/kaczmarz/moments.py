@@ -2,7 +2,8 @@ r"""Signal and noise of one design apart: how much of the start is left, and how
 
 With unit rows U, targets :math:`Uw_* + r` and :math:`U^\top r = 0`, an order's error after n epochs is
 :math:`e_n = A_ne_0 + B_nr`. Over isotropic starts and over residuals r isotropic in their space the two parts add up,
-so one set of visits gives the excess training loss at *every* level of noise. Only the order is drawn at random.
+so one set of visits gives the excess training loss and the distance at *every* level of noise. Only the order is drawn
+at random.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["SignalAndNoise", "signal_and_noise"]
 
 
 class SignalAndNoise(NamedTuple):
-    """The two parts of the excess training loss at the recorded epochs, one row per run.
+    """The two parts of the excess training loss and of the distance at the recorded epochs, one row per run.
 
     Attributes
     ----------
@@ -29,16 +30,20 @@ class SignalAndNoise(NamedTuple):
     noise : ndarray (runs, epochs)
         Mean of (1/m) ‖X B_n r‖² over residuals r with mean square 1/d per unit row: so that
         ``signal + s * noise`` is the excess when the targets' noise is s times the loss at the start.
+    distance_signal, distance_noise : ndarray (runs, epochs)
+        The same parts of the squared distance to the least-squares solution, over its start.
     """
 
     signal: Array
     noise: Array
+    distance_signal: Array
+    distance_noise: Array
 
 
 def signal_and_noise(
     X: ArrayLike, order: str, epochs: ArrayLike, step: float = 1.0, runs: int = 16, rng: Rng = 0
 ) -> SignalAndNoise:
-    r"""Both parts of the excess training loss of one design, averaged over all starts and all residuals.
+    r"""Both parts of the excess training loss and of the distance of one design, means over all starts and residuals.
 
     Parameters
     ----------
@@ -82,17 +87,16 @@ def signal_and_noise(
     for child in arguments.generator(rng).spawn(arguments.whole(runs, "runs", 1)):
         visits = orders.stream(order, m, child).epochs(0, int(n[-1]))
         parts.append(_losses(U, residual, visits, n, step))
-    signal, noise = np.moveaxis(np.array(parts), -1, 0)
-    return SignalAndNoise(signal, noise)
+    return SignalAndNoise(*np.moveaxis(np.array(parts), -1, 0))
 
 
 def _losses(
     U: Array, residual: Array, visits: Integers, recorded: Integers, step: float
-) -> list[tuple[float, float]]:
-    """Both parts after each of the recorded epochs, for one list of visits."""
+) -> list[tuple[float, ...]]:
+    """Both parts of both losses after each of the recorded epochs, for one list of visits."""
     (m, d), free = U.shape, residual.shape[1]
     affine = np.eye(d, d + free)  # A_n, and B_n on a basis of the residuals
-    losses = []
+    losses: list[tuple[float, ...]] = []
     for n, rows in enumerate(visits, 1):
         V = U[rows]
         M = np.tril(V @ V.T, -1)
@@ -102,5 +106,7 @@ def _losses(
         affine += V.T @ scipy.linalg.solve_triangular(M, gap, lower=True)
         if n in recorded:
             squares = ((U @ affine) ** 2).sum(axis=0)
-            losses.append((squares[:d].sum() / m, squares[d:].sum() / free))
+            away = (affine**2).sum(axis=0)
+            noise = squares[d:].sum() / free, away[d:].sum() * m / (free * d)
+            losses.append((squares[:d].sum() / m, noise[0], away[:d].sum() / d, noise[1]))
     return losses

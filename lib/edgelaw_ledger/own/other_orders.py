@@ -282,3 +282,50 @@ def sorted_labels(*, own: float = 0.367, eighth: float = 0.262, full: float = 0.
         claimed=f"{own:g}, {eighth:g}, {full:g}",
         tolerance="relative 0.01 on each",
     )
+
+
+def sorted_by_norm(*, own: float = 1.15, shuffled: float = 1.14, quarter: float = 0.996) -> Evidence:
+    """Losses of plain SGD on three files sorted by norm and on the same in random order, from the shipped sweep."""
+    sweep = data.sweep("sorted_files")
+    files, sizes = sweep["files"].tolist(), data.sweep("loader_orders")["buffers"].tolist()
+    last = np.exp(sweep["ratios"][0, ..., -1].astype(float))
+    by_norm, at_random = (
+        last[[k for k, name in enumerate(files) if name.endswith(word)]] for word in ("norm", "random")
+    )
+    values = by_norm[:, 0].max(), at_random[:, 0].max(), last[:, sizes.index(64)].max()
+    return decide(
+        len(by_norm) == len(at_random) == 3
+        and all(at_most(float(x), y) for x, y in zip(values, (own, shuffled, quarter), strict=True)),
+        measured=f"at most {values[0]:.4f} and {values[1]:.4f} in the file's order, {values[2]:.4f} with a quarter",
+        claimed=f"at most {own:g} and {shuffled:g}; {quarter:g}",
+        tolerance="none: true bounds that 2 % would loosen",
+    )
+
+
+def floors_of_sorted_files(
+    *,
+    gaussian: float = 1.87,
+    to_gaussian: float = 2.29,
+    wikipedia: float = 3.28,
+    to_wikipedia: float = 4.25,
+    cifar: float = 4.82,
+    to_cifar: float = 6.41,
+    quarter: float = 1.15,
+    to_quarter: float = 1.54,
+) -> Evidence:
+    """Floors of the distance under noise on seventeen files, sorted or not, over random reshuffle's, from the sweep."""
+    sweep = data.sweep("sorted_files")
+    files, sizes = sweep["floor_files"].tolist(), data.sweep("loader_orders")["buffers"].tolist()
+    floors = np.exp(sweep["floors"][0, ..., 0].astype(float))
+    ends = []
+    for source in ("gaussian", "wikipedia", "cifar10"):
+        own = floors[[k for k, name in enumerate(files) if name.startswith(source)], 0]
+        ends += [own.min(), own.max()]
+    ends += [floors[:, sizes.index(64)].min(), floors[:, sizes.index(64)].max()]
+    stated = gaussian, to_gaussian, wikipedia, to_wikipedia, cifar, to_cifar, quarter, to_quarter
+    return decide(
+        len(files) == 17 and all(abs(x / y - 1) < 0.005 for x, y in zip(ends, stated, strict=True)),
+        measured=", ".join(f"{value:.4g}" for value in ends),
+        claimed=", ".join(f"{value:g}" for value in stated),
+        tolerance="relative 0.005 on each",
+    )

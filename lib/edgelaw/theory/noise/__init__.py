@@ -10,6 +10,8 @@ from edgelaw.theory.noise._floors import (
     matching_ridge,
     ridge_factors,
 )
+from edgelaw.theory.noise._parts import Parts, best_steps, leader, signal_and_noise
+from edgelaw.theory.noise._recorded import recorded_parts
 from edgelaw.theory.noise._rows import HeldOut, LabelledRows
 from edgelaw.theory.noise.schedules import Tuned, best_schedule, best_step
 
@@ -19,17 +21,22 @@ __all__ = [
     "LabelCurve",
     "LabelFloor",
     "LabelledRows",
+    "Parts",
     "Tuned",
     "best_schedule",
     "best_step",
+    "best_steps",
     "cycle_floor",
     "filter_factors",
     "flip_flop",
     "iid",
     "iid_floor",
+    "leader",
     "matching_ridge",
     "random_reshuffle",
+    "recorded_parts",
     "ridge_factors",
     "schedules",
+    "signal_and_noise",
     "single_shuffle",
 ]

@@ -147,6 +147,42 @@ class LabelledRows:
             held_out=None if held is None else _held_out(held[0], held[1], vectors, c),
         )
 
+    @classmethod
+    def isotropic(cls, eigenvalues: ArrayLike, rows: int, noise: float = 0.0) -> "LabelledRows":
+        """So many unit rows with these eigenvalues of XᵀX, in the mean over isotropic solutions and residuals.
+
+        The solution has mean square 1 along every eigenvector, so that the training loss of zero weights is 1 above the
+        least one, which is `noise`. The eigenvalues, all positive and fewer than the rows, may have any scale, which
+        unit rows set.
+
+        Examples
+        --------
+        >>> LabelledRows.isotropic([0.5, 1.5], rows=4, noise=0.1).start
+        1.1
+        """
+        values = np.sort(arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64))
+        d, m = len(values), arguments.whole(rows, "rows", 1)
+        if not (d and values[0] > 0):
+            raise ValueError("eigenvalues must be one or more positive numbers.")
+        if m < d or (m == d and noise > 0):
+            raise ValueError(
+                f"rows must be more than the {d} eigenvalues, or no residual is left for noise, not {m}."
+            )
+        values *= d / values.sum()
+        level = arguments.number(noise, "noise", 0) if noise else 0.0
+        return cls(
+            shape=(m, d),
+            outputs=1,
+            scale=1.0,
+            eigenvalues=values,
+            energies=np.ones(d),
+            residual=level,
+            start=1 + level,
+            kicks=level * values / d,
+            coupling=values / d,
+            norm_spread=0.0,
+        )
+
 
 def _checked(X, targets, rows_name, targets_name):
     """Float64 matrices of rows and of targets, as many of one as of the other."""
