@@ -105,6 +105,8 @@ def main():
     )
     fill(VENV, ROOT / "requirements.txt")
     pip(VENV, "--no-deps", "--no-build-isolation", "--editable", ROOT)
+    # as pip does for what it installs: else every start of the command compiles the source where bytecode is not kept
+    subprocess.run([VENV / "bin" / "python", "-m", "compileall", "-q", ROOT / "lib"], check=True)
     (VENV / ".filled").touch()
 
 

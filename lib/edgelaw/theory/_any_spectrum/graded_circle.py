@@ -89,7 +89,8 @@ def plan(largest, gaps, digits, amplified, least=4.0, even=PRECISE):
     count = (even.per_coefficient * largest + even.besides) * wanted / even.digits
     if count < points[best]:
         distance = max(least / (2 * largest), wanted / count)
-        return int(np.ceil(count)), distance * amplified / 2, EVEN  # further inside where rounding is to be seen
+        distance *= amplified / 2  # the coarser of two circles further inside, where rounding is to be seen
+        return int(np.ceil(count)), distance, EVEN
     return int(np.ceil(points[best])), float(distance[best]), float(grading[best])
 
 
