@@ -315,7 +315,7 @@ def updates(rows: LabelledRows, step: float, batch: int, count: int) -> Updates:
         np.where(x > 0, (1 - y) / np.where(x > 0, x, 1), count) for x, y in ((rates, decay), (loss, rest))
     ]
     kick = _apply(made, step**2 / batch * rows.kicks, *sums)
-    lost = _EPS * _PER_SUM * _apply(made, step**2 / batch * rows.kicks, *sums, sizes=True)
+    lost = _EPS * _PER_SUM * _apply(made, step**2 / batch * rows.kicks, sums[0], sums[1], sizes=True)
     return Updates(members, direction, count, vectors, decay, rest, kick, lost)
 
 
