@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from edgelaw import labels
-from edgelaw.labels import simulation
+from edgelaw.labels import forecasting, simulation
 from edgelaw.labels.preparation import prepare
+from edgelaw.theory.noise import LabelledRows, iid
 
 FAST = {"orders": ["iid"], "epochs": 4}
 
@@ -77,12 +78,73 @@ def test_a_schedule_by_name_is_the_schedule_by_epoch(classes):
     assert named.gain < 1
 
 
-def test_a_ridge_is_weight_decay_and_simulated(classes):
+def test_a_ridge_is_weight_decay_by_theory_for_iid_and_simulated_for_others(classes):
     plain = labels.forecast(*classes, **FAST, lr=0.002)
-    decayed = labels.forecast(*classes, **FAST, lr=0.002, ridge=5.0)
-    assert decayed.orders["iid"].how == "simulated"
-    assert plain.orders["iid"].how == "theory"
-    assert decayed.train[-1] > plain.train[-1]
+    decayed = labels.forecast(*classes, orders=["iid", "random_reshuffle"], epochs=4, lr=0.002, ridge=5.0)
+    assert {order: one.how for order, one in decayed.orders.items()} == {
+        "iid": "theory",
+        "random_reshuffle": "simulated",
+    }
+    assert decayed.orders["iid"].train[-1] > plain.train[-1]
+
+
+def mean_over_all_draws(prepared, step, epochs, ridge):
+    """Training and held-out loss by epoch in the mean over all IID draws, exactly: the weights' whole second moment."""
+    X, t, (H, u) = prepared.X, prepared.T[:, 0], (prepared.held[0], prepared.held[1][:, 0])
+    parts = [(A.T @ A / len(A), A.T @ b / len(A), b @ b / len(A)) for A, b in ((X, t), (H, u))]
+    (G, g, _), rate = parts[0], step / prepared.scale
+    keep, M, w, losses = 1 - rate * ridge, np.zeros_like(G), np.zeros(len(G)), []
+    for _ in range(epochs):
+        for _ in range(len(X)):
+            squares = np.einsum("ij,ij->i", X @ M, X) - 2 * t * (X @ w) + t**2
+            C = M @ G - np.outer(w, g)
+            M = keep**2 * M - keep * rate * (C + C.T) + rate**2 * (X.T * squares) @ X / len(X)
+            w = keep * w - rate * (G @ w - g)
+        losses.append([(A * M).sum() - 2 * w @ b + c for A, b, c in parts])
+    return np.array(losses).T
+
+
+def test_losses_with_a_ridge_are_those_of_all_draws_and_of_runs():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((900, 128)) * np.arange(1, 129) ** -0.25
+    y = X @ rng.standard_normal(128) / 8 + rng.standard_normal(900)
+    prepared = prepare(X, y, 0.3, True, True, True, rng)
+    rows = LabelledRows.of(prepared.X, prepared.T, prepared.held)
+    ridge, runs = 20.0, 400
+    curve, without = iid.curve(rows, 2, 0.3, ridge=ridge), iid.curve(rows, 2, 0.3)
+    exact = mean_over_all_draws(prepared, 0.3, 2, ridge)
+    assert np.allclose([curve.train[1:], curve.held_out[1:]], exact, rtol=1e-3)
+    rates = np.full(2, 0.3 / prepared.scale)
+    found = simulation.simulate(prepared, "iid", rates, 1, ridge, runs, np.random.default_rng(4))
+    for loss, most in (("train", 0.015), ("held_out", 0.005)):
+        values = getattr(found, loss)[:, 1:]
+        mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(runs)
+        assert (error < most * mean).all()
+        assert (np.abs(getattr(curve, loss)[1:] - mean) < 3 * error).all()
+        assert (np.abs(getattr(without, loss)[1:] - mean) > 10 * error).all()
+
+
+def test_targets_without_noise_are_simulated_where_theory_is_rounding():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 24))
+    probe = labels.forecast(X, X @ rng.standard_normal(24), 20, ["random_reshuffle", "iid"], step=0.9)
+    assert probe.orders["random_reshuffle"].how == "simulated"
+    assert probe.orders["iid"].how == "theory"
+    assert (probe.train > 0).all()
+    assert probe.train[2] < 1e-9 * probe.train[0]
+
+
+@pytest.mark.parametrize(("affordable", "code"), [(2e9, "disagreement"), (0.0, "unequal_norms")])
+def test_unequal_norms_at_a_large_step_are_flagged_with_and_without_runs(monkeypatch, affordable, code):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 60)) * rng.uniform(0.6, 1.4, (400, 1))
+    y = X[:, 0] + rng.standard_normal(400)
+    monkeypatch.setattr(forecasting, "CHECKED", affordable)
+    at = {
+        step: labels.forecast(X, y, 10, ["random_reshuffle"], step=step, center=False) for step in (0.05, 1.2)
+    }
+    assert code in [caution.code for caution in at[1.2].cautions]
+    assert code not in [caution.code for caution in at[0.05].cautions]
 
 
 def test_orders_without_theory_are_simulated_and_say_so(classes):

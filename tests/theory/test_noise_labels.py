@@ -103,6 +103,65 @@ def test_iid_is_exact_where_all_rows_have_the_same_squares(hadamard_problem, ste
     assert np.allclose(curve.train, train, rtol=1e-12)
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("dims", [2, 3])
+def test_weight_decay_under_iid_is_exact_over_all_draws(dims, batch):
+    rng = np.random.default_rng(4)
+    X, t = hadamard(4)[:, 1 : dims + 1] * np.array([0.5, 1.0, 2.0])[:dims], rng.standard_normal(4)
+    steps, ridge, scale = [0.7, 0.7, 0.2], 0.4, (X**2).sum() / 4
+    w, mean, M, losses = np.linalg.lstsq(X, t, rcond=None)[0], np.zeros(dims), np.zeros((dims, dims)), []
+    for rate in np.array(steps) / scale:
+        for _ in range(4 // batch):
+            moved, centre = np.zeros_like(M), np.zeros_like(mean)
+            for draw in itertools.product(range(4), repeat=batch):
+                chosen = X[list(draw)]
+                A = (1 - rate * ridge) * np.eye(dims) - rate / batch * chosen.T @ chosen
+                b = rate / batch * chosen.T @ t[list(draw)]
+                cross = np.outer(A @ mean, b)
+                moved += A @ M @ A.T + cross + cross.T + np.outer(b, b)
+                centre += A @ mean + b
+            M, mean = moved / 4**batch, centre / 4**batch
+        losses.append(
+            (
+                np.trace(M) - 2 * mean @ w + w @ w,
+                np.trace(X @ M @ X.T) / 4 - mean @ X.T @ t / 2 + (t**2).mean(),
+            )
+        )
+    curve = iid.curve(LabelledRows.of(X, t), 3, steps, batch, ridge)
+    assert np.allclose([curve.distance[1:], curve.train[1:]], np.array(losses).T, rtol=1e-12)
+
+
+def test_a_vanishing_ridge_is_no_ridge_and_a_large_one_is_refused(uneven):
+    rows = LabelledRows.of(*uneven)
+    none, small = iid.curve(rows, 5, 0.6), iid.curve(rows, 5, 0.6, ridge=1e-14)
+    assert np.allclose(none.train, small.train, rtol=1e-11)
+    with pytest.raises(ValueError, match="ridge times the learning rate must be below 1"):
+        iid.curve(rows, 5, 0.6, ridge=2 * rows.scale / 0.6)
+
+
+@pytest.mark.parametrize(
+    ("m", "d", "noise", "decay", "step"),
+    [(200, 40, 0.5, 0, 0.5), (400, 40, 0.0, 0.5, 0.5), (60, 60, 0.0, 1.0, 0.7), (40, 80, 0.0, 0, 0.3)],
+)
+def test_iid_states_an_error_that_is_not_below_the_true_one(m, d, noise, decay, step):
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((m, d)) * np.arange(1, d + 1) ** -decay
+    rows = LabelledRows.of(X, X @ rng.standard_normal(d) + noise * rng.standard_normal(m))
+    curve = iid.curve(rows, 20, step)
+    wide = np.longdouble
+    values, q, kicks, s = (
+        x.astype(wide) for x in (rows.eigenvalues, rows.coupling, rows.kicks, rows.energies)
+    )
+    a, true = wide(step) * values / d, 0.0
+    for n in range(1, 21):
+        for _ in range(m):
+            s = (1 - 2 * a) * s + wide(step) ** 2 * (q * (q @ s) + kicks)
+        train = rows.residual + wide(rows.scale) / d * (values @ s)
+        true = max(true, abs(float(curve.train[n] / train - 1)), abs(float(curve.distance[n] / s.sum() - 1)))
+    assert true <= curve.error
+    assert 1e-12 <= curve.error < 1e-10
+
+
 def test_one_update_takes_the_right_amount_off_the_distance_whatever_the_norms(uneven):
     X, T = uneven
     t = T[:, 0]
@@ -299,6 +358,30 @@ def test_curves_of_real_labels_are_those_of_real_runs(order, name, dims, rows, s
     # 18 numbers: 3.5 standard errors, and the 1 % by which d = 128 is not infinite
     assert (np.abs(computed - mean) < 3.5 * error + 0.01 * mean).all()
     assert theory.error < 1e-3
+
+
+@pytest.mark.parametrize(("ratio", "dims", "step", "runs"), [(20, 64, 0.9, 120), (64, 40, 1.2, 100)])
+def test_many_rows_per_dimension_are_those_of_real_runs_under_random_reshuffle(ratio, dims, step, runs):
+    rng = np.random.default_rng(8)
+    X, T = helpers.gaussian(ratio * dims, dims, rng)
+    T += X @ rng.standard_normal((dims, 1))
+    held = X[::2] + 0, rng.standard_normal((len(X[::2]), 1))
+    rows = LabelledRows.of(X, T, held)
+    curve = random_reshuffle.curve(rows, 2, step)
+    assert curve.error < 1e-3
+    found = helpers.simulated(X, T, [step] * 2, "random_reshuffle", runs, rng, held)[:, 1:]
+    mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(runs)
+    for k, (loss, most) in enumerate((("train", 0.015), ("held_out", 0.015))):
+        assert (error[:, k] < most * mean[:, k]).all()
+        assert (np.abs(getattr(curve, loss)[1:] - mean[:, k]) < 3 * error[:, k]).all()
+
+
+def test_losses_of_targets_without_noise_are_not_negative():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((480, 24))
+    rows = LabelledRows.of(X, X[:, 0], (X[:50] + 1, X[:50, 0] + 1))
+    curve = random_reshuffle.curve(rows, 20, 0.9)
+    assert min(curve.train.min(), curve.held_out.min(), curve.distance.min()) >= 0
 
 
 def test_unequal_norms_enter_iids_curve():

@@ -57,7 +57,9 @@ def _few_rows(made: ProbeForecast) -> Caution | None:
 
 
 def _unequal_norms(rows: LabelledRows, made: ProbeForecast) -> Caution | None:
-    if rows.norm_spread <= UNEQUAL or made.simulated is not None:
+    one = made.orders[made.order]
+    unsure = one.how == "theory" and one.error > DISAGREE and rows.norm_spread > 0
+    if not (rows.norm_spread > UNEQUAL or unsure) or made.simulated is not None:
         return None
     return Caution(
         "unequal_norms",

@@ -85,8 +85,9 @@ def forecast(
         For centred features the mean target is subtracted: it is the least-squares intercept whatever the weights.
         For others a constant column of ones is trained with the rest.
     ridge : float
-        ``weight_decay`` of `torch.optim.SGD`. It shrinks all weights at every update, for which there is no exact
-        curve: with it all losses are simulated.
+        ``weight_decay`` of `torch.optim.SGD`. It multiplies all weights by 1 − lr · ridge at every update, which is
+        neither d more rows nor a shift of the spectrum: those would add sampling noise to the decay. IID's theory has
+        it exactly as it has the rest; for the other orders there is no curve, and losses are simulated.
     simulate : bool
         Whether to run SGD at the chosen settings, too.
     rng : int or numpy.random.Generator

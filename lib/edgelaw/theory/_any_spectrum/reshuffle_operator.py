@@ -316,7 +316,7 @@ def usable_contours(law):
     between = [(low, min(max(_SCALE, _OF_LOWEST * low), part * low)) for part in (0.7, 0.5, 0.85)]
     ends = between + around if law.lowest > _ISOLATED else around + between * (law.lowest > 0)
     usable = 0
-    for low, scale in ends:
+    for low, scale in dict.fromkeys(ends):  # far from zero the scales between are one
         for eccentricity in (0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3):
             contour = Contour(low, law.highest, scale, eccentricity)
             if contour.height > _HIGHEST:

@@ -28,7 +28,9 @@ class LabelCurve:
     distance : ndarray
         ‖w − w*‖², w* the least-squares solution of least norm.
     error : float
-        The relative numerical error that the computation states of itself; not that of the theory at a finite d.
+        The relative numerical error that the computation states of itself; not that of the theory at a finite d. Under
+        random reshuffle it is relative to the loss or to 1e-9 of its start, whichever is larger: smaller losses, which
+        only targets without noise leave, are lost in rounding.
     how : str
         "theory" or "simulated".
 
@@ -76,10 +78,13 @@ class LabelFloor:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where SGD is: E(v_j·e)² summed over outputs, and the mean error along v_j over its start."""
+    """Where SGD is: E(v_j·e)² summed over outputs, the mean error along v_j over its start, and how far rounding may
+    have moved the second moments, where that is followed.
+    """
 
     second: Array
     mean: Array
+    rounding: Array | float = 0.0
 
 
 def start(rows: LabelledRows) -> State:
@@ -87,18 +92,23 @@ def start(rows: LabelledRows) -> State:
     return State(rows.energies.copy(), np.ones(len(rows.energies)))
 
 
-def label_curve(rows: LabelledRows, epochs: Integers, states: list[State], error: float = 0.0) -> LabelCurve:
+def label_curve(
+    rows: LabelledRows, epochs: Integers, states: list[State], error: float = 0.0, bounded: bool = False
+) -> LabelCurve:
     """The losses of the states, one per epoch.
 
     The mean weights are known along every direction and for every output; only the variance around them is taken to be
-    diagonal in the eigenbasis.
+    diagonal in the eigenbasis. It cannot be negative: `bounded`, it is zero where rounding makes it so.
     """
     second, mean = (np.array([getattr(state, name) for state in states]) for name in ("second", "mean"))
+    of_mean = mean**2 * rows.energies
+    if bounded:
+        second = np.maximum(second, of_mean)
     train = rows.residual + rows.scale / rows.shape[1] * second @ rows.eigenvalues
     held = None
     if rows.held_out is not None:
-        variance = second - mean**2 * rows.energies
-        held = rows.held_out.of_mean(1 - mean) + variance @ rows.held_out.squares
+        least = np.maximum(rows.held_out.of_mean(1 - mean), np.finfo(float).eps ** 2 * rows.held_out.start)
+        held = least + (second - of_mean) @ rows.held_out.squares
     return LabelCurve(epochs, train, held, second.sum(axis=1), float(error))
 
 

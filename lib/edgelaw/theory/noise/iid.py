@@ -11,18 +11,30 @@ The mean is exact. In the second moment one replacement is made: the exact term
 sum over j, so that the trace of M decreases by exactly what it should, whatever the norms. It is the mean over signs
 and rotations of the left singular vectors: *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
 
+**Ridge.** The ``weight_decay`` γ of `torch.optim.SGD` multiplies the weights by 1 − β at every update, β = lr·γ. With
+:math:`\mu_j = -\bar e_j/c_j`, which starts at 1, nothing new has to be replaced:
+
+.. math:: s_j \leftarrow \bigl((1-\beta-a_j)^2 - \tfrac1ba_j^2\bigr)s_j
+    + \tfrac{\eta^2}b\bigl(q_j\,(q\cdot s) + N_j\bigr)
+    + c_j^2\bigl(2\beta(1-\beta-a_j)\mu_j + \beta^2\bigr), \qquad \mu_j \leftarrow (1-\beta-a_j)\mu_j + \beta .
+
+It is neither a shift of the spectrum nor d more rows: the decay has no sampling noise.
+
 A diagonal matrix and a rank-one one: eigenvalues by the secular equation, and an epoch of any number of updates by
 their powers. With D the diagonal, the mean square is stable if
 :math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and, for batches, :math:`a_j < 2`.
 """
 
+import dataclasses
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from edgelaw._common import arguments
+from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.theory import iid as unlabelled
 from edgelaw.theory.noise._curves import (
@@ -41,9 +53,16 @@ from edgelaw.theory.noise._rows import LabelledRows
 _POINTS, _SHIFT = 32, 0.1  # of the interpolation between steps
 _BASIS = 20  # dimensions of what is not diagonal of an epoch
 _MARGIN = 1 - 1e-12  # of the stability limit
+_ROUNDING = 1e-12  # stated at least, as by the curve without labels
+_EPS = float(np.finfo(float).eps)
+_PER_SUM = (
+    8.0  # units in the last place that a product with the eigenvectors may lose, beside sums that cancel
+)
 
 
-def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1) -> LabelCurve:
+def curve(
+    rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1, ridge: float = 0.0
+) -> LabelCurve:
     """Losses under IID sampling, one step for all epochs or one per epoch.
 
     Parameters
@@ -55,10 +74,14 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
         Learning rate times `rows.scale`, below `step_limit`; an array has one step per epoch.
     batch : int
         Rows per averaged update, drawn with replacement; the last update of an epoch takes what is left of m.
+    ridge : float
+        ``weight_decay`` of `torch.optim.SGD`, in the units of the rows; its product with the learning rate, `step` over
+        `rows.scale`, must be below 1. The recursion is then followed update by update.
 
     Returns
     -------
     LabelCurve
+        `error` is 1e-12 and a bound of what rounding makes of the sums, relative to the smallest loss.
 
     Examples
     --------
@@ -69,7 +92,35 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     [1.0, 0.25, 0.0625]
     """
     n, steps = requested(epochs, step, step_limit(rows, batch))
-    return label_curve(rows, n, walk(rows, n, steps, functools.partial(epoch, rows, batch=batch)))
+    make: Callable = functools.partial(epoch, rows, batch=batch)
+    if ridge != 0:
+        decay = arguments.number(ridge, "ridge", 0)
+        if steps.max(initial=0.0) * decay >= rows.scale:
+            raise ValueError(
+                f"ridge times the learning rate must be below 1, not {steps.max() * decay / rows.scale:.4g}."
+            )
+        make = functools.partial(_Shrinking, rows, batch=batch, ridge=decay)
+    states = walk(rows, n, steps, make)
+    made = label_curve(rows, n, states)
+    return dataclasses.replace(made, error=_ROUNDING + _rounding(rows, made, states))
+
+
+def _rounding(rows, made, states):
+    """The largest part of a loss that rounding may have made: of second moments, and of the held-out loss's terms."""
+    moved = np.array([np.broadcast_to(state.rounding, state.second.shape) for state in states])
+    parts = [
+        (rows.scale / rows.shape[1] * moved @ rows.eigenvalues, made.train),
+        (moved.sum(axis=1), made.distance),
+    ]
+    if rows.held_out is not None and made.held_out is not None:
+        held, f = rows.held_out, np.abs(1 - np.array([state.mean for state in states]))
+        terms = held.start + 2 * f @ np.abs(held.linear) + ((f @ np.abs(held.quadratic)) * f).sum(axis=1)
+        second = np.array([state.second for state in states])
+        parts.append(((moved + _EPS * second) @ held.squares + _EPS * terms, made.held_out))
+    # a loss of zero is exact, or states an infinite relative error
+    return float(
+        max(np.divide(a, np.abs(b), out=np.where(a > 0, np.inf, 0.0), where=b != 0).max() for a, b in parts)
+    )
 
 
 def walk(rows, n, steps, epoch_of):
@@ -166,10 +217,11 @@ class Epoch:
 
     def __call__(self, state: State) -> State:
         """The state after the epoch."""
-        second = state.second
+        second, rounding = state.second, state.rounding
         for part in self.parts:
+            rounding = part.rounded(second, rounding)
             second = part(second)
-        return State(second, state.mean * self.mean)
+        return State(second, state.mean * self.mean, rounding)
 
     def linear(self, second: Array) -> Array:
         """The second moments after the epoch, without kicks."""
@@ -207,6 +259,7 @@ class Updates:
     decay: Array
     rest: Array
     kick: Array
+    lost: Array
 
     def __call__(self, second: Array) -> Array:
         """The second moments after the updates."""
@@ -216,15 +269,24 @@ class Updates:
         """The same without kicks."""
         return _apply(self, second, self.decay, self.rest)
 
+    def rounded(self, second: Array, rounding: Array | float) -> Array:
+        """How far rounding may be from the second moments after the updates, from how far it was before."""
+        new = _EPS * _PER_SUM * _apply(self, np.abs(second), self.decay, self.rest, sizes=True)
+        return np.abs(self.linear(np.broadcast_to(rounding, second.shape))) + new + self.lost
 
-def _apply(self, values, decay, rest):
-    """Functions of the matrix: `decay` on its eigenvectors, `rest` on what the groups leave out; columns alike."""
+
+def _apply(self, values, decay, rest, sizes=False):
+    """Functions of the matrix: `decay` on its eigenvectors, `rest` on what the groups leave out; columns alike.
+
+    With `sizes` no terms cancel: the sum of their sizes.
+    """
     columns = values.reshape(len(rest), -1)
     direction = self.direction[:, None]
+    vectors = np.abs(self.vectors) if sizes else self.vectors
     inside = np.zeros((len(decay), columns.shape[1]))
     np.add.at(inside, self.members, direction * columns)
-    left = columns - direction * inside[self.members]
-    moved = self.vectors @ (decay[:, None] * (self.vectors.T @ inside))
+    left = columns if sizes else columns - direction * inside[self.members]
+    moved = vectors @ (decay[:, None] * (vectors.T @ inside))
     return (direction * moved[self.members] + rest[:, None] * left).reshape(values.shape)
 
 
@@ -247,13 +309,51 @@ def updates(rows: LabelledRows, step: float, batch: int, count: int) -> Updates:
     poles[members] = -loss
     rates, vectors = _modes(poles, heads)
     decay, rest = (np.exp(count * _log(x)) if (x < 1).all() else (1 - x) ** count for x in (rates, loss))
-    made = Updates(members, direction, count, vectors, decay, rest, np.zeros_like(loss))
+    made = Updates(members, direction, count, vectors, decay, rest, *np.zeros((2, len(loss))))
     # Σ_{k<count} P^k applied to the kick, mode by mode
     sums = [
         np.where(x > 0, (1 - y) / np.where(x > 0, x, 1), count) for x, y in ((rates, decay), (loss, rest))
     ]
     kick = _apply(made, step**2 / batch * rows.kicks, *sums)
-    return Updates(members, direction, count, vectors, decay, rest, kick)
+    lost = _EPS * _PER_SUM * _apply(made, step**2 / batch * rows.kicks, sums[0], sums[1], sizes=True)
+    return Updates(members, direction, count, vectors, decay, rest, kick, lost)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shrinking:
+    """An epoch with weight decay at one step, update by update."""
+
+    rows: LabelledRows
+    step: float
+    batch: int
+    ridge: float
+
+    def __call__(self, state: State) -> State:
+        """The state after the epoch."""
+        rows = self.rows
+        second, mean, shrink = state.second.copy(), state.mean.copy(), self.step / rows.scale * self.ridge
+        for size, count in sizes(rows, self.batch):
+            a, noise = self.step * rows.eigenvalues / rows.shape[1], self.step**2 / size
+            _shrinking(second, mean, rows.energies, a, rows.coupling, rows.kicks, noise, size, shrink, count)
+        # all terms but the second's own are sums of positive ones
+        return State(second, mean, state.rounding + _EPS * _PER_SUM * np.sqrt(rows.shape[0]) * np.abs(second))
+
+
+@compiled
+def _shrinking(second, mean, energies, a, coupling, kicks, noise, size, shrink, count):
+    """`count` updates of the second moments and means, in place."""
+    for _ in range(count):
+        total = 0.0
+        for j in range(second.size):
+            total += coupling[j] * second[j]
+        for j in range(second.size):
+            keep = 1.0 - shrink - a[j]
+            second[j] = (
+                (keep * keep - a[j] * a[j] / size) * second[j]
+                + noise * (coupling[j] * total + kicks[j])
+                + energies[j] * (2 * shrink * keep * mean[j] + shrink * shrink)
+            )
+            mean[j] = keep * mean[j] + shrink
 
 
 def _log(x):
