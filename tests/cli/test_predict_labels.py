@@ -158,7 +158,7 @@ def test_the_report_draws_the_curves_and_the_run(folder):
         (("--labels", "{}/y.npy", "--held-out", "2"), "strictly between 0 and 1"),
         (("--labels", "{}/y.npy", "--held-out", "{}/x.npy"), "give FEATURES,LABELS"),
         (("--labels", "{}/y.npy", "--target", "0.1"), "--target"),
-        (("--labels", "{}/y.npy", "--dask"), "--dask has no probes"),
+        (("--labels", "{}/y.npy", "--dask"), "--dask cannot be used with --labels"),
         (("--labels", "{}/y.npy", "--no-search"), "give --lr"),
         (("--labels", "{}/y.npy", "--rows", "999"), "at most 240"),
         (("--lr", "0.1"), "--lr is for a probe and needs --labels"),

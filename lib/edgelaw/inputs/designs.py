@@ -63,8 +63,8 @@ def design(
     if isinstance(source_or_array, Design):
         if (rows, dims, center, normalize) != (None, None, True, True) or rng != 0:
             raise InputError(
-                f"{source_or_array.name} is a design already: give rows, dims, center, normalize and rng where it "
-                "is made."
+                f"{source_or_array.name} is already a design; give rows, dims, center, normalize and rng to the "
+                "call that made it."
             )
         return source_or_array
     source = (
@@ -125,7 +125,7 @@ class Design:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Columns that look like no features (row numbers, classes, constants), in sentences. Reads the file once."""
+        """Sentences on columns that look unlike features (row numbers, classes, constants). Reads the file once."""
         if self._warnings is None:
             self._warnings = self._surveyed().columns.sentences(self.source.columns)
         return self._warnings
