@@ -29,7 +29,7 @@ The loss is 5 % higher, or 7 % lower, and $x$ % of it; `5 % of code` stays.
 5 % of a block
 ```
 
-Call `name`: it has 12 % and a picture.
+Call `name`: it has 12 ± 3 % and a picture.
 
 ![a picture](picture.png)
 """
@@ -62,6 +62,7 @@ def page(tmp_path_factory):
 def test_a_line_cannot_end_between_a_number_and_its_per_cent_sign(page):
     assert len(re.findall("\\d\u00a0%", page)) == 3
     assert "</span>\u00a0% of it" in page
+    assert "12\u00a0±\u00a03\u00a0%" in page
 
 
 def test_code_keeps_its_blanks(page):

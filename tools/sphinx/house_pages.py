@@ -18,6 +18,7 @@ OPENING = re.compile(r"[(\[“‘]*$")
 CLOSING = re.compile(r"[,.;:!?)\]”’]*")
 SHORT = 24  # characters of code that stay on one line together with the mark behind them
 PER_CENT = re.compile(r"(?<=\d)[ \n]%")
+ERROR = re.compile(r"(?<=[\d%])[ \n]±[ \n](?=\d)")
 SECTION = re.compile(r"Attributes\n-+$")
 LITERAL = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment)
 
@@ -108,14 +109,14 @@ def _keep_punctuation_with_formulas(app, doctree, _docname):
 
 
 def _keep_per_cent_with_its_number(app, doctree, _docname):
-    """Put a no-break space before every "%" that follows a number or a formula; sources keep an ordinary one."""
+    """Put no-break spaces before a "%" behind a number or a formula, and about "±"; sources keep ordinary ones."""
     if app.builder.format != "html":
         return
     for text in list(doctree.findall(nodes.Text)):
         parent = text.parent
         if isinstance(parent, LITERAL):
             continue
-        tied = PER_CENT.sub("\u00a0%", text)
+        tied = PER_CENT.sub("\u00a0%", ERROR.sub("\u00a0±\u00a0", text))
         place = parent.index(text)
         if place and isinstance(parent[place - 1], nodes.math) and tied.startswith(" %"):
             tied = "\u00a0" + tied[1:]

@@ -179,7 +179,7 @@ def _shards(path: str) -> list[str]:
     if not place.exists() and any(sign in path for sign in "*?["):
         files = sorted(glob.glob(path, recursive=True))
         if not files:
-            raise MissingFile(f"No file matches the pattern {path}.")
+            raise MissingFile(f"There is no file that matches the pattern {path}.")
         return files
     return [path]
 
