@@ -573,7 +573,7 @@ def edge_and_error(eigenvalues: ArrayLike) -> tuple[EdgeFit | None, float | None
     Returns
     -------
     EdgeFit, float
-        None, None where there is no power law, or none can be told.
+        None, None where there is no power law, or where that cannot be decided.
 
     Examples
     --------

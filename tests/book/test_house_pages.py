@@ -88,6 +88,14 @@ def test_a_no_break_space_is_white_space_where_sentences_are_compared():
     assert prose.folded("5\u00a0% and 6\u202f%") == prose.folded("5 % and 6 %")
 
 
+def test_the_words_before_a_propertys_colon_are_no_type():
+    lines = ["Whether rows are read twice: their norms depend on `mean`."]
+    house_pages._plain_properties(None, "function", "name", None, None, lines)
+    assert ": " in lines[0]
+    house_pages._plain_properties(None, "property", "name", None, None, lines)
+    assert lines == ["Whether rows are read twice – their norms depend on `mean`."]
+
+
 def test_attributes_on_one_line_are_documented_one_by_one():
     lines = [
         "Losses.",

@@ -129,6 +129,12 @@ def _skip_field_aliases(_app, _what, _name, member, skip, _options):
     return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else skip
 
 
+def _plain_properties(_app, what, _name, _obj, _options, lines):
+    """Take the colon out of a property's first sentence: Napoleon would read the words before it as a type."""
+    if what == "property" and lines:
+        lines[0] = lines[0].replace(": ", " – ", 1)
+
+
 def _split_attributes(_app, _what, _name, _obj, _options, lines):
     """Give each of several attributes that share a line its own: Napoleon splits such lines among parameters only."""
     start = next((i for i in range(len(lines) - 1) if SECTION.match("\n".join(lines[i : i + 2]))), None)
@@ -153,7 +159,8 @@ def setup(app):
     app.connect("config-inited", _choose_mathjax)
     app.connect("config-inited", _silence_thebe)
     app.connect("autodoc-skip-member", _skip_field_aliases)
-    app.connect("autodoc-process-docstring", _split_attributes, priority=400)  # before Napoleon
+    app.connect("autodoc-process-docstring", _plain_properties, priority=400)  # before Napoleon
+    app.connect("autodoc-process-docstring", _split_attributes, priority=400)
     app.connect("doctree-resolved", _let_wide_figures_scroll)
     # After the extensions that write parts of a page only now, such as the lists of results.
     app.connect("doctree-resolved", _keep_per_cent_with_its_number, priority=900)

@@ -155,7 +155,7 @@ class Design:
 
     @property
     def twice(self) -> bool:
-        """Whether rows have to be read twice: what each is divided by depends on the mean of all."""
+        """Whether rows have to be read twice: the norm of each depends on the mean of all."""
         return self._plan.center and self._plan.normalize
 
     def parts(self, count: int) -> list[tuple[int, int]]:
@@ -167,8 +167,8 @@ class Design:
     def blocks(self, rows: int = 4096) -> Iterator[Array]:
         """All prepared rows, in the design's order, as float64 arrays of at most `rows` rows.
 
-        Float64 whatever the file holds: the smallest eigenvalues, which set the learning curves, would drown in
-        float32's rounding. With chosen rows, these are gathered first, as they are stored; without, one block is
+        Float64 for every type of file: float32's rounding would exceed the smallest eigenvalues, which set the
+        learning curves. With chosen rows, these are gathered first, as they are stored; without, one block is
         in memory at a time.
         """
         rows = arguments.whole(rows, "rows", 1)
