@@ -152,7 +152,7 @@ def test_the_report_draws_the_curves_and_the_run(folder):
         (("--labels", "{}/missing.npy"), "There is no file"),
         (("--labels", "{}/both.npz"), "name one as"),
         (("--labels", "{}/both.npz:z"), "no array 'z'"),
-        (("--labels", "y"), "without names"),
+        (("--labels", "y"), "without a name"),
         (("--labels", "{}/y.npy", "--lr", "9"), "must be below 0."),
         (("--labels", "{}/y.npy", "--schedule", "steep"), "--schedule"),
         (("--labels", "{}/y.npy", "--held-out", "2"), "strictly between 0 and 1"),
@@ -161,9 +161,9 @@ def test_the_report_draws_the_curves_and_the_run(folder):
         (("--labels", "{}/y.npy", "--dask"), "--dask cannot be used with --labels"),
         (("--labels", "{}/y.npy", "--no-search"), "give --lr"),
         (("--labels", "{}/y.npy", "--rows", "999"), "at most 240"),
-        (("--lr", "0.1"), "--lr is for a probe and needs --labels"),
-        (("--schedule", "best"), "--schedule is for a probe and needs --labels"),
-        (("--held-out", "0.1"), "--held-out is for a probe and needs --labels"),
+        (("--lr", "0.1"), "--lr is an option of linear probes and needs --labels"),
+        (("--schedule", "best"), "--schedule is an option of linear probes and needs --labels"),
+        (("--held-out", "0.1"), "--held-out is an option of linear probes and needs --labels"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(folder, words, message):

@@ -200,9 +200,9 @@ def _where(env, docname):
 def _named(env, docname, title, here):
     """The name of a place of use in nodes: the page, unless it is ``here``, and the section with its formulas."""
     shown = [nodes.math("", text) if formula else nodes.Text(text) for formula, text in title]
-    if docname == here:
-        return shown
-    if title == _pieces(env.titles[docname]):  # the page itself, before its first section
+    numbered = re.match(r"chapters/\d+_", docname)
+    at_top = title == _pieces(env.titles[docname])  # before the first section of the page
+    if docname == here or (at_top and not numbered):
         return shown
     return [nodes.Text(_where(env, docname)), *shown]
 
