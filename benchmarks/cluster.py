@@ -124,9 +124,9 @@ def extrapolated(mean, product):
     intro = (
         f"With m = 10⁹ rows of d = {d} float32 numbers, the file has 4 m d = {read / 1e12:.1f} TB and is read twice, "
         f"{2 * read / 1e12:.1f} TB in all. The Gram matrix takes m d² = {operations:.2e} operations: "
-        f"{summing / 3600:.0f} hours of one core at the {product / 1e9:.0f} GFLOP/s measured above, the preparing of "
-        f"rows included. The mean takes {reading / 3600:.1f} hours at the {mean / 1e9:.1f} GB/s measured above (files "
-        "in the page cache: a disk may be slower). "
+        f"{summing / 3600:.0f} hours of one core at the {product / 1e9:.0f} GFLOP/s measured above, including the "
+        f"preparation of rows. The mean takes {reading / 3600:.1f} hours at the {mean / 1e9:.1f} GB/s measured above "
+        "(files in the page cache: a disk may be slower). "
         f"The eigensolver, (4/3) d³ = {4 / 3 * d**3:.1e} operations, is negligible beside it. "
         f"A worker needs {matrix / 1e6:.0f} MB for its sum and about 50 MB for its blocks, and reads "
         f"{2 * read / busy / 1e6:.0f} MB/s on average. There are {TASKS} tasks per worker, each of which sends "
@@ -143,7 +143,8 @@ def extrapolated(mean, product):
     outro = (
         "The time with W workers is T/W + W·S, where T is that of one core and S that of sending one worker's sums. It "
         f"is least at W = √(T/S) ≈ {most:.0f}, where the client's link is as busy as the workers; both T and S grow as "
-        "d², so that this number hardly depends on d. Beyond it sums would have to be added on the way."
+        "d², so that this number hardly depends on d. With more workers, sums would have to be added before "
+        "they reach the client."
     )
     return [*textwrap.wrap(intro, 118), "", *table(head, rows), "", *textwrap.wrap(outro, 118)]
 
@@ -181,10 +182,10 @@ def main():
         "",
         f"The sum grows as d to the power {growth(by_columns, COLUMNS, 1):.2f}, the eigensolver as d to the power "
         f"{growth(by_columns, COLUMNS, 2):.2f}, the mean as d to the power {growth(by_columns, COLUMNS, 0):.2f}.",
-        f"Workers, on {SHARED[0]:,} x {SHARED[1]:,} in {SHARDS} shards, both reads and the sums together:",
+        f"Workers, on {SHARED[0]:,} × {SHARED[1]:,} in {SHARDS} shards, both reads and the sums together:",
         "",
         *table(
-            ("workers", "tasks", "processor of all, s", "ratio", "growth of a worker's memory, MB"),
+            ("workers", "tasks", "processor time of all, s", "ratio", "growth of a worker's memory, MB"),
             [
                 [
                     str(k + 1),

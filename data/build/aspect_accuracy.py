@@ -41,7 +41,7 @@ SWEEP = Sweep(
         "shuffles: of each case, of single shuffle and flip-flop, and of random reshuffle; IID is expected, not drawn",
         "measured, error: (cases, orders, test or training, epochs), mean over shuffles, standard error",
         "predicted: from the eigenvalues alone; NaN where the library refuses a curve",
-        "stated: (cases, orders), the relative numerical error that the library states of its prediction",
+        "stated: (cases, orders), the relative numerical error that the library states for its prediction",
     ),
     prose="""
 # Curves from eigenvalues at three aspects

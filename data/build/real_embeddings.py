@@ -41,7 +41,7 @@ SWEEP = Sweep(
         "DATA ORDER STEP: losses (runs, epochs, 2), test then training",
         "DATA ORDER seeds: the preprocessing seed of each run",
         "DATA ORDER exact: exact losses of seed 0, (exact steps, epochs up to 50, 2)",
-        "DATA ORDER exact error: their own estimate of their relative numerical error",
+        "DATA ORDER exact error: an estimate of their relative numerical error",
     ),
     licence="as the project; numbers computed from the arrays named above",
     prose="""

@@ -1,4 +1,4 @@
-"""The one shape in which a simulated or a predicted learning curve travels."""
+"""The one class of learning curves, simulated or predicted: losses by epoch with their errors."""
 
 from dataclasses import dataclass
 

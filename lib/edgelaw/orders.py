@@ -1,4 +1,4 @@
-"""The sample orders as index streams, the four of the paper and two of data loaders; nothing else makes them.
+"""The sample orders as index streams, the four of the paper and two of data loaders; every order is made here.
 
 An epoch is a list of m row indices. The orders are those of the paper's definition "Shuffling Methods":
 
@@ -187,8 +187,12 @@ def concordance(order: Order, rows: int) -> float:
     otherwise both are in the buffer and equally likely to leave first. So two epochs agree on the pair with
     :math:`(1 - q^g)^2`. There are m − g pairs with g ≥ 1, hence
 
-    .. math:: \tau = \frac{2}{m(m-1)}\sum_{g=1}^{m-B} (m-g)\,(1-q^g)^2
-        \;\to\; 1 - 3\beta + \tfrac52\beta^2 + O(e^{-1/\beta}), \qquad \beta = B/m, \quad m \to \infty.
+    .. math::
+
+       \begin{gathered}
+       \tau = \frac{2}{m(m-1)}\sum_{g=1}^{m-B} (m-g)\,(1-q^g)^2
+       \;\to\; 1 - 3\beta + \tfrac52\beta^2 + O(e^{-1/\beta}), \\ \beta = B/m, \quad m \to \infty.
+       \end{gathered}
 
     In a block shuffle two rows keep their sequence or draw it anew. *Proved.*
 

@@ -1,8 +1,8 @@
 r"""Eigenvalues of a design and the law of their left edge.
 
 Throughout, the Gram matrix of an m × d design is :math:`H = X^\top X / m`, its d eigenvalues are sorted
-ascending, and an eigenvalue that cannot be told from zero in floating point **is** exactly ``0.0``: so no
-logarithm ever meets rounding noise. Rows of norm :math:`\sqrt d` make the mean eigenvalue 1.
+ascending, and an eigenvalue that floating point cannot distinguish from zero is set to exactly ``0.0``, so
+that no logarithm is taken of rounding noise. Rows of norm :math:`\sqrt d` make the mean eigenvalue 1.
 """
 
 from dataclasses import dataclass, field, replace
@@ -573,7 +573,7 @@ def edge_and_error(eigenvalues: ArrayLike) -> tuple[EdgeFit | None, float | None
     Returns
     -------
     EdgeFit, float
-        None, None where there is no power law, or none can be told.
+        None, None where there is no power law, or where that cannot be decided.
 
     Examples
     --------

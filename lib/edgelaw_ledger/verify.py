@@ -11,16 +11,16 @@ import os
 
 VERIFY_EXAMPLES = """\
 examples:
-  edgelaw verify                  check all claims of the paper and what the book says itself
+  edgelaw verify                  check all claims of the paper and the book's own results
   edgelaw verify D15 E12          check these two
   edgelaw verify 03-1             check the first sentence of chapter 3's summary
-  edgelaw verify --own            check what the book says itself
+  edgelaw verify --own            check the book's own results
   edgelaw verify --group F        check all of Appendix F (groups: A to H)
   edgelaw verify --failing        what does not hold, and what is true instead
   edgelaw verify --json -j 2      for machines, on two cores
 
 The verdict of each check is computed; it is compared with the one recorded in the ledger. The exit status is 0 when
-all agree, 1 when a check contradicts its record or breaks down, 2 when the question makes no sense. JSON has schema
+all agree, 1 when a check contradicts its record or breaks down, 2 when an id or an option is unknown. JSON has schema
 "edgelaw.verify/1" with claims (the paper's) and own (the book's), each with id, verdict, recorded, confirmed, checked,
 measured, claimed, tolerance, error and seconds, and missing."""
 

@@ -148,7 +148,7 @@ def test_the_books_own_sentences_are_shown_with_status_evidence_and_place(book):
     assert "Measured: slope 1.00." in row
     row = re.search(r'<tr[^>]* id="sentence-small-2">.*?</tr>', section, flags=re.S)[0]
     assert "README</span>" in row
-    assert "noise | a new shuffle" in row
+    assert "noise – a new shuffle" in row
 
 
 @pytest.mark.parametrize("complaint", WRONG)

@@ -187,7 +187,7 @@ def test_the_glossary_explains_its_terms_and_links_to_where_they_are_at_work():
     for term in ("epoch", "step", "IID", "random reshuffle", "single shuffle", "flip-flop", "test loss"):
         assert term in TERMS
     text = (ROOT / "glossary.md").read_text()
-    last = text[text.index("## How a thing is known") :]
+    last = text[text.index("## How a result is known") :]
     for term, meaning in TERMS.items():
         assert len(meaning) > 40, term
         linked = re.search(r"\{(doc|prf:ref|eq|numref|py:\w+)\}", meaning)

@@ -258,7 +258,7 @@ def bad_reports(here):
     yield "x" * 300 + ".html", "name too long"
     yield "x.npy/report.html", "not a directory"
     if os.geteuid() != 0:
-        yield "locked.html", "not yours to change"
+        yield "locked.html", "you may not change it"
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_is_computed(here, matrix, monkeypatch):

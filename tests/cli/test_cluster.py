@@ -191,7 +191,7 @@ def test_something_else_that_answers_is_not_taken_for_a_scheduler(greeting):
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(InputError, match="something else"):
+        with pytest.raises(InputError, match="another service answers there"):
             cluster.connect(f"tcp://127.0.0.1:{server.getsockname()[1]}")
         thread.join()
 

@@ -71,5 +71,5 @@ def test_python_and_the_command_say_the_same_of_the_same_rows(tmp_path):
 
 
 def test_a_design_is_centred_where_it_is_made():
-    with pytest.raises(ValueError, match="a design already: give center where it is made"):
+    with pytest.raises(ValueError, match="already a design; give center to the call that made it"):
         predict(inputs.design(with_a_mean(40, 24)), 3, center=False)

@@ -72,8 +72,8 @@ def test_a_design_is_a_design_already_and_takes_no_options():
     made = design(X)
     assert design(made) is made
     for options in ({"rows": 10}, {"dims": 20}, {"center": False}, {"normalize": False}, {"rng": 1}):
-        assert "X is a design already" in refusal(design, made, **options)
-    assert "X is a design already" in refusal(design, made, rng=np.random.default_rng(0))
+        assert "X is already a design" in refusal(design, made, **options)
+    assert "X is already a design" in refusal(design, made, rng=np.random.default_rng(0))
 
 
 # the spectrum
@@ -232,7 +232,7 @@ def test_what_needs_more_memory_than_the_machine_has_is_refused(tmp_path, monkey
     made.shape = shape
     monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10**5}.get)
     call = made.matrix if shape[0] < shape[1] else made.accumulate
-    assert "and this machine has 0.4 GB; rows and dims make a smaller matrix" in refusal(call)
+    assert "and this machine has 0.4 GB; use rows and dims for a smaller matrix" in refusal(call)
 
     def unknown(name):
         raise ValueError(name)

@@ -94,7 +94,7 @@ def test_the_two_versions_of_numpys_header_are_read_and_others_refused(tmp_path)
     (tmp_path / "two.npy").write_bytes(npy((4, 3), version=2))
     np.testing.assert_array_equal(everything(tmp_path / "two.npy"), np.zeros((4, 3)))
     (tmp_path / "nine.npy").write_bytes(npy((4, 3)).replace(b"NUMPY\x01", b"NUMPY\x09"))
-    assert "another version than 1 or 2" in refusal(open_matrix, tmp_path / "nine.npy")
+    assert "a version other than 1 and 2" in refusal(open_matrix, tmp_path / "nine.npy")
     (tmp_path / "negative.npy").write_bytes(npy((-4, -3)))
     assert "its array has shape (-4, -3)" in refusal(open_matrix, tmp_path / "negative.npy")
 

@@ -50,7 +50,7 @@ def test_shards_that_do_not_fit_together_are_refused(tmp_path):
     assert re.search(r"equal width.*3 columns.*4", refusal(open_matrix, tmp_path))
     (tmp_path / "b.npy").rename(tmp_path / "b.csv")
     assert "several formats (.csv, .npy)" in refusal(open_matrix, tmp_path)
-    assert "no file that fits the pattern" in refusal(open_matrix, tmp_path / "*.npz")
+    assert "no file that matches the pattern" in refusal(open_matrix, tmp_path / "*.npz")
 
 
 def test_shards_of_different_precision_are_read_in_the_better_one(tmp_path):

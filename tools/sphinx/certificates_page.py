@@ -54,7 +54,7 @@ def row(entry):
 def table(entries):
     """A list-table of certificates."""
     heads = "\n".join(("* - " if i == 0 else "  - ") + head for i, head in enumerate(HEADS))
-    options = ":header-rows: 1\n:widths: 32 34 34\n:class: claims certificates"
+    options = ":header-rows: 1\n:widths: 28 39 33\n:class: claims certificates"
     return f"````{{list-table}}\n{options}\n\n{heads}\n" + "\n".join(row(e) for e in entries) + "\n````"
 
 

@@ -161,9 +161,8 @@ class _Ledger(SphinxDirective):
         record = evidence.get(claim.id)
         if not record:
             return []
-        text = (
-            f"Measured: {record['measured']}. Stated: {record['claimed']}. Tolerance: {record['tolerance']}."
-        )
+        parts = [("Measured", "measured"), ("Stated", "claimed"), ("Tolerance", "tolerance")]
+        text = " ".join(f"{word}: {str(record[key]).removesuffix('.')}." for word, key in parts)
         return [nodes.paragraph("", text, classes=["claim-measured"])]
 
 
@@ -374,10 +373,12 @@ class Ledger(_Ledger):
         def words(role):
             """The words of a role; the role itself where they are the name of a page, which becomes a link."""
             is_page = role[1] == "doc" and role[3] in self.env.found_docs
-            return role[0] if is_page else role[2] or role[3]
+            is_work = role[1].startswith("cite:") and "sphinxcontrib.bibtex" in self.env.app.extensions
+            return role[0] if is_page or is_work else role[2] or role[3]
 
         if text.startswith("|"):
             text = " – ".join(cell.strip() for cell in text.strip("| ").split("|"))
+        text = re.sub(r"\$[^$]*\$| \| ", lambda found: " – " if found[0] == " | " else found[0], text)
         plain = re.sub(r"\{([\w:]+)\}`(?:([^`<]*?)\s*<[^`>]*>|([^`]*))`", words, text)
         plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", plain)
         return self.inline(plain)

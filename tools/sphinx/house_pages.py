@@ -8,6 +8,7 @@ from docutils import nodes
 
 LOCAL = "mathjax/tex-mml-chtml.js"
 ICON_SCRIPT = re.compile(r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
+PICTURE = re.compile(r'(<img (?=[^>]*src="([^"]*_images/[^"]+\.png)")(?![^>]*width))([^>]*>)')
 
 # Pixels. The words of a wider picture, mostly one of several panels, would be too small to read on a phone.
 WIDE = 770
@@ -15,6 +16,11 @@ PNG = b"\x89PNG\r\n\x1a\n"
 # What must not be parted by a line's end from the formula behind it, and from the one before it.
 OPENING = re.compile(r"[(\[“‘]*$")
 CLOSING = re.compile(r"[,.;:!?)\]”’]*")
+SHORT = 24  # characters of code that stay on one line together with the mark behind them
+PER_CENT = re.compile(r"(?<=\d)[ \n]%")
+ERROR = re.compile(r"(?<=[\d%])[ \n]±[ \n](?=\d)")
+SECTION = re.compile(r"Attributes\n-+$")
+LITERAL = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment)
 
 
 def _choose_mathjax(app, config):
@@ -34,24 +40,35 @@ def _silence_thebe(app, _config):
         app.events.listeners[event] = kept
 
 
+def _with_sizes(text, folder):
+    """A page whose pictures say how large they are: a link into a page must not slip while they load."""
+
+    def sized(match):
+        width, height = _png_size(folder / match[2])
+        return f'{match[1]}width="{width}" height="{height}" {match[3]}' if width else match[0]
+
+    return PICTURE.sub(sized, text)
+
+
 def _lighten(app, exception):
-    """Drop the theme's 1.5 MB script of icons: its style sheet has the same icons as a font of a tenth of that."""
+    """Drop the theme's 1.5 MB script of icons, which its style sheet has as a small font; give pictures their size."""
     if exception or app.builder.format != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        page.write_text(ICON_SCRIPT.sub("", text), encoding="utf-8")
+        text = _with_sizes(ICON_SCRIPT.sub("", text), page.parent)
+        page.write_text(text, encoding="utf-8")
     for file in (Path(app.outdir) / "_static" / "scripts").glob("fontawesome.js*"):
         file.unlink()
 
 
-def _png_width(path):
-    """The width of a PNG file in pixels, from its header; 0 for any other file."""
+def _png_size(path):
+    """Width and height of a PNG file in pixels, from its header; zeros for any other file."""
     try:
         head = Path(path).read_bytes()[:24]
     except OSError:
-        return 0
-    return struct.unpack(">I", head[16:20])[0] if head.startswith(PNG) else 0
+        return 0, 0
+    return struct.unpack(">II", head[16:24]) if head.startswith(PNG) else (0, 0)
 
 
 def _let_wide_figures_scroll(app, doctree, _docname):
@@ -60,7 +77,7 @@ def _let_wide_figures_scroll(app, doctree, _docname):
         return
     for figure in list(doctree.findall(nodes.figure)):
         for image in [child for child in figure.children if isinstance(child, nodes.image)]:
-            width = _png_width(Path(app.srcdir) / image["uri"])
+            width, _ = _png_size(Path(app.srcdir) / image["uri"])
             if width > WIDE:
                 box = f'<div class="figure-scroll" style="--drawn: {width}px">'
                 place = figure.index(image)
@@ -83,11 +100,28 @@ def _keep_punctuation_with_formulas(app, doctree, _docname):
         opening, closing = OPENING.search(before)[0], CLOSING.match(behind)[0]
         if opening or closing:
             tied = [nodes.Text(opening), node.deepcopy(), nodes.Text(closing)]
-            parent[place] = nodes.inline("", "", *tied, classes=["no-break"])
+            short = ["short"] if len(node.astext()) <= SHORT else []
+            parent[place] = nodes.inline("", "", *tied, classes=["no-break", *short])
             if closing:
                 parent[place + 1] = nodes.Text(behind[len(closing) :])
             if opening:
                 parent[place - 1] = nodes.Text(before[: -len(opening)])
+
+
+def _keep_per_cent_with_its_number(app, doctree, _docname):
+    """Put no-break spaces before a "%" behind a number or a formula, and about "±"; sources keep ordinary ones."""
+    if app.builder.format != "html":
+        return
+    for text in list(doctree.findall(nodes.Text)):
+        parent = text.parent
+        if isinstance(parent, LITERAL):
+            continue
+        tied = PER_CENT.sub("\u00a0%", ERROR.sub("\u00a0±\u00a0", text))
+        place = parent.index(text)
+        if place and isinstance(parent[place - 1], nodes.math) and tied.startswith(" %"):
+            tied = "\u00a0" + tied[1:]
+        if tied != text:
+            parent.replace(text, nodes.Text(tied))
 
 
 def _skip_field_aliases(_app, _what, _name, member, skip, _options):
@@ -95,12 +129,41 @@ def _skip_field_aliases(_app, _what, _name, member, skip, _options):
     return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else skip
 
 
+def _plain_properties(_app, what, _name, _obj, _options, lines):
+    """Take the colon out of a property's first sentence: Napoleon would read the words before it as a type."""
+    if what == "property" and lines:
+        lines[0] = lines[0].replace(": ", " – ", 1)
+
+
+def _split_attributes(_app, _what, _name, _obj, _options, lines):
+    """Give each of several attributes that share a line its own: Napoleon splits such lines among parameters only."""
+    start = next((i for i in range(len(lines) - 1) if SECTION.match("\n".join(lines[i : i + 2]))), None)
+    if start is None:
+        return
+    made, place = lines[: start + 2], start + 2
+    while place < len(lines):
+        end = place + 1
+        while end < len(lines) and (lines[end].startswith(" ") or not lines[end].strip()):
+            end += 1
+        names, colon, kind = lines[place].partition(" : ")
+        if not colon or (end < len(lines) and set(lines[end]) == {"-"}):
+            break
+        for name in names.split(", "):
+            made += [f"{name}{colon}{kind}", *lines[place + 1 : end]]
+        place = end
+    lines[:] = made + lines[place:]
+
+
 def setup(app):
     """Act once the configuration is read and every extension is loaded, and when the pages are written."""
     app.connect("config-inited", _choose_mathjax)
     app.connect("config-inited", _silence_thebe)
     app.connect("autodoc-skip-member", _skip_field_aliases)
+    app.connect("autodoc-process-docstring", _plain_properties, priority=400)  # before Napoleon
+    app.connect("autodoc-process-docstring", _split_attributes, priority=400)
     app.connect("doctree-resolved", _let_wide_figures_scroll)
-    app.connect("doctree-resolved", _keep_punctuation_with_formulas)
+    # After the extensions that write parts of a page only now, such as the lists of results.
+    app.connect("doctree-resolved", _keep_per_cent_with_its_number, priority=900)
+    app.connect("doctree-resolved", _keep_punctuation_with_formulas, priority=950)
     app.connect("build-finished", _lighten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -119,14 +119,19 @@ def _kept(env):
     return env.reading_places
 
 
+def _pieces(title):
+    """A title as pairs (whether it is a formula, its text), which can be compared and kept."""
+    return tuple((isinstance(child, nodes.math), child.astext()) for child in title.children)
+
+
 def _section(node):
-    """The section of the text that a node stands in: its place and title."""
+    """The section of the text that a node stands in: its place and the pieces of its title."""
     node = node.parent
     while node is not None:
         if isinstance(node, nodes.section) and len(node) and isinstance(node[0], nodes.title):
-            return node["ids"][0], node[0].astext()
+            return node["ids"][0], _pieces(node[0])
         node = node.parent
-    return "", ""
+    return "", ()
 
 
 def _box(node):
@@ -184,23 +189,29 @@ def _ordered(env):
     return [n for n in listed if n in _kept(env)] + sorted(set(_kept(env)) - set(listed))
 
 
-def _where(docname, title, here):
-    """How a place of use is named, seen from the page ``here``."""
-    if docname == here:
-        return title
-    stem = docname.split("/")[-1]
-    number = re.match(r"(\d+)_", stem)
+def _where(env, docname):
+    """The page of a place of use, in the words before the title of the section."""
+    number = re.match(r"chapters/(\d+)_", docname)
     if number:
-        return f"chapter {int(number[1])}, {title}"
-    words = {"appendix": "appendix: "}.get(stem.split("_")[0], "")
-    return f"{words}{title}" if docname.startswith("chapters/") else f"{docname}, {title}"
+        return f"chapter {int(number[1])}, "
+    return f"{re.split('[:,]', env.titles[docname].astext())[0]}, "
+
+
+def _named(env, docname, title, here):
+    """The name of a place of use in nodes: the page, unless it is ``here``, and the section with its formulas."""
+    shown = [nodes.math("", text) if formula else nodes.Text(text) for formula, text in title]
+    numbered = re.match(r"chapters/\d+_", docname)
+    at_top = title == _pieces(env.titles[docname])  # before the first section of the page
+    if docname == here or (at_top and not numbered):
+        return shown
+    return [nodes.Text(_where(env, docname)), *shown]
 
 
 def _links(app, here, label):
-    """The places of use as links with commas between them."""
+    """The places of use as links with semicolons between them."""
     parts = []
     for docname, place, title in _uses(app.env, label):
-        text = nodes.inline("", _where(docname, title, here))
+        text = nodes.inline("", "", *_named(app.env, docname, title, here))
         link = make_refnode(app.builder, here, docname, place, text)
         parts += [nodes.Text("; "), link] if parts else [link]
     return parts
@@ -257,7 +268,7 @@ def _fill(app, doctree, docname):
                 used = _links(app, docname, label)
                 line = nodes.paragraph("", "", *parts)
                 known = _status(app, docname, label) if place["kind"] == "boxes" else []
-                line += [nodes.Text(": "), *known, nodes.Text(".")] if known else []
+                line += [nodes.Text(": "), *known, nodes.Text(".")] if known else [nodes.Text(".")]
                 if used:
                     line += nodes.inline("", "", nodes.Text(" Used in "), *used, classes=["used-in"])
                 items += nodes.list_item("", line)
@@ -295,4 +306,4 @@ def setup(app):
     app.connect("env-updated", _known)
     app.connect("env-updated", _rewrite)
     app.connect("doctree-resolved", _fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 2}
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 3}

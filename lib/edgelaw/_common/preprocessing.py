@@ -238,8 +238,10 @@ def preprocess(
         square Gaussian matrix is still applied, because it changes the spectrum.
     rng : numpy.random.Generator or int
         Chooses the rows, then draws the projection.
-    center, normalize : bool
-        Whether to do steps 3 and 4.
+    center : bool
+        Whether to subtract the mean (step 3).
+    normalize : bool
+        Whether to scale the rows (step 4).
 
     Returns
     -------

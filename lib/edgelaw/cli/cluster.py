@@ -57,7 +57,7 @@ def connect(where: str = "local", workers: int | None = None, seconds: float = 5
     Raises
     ------
     InputError
-        When Dask is not installed, the address makes no sense or no scheduler answers there.
+        When Dask is not installed, the address is not one or no scheduler answers there.
     """
     try:
         from distributed import Client
@@ -96,7 +96,7 @@ def _ensure_scheduler(where: str, seconds: float) -> None:
     with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
         greeting = connection.recv(8)  # a scheduler speaks first, and begins with the length of what follows
     if len(greeting) < 8 or int.from_bytes(greeting, "little") > 2**20:
-        raise ValueError("what answers there is something else")
+        raise ValueError("another service answers there")
 
 
 def _results(
@@ -325,7 +325,7 @@ def _as_list(values: Any, name: str) -> list:
     """At least one value; a single word or number is a list of one."""
     values = [values] if isinstance(values, str) or np.isscalar(values) else list(values)
     if not values:
-        raise ValueError(f"{name} must name at least one.")
+        raise ValueError(f"{name} must hold at least one value.")
     return values
 
 

@@ -51,7 +51,7 @@ def add(commands: Any) -> None:
         commands,
         "demo",
         run,
-        "what this is about, in a few seconds",
+        "a tour of the idea on data that ships, in a few seconds",
         "Run SGD on shipped embeddings in four orders beside the exact theory, and recommend one.",
         EXAMPLES,
     )

@@ -28,7 +28,7 @@ def digits(value: float | None, count: int = 3) -> str:
 
 
 def loss_digits(value: float | None, error: float | None = None) -> str:
-    """A loss, with its relative standard error if it was simulated; one below 1e-12 is not told from zero.
+    """A loss, with its relative standard error if it was simulated; below 1e-12 it counts as zero.
 
     >>> loss_digits(0.01234), loss_digits(0.01234, 0.0005), loss_digits(3e-17)
     ('0.0123', '0.0123 ±4%', '< 1e-12')

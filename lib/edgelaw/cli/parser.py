@@ -5,8 +5,8 @@ describes it, and ``run(arguments)``, which imports what it needs, so that ``edg
 add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one, of the
 ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``.
 
-What goes wrong is said in one sentence on standard error, never as a traceback: status 2 when the question or the
-file makes no sense, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130
+What goes wrong is said in one sentence on standard error, never as a traceback: status 2 for arguments or a file
+that cannot be used, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130
 when stopped by Ctrl-C. ``EDGELAW_DEBUG=1`` in the environment shows the traceback too.
 
 ``--json`` prints one JSON object and nothing else. Its ``schema`` names the command and a version, such as
@@ -50,7 +50,7 @@ edgelaw predicts the learning curves of SGD from the eigenvalues of your data.
 
 EXAMPLES = """\
 examples:
-  edgelaw demo                       what this is about, in a few seconds
+  edgelaw demo                       a tour of the idea on data that ships, in a few seconds
   edgelaw embeddings.npy             short for edgelaw predict embeddings.npy
   edgelaw predict embeddings.npy     how many epochs, which order, which step
   edgelaw predict --help             every option of predict, with examples
@@ -191,7 +191,7 @@ def _failed(error: BaseException) -> int:
         tell("edgelaw: stopped.")
         return 130
     if isinstance(error, MemoryError):
-        tell("edgelaw: There is not enough memory for this; --rows and --dims make a smaller matrix of it.")
+        tell("edgelaw: There is not enough memory for this; use --rows and --dims for a smaller matrix.")
     elif isinstance(error, OSError):
         place = f" ({printable(error.filename)})" if error.filename else ""
         tell(f"edgelaw: The system said no: {reason(error)}{place}.")

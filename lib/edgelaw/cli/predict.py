@@ -41,14 +41,14 @@ examples:
   edgelaw predict features.csv --labels species --held-out 0.3         a column of the table; 30 % of the rows to test
   edgelaw predict features.npy --labels labels.npy --batch 32          labels in a file of their own, batches of 32
   edgelaw predict features.npz --key x --labels y --lr 0.01            is 0.01 a good learning rate for this probe?
-  edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run the real thing beside the theory
-  edgelaw predict big.npy --operations 1e10                            a pilot where simulation would cost more
+  edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate      run SGD itself beside the theory
+  edgelaw predict big.npy --operations 1e10                            simulate fewer rows and columns if all cost more
   edgelaw predict embeddings.npy --json | jq .advice                   for machines
 
 Losses start at 1. "Test" is the squared parameter error, not a loss on held-out rows; "train" is the mean squared
-residual on the rows themselves. Targets are assumed to be a linear function of the rows without noise: with real
-labels losses end at a floor that rises with the step, so that a smaller step or fewer epochs can be better:
---labels says which.
+residual on the rows themselves. Targets are assumed to be a linear function of the rows without noise. With real
+labels losses end at a floor that rises with the step, so that a smaller step or fewer epochs can be better; --labels
+finds them for yours.
 
 With --labels the losses are those of your labels: squared errors, summed over outputs, averaged over rows. lr is what
 you type into torch.optim.SGD for half that loss, features centred and otherwise as they are. JSON then has schema

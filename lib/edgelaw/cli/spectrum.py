@@ -38,9 +38,9 @@ examples:
   edgelaw spectrum embeddings.npy --json | jq .edge   for machines
 
 The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: its exponent β is the slope of the learning
-curve. Where F is no power law at zero, as with more or fewer rows than columns, none is claimed and it says why. JSON
+curve. Where F is not a power law at zero, as with more or fewer rows than columns, the reason is printed instead. JSON
 has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge (null where there is none; edge_law has the tests
-and the reason), effective_rank, quantile_ratio, eigenvalues, and warnings of columns that look like no features."""
+and the reason), effective_rank, quantile_ratio, eigenvalues, and warnings of columns that do not look like features."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ COMPILING = "compiling, once per machine: about half a minute"
 
 
 class Refusal(Exception):
-    """A question that makes no sense; the message is one sentence."""
+    """Arguments that cannot be used; the message is one sentence."""
 
 
 class Unwritten(Exception):
@@ -205,7 +205,7 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         "--normalize",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="scale every row to the same norm (default: on; with --labels off, as in most training loops)",
+        help="scale every row to the same norm (default: on, but off with predict --labels)",
     )
     parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"
@@ -368,7 +368,7 @@ def destination(
     path : str
         What was asked for.
     endings : tuple of str
-        Allowed endings, such as ``(".html", ".htm")``; they keep a slip from overwriting something else.
+        Allowed endings, such as ``(".html", ".htm")``; they keep a typing error from overwriting another file.
     source : str, optional
         The file being read, which must not be written.
     option : str
@@ -385,7 +385,7 @@ def destination(
             if source and os.path.exists(source) and os.path.samefile(real, source):
                 raise Refusal(f"{name} cannot be written: it is the file that is being read.")
             if not os.path.isfile(real) or not os.access(real, os.W_OK):
-                raise Refusal(f"{name} cannot be written: it is there and not yours to change.")
+                raise Refusal(f"{name} cannot be written: it exists and you may not change it.")
         else:
             with contextlib.suppress(FileNotFoundError):
                 os.stat(real)  # a name too long is refused here

@@ -74,7 +74,7 @@ def not_haar(facts: Facts) -> Caution | None:
 
 
 def columns(facts: Facts) -> Caution | None:
-    """Some columns look like no features."""
+    """Some columns do not look like features."""
     return Caution("columns", " ".join(facts.columns)) if facts.columns else None
 
 

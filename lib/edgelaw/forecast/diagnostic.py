@@ -63,13 +63,13 @@ def diagnose(
 
     - **fails** if one of them is further off than promised by more than a two-sided 99 % interval of Student's t;
     - **passes** if each of them is within what is promised and its standard error within half of that;
-    - **undecided** else, which is no pass.
+    - **undecided** otherwise, which does not count as a pass.
 
     **Measured** (`edgelaw.data.sweep("diagnostic_rates")`) on 104 designs of thirteen kinds besides Gaussian rows and
     embeddings, in draws that nothing was set on, though most kinds had been seen before. All orders at step 1, to
     epoch 32: of 40 that the theory gets wrong 37 fail, 3 are undecided and none passes (at 95 %: less than 7.2 %); of
     35 that it gets right 33 pass, 2 are undecided and none fails (less than 8.2 %); 29 are too near to what is
-    promised to say. What a projection to 512 directions hides, as sparse rows, it does not see.
+    promised to say. It misses what a projection to 512 directions hides, such as sparse rows.
 
     Parameters
     ----------

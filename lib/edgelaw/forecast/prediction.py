@@ -141,7 +141,7 @@ def predict(
     ('plateau', {'test': None, 'train': 3})
     """
     if seconds is not None:
-        warnings.warn("seconds is now operations, 2e9 of them each.", DeprecationWarning, stacklevel=3)
+        warnings.warn("Give operations instead of seconds: 2e9 for each.", DeprecationWarning, stacklevel=3)
         operations = PER_SECOND * arguments.number(seconds, "seconds", 0)
     request = Request.validated(epochs, step, orders, target, simulate, operations, search, batch)
     generator = arguments.generator(rng)

@@ -168,7 +168,7 @@ class Prediction:
     eigenvalues : ndarray
         Of :math:`X^\top X/m`, ascending.
     edge : EdgeFit or None
-        None where there is no power law at the left edge, or none can be told.
+        None where there is no power law at the left edge, or where that cannot be decided.
     edge_error : float or None
         Standard error of its exponent.
     effective_rank, quantile_ratio : float

@@ -21,7 +21,7 @@ def equal_norm_design(
     if not isinstance(X, inputs.Design):
         X = inputs.design(X, center=center)
     elif not center:
-        raise ValueError("X is a design already: give center where it is made.")
+        raise ValueError("X is already a design; give center to the call that made it.")
     some = np.linalg.norm(X.take(np.arange(min(X.shape[0], 256))), axis=1)
     if np.ptp(some) <= 1e-4 * some.max():
         return X, tuple(X.steps)

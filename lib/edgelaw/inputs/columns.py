@@ -155,7 +155,9 @@ def _numbers(item: str | int, path: str, width: int, names: Sequence[str]) -> li
     else:
         first, last = int(span[2]), int(span[3]) if span[3] else width - 1
     if not 0 <= first <= last < width:
-        raise InputError(f"{path} has columns 0 to {width - 1}, counted from 0, and not {str(item)!r}.")
+        raise InputError(
+            f"{path} has no column {str(item)!r}: its columns are 0 to {width - 1}, counted from 0."
+        )
     return list(range(first, last + 1))
 
 

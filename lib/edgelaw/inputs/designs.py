@@ -63,8 +63,8 @@ def design(
     if isinstance(source_or_array, Design):
         if (rows, dims, center, normalize) != (None, None, True, True) or rng != 0:
             raise InputError(
-                f"{source_or_array.name} is a design already: give rows, dims, center, normalize and rng where it "
-                "is made."
+                f"{source_or_array.name} is already a design; give rows, dims, center, normalize and rng to the "
+                "call that made it."
             )
         return source_or_array
     source = (
@@ -125,7 +125,7 @@ class Design:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Columns that look like no features (row numbers, classes, constants), in sentences. Reads the file once."""
+        """Sentences on columns that look unlike features (row numbers, classes, constants). Reads the file once."""
         if self._warnings is None:
             self._warnings = self._surveyed().columns.sentences(self.source.columns)
         return self._warnings
@@ -155,7 +155,7 @@ class Design:
 
     @property
     def twice(self) -> bool:
-        """Whether rows have to be read twice: what each is divided by depends on the mean of all."""
+        """Whether rows have to be read twice: the norm of each depends on the mean of all."""
         return self._plan.center and self._plan.normalize
 
     def parts(self, count: int) -> list[tuple[int, int]]:
@@ -167,8 +167,8 @@ class Design:
     def blocks(self, rows: int = 4096) -> Iterator[Array]:
         """All prepared rows, in the design's order, as float64 arrays of at most `rows` rows.
 
-        Float64 whatever the file holds: the smallest eigenvalues, which set the learning curves, would drown in
-        float32's rounding. With chosen rows, these are gathered first, as they are stored; without, one block is
+        Float64 for every type of file: float32's rounding would exceed the smallest eigenvalues, which set the
+        learning curves. With chosen rows, these are gathered first, as they are stored; without, one block is
         in memory at a time.
         """
         rows = arguments.whole(rows, "rows", 1)

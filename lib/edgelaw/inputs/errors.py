@@ -26,7 +26,7 @@ def as_input_error(path: str, what: str) -> Iterator[None]:
     except FileNotFoundError:
         raise MissingFile(f"There is no file {path}.") from None
     except MemoryError:
-        raise InputError(f"{path} asks for more memory than there is, or is damaged.") from None
+        raise InputError(f"{path} needs more memory than there is, or is damaged.") from None
     except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         if len(reason) > 200:
@@ -53,6 +53,6 @@ def refuse_beyond_memory(name: str, needed: int) -> None:
         return
     if needed > there > 0:
         raise InputError(
-            f"{name} needs {needed / 1e9:,.1f} GB of memory, and this machine has {there / 1e9:,.1f} GB; rows and "
-            "dims make a smaller matrix of it."
+            f"{name} needs {needed / 1e9:,.1f} GB of memory, and this machine has {there / 1e9:,.1f} GB; use rows "
+            "and dims for a smaller matrix."
         )

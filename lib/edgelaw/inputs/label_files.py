@@ -120,7 +120,7 @@ def _one_of(keys: Sequence[str], path: str, name: str | None) -> str:
 
 def _refuse_name(path: str, name: str | None) -> None:
     if name is not None:
-        raise InputError(f"{path} holds one array without names, so that there is no {name!r} in it.")
+        raise InputError(f"{path} holds one array without a name, so there is no array {name!r}.")
 
 
 # arrays ----------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def _columns(names: Sequence[str], path: str, name: str | None, width: int | Non
             raise InputError(f"{path} has no column {part!r}; its columns are: {listed(names)}.")
         else:
             raise InputError(
-                f"{path} has columns without names, so labels have a number from 0 to {width - 1}, not {part!r}."
+                f"{path} has columns without names, so name one by a number from 0 to {width - 1}, not {part!r}."
             )
     return numbers
 

@@ -27,7 +27,7 @@ def _header(handle: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dty
     elif magic[6:] == b"\x02\x00":
         shape, fortran, dtype = np.lib.format.read_array_header_2_0(handle)
     else:
-        raise InputError(f"{path} is a numpy file of another version than 1 or 2, or damaged.")
+        raise InputError(f"{path} is damaged, or a numpy file of a version other than 1 and 2.")
     if any(size < 0 for size in shape):
         raise InputError(f"{path} is damaged: its array has shape {shape}.")
     return shape, fortran, dtype

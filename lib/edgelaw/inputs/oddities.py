@@ -1,4 +1,4 @@
-"""Columns that look like no features: row numbers, classes, constants; noticed while rows are read."""
+"""Columns that do not look like features: row numbers, classes, constants; noticed while rows are read."""
 
 from __future__ import annotations
 

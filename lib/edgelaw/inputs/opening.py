@@ -101,7 +101,9 @@ def open_matrix(
                 f"and {file} has {reader.shape[1]}."
             )
         if reader.names and readers[0].names and reader.names != readers[0].names:
-            raise InputError(f"Shards must have the same columns in one order, unlike {files[0]} and {file}.")
+            raise InputError(
+                f"Shards must have the same columns in the same order, but {files[0]} and {file} differ."
+            )
     return Source(readers, str(path))
 
 
@@ -177,7 +179,7 @@ def _shards(path: str) -> list[str]:
     if not place.exists() and any(sign in path for sign in "*?["):
         files = sorted(glob.glob(path, recursive=True))
         if not files:
-            raise MissingFile(f"There is no file that fits the pattern {path}.")
+            raise MissingFile(f"There is no file that matches the pattern {path}.")
         return files
     return [path]
 
@@ -235,4 +237,4 @@ def refuse_irregular(place: Path, path: str) -> None:
             if not (entry.is_dir() or entry.is_file())
         ]
     if irregular:
-        raise InputError(f"{irregular[0]} is not a regular file: a pipe, a socket or a device is not read.")
+        raise InputError(f"{irregular[0]} is not a regular file: pipes, sockets and devices are not read.")

@@ -58,7 +58,9 @@ class Request:
         if not isinstance(schedule, str):
             given = _rates(schedule, epochs)
             if lr is not None or step is not None:
-                raise ValueError("a schedule of learning rates by epoch leaves no room for lr or step.")
+                raise ValueError(
+                    "schedule gives the learning rate of every epoch, so lr and step must be left out."
+                )
         else:
             arguments.choice(schedule, "schedule", SCHEDULES)
             if schedule == "best" and (lr is not None or step is not None):

@@ -1,4 +1,4 @@
-r"""Averaged batches: the largest stable step of each order, and the batch from which on it grows no more.
+r"""Averaged batches: the largest stable step of each order, and the batch size beyond which it stops growing.
 
 An update is the mean of the single updates of b rows at a step η, which moves the weights by τ = η/b per row. That is
 what ``kaczmarz.simulate(batch=b, batch_mode="average")`` and PyTorch's mean losses do. With κ = b/d, a batch that is

@@ -10,16 +10,17 @@ from 0 to ρ = m/d, the test loss is :math:`\langle C\rangle` and the loss on *a
    C' = -2\eta\lambda C + \eta^2\lambda\langle\lambda C\rangle, \qquad C(0) = 1,
 
    D' = -2\eta\lambda D + \eta^2\lambda\langle\lambda D\rangle
-        + \lambda\,(\eta^2\gamma^2 - 2\eta\gamma\, e^{-\eta\lambda s}), \qquad D(0) = \rho\lambda, \qquad
+        + \lambda\,(\eta^2\gamma^2 - 2\eta\gamma\, e^{-\eta\lambda s}), \qquad D(0) = \rho\lambda,
+
    \gamma(s) = \langle\lambda e^{-\eta\lambda s}\rangle .
 
 They are the first two terms, for large z, of random reshuffle's equation for :math:`E \operatorname{tr}
-(z - S)^{-1} A A^\top`, in which A may be any first part of an epoch. The source in D is what the update knows about
-the rows that it has seen: without it D would be ρ times the loss on fresh rows. *Derived*, like the other curves on any
-spectrum; at s = ρ it is their first epoch, and for isotropic rows
+(z - S)^{-1} A A^\top`, in which A may be any first part of an epoch. The source in D is due to the rows
+already visited: without it D would be ρ times the loss on fresh rows. *Derived*, like the other curves on any spectrum;
+at s = ρ it is their first epoch, and for isotropic rows
 :math:`C = e^{-\eta(2-\eta)s}` and :math:`D = (\rho - B)\,C + B e^{-2\eta s}` with :math:`B = 2/\eta - 1`.
 
-Where rows are many times as many as dimensions this is all that there is to see: the loss is gone before the epoch is.
+With many more rows than dimensions nothing else matters: the loss is near zero before the first epoch ends.
 """
 
 import itertools

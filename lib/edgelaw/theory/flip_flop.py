@@ -10,9 +10,13 @@ Let :math:`A` be the forward epoch, :math:`B = A^\top A` and :math:`S = \sum_i u
 With :math:`\tau = \eta(2-\eta)`, :math:`\kappa = (1-\eta)^2 = 1-\tau` and :math:`c = \eta^2\rho` their
 generating functions :math:`\sum_n z^n (\cdot)` are
 
-.. math:: \Phi = \frac{\tau+\kappa q}{\tau(1-q)}, \qquad
-          G = \frac{\tau+\kappa q}{\tau} \int_0^1 \bigl(1 + c(1-u)\bigr) e^{-uc(1-q)}\,du, \qquad
-          q = z\,(\tau+\kappa q)\,e^{-\tau\rho(1-q)} .
+.. math::
+
+   \begin{gathered}
+   \Phi = \frac{\tau+\kappa q}{\tau(1-q)}, \qquad
+   G = \frac{\tau+\kappa q}{\tau} \int_0^1 \bigl(1 + c(1-u)\bigr) e^{-uc(1-q)}\,du, \\
+   q = z\,(\tau+\kappa q)\,e^{-\tau\rho(1-q)} .
+   \end{gathered}
 
 :math:`q(z)` is the generating function of the total progeny of a branching process whose offspring are a
 Bernoulli(κ) and a Poisson(τρ) variable together; it is critical exactly at :math:`\rho = 1`. (In the
@@ -180,8 +184,12 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
     :math:`a = \frac1\tau - \frac12\frac{m-b}{m-1}`, L = m/b, s = 2/τ, and g the Cauchy transform of a batch's
     Gram matrix at s,
 
-    .. math:: \frac1{\eta_{\mathrm{eff}}} = a + \frac{(se-1)(L-1)(2L-1)}{6L}
-              + \frac{se^2(L^2-1)}{6L^2\,(1-(1-\kappa)e)}, \qquad e = 1 - \frac1{s\,g} .
+    .. math::
+
+       \begin{gathered}
+       \frac1{\eta_{\mathrm{eff}}} = a + \frac{(se-1)(L-1)(2L-1)}{6L}
+       + \frac{se^2(L^2-1)}{6L^2\,(1-(1-\kappa)e)}, \\ e = 1 - \frac1{s\,g} .
+       \end{gathered}
 
     *Derived*; null vectors of random Gram matrices and extrapolated curves agree. A batch must divide m.
 
@@ -231,16 +239,24 @@ def curve(
     :math:`q(s, \lambda)` on :math:`0 \le s \le 1` such that :math:`q(1) = 1` and, for all λ, with
     :math:`y(s) = z/q(1-s)`,
 
-    .. math:: q' = -\frac{\lambda}{D}\,(2Hq - P - Rq^2), \qquad
+    .. math::
+
+       \begin{gathered}
+       q' = -\frac{\lambda}{D}\,(2Hq - P - Rq^2), \\
        R = \Bigl\langle\frac{\lambda}{q-y}\Bigr\rangle, \quad
        P = \Bigl\langle\frac{\lambda q y}{q-y}\Bigr\rangle, \quad
        H = \frac1\eta + \Bigl\langle\frac{\lambda y}{q-y}\Bigr\rangle,
+       \end{gathered}
 
     with :math:`D = H^2 - PR`, which does not depend on s. The losses are the coefficients of :math:`z^n` in
 
-    .. math:: \sum_n z^n\,\text{test}_n = \Bigl\langle\frac{q_0}{q_0-z}\Bigr\rangle, \qquad
+    .. math::
+
+       \begin{gathered}
+       \sum_n z^n\,\text{test}_n = \Bigl\langle\frac{q_0}{q_0-z}\Bigr\rangle, \\
        \sum_n z^n\,\text{train}_n = \Bigl\langle\frac{\lambda q_0}{q_0-z}\Bigr\rangle
        + z \int_0^1 \frac{P X^2 - 2HXY + RY^2}{D}\,ds,
+       \end{gathered}
 
     where :math:`q_0 = q(0)`, :math:`X = \langle\lambda g\rangle`, :math:`Y = \langle\lambda q g\rangle`,
     :math:`g' = \frac{\lambda}{D}(H - Rq)\,g` and :math:`g(0) = 1/(q_0 - z)`.
@@ -367,10 +383,14 @@ def population_constants(
     With :math:`b = 1/\eta - 1/2`, :math:`\kappa_j = \langle\lambda^j\rangle` over the eigenvalues (mean 1),
     :math:`v = \kappa_2 - 1`, :math:`\ell = \langle1/\lambda\rangle` and :math:`B = b^2 + \frac14 + \frac v6`,
 
-    .. math:: \text{test} \sim \sqrt{\frac{\ell B}{2\pi b\,n}}, \qquad
-       \text{train} \sim \sqrt{\frac{b\,\ell}{2\pi B}}\,\Bigl[\frac{b^2}{4} + \frac18 + \frac v{12}
+    .. math::
+
+       \begin{gathered}
+       \text{test} \sim \sqrt{\frac{\ell B}{2\pi b\,n}}, \\
+       \text{train} \sim \sqrt{\frac{b\,\ell}{2\pi B}}\,\Bigl[\frac{b^2}{4} + \frac18 + \frac v{12} \\
        + \frac1{b^2}\Bigl(\frac{83}{960} + \frac{9v}{80} + \frac{v^2}{30} + \frac{\kappa_3}{40}
        + \frac{\kappa_4}{120}\Bigr)\Bigr]\,n^{-3/2} .
+       \end{gathered}
 
     With averaged batches, which must divide m, the first is :math:`\sqrt{\ell/(2\pi\eta_{\mathrm{eff}}n)}` with the
     :func:`effective_step` of a large square sample. No formula is known for the second: it is extrapolated from

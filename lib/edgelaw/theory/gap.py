@@ -5,8 +5,10 @@ strictly lower triangle of K and :math:`N = L - L^\top`, a fixed order's epoch o
 
 .. math::
 
-    (I-A)^{-1} = \tfrac12 I + U^{-1}\bigl(a I + \tfrac12 N\bigr)U^{-\top}, \qquad
+    \begin{gathered}
+    (I-A)^{-1} = \tfrac12 I + U^{-1}\bigl(a I + \tfrac12 N\bigr)U^{-\top}, \\
     (I-A^\top A)^{-1} = \tfrac{1}{2a}\,U^{-1} M M^\top U^{-\top}, \qquad M = aI + \tfrac12 K + \tfrac12 N .
+    \end{gathered}
 
 On a slow space (eigenvectors of K with eigenvalues λ → 0) of a *small* share f of the dimensions, and for rows whose
 left singular vectors are Haar, N has entries of variance :math:`\kappa_2/(3d)` and norm of order
@@ -137,8 +139,10 @@ def skew_correction(beta: float) -> float:
 
     .. math::
 
-        C(\beta) = \frac{4^\beta}{\Gamma(\beta+1)^2}\iint \Bigl\{2x e^{-x}\bigl(e^{-x} - y\,e[x,x,y]\bigr)
+        \begin{gathered}
+        C(\beta) = \frac{4^\beta}{\Gamma(\beta+1)^2}\iint \Bigl\{2x e^{-x}\bigl(e^{-x} - y\,e[x,x,y]\bigr) \\
         + xy\, e[x,y]^2\Bigr\}\,\beta^2 (xy)^{\beta-1}\,dx\,dy,
+        \end{gathered}
 
     with e[·] the divided differences of :math:`e^{-x}`. It converges for β < 1 only: from β = 1 on the correction is
     of order 1/n and comes from the whole spectrum. The loss has its law when :math:`C \kappa_2 f_n \ll 12a^2`, the

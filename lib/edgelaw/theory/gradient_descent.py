@@ -1,4 +1,4 @@
-r"""Full gradient descent: the yardstick that every order of SGD is measured with.
+r"""Full gradient descent: the yardstick for every order of SGD.
 
 After n steps :math:`w_n = (I - \eta H)^n w_0`, so from a random start the test loss is
 :math:`\int (1-\eta\lambda)^{2n}\,dF` and the training loss :math:`\int \lambda (1-\eta\lambda)^{2n}\,dF`, with F the

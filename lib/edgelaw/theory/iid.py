@@ -62,9 +62,13 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray
 
     In the angle of the Marchenko–Pastur law, :math:`\lambda = |1 - r e^{i\theta}|^2` with :math:`r = \rho^{-1/2}`,
 
-    .. math:: \max(0, 1-\rho) + \frac2\pi \int_0^\pi e^{-2\eta\rho n\lambda}\,
+    .. math::
+
+       \begin{gathered}
+       \max(0, 1-\rho) + \frac2\pi \int_0^\pi e^{-2\eta\rho n\lambda}\,
        \frac{a^2 \sin^2\theta}{\lambda\, \lvert P(e^{i\theta})\rvert^2}\, d\theta,
-       \qquad P(w) = b w^2 - b (r + 1/r) w + 1,
+       \\ P(w) = b w^2 - b (r + 1/r) w + 1,
+       \end{gathered}
 
     with :math:`b = \eta/2`, :math:`a = 1 - b`; and where the step exceeds :math:`2/(r + 1/r - 1)`, which it cannot at
     ρ = 1, one isolated exponential that decays more slowly than the edge of the spectrum.

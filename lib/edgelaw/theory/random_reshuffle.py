@@ -38,7 +38,7 @@ longer in closed form: `curve` has it from the eigenvalues of a sample, `populat
 
 Numerics: k/(λμ) is entire in λ and μ, so it is interpolated from a Chebyshev grid; F is integrated in the angle of
 :math:`\lambda = (1-\sqrt\rho)^2 + 4\sqrt\rho\sin^2(\theta/2)`, on panels that shrink towards the left edge; T becomes a
-symmetric matrix of 400 rows, diagonalised once for a step and aspect (a tenth of a second) and kept.
+symmetric matrix of 400 rows, diagonalised once per step and aspect ratio (a tenth of a second) and kept.
 """
 
 import dataclasses
@@ -163,8 +163,12 @@ def curve(
     covariance, through its spectrum F. An epoch averaged over its permutation acts on functions of
     :math:`S = U^\top U`, :math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)` with
 
-    .. math:: (Tg)(\lambda) = \bar a(\lambda)^2 g(\lambda) + \int k(\lambda,\mu)\,g(\mu)\,dF(\mu), \qquad
+    .. math::
+
+       \begin{gathered}
+       (Tg)(\lambda) = \bar a(\lambda)^2 g(\lambda) + \int k(\lambda,\mu)\,g(\mu)\,dF(\mu), \\
        \bar a(\lambda) = -\frac1{2\pi i}\oint \frac{z\,e^{-\eta/G(z)}}{z-\lambda}\,\frac{G'(z)}{G(z)}\,dz ,
+       \end{gathered}
 
     G the Cauchy transform of F; k is given by its double Cauchy transform, which solves a linear differential equation
     in the number of rows used (the book's chapter "Any spectrum"). Then

@@ -14,9 +14,11 @@ both closed forms in two parameters v and v′. Write :math:`g = \eta + (1-\eta)
 
 .. math::
 
-   \Phi = \frac{(1-u)\, g g'}{\eta^2 (1-v)(1-v')(1-K)}, \qquad
+   \begin{gathered}
+   \Phi = \frac{(1-u)\, g g'}{\eta^2 (1-v)(1-v')(1-K)}, \\
    \Psi = \frac{1}{1-K}\Bigl\{\frac{g + g'}{\eta} - 1 - \frac{2-\eta}{\eta}\,
-          \frac{u\,(e^{\rho(1-u)gg'}-1)}{\rho\,(1-u)}\Bigr\}.
+   \frac{u\,(e^{\rho(1-u)gg'}-1)}{\rho\,(1-u)}\Bigr\}.
+   \end{gathered}
 
 The test loss after n epochs is :math:`[z^n w^n]\Phi`, the training loss :math:`[z^n w^n]\Psi`; both are 1 at n = 0.
 (The paper's training loss is :math:`\rho\Psi`: its S starts at :math:`\rho`.) *Proved* at every fixed n, with an

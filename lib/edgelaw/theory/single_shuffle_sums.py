@@ -87,8 +87,12 @@ def _queue_pole(rho):
 def test_sum(n: int, rho: float = 1.0) -> float:
     r"""The test loss at step 1 as a sum of n + 1 squares that can be done by hand for n = 1, 2, 3.
 
-    .. math:: c_n = \sum_{k=0}^n H_k \bigl[(1-\rho) P(N \le n-k) + \rho\, P(N = n-k)\bigr]^2,
-              \qquad N \sim \mathrm{Poisson}(\rho n),
+    .. math::
+
+       \begin{gathered}
+       c_n = \sum_{k=0}^n H_k \bigl[(1-\rho) P(N \le n-k) + \rho\, P(N = n-k)\bigr]^2,
+       \\ N \sim \mathrm{Poisson}(\rho n),
+       \end{gathered}
 
     with the :math:`H_k` of :func:`queue_weights`; the k = 0 bracket is the trace moment
     :math:`E \operatorname{tr} A^n/d`. Another route to

@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--schedule",
         choices=SCHEDULES,
         metavar="NAME",
-        help=f"of the learning rate, by epoch: {', '.join(SCHEDULES)} (default constant)",
+        help=f"how the learning rate changes from epoch to epoch: {', '.join(SCHEDULES)} (default constant)",
     )
 
 
@@ -61,7 +61,7 @@ def refuse_without_labels(arguments: argparse.Namespace) -> None:
     """Refuse the options of a probe where no labels are given."""
     for name in ONLY_WITH_LABELS:
         if getattr(arguments, name) is not None:
-            raise Refusal(f"--{name.replace('_', '-')} is for a probe and needs --labels as well.")
+            raise Refusal(f"--{name.replace('_', '-')} is an option of linear probes and needs --labels.")
 
 
 def _refuse_with_labels(arguments: argparse.Namespace) -> None:
@@ -69,7 +69,7 @@ def _refuse_with_labels(arguments: argparse.Namespace) -> None:
     if arguments.target is not None:
         raise Refusal("--target counts epochs without noise; with --labels read the loss by epoch instead.")
     if arguments.dask is not None:
-        raise Refusal("--dask has no probes; leave out --labels or --dask.")
+        raise Refusal("--dask cannot be used with --labels; leave one of them out.")
     if not arguments.search and arguments.lr is None and arguments.step is None:
         raise Refusal("--no-search leaves no learning rate to judge; give --lr as well.")
 

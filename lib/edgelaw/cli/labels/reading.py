@@ -38,7 +38,7 @@ def features_and_labels(arguments: argparse.Namespace, held_out: str) -> Read:
     if arguments.rows is not None:
         if arguments.rows > len(X):
             raise InputError(
-                f"--rows must be at most {len(X):,}, the rows there are, not {arguments.rows:,}."
+                f"--rows must be at most {len(X):,}, the number of rows in the file, not {arguments.rows:,}."
             )
         chosen = np.sort(rng.permutation(len(X))[: arguments.rows])
         X, y = X[chosen], y[chosen]

@@ -352,9 +352,13 @@ def second_moments(dims: int, blocks: int, size: int = 1, step: float = 1.0) -> 
     Finite d: the epoch has m block updates :math:`I - \eta Q_i`, the :math:`Q_i` independent projections on uniform
     subspaces of dimension b (b = 1: single isotropic rows). Averages over one block need only
 
-    .. math:: \mathbb{E}\, Q_{ij}Q_{kl} = \alpha\,\delta_{ij}\delta_{kl}
+    .. math::
+
+       \begin{gathered}
+       \mathbb{E}\, Q_{ij}Q_{kl} = \alpha\,\delta_{ij}\delta_{kl}
        + \beta(\delta_{ik}\delta_{jl} + \delta_{il}\delta_{jk}),
-       \qquad d\alpha + 2\beta = b^2/d, \quad \alpha + (d+1)\beta = b/d,
+       \\ d\alpha + 2\beta = b^2/d, \quad \alpha + (d+1)\beta = b/d,
+       \end{gathered}
 
     and map the three quantities linearly to themselves: the answer is exact for every d, m and b, and both orders
     of the limits d → ∞ and m → ∞ can be read off. Proved.
@@ -405,11 +409,19 @@ class SquaredSingularValues:
 
     With τ = η(2 − η), q = 1 − τ = (1 − η)² and the angle φ of v = s e^{iφ}, the law is explicit along the curve
 
-    .. math:: q^2 s^2 - \Big(2q\cos\varphi + \tau^2\rho\,\frac{\sin\varphi}{\varphi}\Big) s + 1 = 0, \qquad
-       \log x = -\log s - \tau\rho\,\mathrm{Re}\frac{1-v}{1-qv},
+    .. math::
 
-    .. math:: F(x) = 1 - \frac1\pi\Big[\frac{\varphi}{\tau} - (1-\rho)\arg(1-v) - \rho\arg(1-qv)\Big], \qquad
+       \begin{gathered}
+       q^2 s^2 - \Big(2q\cos\varphi + \tau^2\rho\,\frac{\sin\varphi}{\varphi}\Big) s + 1 = 0, \\
+       \log x = -\log s - \tau\rho\,\mathrm{Re}\frac{1-v}{1-qv},
+       \end{gathered}
+
+    .. math::
+
+       \begin{gathered}
+       F(x) = 1 - \frac1\pi\Big[\frac{\varphi}{\tau} - (1-\rho)\arg(1-v) - \rho\arg(1-qv)\Big], \\
        x f(x) = \frac1\pi\,\mathrm{Im}\frac{1}{1-v} .
+       \end{gathered}
 
     At step 1 (q = 0) simply :math:`s = \varphi/(\rho\sin\varphi)`, and at ρ = 1 moreover
     :math:`F = 1 - \varphi/\pi`: the quantiles are

@@ -44,17 +44,17 @@ class Distance(NamedTuple):
 
 
 def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1) -> LabelCurve:
-    """Refused: flip-flop's training and held-out loss have no theory with labels.
+    """Refused: there is no theory for flip-flop's training and held-out loss with labels.
 
     Examples
     --------
     >>> curve(LabelledRows.of(np.eye(30), np.ones(30)), 2)
     Traceback (most recent call last):
         ...
-    ValueError: Flip-flop's training and held-out loss have no theory with labels: simulate them; `distance` has one.
+    ValueError: With labels flip-flop's training and held-out loss have no theory yet: simulate it, or use `distance`.
     """
     raise ValueError(
-        "Flip-flop's training and held-out loss have no theory with labels: simulate them; `distance` has one."
+        "With labels flip-flop's training and held-out loss have no theory yet: simulate it, or use `distance`."
     )
 
 

@@ -102,7 +102,7 @@ def _constant_step(step, batch):
     steps = np.unique(arguments.real_array(step, "step", np.ndim(step)))
     if len(steps) != 1:
         raise ValueError(
-            "step must be the same in all epochs of single shuffle: its theory has no schedules, simulate them."
+            "step must be the same in all epochs of single shuffle: schedules can only be simulated."
         )
     if batch != 1:
         raise ValueError(
