@@ -36,7 +36,7 @@ __all__ = ["Average", "from_covariance", "from_sample"]
 _ANGLE = 1.2  # half-height of the contour in log(λ + reach): functions averaged must be analytic inside it
 _POINTS = 240  # on the upper half of the contour
 _FAR = 100.0  # an error so many times the tolerance is not mended by keeping more poles
-_LOEWNER = 60, 120, 240  # points there that give the nodes: more where eigenvalues are seen one by one
+_LOEWNER = 60, 120, 200, 240  # points there that give the nodes: more where eigenvalues are seen one by one
 
 
 @dataclass(frozen=True, eq=False)
