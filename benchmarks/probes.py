@@ -403,11 +403,11 @@ def said_of_cross_entropy(lines):
     text = ["## Cross-entropy at multiples of the learning rate predicted for the squared loss", ""]
     text += ["Held-out cross-entropy (accuracy)."]
     rows = []
-    for name, found in shown.items():
-        cells = [f"{value:.3g} ({100 * accuracy:.1f} %)" for value, accuracy in found]
+    for name, measured in shown.items():
+        cells = [f"{value:.3g} ({100 * accuracy:.1f} %)" for value, accuracy in measured]
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     text += table(["set", *(f"× {factor:g}" for factor in CROSS_FACTORS)], rows)
-    winners = [CROSS_FACTORS[int(np.argmin([value for value, _ in found]))] for found in shown.values()]
+    winners = [CROSS_FACTORS[int(np.argmin([value for value, _ in measured]))] for measured in shown.values()]
     counts = ", ".join(
         f"× {factor:g} on {winners.count(factor)}" for factor in CROSS_FACTORS if factor in winners
     )

@@ -115,9 +115,9 @@ def test_losses_with_a_ridge_are_those_of_all_draws_and_of_runs():
     exact = mean_over_all_draws(prepared, 0.3, 2, ridge)
     assert np.allclose([curve.train[1:], curve.held_out[1:]], exact, rtol=1e-3)
     rates = np.full(2, 0.3 / prepared.scale)
-    found = simulation.simulate(prepared, "iid", rates, 1, ridge, runs, np.random.default_rng(4))
+    simulated = simulation.simulate(prepared, "iid", rates, 1, ridge, runs, np.random.default_rng(4))
     for loss, most in (("train", 0.015), ("held_out", 0.005)):
-        values = getattr(found, loss)[:, 1:]
+        values = getattr(simulated, loss)[:, 1:]
         mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(runs)
         assert (error < most * mean).all()
         assert (np.abs(getattr(curve, loss)[1:] - mean) < 3 * error).all()

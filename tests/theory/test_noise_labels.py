@@ -369,8 +369,8 @@ def test_many_rows_per_dimension_are_those_of_real_runs_under_random_reshuffle(r
     rows = LabelledRows.of(X, T, held)
     curve = random_reshuffle.curve(rows, 2, step)
     assert curve.error < 1e-3
-    found = helpers.simulated(X, T, [step] * 2, "random_reshuffle", runs, rng, held)[:, 1:]
-    mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(runs)
+    losses = helpers.simulated(X, T, [step] * 2, "random_reshuffle", runs, rng, held)[:, 1:]
+    mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(runs)
     for k, (loss, most) in enumerate((("train", 0.015), ("held_out", 0.015))):
         assert (error[:, k] < most * mean[:, k]).all()
         assert (np.abs(getattr(curve, loss)[1:] - mean[:, k]) < 3 * error[:, k]).all()

@@ -205,10 +205,10 @@ def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sid
     assert even.per_coefficient * 200 < count < even.per_coefficient * 200 + 100
     circle = graded_circle.circle(n, 2 * (count // 2), 1.2 * np.exp(-distance), grading)
     one = (1 / (1 - circle.points[:, None] / poles)).sum(axis=1)
-    found = circle.pair_coefficients(np.multiply.outer(one, one), np.multiply.outer(one, one.conj()))
+    computed = circle.pair_coefficients(np.multiply.outer(one, one), np.multiply.outer(one, one.conj()))
     exact = (poles ** (-n[:, None].astype(float))).sum(axis=1).real ** 2
     # an eighth of the coefficients is not zero; the others are, on the scale of 1.2^(−2n)
-    np.testing.assert_allclose(found * 1.2 ** (2.0 * n), exact * 1.2 ** (2.0 * n), atol=64 * 3e-7)
+    np.testing.assert_allclose(computed * 1.2 ** (2.0 * n), exact * 1.2 ** (2.0 * n), atol=64 * 3e-7)
     assert (exact * 1.2 ** (2.0 * n) > 63).sum() == 25
 
 

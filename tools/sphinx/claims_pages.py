@@ -378,7 +378,7 @@ class Ledger(_Ledger):
 
         if text.startswith("|"):
             text = " – ".join(cell.strip() for cell in text.strip("| ").split("|"))
-        text = re.sub(r"\$[^$]*\$| \| ", lambda found: " – " if found[0] == " | " else found[0], text)
+        text = re.sub(r"\$[^$]*\$| \| ", lambda match: " – " if match[0] == " | " else match[0], text)
         plain = re.sub(r"\{([\w:]+)\}`(?:([^`<]*?)\s*<[^`>]*>|([^`]*))`", words, text)
         plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", plain)
         return self.inline(plain)

@@ -660,13 +660,14 @@ def _other_terms(gaps, weights, near, tau):
     """Σ w/(p − x) and its derivative at x = p_near + τ from the gaps p − p_near, without the term of that pole."""
     value = slope = 0.0
     for j in range(near):
-        inverse = np.divide(1.0, gaps[j] - tau)
+        inverse = 1 / (gaps[j] - tau)
         value += weights[j] * inverse
         slope += weights[j] * inverse * inverse
-    for j in range(near + 1, len(gaps)):
-        inverse = np.divide(1.0, gaps[j] - tau)
-        value += weights[j] * inverse
-        slope += weights[j] * inverse * inverse
+    above, heavy = gaps[near + 1 :], weights[near + 1 :]  # indices from 0: a loop for vector registers
+    for j in range(len(above)):
+        inverse = 1 / (above[j] - tau)
+        value += heavy[j] * inverse
+        slope += heavy[j] * inverse * inverse
     return value, slope
 
 

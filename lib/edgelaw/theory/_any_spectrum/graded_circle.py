@@ -85,10 +85,10 @@ def plan(largest, gaps, digits, amplified, least=4.0, even=PRECISE):
     grading = factor * np.sinh(distance / 2)
     points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
     best = np.argmin(points)
-    wanted = even.digits + digits - _DIGITS
-    count = (even.per_coefficient * largest + even.besides) * wanted / even.digits
+    precision = even.digits + digits - _DIGITS
+    count = (even.per_coefficient * largest + even.besides) * precision / even.digits
     if count < points[best]:
-        distance = max(least / (2 * largest), wanted / count)
+        distance = max(least / (2 * largest), precision / count)
         distance *= amplified / 2  # the coarser of two circles further inside, where rounding is to be seen
         return int(np.ceil(count)), distance, EVEN
     return int(np.ceil(points[best])), float(distance[best]), float(grading[best])

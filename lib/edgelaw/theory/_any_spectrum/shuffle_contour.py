@@ -161,7 +161,7 @@ class Model:
         """
         shape, radius, last = level.shape, ((low + high) / 2).ravel(), (high - low).ravel()
         low, high, level, angle = (x.ravel() for x in (low, high, level, angle))
-        found, open_ = radius.copy(), np.arange(radius.size)
+        radii, open_ = radius.copy(), np.arange(radius.size)
         for _ in range(_HALVINGS):
             *_, here, slope, _ = self._curve(about, radius, angle)
             above = here > level
@@ -170,14 +170,14 @@ class Model:
             newton = (radius + step >= low) & (radius + step <= high) & (np.abs(step) < np.abs(last) / 2)
             last = np.where(newton, step, (low + high) / 2 - radius)
             radius = radius + last
-            found[open_] = radius
+            radii[open_] = radius
             rest = np.abs(last) > np.where(newton, 1e-10, 1e-16 * np.abs(radius))
             open_, radius, last, low, high, level, angle = (
                 x[rest] for x in (open_, radius, last, low, high, level, angle)
             )
             if not open_.size:
                 break
-        return found.reshape(shape)
+        return radii.reshape(shape)
 
     @functools.cached_property
     def _candidates(self):
