@@ -138,7 +138,7 @@ def sharper():
             "_SCALE": 0.7,
             "_LARGEST": 32,
             "_DIGITS": 32,
-            "_INSIDE": 0.72,
+            "INSIDE": 0.72,
             "_ACCURATE": 0.0,
             "_times": lambda *parts: times(*parts) + 10,
         },

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory._any_spectrum import common, shuffle_curve
+from edgelaw.theory._any_spectrum import common, graded_circle, shuffle_curve
 from edgelaw.theory._any_spectrum import shuffle_contour as contours
 from edgelaw.theory._any_spectrum.batches import edges, limits, requests
 from edgelaw.theory._any_spectrum.batches import single_shuffle as batches
@@ -69,7 +69,9 @@ __all__ = [
     "train_sum",
 ]
 
-_ROUNDING = 1e-9  # what rounding may leave of a relative error, however well two resolutions agree
+_LEAST = np.exp(
+    -graded_circle.PRECISE.digits
+)  # stated: circles are made for so much, and may agree better by chance
 
 
 # ------------------------------------------------------------------------------------------------ the exact curves
@@ -399,7 +401,7 @@ def _any_spectrum(n, settings):
         return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
     computed = common.supporting_epochs(n)
     (fine, coarse), setting = shuffle_curve.losses(settings, computed)
-    floor = max(_ROUNDING, *(average.error for average in setting.averages))
+    floor = max(_LEAST, *(average.error for average in setting.averages))
     curve = common.vouched(n, computed, fine, coarse, setting.plateau, floor)
     return common.with_a_row_less(curve, setting.missing) if setting.missing else curve
 
