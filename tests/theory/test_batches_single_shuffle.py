@@ -6,7 +6,7 @@ import pytest
 from edgelaw import data
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import gradient_descent, levy, single_shuffle
-from edgelaw.theory._any_spectrum import shuffle_curve
+from edgelaw.theory._any_spectrum import graded_circle, shuffle_curve
 from edgelaw.theory._any_spectrum.batches.partition import Partition, partition
 from edgelaw.theory._any_spectrum.batches.single_shuffle import Batches
 from edgelaw.theory._any_spectrum.batches.single_shuffle_pairs import BatchPairs
@@ -119,7 +119,7 @@ def test_a_short_batch_that_is_hardly_short_gives_what_equal_batches_give(batche
     for one in pairs:
         angles = np.linspace(np.pi, 0.3, 5)
         c, _ = one.around(0.9, angles)
-        values.append(np.stack(one.matrices(0.9 * np.exp(1j * angles), c)))
+        values.append(one.values(0.9 * np.exp(1j * angles), c, *graded_circle.all_pairs(5)))
     assert np.abs(values[1] / values[0] - 1).max() < 1e-9
 
 

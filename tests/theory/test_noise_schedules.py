@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle, schedules
+from edgelaw.theory.noise import _interpolation as interpolation
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,71 @@ def test_a_long_schedule_is_the_composition_of_its_epochs(rows):
     assert np.allclose(long.train[:11], exact.train, rtol=1e-3)
     assert long.error < 0.01
     assert np.abs(long.train[:11] / exact.train - 1).max() < long.error + 1e-6
+
+
+@pytest.fixture
+def operators(monkeypatch):
+    """The steps at which operators of random reshuffle were made."""
+    made, make = [], random_reshuffle.Maps._made
+
+    def counted(maps, step):
+        made.append(step)
+        return make(maps, step)
+
+    monkeypatch.setattr(random_reshuffle.Maps, "_made", counted)
+    return made
+
+
+def test_a_ruler_by_hand():
+    logarithm = interpolation.Ruler(0.0, 3.0, 1.0)  # log(1 + step)
+    assert np.allclose(logarithm.place(np.array([0.0, 1.0, 3.0, 7.0])), [-1, 0, 1, 1])
+    assert np.allclose(logarithm.steps(1), 1.0)
+    both = interpolation.Ruler(0.0, 2.0, 0.1, 3.0)
+    assert np.allclose(both.place(both.steps(7)), np.cos(np.pi * (np.arange(7) + 0.5) / 7), atol=1e-14)
+    h = 1e-6
+    for at in (0.01, 0.5, 1.9):
+        quotient = np.diff(both.place(np.array([at - h, at + h]))) / (2 * h)
+        assert both.slope(np.array([at])) == pytest.approx(quotient, rel=1e-6)
+    assert both.slope(np.array([2.5])) == 0
+
+
+def test_searches_and_long_schedules_share_their_operators(rows, operators):
+    fresh = dataclasses.replace(rows)
+    tuned = schedules.best_schedule("random_reshuffle", fresh, 24, "held_out", upper=1.8)
+    for factor in (0.1, 1.0, min(10.0, 1.9 / tuned.steps.max())):
+        random_reshuffle.curve(fresh, 24, factor * np.linspace(1, 0.5, 24) * tuned.steps)
+    schedules.best_schedule("random_reshuffle", fresh, 5, "train", "1/t")
+    assert len(operators) == 18
+
+
+def test_a_curve_does_not_depend_on_what_was_computed_before(rows):
+    steps = np.geomspace(0.3, 0.01, 20)
+    one, other = (dataclasses.replace(rows) for _ in range(2))
+    schedules.best_schedule("random_reshuffle", other, 4, "train", upper=1.1)
+    random_reshuffle.curve(other, 20, 5 * steps)
+    before, after = (random_reshuffle.curve(which, 20, steps) for which in (one, other))
+    assert np.array_equal(before.train, after.train)
+    assert before.error == after.error
+
+
+@pytest.mark.parametrize("peak", [0.003, 0.05, 0.4, 1.5])
+def test_shared_epochs_state_an_error_that_is_not_less_than_the_true_one(rows, peak):
+    steps = peak * schedules.profile("cosine", 20)
+    shared, exact = (random_reshuffle.curve(rows, 20, steps, operators=count) for count in (16, 20))
+    true = max(
+        np.abs(getattr(shared, name) / getattr(exact, name) - 1).max()
+        for name in ("train", "held_out", "distance")
+    )
+    assert true <= shared.error + exact.error
+    assert shared.error < 2e-3 + 0.7 * peak * rows.norm_spread
+
+
+def test_a_schedule_beyond_the_shared_steps_has_epochs_of_its_own(rows):
+    reach = random_reshuffle.every_step(rows)[0].ruler.high
+    assert random_reshuffle.covering(rows, 0.1, 0.5)[0].ruler.high == reach
+    assert random_reshuffle.covering(rows, 0.1, 1.99)[0].ruler[:2] == (0.1, 1.99)
+    steps = np.linspace(1.98, 0.05, 20)
+    assert random_reshuffle.curve(rows, 20, steps).error < 0.02
 
 
 @pytest.mark.parametrize("order", ["iid", "random_reshuffle"])

@@ -238,3 +238,13 @@ def test_equal_steps_are_a_constant_step_and_zero_epochs_are_the_start():
     )
     assert single_shuffle.curve(rows, 0).train.tolist() == [rows.start]
     assert flip_flop.distance(rows, 0).distance.tolist() == [rows.energies.sum()]
+
+
+def test_rows_of_unequal_norm_enlarge_the_stated_error_as_under_random_reshuffle():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 40)) * rng.uniform(0.5, 1.5, (90, 1))
+    rows = LabelledRows.of(X, X[:, 0] + rng.standard_normal(90))
+    equal = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], X[:, 0] + rng.standard_normal(90))
+    assert rows.norm_spread > 0.2
+    assert single_shuffle.curve(rows, 3, 0.8).error > 0.7 * 0.8 * rows.norm_spread
+    assert single_shuffle.curve(equal, 3, 0.8).error < 1e-3

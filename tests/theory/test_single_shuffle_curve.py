@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 from edgelaw import data, kaczmarz
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
-from edgelaw.theory._any_spectrum import graded_circle, shuffle_curve
+from edgelaw.theory._any_spectrum import common, graded_circle, shuffle_curve
 
 
 def marchenko_pastur(rho=1.0, nodes=3000):
@@ -143,7 +144,7 @@ def test_a_gap_at_zero_is_right_and_goes_on_where_nothing_is_left(step):
 
 
 def test_thousands_of_epochs_near_step_two_are_refused_not_guessed():
-    with pytest.raises(ArithmeticError, match=r"at most 4096 epochs|not returned"):
+    with pytest.raises(ArithmeticError, match=r"at most (1300|4096) epochs, or for a smaller step"):
         single_shuffle.curve(np.linspace(0.0001, 2, 40), [6000], 1.97)
 
 
@@ -196,20 +197,59 @@ def test_settings_that_all_fail_are_refused_with_the_first_reason(monkeypatch):
 
 
 @pytest.mark.parametrize("even", [graded_circle.QUICK, graded_circle.DECAYING, graded_circle.PRECISE])
-def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sides(even):
+@pytest.mark.parametrize("n", [np.arange(1, 201), np.array([3, 7, 50])])
+def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sides(even, n):
     # eight poles on the circle |z| = 1.2: [zⁿwⁿ] of the sum of 1/((1 − z/p)(1 − w/q)) over p and q is a sum of powers
-    n = np.arange(1, 201)
     poles = 1.2 * np.exp(2j * np.pi * (np.arange(8) + 0.5) / 8)
-    count, distance, grading = graded_circle.plan(200, np.zeros(5), 14.5, 2.0, even=even)
+    last = int(n[-1])
+    count, distance, grading = graded_circle.plan(last, np.zeros(5), 14.5, 2.0, even=even)
     assert grading == graded_circle.EVEN
-    assert even.per_coefficient * 200 < count < even.per_coefficient * 200 + 100
-    circle = graded_circle.circle(n, 2 * (count // 2), 1.2 * np.exp(-distance), grading)
-    one = (1 / (1 - circle.points[:, None] / poles)).sum(axis=1)
-    computed = circle.pair_coefficients(np.multiply.outer(one, one), np.multiply.outer(one, one.conj()))
+    assert last < count < even.per_coefficient * last + even.besides + 1
+    circle = graded_circle.circle(n, count, 1.2 * np.exp(-distance), grading)
+    places = np.concatenate([circle.points, circle.points.conj()])
+    one = (1 / (1 - places[:, None] / poles)).sum(axis=1)
+    computed = circle.pair_coefficients(one[circle.first] * one[circle.second])
     exact = (poles ** (-n[:, None].astype(float))).sum(axis=1).real ** 2
-    # an eighth of the coefficients is not zero; the others are, on the scale of 1.2^(−2n)
+    # only every eighth coefficient is not zero, on the scale of 1.2^(−2n)
     np.testing.assert_allclose(computed * 1.2 ** (2.0 * n), exact * 1.2 ** (2.0 * n), atol=64 * 3e-7)
-    assert (exact * 1.2 ** (2.0 * n) > 63).sum() == 25
+    np.testing.assert_allclose(exact[n % 8 == 0] * 1.2 ** (2.0 * n[n % 8 == 0]), 64)
+
+
+@pytest.mark.parametrize("size", [32, 33])
+def test_the_first_aliases_of_two_staggered_circles_cancel(size):
+    """1/((1 − z)(1 − w)) at half its radius: (1/2)^(2N) is left of N points per variable, not (1/2)^N."""
+    n = np.arange(1, 31)
+    circle = graded_circle.circle(n, size, 0.5, graded_circle.EVEN)
+    assert len(circle.first) == size * (size + 1) // 2
+    places = np.concatenate([circle.points, circle.points.conj()])
+    values = 1 / ((1 - places[circle.first]) * (1 - places[circle.second]))
+    error = np.abs(circle.pair_coefficients(values) * 0.25**n - 0.25**n)
+    assert error.max() < 4e-16 < 1e-5 * 0.5**size
+
+
+def test_graded_and_staggered_circles_give_the_same_coefficients():
+    """Of 1/(1 − (z + w)/3), whose coefficients are central binomials over powers of nine."""
+    n = np.arange(1, 21)
+    exact = scipy.special.binom(2 * n, n) / 9.0**n
+    for grading, size in ((graded_circle.EVEN, 60), (0.3, 80)):
+        circle = graded_circle.circle(n, size, 1.2, grading)
+        places = np.concatenate([circle.points, circle.points.conj()])
+        computed = circle.pair_coefficients(1 / (1 - (places[circle.first] + places[circle.second]) / 3))
+        np.testing.assert_allclose(computed, exact, rtol=1e-8)
+
+
+def test_a_singularity_in_a_narrow_sector_bounds_the_domain():
+    """Half as many rows as columns, step 1.9: the domain ends at angle 0.35, between coarser stations."""
+    rng = np.random.default_rng(0)
+    X = data.gaussian(256, 512, rng=rng) * np.arange(1, 513) ** -0.25
+    values = np.maximum(gram_eigenvalues(data.normalize_rows(X)), 0)
+    values, shares = common.sample(values)
+    setting = next(shuffle_curve.of_sample(values, shares, 0.5, shuffle_curve.RowByRow(1.9), 200))
+    edge, _ = shuffle_curve.domain(setting, setting.pairs[1], 200)
+    curve = single_shuffle.curve(values, 200, 1.9, 0.5, weights=shares)
+    rate = -np.log(curve.train[200] / curve.train[199])
+    # the losses decay like e^(−2·edge·n) times a power of n between −1/2 and −3/2
+    assert 2 * edge + 0.5 / 200 < rate < 2 * edge + 1.6 / 200
 
 
 @pytest.mark.parametrize(("rho", "step"), [(0.125, 1.95), (0.5, 1.9), (1.0, 1.9), (1.0, 1.95)])
@@ -221,3 +261,13 @@ def test_next_to_step_two_200_epochs_have_six_digits_and_an_honest_error(rho, st
     seen = exact - np.array([[max(0.0, 1 - rho)], [0.0]]) > 1e-12
     assert curve.continued is None
     assert error[seen].max() <= min(1e-6, curve.error)
+
+
+def test_a_thousand_epochs_next_to_step_two_take_more_points_than_epochs():
+    n = np.array([10, 999, 1000])
+    curve = single_shuffle.curve(**marchenko_pastur(), epochs=n, step=1.98)
+    for loss in ("test", "train"):
+        exact = getattr(single_shuffle, loss + "_loss")(n, 1.98)
+        assert np.abs(getattr(curve, loss)[1:] / exact - 1).max() <= min(1e-6, curve.error)
+    with pytest.raises(ArithmeticError, match="ask for at most 1300 epochs, or for a smaller step"):
+        single_shuffle.curve(**marchenko_pastur(), epochs=[2000], step=1.98)

@@ -14,8 +14,11 @@ errors are amplified by :math:`(z^*/r)^n`, so r stays close to :math:`z^*`.
 
 Where singularities are close on all sides, grading gains nothing, and the points are equidistant in θ (`EVEN`). The
 trapezoidal rule of N points gives the n-th coefficient plus the (n + N)-th times :math:`r^N`: no interpolant is needed,
-only N > n, and it has an error of :math:`(r/z^*)^N`. Rounding errors are amplified by :math:`(z^*/r)^n` in each
-variable, so that N is a compromise between the two.
+only N > n. For a symmetric function of two variables that error can be had twice with opposite signs. Let z be at the
+angles :math:`2\pi(j+\tfrac14)/N` and w at the conjugate points. Then the aliases :math:`(n+N, n)` and
+:math:`(n, n+N)` are multiplied by i and by −i, so that they cancel, and what is left is :math:`(r/z^*)^{2N}`: half as
+many points per variable do. Rounding errors are amplified by :math:`(z^*/r)^n` in each variable, so that N is a
+compromise between the two.
 """
 
 import functools
@@ -29,41 +32,90 @@ import scipy.special
 ANGLES = np.pi / 2.0 ** np.arange(5)  # where the distance of the nearest singularity is asked for
 EVEN = np.inf  # the grading of equidistant points
 _DIGITS = 14.5  # of an interpolant (its count is careful), for which the rules below are made
+_OUTWARDS = 1.8  # a coarser circle is further out: more aliases, less rounding, so that both are seen
 
 
 class Even(NamedTuple):
-    """How many equidistant points there are per coefficient and besides, and their digits, in powers of e."""
+    """How many equidistant points there are per coefficient and besides.
+
+    `digits`, in powers of e, are shared: what aliases leave is :math:`e^{-2LN}`, and rounding errors of
+    :math:`e^{-\\text{digits}}` become as large by :math:`e^{2Ln}`.
+    """
 
     per_coefficient: float
     besides: float
     digits: float
 
+    @property
+    def least(self):
+        """What aliases leave at most, however many coefficients there are."""
+        return np.exp(-self.digits * self.per_coefficient / (1 + self.per_coefficient))
 
-PRECISE = Even(2.2, 70.0, 18.0)  # about 1e-8
-QUICK = Even(1.8, 50.0, 17.0)  # about 1e-7
-DECAYING = Even(2.0, 60.0, 17.0)  # the same for small losses, where rounding counts more
+
+PRECISE = Even(1.4, 30.0, 31.0)
+QUICK = Even(1.15, 10.0, 31.0)
+DECAYING = Even(1.2, 15.0, 29.5)  # for small losses, where rounding counts more
 
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """A circle with points in the upper half plane, from −r to r, and the weights of the coefficients n."""
+    """A circle with points in the upper half plane, from −r to r, and the pairs at which functions are asked for.
+
+    `first` and `second` are indices into the points followed by their conjugates. The rows of `weights` belong to the
+    coefficients n, the columns to the points.
+    """
 
     n: np.ndarray
     radius: float
     points: np.ndarray
-    weights: np.ndarray  # (n, points); those of the conjugate points are conjugate
+    weights: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
 
-    def pair_coefficients(self, same, mixed):
-        """[zⁿwⁿ] of a symmetric function of two variables: its values at pairs (z, w) and at pairs (z, w̄)."""
-        w = self.weights
-        sums = ((w @ same) * w).sum(axis=1) + ((w @ mixed) * w.conj()).sum(axis=1)
-        return 2 * sums.real * self.radius ** (-2.0 * self.n)
+    def pair_coefficients(self, values):
+        """[zⁿwⁿ] of a symmetric function of two variables, real for real ones, from its values at the pairs."""
+        w, size = self.weights, len(self.points)
+        *same, mixed = values.reshape(-1, size * (size + 1) // 2)
+        sums = ((w @ _hermitian(mixed, size)) * w.conj()).sum(axis=1)
+        for triangle in same:  # else w is nowhere but at the conjugates of z
+            sums = 2 * (sums + ((w @ _symmetric(triangle, size)) * w).sum(axis=1))
+        return sums.real * self.radius ** (-2.0 * self.n)
+
+
+def all_pairs(size):
+    """Indices of all pairs (z, w), and then of all pairs (z, w̄), of so many points: each pair once."""
+    i, j = np.triu_indices(size)
+    return np.concatenate([i, i]), np.concatenate([j, j + size])
+
+
+def staggered_pairs(size):
+    """Indices of all pairs (z, w̄) of points of which every second one is taken below the real axis: each pair once."""
+    i, j = np.triu_indices(size)
+    below = np.arange(size) % 2 * size
+    return i + below[i], j + size - below[j]
+
+
+def _symmetric(upper, size):
+    """The symmetric matrix with this upper triangle."""
+    i, j = np.triu_indices(size)
+    matrix = np.empty((size, size), dtype=complex)
+    matrix[i, j] = matrix[j, i] = upper
+    return matrix
+
+
+def _hermitian(upper, size):
+    """The Hermitian matrix with this upper triangle."""
+    i, j = np.triu_indices(size)
+    matrix = np.empty((size, size), dtype=complex)
+    matrix[i, j], matrix[j, i] = upper, upper.conj()
+    return matrix
 
 
 def circle(n, points, radius, grading):
     """The circle for the coefficients n with an even number of points and a grading δ."""
     theta, weights = _rule(tuple(int(k) for k in n), points, grading)
-    return Circle(np.asarray(n), radius, radius * np.exp(1j * theta), weights)
+    pairs = staggered_pairs(len(theta)) if grading == EVEN else all_pairs(len(theta))
+    return Circle(np.asarray(n), radius, radius * np.exp(1j * theta), weights, *pairs)
 
 
 def plan(largest, gaps, digits, amplified, least=4.0, even=PRECISE):
@@ -72,8 +124,9 @@ def plan(largest, gaps, digits, amplified, least=4.0, even=PRECISE):
     `gaps` are the logarithmic distances, at the angles `ANGLES`, of the nearest singularity from the circle through
     that at angle 0. The interpolation error is :math:`e^{-\\pi M w}` for M points and a strip |Im x| < w; it is
     amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^least and e^16 (or e^least).
-    The trapezoidal rule of equidistant points has an error of :math:`e^{-LN}`, which is not amplified: where
-    singularities are on all sides it needs fewer points; `even` says how many.
+    The trapezoidal rule of N equidistant points per variable has an error of :math:`e^{-2LN}`, which is not amplified:
+    where singularities are on all sides it is cheaper; `even` says how many it takes. It has N²/2 pairs, and M graded
+    points have M²/4.
     """
     loss, factor = (
         x.ravel()
@@ -85,12 +138,10 @@ def plan(largest, gaps, digits, amplified, least=4.0, even=PRECISE):
     grading = factor * np.sinh(distance / 2)
     points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
     best = np.argmin(points)
-    precision = even.digits + digits - _DIGITS
-    count = (even.per_coefficient * largest + even.besides) * precision / even.digits
-    if count < points[best]:
-        distance = max(least / (2 * largest), precision / count)
-        distance *= amplified / 2  # the coarser of two circles further inside, where rounding is to be seen
-        return int(np.ceil(count)), distance, EVEN
+    count = int(np.ceil(even.per_coefficient * largest + even.besides))
+    if np.sqrt(2) * count < points[best]:
+        shared = even.digits + _OUTWARDS * (digits - _DIGITS)
+        return count, max(least / (2 * largest), shared / (2 * (count + largest))), EVEN
     return int(np.ceil(points[best])), float(distance[best]), float(grading[best])
 
 
@@ -124,14 +175,15 @@ def angles(x, grading):
 def _rule(n, points, grading):
     """Angles in the upper half plane, and weights of the coefficients, by Fourier coefficients in x of e^(−inθ)θ′.
 
-    Equidistant angles have the weights e^(−inθ)/N. Else θ is odd about the middle of the period, so those are real: a
-    cosine and a sine transform over half the period.
+    Of equidistant angles every second one stands for its conjugate, with the weights e^(−inθ)/N. Else θ is odd about
+    the middle of the period, so those are real: a cosine and a sine transform over half the period.
     """
-    half, n = points // 2, np.array(n)
-    x = (np.arange(half) + 0.5) / points
+    n = np.array(n)
     if grading == EVEN:
-        theta = np.pi - 2 * np.pi * x
-        return theta, _powers(theta, n) / points
+        theta = np.pi * (1 - (np.arange(points) + 0.5) / points)
+        return theta, _powers(np.where(np.arange(points) % 2, -theta, theta), n) / points
+    half = points // 2
+    x = (np.arange(half) + 0.5) / points
     steepest = angles(np.zeros(1), grading)[1][0]
     size = 1 << int(np.ceil(np.log2(2 * points + 128 + 0.65 * n.max() * steepest / np.pi)))
     theta, slopes = angles((np.arange(size) + 0.5) / (2 * size), grading)

@@ -127,14 +127,14 @@ def one_resolvent(average, z, x, rho, step, grid):
     (t, w), (_, cumulative, weights) = average, grid
     count, points, one = len(t), len(cumulative), np.eye(len(cumulative))
     r, a = _resolvent(t, z, x), x * z / rho
-    start, response = _decays(step * t, cumulative)
+    start, response = decays(step * t, cumulative)
     total = ((w * t**2 * r) @ response.reshape(count, -1)).reshape(-1, points, points)
     total = one + (step * a)[:, None, None] * total
     gamma = np.linalg.solve(total, ((w * t * r) @ start)[..., None])[..., 0]
     answer = (response.reshape(-1, points) @ gamma.T).reshape(count, points, -1).transpose(2, 0, 1)
     f = start - (step * a)[:, None, None] * t[:, None] * answer
     end = 1 - step * t * ((f + (a[:, None] * gamma)[:, None, :]) @ weights)
-    start, response = _decays(2 * step * t, cumulative)
+    start, response = decays(2 * step * t, cumulative)
     source = step * (a[:, None] * gamma)[:, None, :] * (step * gamma[:, None, :] - 2 * r[:, :, None] * f)
     free = r @ ((w * t)[:, None] * start)
     free += (((w * t**2)[:, None, None] * response) @ source.transpose(1, 2, 0)).sum(axis=0).T
@@ -144,7 +144,7 @@ def one_resolvent(average, z, x, rho, step, grid):
     return Single(r, a, f, end, gamma, np.array(c), fresh)
 
 
-def _decays(rates, cumulative):
+def decays(rates, cumulative):
     """u′ = −rate·u + f, rates closed under conjugation: the solution for u(0) = 1 and f = 0, and the response to f."""
     upper, lower, size = rates[rates.imag >= 0], rates.imag < 0, len(cumulative)
     both = np.concatenate([cumulative, np.ones((size, 1))], axis=1)

@@ -44,6 +44,7 @@ _AGREED = 3e-7, 1e-6  # where two circles differ by more, the coarser gets more 
 _NEXT_TO_LIMIT = 0.09  # inverse effective steps below it: for single rows, steps above 1.7
 _ENOUGH = 3e-6  # where two resolutions differ by more, another setting is tried
 _FEWEST, _MOST = 24, 1000  # points
+_MOST_EVEN = 1600  # equidistant ones, which must be more than the epochs
 _FEW = 32  # epochs, whose losses are computed down to e^(−2·60) of their start
 _DEEPEST = 60.0, 15.0  # later ones only down to e^(−2·15), 1e-13
 _VISIBLE = 1e-13  # losses that the two resolutions must agree on
@@ -55,7 +56,11 @@ _SOLVED = 1e-9  # the last relative change of c by Newton's method
 _BORNE = 1e-6  # what two averages may differ by at a pole of α
 _WIDTHS = 1.0, 0.92  # of the contours of the two averages
 _TOLERANCES = {False: (1e-11, 1e-9), True: (1e-13, 1e-11)}  # of the two averages, without and in a gap
-_ALL_AROUND = np.concatenate([np.linspace(np.pi, 0.3, 20), np.geomspace(0.27, 0.005, 20), [0.0]])
+_ALL_AROUND = (
+    np.concatenate(  # singularities may come close in a narrow sector, next to step 2 about angle 0.35
+        [np.linspace(np.pi, 1.1, 8), np.geomspace(1.0, 0.22, 16), np.geomspace(0.19, 0.005, 15), [0.0]]
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -171,10 +176,7 @@ def _losses(setting, n):
 def _on_circles(setting, fine, coarse, n, results):
     """Fill in the losses of the epochs n; those so late that nothing is left stay NaN."""
     if n[-1] > _LONGEST and not setting.gapped:
-        raise ArithmeticError(
-            f"Single shuffle at step {setting.update.step:g} is not yet near its edge at epoch {n[-1]}, and a circle "
-            f"for so many epochs takes too long: ask for at most {_LONGEST} epochs, or for a smaller step."
-        )
+        raise _too_long(setting, int(n[-1]), _LONGEST)
     edge, gaps = domain(setting, coarse, int(n[-1]))
     deepest, later = np.array(_DEEPEST) / max(edge, 1e-9)
     n = n[n <= max(2.0, min(_FEW, deepest), later)]
@@ -195,14 +197,27 @@ def _on_circles(setting, fine, coarse, n, results):
     results[0, :, place], results[1, :, place] = one, other
 
 
+def _too_long(setting, last, most):
+    """The refusal of a circle for so many epochs."""
+    return ArithmeticError(
+        f"Single shuffle at step {setting.update.step:g} is not yet near its edge at epoch {last}, and a circle for so "
+        f"many epochs takes too long: ask for at most {most} epochs, or for a smaller step."
+    )
+
+
 def solved_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     """A circle for the coefficients n inside the domain's edge (the logarithm of z*), and the exponents c on it."""
     points, distance, grading = graded_circle.plan(
         int(n[-1]), gaps, digits, amplified, setting.least, setting.even
     )
-    points = 2 * int(np.ceil(min(more * max(points, _FEWEST), _MOST) / 2))
+    most = _MOST
     if grading == graded_circle.EVEN:
+        if points > _MOST_EVEN:
+            few = (_MOST_EVEN - setting.even.besides) / setting.even.per_coefficient
+            raise _too_long(setting, int(n[-1]), 100 * int(few // 100))
+        most = max(_MOST, points)
         distance /= np.sqrt(more)  # so that more points lessen both errors, of the rule and of rounding
+    points = 2 * int(np.ceil(min(more * max(points, _FEWEST), most) / 2))
     radius = np.exp(edge - distance)
     circle = graded_circle.circle(n, points, radius, grading)
     c, worst = pairs.around(radius, np.angle(circle.points))
@@ -214,11 +229,10 @@ def solved_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
 def _on_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     """Both losses on one circle inside the domain's edge."""
     circle, c = solved_circle(pairs, setting, n, edge, gaps, more, digits, amplified)
-    same, mixed = pairs.matrices(circle.points, c)
-    pole = 1 / (1 - circle.points)
-    same[0] -= setting.plateau * np.multiply.outer(pole, pole)
-    mixed[0] -= setting.plateau * np.multiply.outer(pole, pole.conj())
-    curves = np.stack([circle.pair_coefficients(*both) for both in zip(same, mixed, strict=True)])
+    values = pairs.values(circle.points, c, circle.first, circle.second)
+    pole = 1 / (1 - np.concatenate([circle.points, circle.points.conj()]))
+    values[0] -= setting.plateau * pole[circle.first] * pole[circle.second]
+    curves = np.stack([circle.pair_coefficients(row) for row in values])
     curves[0] += setting.plateau
     return curves
 
@@ -324,14 +338,10 @@ def _hyperbola(pairs, n, points):
                 f"The equation for single shuffle's exponent was solved only to {worst:.0e}."
             )
         solved.append(turned[0])
-    same, mixed = pairs.matrices(z, np.array(solved))
     waves = weights * np.exp(np.multiply.outer(n, p))
-    return np.stack(
-        [
-            2 * (((waves @ one) * waves).sum(axis=1) + ((waves @ other) * waves.conj()).sum(axis=1)).real
-            for one, other in zip(same, mixed, strict=True)
-        ]
-    )
+    hyperbola = graded_circle.Circle(n, 1.0, z, waves, *graded_circle.all_pairs(len(z)))
+    values = pairs.values(z, np.array(solved), hyperbola.first, hyperbola.second)
+    return np.stack([hyperbola.pair_coefficients(row) for row in values])
 
 
 def _hyperbola_nodes(first, last, points):

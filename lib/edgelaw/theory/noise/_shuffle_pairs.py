@@ -54,36 +54,26 @@ class LabelPairs:
         self.pairs, self.start, self.null, self.noise = pairs, start, null, noise
         self.total = start.weights.sum().real
 
-    def matrices(self, z, c):
-        """The functions at all pairs (z, w), and at all pairs (z, w̄), of points of the upper half plane."""
-        size = len(z)
+    def values(self, z, c, first, second):
+        """The functions at pairs of indices into the points followed by their conjugates."""
         z, c = np.concatenate([z, z.conj()]), np.concatenate([c, c.conj()])
-        values = self._separable(z, c, size)
-        i, j = np.triu_indices(size)
-        values[:, i, j] += (sums := self._sums(z, c, i, j))
-        off = i != j
-        values[:, j[off], i[off]] += sums[:, off]
-        values[:, i, j + size] += (sums := self._sums(z, c, i, j + size))
-        values[:, j[off], i[off] + size] += sums[:, off].conj()
-        return values[:, :, :size], values[:, :, size:]
+        return self._separable(z, c)[:, first, second] + self._sums(z, c, first, second)
 
-    def _separable(self, z, c, size):
-        """The terms without a sum over k, at the pairs of the first points with all."""
+    def _separable(self, z, c):
+        """The terms without a sum over k, at all pairs of points."""
         start, rho = self.start, self.pairs.rho
         E, moved = _geometric(z, c, start.nodes)
         D = self._differences(z, c, start.nodes, E - 1)
         heavy = start.weights * start.nodes
-        both = (E[:size] * heavy) @ E.T
-        values = np.empty((3, size, len(z)), dtype=complex)
-        values[TRAIN] = rho * both + (D[:size] * heavy) @ E.T + (E[:size] * heavy) @ D.T
+        both = (E * heavy) @ E.T
+        values = np.empty((3, len(z), len(z)), dtype=complex)
+        values[TRAIN] = rho * both + (D * heavy) @ E.T + (E * heavy) @ D.T
         values[FRESH] = both
         E0, mean = 1 / (1 - z), moved @ start.weights
-        values[DISTANCE] = (moved[:size] * start.weights) @ E.T + np.multiply.outer(
-            E0[:size], mean + self.total * E0
-        )
+        values[DISTANCE] = (moved * start.weights) @ E.T + np.multiply.outer(E0, mean + self.total * E0)
         if self.noise:
             slope = self.noise * (_geometric(z, c, self.null.nodes)[1] @ self.null.weights)
-            values[DISTANCE] -= np.multiply.outer(slope[:size], E0) + np.multiply.outer(E0[:size], slope)
+            values[DISTANCE] -= np.multiply.outer(slope, E0) + np.multiply.outer(E0, slope)
         return values
 
     def _differences(self, z, c, places, alpha):

@@ -21,25 +21,37 @@ from edgelaw.theory._any_spectrum.batches import partition
 from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
 from edgelaw.theory._any_spectrum.labels import reshuffle_labels
 from edgelaw.theory.noise import _interpolation as interpolation
+from edgelaw.theory.noise import iid
 from edgelaw.theory.noise._curves import (
     LabelCurve,
     LabelFloor,
     State,
     label_curve,
     label_floor,
+    norms_error,
     requested,
     start,
 )
 from edgelaw.theory.noise._rows import LabelledRows
 
-_POINTS, _SHIFT = 16, 0.5  # of the interpolation between steps
-_NORMS = 0.7  # relative error of the training loss, over step times the spread of squared norms
+_POINTS = 18  # of the interpolation between steps
+_OPERATORS = 16  # different steps of a schedule that are not interpolated, unless told otherwise
+_SHIFT, _LINEAR = 2.0, 3.0  # of its ruler: over the largest eigenvalue, and the part that goes with the step
+_BELOW = 0.98  # the largest step of the epochs that all schedules share, over the limit
+_SAME = 1 + 1e-9  # between two ways to compute a limit
+_OF_NORMS = 0.1  # of it: a numerical error that matters less than what is not known
 _TINY = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _GOOD = 1e-3  # a stated error for which no other contour is tried
 
 
 @threads.one_blas_thread()
-def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1) -> LabelCurve:
+def curve(
+    rows: LabelledRows,
+    epochs: ArrayLike,
+    step: ArrayLike = 1.0,
+    batch: int = 1,
+    operators: int = _OPERATORS,
+) -> LabelCurve:
     """Losses under random reshuffle, one step for all epochs or one per epoch.
 
     Parameters
@@ -49,10 +61,12 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float or array
-        Learning rate times `rows.scale`, below 2; an array has one step per epoch. Each different step costs an
-        operator, a fraction of a second.
+        Learning rate times `rows.scale`, below 2; an array has one step per epoch.
     batch : int
         Rows per averaged update; the last batch of an epoch is shorter if need be.
+    operators : int
+        Up to so many different steps each has an operator of its own, a fraction of a second. More are interpolated
+        between those of `every_step`, which all such schedules of the same rows share.
 
     Returns
     -------
@@ -80,7 +94,7 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     n, steps = requested(epochs, step, 2.0 if batch == 1 else np.inf)
     if batch != 1 and len(steps):
         _refuse_unstable(rows, steps.max(), batch)
-    if len(np.unique(steps[steps > 0])) > _POINTS:
+    if len(np.unique(steps[steps > 0])) > operators:
         return _interpolated_curve(rows, n, steps, batch)
     best = None
     for maps in all_maps(rows, batch):
@@ -93,31 +107,44 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
         if best.error <= _GOOD:
             break
     if best is None or not best.error <= common.LARGEST_ERROR:
-        raise ArithmeticError(
-            "The reshuffle curve of these rows could not be computed: estimated relative error "
-            f"{np.inf if best is None else best.error:.1e}."
-        )
-    return dataclasses.replace(best, error=best.error + _norms_error(rows, steps))
-
-
-def _norms_error(rows, steps):
-    """What unequal norms, which the theory does not know, may change: measured on CIFAR-10 rows made unequal."""
-    return _NORMS * float(steps.max(initial=0.0)) * rows.norm_spread
+        raise _inaccurate(np.inf if best is None else best.error)
+    return dataclasses.replace(best, error=best.error + norms_error(rows, steps))
 
 
 def _interpolated_curve(rows, n, steps, batch):
-    """The curve of a schedule of many steps, by epochs at a few."""
-    moving = steps[steps > 0]
-    families = family(rows, moving.min() / 1.01, moving.max() * 1.01, batch)
-    return curve_of(rows, n, steps, families)
+    """The curve of a schedule of many steps, by epochs at a few: the shared ones, or its own where those are not good.
+
+    Which they are follows from the rows and the steps, not from what was computed before.
+    """
+    moving, of_norms = steps[steps > 0], norms_error(rows, steps)
+    low, high = moving.min() / 1.01, moving.max() * 1.01
+    best = _composed(rows, n, steps, covering(rows, low, high, batch))
+    if not best.error <= max(_GOOD, _OF_NORMS * of_norms):
+        best = min(best, _composed(rows, n, steps, family(rows, low, high, batch)), key=lambda one: one.error)
+    if not best.error <= common.LARGEST_ERROR:
+        raise _inaccurate(best.error)
+    return dataclasses.replace(best, error=best.error + of_norms)
 
 
 def curve_of(rows, n, steps, families):
-    """The curve of a schedule by interpolated epochs; the error is from two resolutions and from a shorter series."""
+    """The curve of a schedule by interpolated epochs."""
+    made = _composed(rows, n, steps, families)
+    return dataclasses.replace(made, error=made.error + norms_error(rows, steps))
+
+
+def _composed(rows, n, steps, families):
+    """The same with the numerical error alone: that of two resolutions, and that of a shorter series."""
     walks = [maps(steps).walk(start(rows)) for maps in (families[0], families[-1], families[0].shorter())]
     made = [label_curve(rows, n, [states[k] for k in n]) for states in walks]
-    error = max(_distance(made[0], other) for other in made[1:]) + _norms_error(rows, steps)
+    error = sum(_distance(made[0], other) for other in made[1:])
     return label_curve(rows, n, [walks[0][k] for k in n], error, bounded=True)
+
+
+def _inaccurate(error):
+    """The refusal of a curve that two resolutions do not agree on."""
+    return ArithmeticError(
+        f"The reshuffle curve of these rows could not be computed: estimated relative error {error:.1e}."
+    )
 
 
 def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
@@ -174,14 +201,36 @@ def _refuse_unstable(rows, step, batch):
     requested(1, step, step_limit(rows, batch))
 
 
+def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
+    """The mean error along each eigenvector after epochs at these steps, over its start: the product of their ā.
+
+    Examples
+    --------
+    Many small steps are gradient flow.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 40))
+    >>> rows = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], X[:, 0] + rng.standard_normal(80))
+    >>> left = mean_error(rows, np.full(3, 1e-3))
+    >>> bool(np.allclose(left, np.exp(-3e-3 * 2 * rows.eigenvalues), atol=1e-4))
+    True
+    """
+    different, counts = np.unique(steps, return_counts=True)
+    means = next(all_maps(rows, batch)).mean(different)
+    product: Array = np.prod(means ** counts[:, None], axis=0)
+    return product
+
+
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
     """The steps that are accepted: below 2 for single rows, and with batches below the limit of stability."""
     batch = arguments.batch(batch, rows.shape[0])
     if batch == 1:
         return 2.0
-    law = _law(rows)
-    cut = partition.partition(*rows.shape, batch, 1.0)
-    return float(in_batches.stable_factor(law, cut))
+
+    def limit():
+        return float(in_batches.stable_factor(_law(rows), partition.partition(*rows.shape, batch, 1.0)))
+
+    return _kept(rows, ("limit", batch), limit)
 
 
 def _curve(rows, n, steps, maps):
@@ -203,7 +252,13 @@ def _distance(fine, rough):
     pairs = [(fine.train, rough.train), (fine.distance, rough.distance)]
     if fine.held_out is not None:
         pairs.append((fine.held_out, rough.held_out))
-    return float(max(np.abs((a - b) / np.maximum(np.abs(a), _TINY * abs(a[0]))).max() for a, b in pairs))
+    sizes = [np.maximum(np.abs(a), _TINY * abs(a[0])) for a, _ in pairs]
+    return float(
+        max(
+            np.abs((a - b) / np.where(size > 0, size, 1.0)).max()
+            for (a, b), size in zip(pairs, sizes, strict=True)
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,10 +325,14 @@ def good_maps(rows: LabelledRows, steps: Array, batch: int = 1) -> Maps:
     """The maps of the first contour on which an epoch's two resolutions agree at all these steps, or of the best."""
     best, least = None, np.inf
     for maps in all_maps(rows, batch):
-        error = max(_curve(rows, np.array([0, 1]), np.array([step]), maps).error for step in steps)
+        error = 0.0
+        for step in steps:
+            error = max(error, _curve(rows, np.array([0, 1]), np.array([step]), maps).error)
+            if not error < least:  # another contour is better, whatever the other steps say
+                break
         if error < least:
             best, least = maps, error
-        if error <= _GOOD:
+        if least <= _GOOD:
             break
     if best is None or least > common.LARGEST_ERROR:
         raise ArithmeticError(
@@ -284,7 +343,8 @@ def good_maps(rows: LabelledRows, steps: Array, batch: int = 1) -> Maps:
 
 def family(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
     """Epochs at any step between two, for searches and long schedules, at two resolutions."""
-    steps = interpolation.points(low, high, _POINTS, _SHIFT)
+    ruler = interpolation.Ruler(low, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]), _LINEAR)
+    steps = ruler.steps(_POINTS)
     maps = good_maps(rows, steps, batch)
 
     def diagonal(steps):
@@ -296,20 +356,52 @@ def family(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[
             interpolation.Pieces(
                 maps.left, diagonal, np.array([e.kernel for e in made]), np.array([e.kick for e in made])
             ),
-            *(low, high, _SHIFT),
+            ruler,
         )
         for made in zip(*(maps(step) for step in steps), strict=True)
     ]
 
 
-_families: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+def every_step(rows: LabelledRows, batch: int = 1) -> list[interpolation.Family]:
+    """Epochs at any step up to 0.98 of the limit, of IID's stability too: 18 operators for all searches and schedules.
+
+    They are made once for the rows and a batch, at steps that depend on nothing else.
+    """
+    batch = arguments.batch(batch, rows.shape[0])
+
+    def make():
+        high = _BELOW * min(iid.step_limit(rows, batch), step_limit(rows, batch))
+        return family(rows, 0.0, high, batch)
+
+    return _kept(rows, ("every step", batch), make)
+
+
+def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
+    """Epochs at any step between two: those of `every_step`, or others where these end below or cannot be had."""
+    try:
+        known = every_step(rows, batch)
+    except ArithmeticError:
+        return family(rows, low, high, batch)
+    return known if high <= _SAME * known[0].ruler.high else family(rows, low, high, batch)
+
+
+_made_once: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def _kept(rows, name, make):
+    """What was made for these rows under a name, as long as they live; `make` must not refer to them afterwards."""
+    known = _made_once.setdefault(rows, {})
+    if name not in known:
+        known[name] = make()
+    return known[name]
 
 
 def all_maps(rows: LabelledRows, batch: int = 1):
     """Maps on one contour after another, the most promising first; those made before are used again."""
     batch = arguments.batch(batch, rows.shape[0])
-    known = _families.setdefault(rows, {})
-    made, left = known.setdefault(batch, ([], reshuffle_labels.settings(_law(rows), rows.residual > 0)))
+    made, left = _kept(
+        rows, ("maps", batch), lambda: ([], reshuffle_labels.settings(_law(rows), rows.residual > 0))
+    )
     place = 0
     while True:
         if place == len(made):

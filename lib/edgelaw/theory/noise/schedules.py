@@ -30,11 +30,13 @@ from edgelaw.theory.noise._curves import LabelCurve, label_curve, start
 from edgelaw.theory.noise._rows import LabelledRows
 
 ORDERS = {"iid": iid, "random_reshuffle": random_reshuffle}
+_FAMILIES = {"iid": iid.family, "random_reshuffle": random_reshuffle.covering}
 SHAPES = ("constant", "cosine", "linear", "1/t", "best")
 LOSSES = ("train", "held_out", "distance")
 _RANGE = 1e-3  # the smallest step tried, over the largest
 _BELOW = 0.98  # the largest step tried, over the limit
 _GRID = 25  # peaks tried before the best is refined
+_FLAT = 1e-4  # relative slope of a loss by the logarithm of a step, below which there is little to gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +77,17 @@ class Tuned:
 
 
 class Objective:
-    """A loss after n epochs as a function of the steps, and its gradient."""
+    """A loss after n epochs as a function of the steps, and its gradient; `bounds` are the steps of a search."""
 
-    def __init__(self, rows: LabelledRows, family: interpolation.Family, loss: str):
+    def __init__(
+        self,
+        rows: LabelledRows,
+        family: interpolation.Family,
+        loss: str,
+        bounds: tuple[float, float] | None = None,
+    ):
         self.rows, self.family, self.loss = rows, family, loss
+        self.bounds = family.ruler[:2] if bounds is None else bounds
 
     def __call__(self, steps: Array) -> float:
         """The loss after the last step."""
@@ -169,8 +178,9 @@ def best_schedule(
 ) -> Tuned:
     """The schedule of a shape with the least loss after so many epochs, and what it gains on the best constant step.
 
-    The parameters are those of `best_step`; `shape` is one of `SHAPES`. A search makes 16 operators, whatever the
-    number of epochs and of shapes tried: they are kept with the rows.
+    The parameters are those of `best_step`; `shape` is one of `SHAPES`. Under random reshuffle a search makes 18
+    operators, whatever the number of epochs and of shapes tried: they are kept with the rows, and shared with the
+    curves of long schedules.
 
     Examples
     --------
@@ -182,8 +192,10 @@ def best_schedule(
     (True, 8)
     """
     arguments.choice(shape, "shape", SHAPES)
-    families = _families(order, rows, loss, upper, batch)
-    objective, n = Objective(rows, families[0], loss), arguments.whole(epochs, "epochs", 1)
+    n = arguments.whole(epochs, "epochs", 1)
+    low, high = _bounds(order, rows, loss, upper, batch)
+    families = _FAMILIES[order](rows, low, high, batch)
+    objective = Objective(rows, families[0], loss, (low, high))
     constant = _peak(objective, np.ones(n))
     steps = constant
     if shape in ("cosine", "linear"):
@@ -220,21 +232,20 @@ def profile(shape: str, epochs: int, decay: float = 0.0) -> Array:
     }[shape]
 
 
-def _families(order, rows, loss, upper, batch):
-    """The interpolated epochs of a search; an order, a loss or a step that cannot be searched is refused."""
+def _bounds(order, rows, loss, upper, batch):
+    """The least and the largest step of a search; an order, a loss or a step that cannot be searched is refused."""
     arguments.choice(order, "order", ORDERS)
     arguments.choice(loss, "loss", LOSSES)
     if loss == "held_out" and rows.held_out is None:
         raise ValueError('loss "held_out" needs rows made with held-out rows; ask for "train" or give them.')
     limit = ORDERS[order].step_limit(rows, batch)
     high = _BELOW * limit if upper is None else arguments.number(upper, "upper", 0, limit)
-    return ORDERS[order].family(rows, _RANGE * high, high, batch)
+    return _RANGE * high, high
 
 
 def _peak(objective, shape):
     """The steps of a shape whose peak leaves the least loss: a grid, then a parabola within its best cell."""
-    low, high = np.log(objective.family.low), np.log(objective.family.high)
-    grid = np.linspace(low, high, _GRID)
+    grid = np.linspace(*np.log(objective.bounds), _GRID)
     losses = [objective(np.exp(peak) * shape) for peak in grid]
     best = int(np.argmin(losses))
     ends = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
@@ -247,7 +258,6 @@ def _peak(objective, shape):
 
 def _inverse(objective, n, constant):
     """The steps η/(1 + ck) with the least loss; c = 0 is the constant step."""
-    family = objective.family
     decays = np.concatenate([[0.0], np.geomspace(0.03, 10, 8)])
     tried = [_peak(objective, profile("1/t", n, decay)) for decay in decays]
     steps = min(tried, key=objective)
@@ -257,36 +267,39 @@ def _inverse(objective, n, constant):
 
     def loss(parameters):
         peak, decay = np.exp(parameters)
-        return objective(np.clip(peak, family.low, family.high) * profile("1/t", n, decay))
+        return objective(np.clip(peak, *objective.bounds) * profile("1/t", n, decay))
 
     refined = scipy.optimize.minimize(
         loss, first, method="Nelder-Mead", options={"maxiter": 60, "xatol": 1e-3}
     )
     if refined.fun < objective(steps):
         peak, decay = np.exp(refined.x)
-        steps = np.clip(peak, family.low, family.high) * profile("1/t", n, decay)
+        steps = np.clip(peak, *objective.bounds) * profile("1/t", n, decay)
     return steps
 
 
 def _free(objective, steps):
-    """All steps by gradients, in their logarithms."""
-    family = objective.family
-    bounds = [(np.log(family.low), np.log(family.high))] * len(steps)
-    scale = objective(steps)
+    """All steps by gradients, in their logarithms.
+
+    The loss is measured from its start in units of its steepest slope, or of 1e-4 of itself where it is flatter: what
+    is gained after that is less than theory knows, and a search in units of the loss would take hundreds of steps.
+    """
+    first = np.log(np.clip(steps, *objective.bounds))
+    at_first, slope = objective.gradient(np.exp(first))
+    unit = max(np.abs(slope * np.exp(first)).max(), _FLAT * at_first)
 
     def value(logs):
         at = np.exp(logs)
         loss, slope = objective.gradient(at)
-        return loss / scale, slope * at / scale
+        return (loss - at_first) / unit, slope * at / unit
 
-    first = np.log(np.clip(steps, family.low, family.high))
     refined = scipy.optimize.minimize(
         value,
         first,
         jac=True,
         method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": 300, "ftol": 1e-12, "gtol": 1e-9},
+        bounds=[tuple(np.log(objective.bounds))] * len(steps),
+        options={"maxiter": 300, "ftol": 1e-6, "gtol": 1e-4},
     )
     better = np.exp(refined.x)
-    return better if objective(better) < scale else steps
+    return better if objective(better) < objective(steps) else steps

@@ -23,7 +23,7 @@ from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.theory._any_spectrum import common, shuffle_curve
 from edgelaw.theory.noise import _mean_powers, _shuffle_pairs
-from edgelaw.theory.noise._curves import LabelCurve, LabelFloor
+from edgelaw.theory.noise._curves import LabelCurve, LabelFloor, norms_error
 from edgelaw.theory.noise._rows import LabelledRows
 from edgelaw.theory.noise._targets import Targets
 
@@ -56,7 +56,8 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     -------
     LabelCurve
         `error` is three times the largest difference between two resolutions, relative to a loss or, where the loss is
-        below a ten-thousandth of its start, to that. It does not count what d → ∞ leaves out; see the notes.
+        below a ten-thousandth of its start, to that. For rows of unequal norm it adds 0.7 · step · `rows.norm_spread`,
+        as random reshuffle does. It does not count what d → ∞ leaves out; see the notes.
 
     Notes
     -----
@@ -94,7 +95,8 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
             "returned: ask for fewer epochs or a step further from 2."
         )
     losses = np.concatenate([first[:, None], fine], axis=1)
-    return _label_curve(rows, n, losses, max(_ROUNDING, _SAFETY * difference))
+    error = max(_ROUNDING, _SAFETY * difference) + norms_error(rows, np.array([eta]))
+    return _label_curve(rows, n, losses, error)
 
 
 def _constant_step(step, batch):
@@ -133,8 +135,8 @@ def _losses(targets, setting, which, n, gaps, more):
     circle, c = shuffle_curve.solved_circle(
         pairs, setting, n, 0.0, gaps, more, _DIGITS[which], _AMPLIFIED[which]
     )
-    same, mixed = labels.matrices(circle.points, c)
-    train, fresh, distance = (circle.pair_coefficients(*both) for both in zip(same, mixed, strict=True))
+    values = labels.values(circle.points, c, circle.first, circle.second)
+    train, fresh, distance = (circle.pair_coefficients(row) for row in values)
     held = np.full(len(n), np.nan)
     if rows.held_out is not None:
         gram, parts, q = targets.gram(rho)

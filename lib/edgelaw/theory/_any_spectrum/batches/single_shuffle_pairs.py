@@ -94,7 +94,7 @@ class BatchPairs(Pairs):
     def _exponents(self, path, start):
         return kernel.amplitudes(path, self.nodes, self.heavy, self.whole, self.kappas, self.taus, start)
 
-    def _values(self, z, c, first, second):
+    def values(self, z, c, first, second):
         """Φ and Ψ/ρ at pairs of indices into the points followed by their conjugates."""
         z, c = np.concatenate([z, z.conj()]), np.concatenate([c, c.conj()])
         furthest = self._furthest(z, c)

@@ -64,13 +64,23 @@ def end_of_rows(average, z, x, rho, step, tau, points):
     r = 1 / (z[:, None] * (1 - x[:, None] * tau))
     drive = one.a[:, None] * one.gamma
     fresh = step**2 * (one.c + drive * one.gamma)
-    # f of all z at one τ: (1 + ητ∫)f = 1 − ητ∫aγ
-    right = 1 - step * tau[:, None, None] * (cumulative @ drive.T)
-    f = np.linalg.solve(np.eye(len(s)) + step * tau[:, None, None] * cumulative, right)
     decay = np.exp(-2 * step * np.multiply.outer(tau, rho - s)) * weights
     values = r * np.exp(-2 * step * rho * tau) + (fresh @ decay.T) * tau
-    values -= 2 * step * r * tau * np.einsum("tsz,zs,ts->zt", f, drive, decay, optimize=True)
+    values -= 2 * step * r * tau * _driven(drive, decay, step * tau, cumulative)
     return values, x / z + (fresh - 2 * step * drive / z[:, None]) @ weights
+
+
+def _driven(drive, decay, rates, cumulative):
+    """Σ_s decay f drive, a row per z and a column per τ, f the solution of (1 + ητ∫)f = 1 − ητ∫ drive.
+
+    It is linear in the drive but for a quadratic form, whose matrix is one for all z: the pairs of times are columns.
+    """
+    free, response = reshuffle_pairs.decays(rates, cumulative)
+    early, late = np.triu_indices(len(cumulative))
+    form = decay[:, :, None] * response
+    both = (form + form.transpose(0, 2, 1))[:, early, late]
+    both[:, early == late] /= 2
+    return drive @ (free * decay).T - (drive[:, early] * drive[:, late]) @ (rates[:, None] * both).T
 
 
 @compiled

@@ -36,12 +36,13 @@ class Setting:
         self.left = self.nodes[:, None] * reshuffle_operator.polynomials(contour, self.nodes, self.mass)
         z, dz = contour(_LINE)
         self._x, slope = law.transform(z)
-        self._cauchy = 2 * (z * slope / self._x * dz) / (self.nodes[:, None] - z)
+        cauchy = 2 * (z * slope / self._x * dz) / (self.nodes[:, None] - z)
+        self._cauchy = np.concatenate([cauchy.real, -cauchy.imag], axis=1).T  # of real and imaginary parts
 
     def mean(self, epochs):
         """ā at the eigenvalues, a row per epoch."""
         factors = np.array([epoch.mean(self._x, self.law.rho) for epoch in epochs])
-        return (factors @ self._cauchy.T).real
+        return np.concatenate([factors.real, factors.imag], axis=1) @ self._cauchy
 
     def smooth(self, epoch):
         """Kernel and kick at two resolutions, in polynomials of this contour: as many as the two agree on."""
