@@ -202,6 +202,19 @@ def test_a_private_import_would_be_noticed():
 # names and sizes -------------------------------------------------------------------------------------------
 
 
+def repeated(names):
+    """Names that occur more than once."""
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+def test_every_file_of_tests_has_a_name_of_its_own():
+    """pytest imports them by their name alone, and stops where two files have one."""
+    names = [path.name for path in sorted((ROOT / "tests").rglob("test_*.py"))]
+    assert len(names) > 50
+    assert repeated(names) == []
+    assert repeated(["test_a.py", "test_b.py", "test_a.py"]) == ["test_a.py"]
+
+
 def unsearchable(source):
     """Names in a file that cannot be searched for."""
     return {name for name in outline(source).names if name.strip("_").lower() in UNSEARCHABLE}

@@ -6,7 +6,8 @@ import numpy as np
 import pages
 import pytest
 
-from edgelaw import cli, data
+from edgelaw import cli, data, labels
+from edgelaw.cli.labels import report as probe_report
 from edgelaw.predict import predict
 
 pytestmark = pages.NEEDS_CHROMIUM
@@ -120,6 +121,20 @@ def test_the_check_can_fail(chromium, written):
     text = written.read_text().replace("</main>", '<div style="width:900px">wide</div></main>')
     page.set_content(text)
     assert any("px wide" in problem for problem in page.evaluate(pages.INSPECT))
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_report_of_a_probe_is_as_wide_as_its_screen(chromium, width):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 24))
+    made = labels.forecast(X, np.where(X[:, 0] > 0, "one kind", "the other"), epochs=6, schedule="best")
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.set_content(probe_report.html(made, NAME))
+    assert page.evaluate(pages.INSPECT) == []
+    advice = page.locator(".advice p").all_inner_texts()
+    assert made.sentences["accuracy"] in advice
+    assert max(map(len, advice)) < 400
     page.close()
 
 

@@ -1,13 +1,16 @@
 """`edgelaw predict --labels`: a probe's learning rate from a file, on one screen, as JSON, as a report; refusals."""
 
+import html
 import json
 import os
+import re
 
 import numpy as np
 import pytest
 from running import refused, run
 
 from edgelaw import labels
+from edgelaw.labels import sentences
 
 FAST = ("--epochs", "3", "--order", "iid")
 
@@ -112,6 +115,54 @@ def test_the_answer_fits_one_screen_and_says_what_to_type(folder):
     assert max(map(len, lines)) <= 80
     for words in ("For your probe use lr =", "held-out", "ten times smaller lr", "larger lr", "closed form"):
         assert words in out.replace("\n", " "), words
+
+
+def test_the_learning_rates_of_a_schedule_are_listed_wherever_it_is_recommended(folder):
+    path = folder / "rates.html"
+    words = ("predict", folder / "both.npz", "--key", "x", "--labels", "y", *FAST, "--schedule", "best")
+    made = probe(*words[1:])
+    listed = "lr by epoch: " + ", ".join(sentences.rounded(rate) for rate in made["rates"]) + "."
+    assert len(made["rates"]) == 3
+    assert listed in run(*words, "--report", path)[1].replace("\n", " ")
+    assert listed in path.read_text()
+    assert "lr by epoch" not in run(*words[:-2])[1]
+
+
+def test_columns_that_are_no_features_are_named_and_what_was_left_out_is_said(folder, made):
+    """Row numbers, a constant and the classes as integers: terminal, JSON and report warn of each."""
+    X, y = made
+    table, path = folder / "odd.csv", folder / "odd.html"
+    names = [*(f"f{k}" for k in range(24)), "code", "one", "number", "tree"]
+    rows = [
+        ",".join([str(k), *(f"{value:.8g}" for value in row), str(label), "1", str(1000 + k), "abc"[label]])
+        for k, (row, label) in enumerate(zip(X, y, strict=True))
+    ]
+    table.write_text("\n".join(["," + ",".join(names), *rows]) + "\n")
+    out = run("predict", table, "--labels", "tree", *FAST, "--report", path)[1].replace("\n  ", " ")
+    answer = probe(table, "--labels", "tree")
+    texts = " ".join(caution["text"] for caution in answer["cautions"] if caution["code"] == "columns")
+    for words in (
+        "'one' holds one number only",
+        "'number' numbers the rows",
+        "'code' holds 3 different integers",
+    ):
+        assert words in out
+        assert words in texts
+        assert words in html.unescape(path.read_text())
+    index = answer["preparation"][0]
+    assert "without a name" in index
+    assert index in html.unescape(path.read_text())
+    clean = probe(table, "--labels", "tree", "--drop", "code,one,number")
+    assert not any(caution["code"] == "columns" for caution in clean["cautions"])
+
+
+def test_every_simulated_loss_has_its_standard_error(folder):
+    path = folder / "errors.html"
+    words = ("--labels", "y", "--epochs", "3", "--report", path)
+    out = run("predict", folder / "both.npz", "--key", "x", *words)[1]
+    assert re.search(r"flip-flop, same lr \(simulated\) +[\d.]+ ±[\d.]+%", out)
+    assert re.search(r"IID, same lr \(simulated\)|IID, same lr .*±", out) is None
+    assert re.search(r"<td>simulated, ±[\d.]+%</td>", path.read_text())
 
 
 def test_a_given_learning_rate_is_judged(folder):

@@ -45,6 +45,33 @@ def test_noise_makes_a_tie_and_a_margin_does_not():
     assert "10 times as high (± 10 %)" in far.reason
 
 
+@pytest.mark.parametrize("error", [0.45, 0.57, 3.0])
+def test_an_error_as_large_as_the_loss_does_not_tie_it_with_one_that_is_a_millionth_of_it(error):
+    """Two standard errors below such a loss there is zero, which is below every other loss."""
+    losses = {"iid": 1e-9, "random_reshuffle": 1e-3}
+    recommended = advice.advise(
+        losses, {"iid": 0.01, "random_reshuffle": error}, dict.fromkeys(losses, 1.0), END
+    )
+    assert (recommended.order, recommended.tie) == ("iid", ())
+    assert f"1e+06 times as high (± {100 * np.hypot(0.01, error):.0f} %)" in recommended.reason
+    losses["random_reshuffle"] = 2e-9
+    near = advice.advise(losses, {"iid": 0.01, "random_reshuffle": error}, dict.fromkeys(losses, 1.0), END)
+    assert near.tie == ("iid",)
+
+
+def test_nothing_is_called_zero_per_cent_higher():
+    """A difference of a fortieth of a per cent may be certain, and is a tie nevertheless."""
+    steps = dict.fromkeys(("iid", "random_reshuffle", "flip_flop"), 1.0)
+    recommended = advice.advise(
+        {"iid": 0.70781, "random_reshuffle": 0.70764, "flip_flop": 0.7115},
+        dict.fromkeys(steps, 1e-5),
+        steps,
+        END,
+    )
+    assert (recommended.order, recommended.tie) == ("random_reshuffle", ("iid",))
+    assert "equal to it; that of flip-flop is 1 ± 1 % higher." in recommended.reason
+
+
 def test_of_three_orders_the_one_behind_a_tie_and_the_last_are_named():
     steps = dict.fromkeys(("iid", "single_shuffle", "flip_flop"), 1.0)
     errors = dict.fromkeys(steps, 0.01)

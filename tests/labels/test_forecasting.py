@@ -8,7 +8,7 @@ import pytest
 from edgelaw import labels
 from edgelaw.labels import forecasting, simulation
 from edgelaw.labels.preparation import prepare
-from edgelaw.theory.noise import LabelledRows, iid
+from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle
 
 FAST = {"orders": ["iid"], "epochs": 4}
 
@@ -27,6 +27,22 @@ def test_losses_by_epoch_are_those_of_runs(classes):
         error = theirs.std(axis=0, ddof=1) / 8
         assert (error < 0.01 * theirs.mean(axis=0)).all()
         assert (np.abs(ours - theirs.mean(axis=0)) < 3 * error + 0.02 * ours).all()
+
+
+@pytest.mark.parametrize(
+    ("schedule", "epochs", "most"),
+    [("constant", 10, 8), ("best", 10, 18), ("best", 30, 18), ("cosine", 30, 18)],
+)
+def test_a_forecast_makes_few_operators(classes, monkeypatch, schedule, epochs, most):
+    """Each costs a fraction of a second; a search, the chosen schedule, a smaller and a larger one share theirs."""
+    made, make = [], random_reshuffle.Maps._made
+    monkeypatch.setattr(
+        random_reshuffle.Maps, "_made", lambda maps, step: made.append(step) or make(maps, step)
+    )
+    probe = labels.forecast(*classes, epochs=epochs, orders=["random_reshuffle"], schedule=schedule)
+    assert probe.orders["random_reshuffle"].how == "theory"
+    assert None not in (probe.costs.smaller, probe.costs.larger)
+    assert 0 < len(made) <= most
 
 
 @pytest.mark.parametrize("factor", [1e-2, 1e2, 1e5])
@@ -222,3 +238,66 @@ def test_one_row_far_longer_than_all_others_limits_the_learning_rate(classes):
     assert probe.lr * longest < 2
     beyond = labels.forecast(X, y, epochs=2, orders=["iid"], lr=min(2.2 / longest, 0.9 * probe.largest_lr))
     assert "long_rows" in [caution.code for caution in beyond.cautions]
+
+
+@pytest.mark.parametrize(
+    ("features", "targets"), [(1e-69, 1e69), (1e69, 1e-69), (1e69, 1e69), (1e-69, 1e-69)]
+)
+def test_every_scale_that_is_accepted_gives_the_same_forecast(numbers, features, targets):
+    X, y = numbers
+    first = labels.forecast(X, y, epochs=3)
+    other = labels.forecast(features * X, targets * y, epochs=3)
+    assert other.lr * features**2 == pytest.approx(first.lr, rel=1e-6)
+    assert other.relative_to_chance == pytest.approx(first.relative_to_chance, rel=1e-6)
+    with pytest.raises(ValueError, match="must be of another scale"):
+        labels.forecast(features**1.5 * X, y, epochs=3)
+
+
+@pytest.mark.parametrize("rank", [2, 5, 19])
+def test_features_of_low_rank_in_many_columns_are_run_where_theory_has_no_spectrum(rank):
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((120, rank))
+    probe = labels.forecast(
+        B @ rng.standard_normal((rank, 30)), B[:, 0] + 0.1 * rng.standard_normal(120), epochs=3
+    )
+    assert {order: one.how for order, one in probe.orders.items() if order != "iid"} == dict.fromkeys(
+        ("random_reshuffle", "single_shuffle", "flip_flop"), "simulated"
+    )
+    assert probe.orders["iid"].how == "theory"
+
+
+def _ended(order, how, loss, error):
+    """An order whose loss goes from 1 to an end."""
+    ends = np.array([1.0, loss])
+    return forecasting.OrderForecast(order, how, ends, ends, error)
+
+
+@pytest.mark.parametrize(
+    ("flip_flop", "error", "chosen"),
+    [
+        (0.97, 0.05, "random_reshuffle"),  # within two standard errors of its runs
+        (0.90, 0.02, "flip_flop"),  # ahead by five
+        (0.10, 0.90, "flip_flop"),  # ten times as low is no tie, whatever the error
+        (0.995, 1e-9, "random_reshuffle"),  # less than theory knows
+    ],
+)
+def test_a_simulated_order_is_recommended_only_if_it_is_ahead_by_more_than_its_error(
+    flip_flop, error, chosen
+):
+    known = {
+        "random_reshuffle": _ended("random_reshuffle", "theory", 0.5, 1e-3),
+        "flip_flop": _ended("flip_flop", "simulated", 0.5 * flip_flop, error),
+    }
+    assert forecasting._choose(known) == chosen
+
+
+def test_losses_that_have_vanished_are_not_ranked():
+    known = {
+        "random_reshuffle": _ended("random_reshuffle", "simulated", 8e-33, 1e-3),
+        "single_shuffle": _ended("single_shuffle", "simulated", 5e-33, 1e-3),
+    }
+    assert forecasting._choose(known) == "random_reshuffle"
+
+
+def test_an_order_alone_is_chosen_even_if_it_diverges():
+    assert forecasting._choose({"flip_flop": _ended("flip_flop", "simulated", np.nan, np.nan)}) == "flip_flop"

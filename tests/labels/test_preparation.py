@@ -67,3 +67,54 @@ def test_scale_is_the_mean_squared_norm_and_normalised_rows_have_norm_root_d(num
 def test_what_cannot_be_used_is_refused(X, y, held_out, message):
     with pytest.raises(ValueError, match=message):
         prepared(X, y, held_out)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-150, 1e145])
+def test_features_too_small_or_too_large_for_their_squares_are_told_so(numbers, factor):
+    """They do differ among their rows, and a constant factor is the remedy."""
+    X, y = numbers
+    with pytest.raises(
+        ValueError, match=r"between 1e-140 and 1e\+140, not .*; multiply the features by a constant"
+    ):
+        prepared(X * factor, y)
+    prepared(X * 1e-65, y)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 3.0])
+def test_equal_rows_are_refused_whatever_rounding_leaves_of_them_after_centring(numbers, value):
+    with pytest.raises(ValueError, match="differ among its training rows, which are all equal"):
+        prepared(np.full((300, 30), value), numbers[1])
+
+
+def test_tensors_and_sparse_matrices_are_prepared_as_arrays_are(numbers):
+    """bfloat16, which numpy does not have, keeps eight bits; a parameter carries a gradient."""
+    torch, sparse = pytest.importorskip("torch"), pytest.importorskip("scipy.sparse")
+    X, y = numbers
+    kept = np.where(X > 5, X, 0.0)
+    expected = prepared(kept, y, held_out=(kept[:9], y[:9]))
+    for rows, tolerance in (
+        (sparse.csr_matrix(kept), 0),
+        (sparse.coo_array(kept), 0),
+        (torch.tensor(kept, requires_grad=True), 0),
+        (torch.tensor(kept).bfloat16(), 0.05),
+    ):
+        made = prepared(
+            rows, torch.tensor(y, requires_grad=True), held_out=(rows[:9] if tolerance else kept[:9], y[:9])
+        )
+        assert np.allclose(made.X, expected.X, rtol=0, atol=tolerance)
+        assert np.allclose(made.held[0], expected.held[0], rtol=0, atol=tolerance)
+        assert np.array_equal(made.T, expected.T)
+    with pytest.raises(ValueError, match="to_dense"):
+        prepared(torch.tensor(kept).to_sparse(), y)
+    with pytest.raises(ValueError, match="one label per row"):
+        prepared(X, torch.tensor(y[:, 0]).bfloat16())
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e150, 1e200])
+def test_labels_too_small_or_too_large_for_their_squares_are_told_so(numbers, factor):
+    X, y = numbers
+    with pytest.raises(
+        ValueError, match=r"y must be of another scale: .*, not .*; multiply the labels by a constant"
+    ):
+        prepared(X, y * factor)
+    prepared(X, y * 1e-65)

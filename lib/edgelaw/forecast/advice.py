@@ -10,6 +10,8 @@ from edgelaw.forecast.exact_curves import FLOOR
 from edgelaw.forecast.results import Advice
 
 SIGMAS = 2.0  # orders whose losses differ by no more standard errors are tied
+USELESS = 0.4  # relative standard error beyond which a loss less two of them is near zero; larger ones count as this
+EVEN = 0.005  # relative: a smaller difference would be printed as 0 %, and is a tie whatever its error
 PREFERRED = "random_reshuffle", "single_shuffle", "flip_flop", "iid"  # among tied orders
 WORDS = {
     "iid": "sampling with replacement",
@@ -71,7 +73,7 @@ def advise(
         reason = f"Only {WORDS[lowest]} was asked for; {at} is {losses[lowest]:.3g}."
         return Advice(lowest, steps[lowest], reason, 0.0, 0.0, (), moment.time)
     gaps = {name: _gap(losses, errors, name, lowest) for name in losses if name != lowest}
-    tied = {lowest, *(name for name, gap in gaps.items() if gap.size <= SIGMAS * gap.error)}
+    tied = {lowest, *(name for name, gap in gaps.items() if _is_tie(gap))}
     order = next(name for name in PREFERRED if name in tied)
     behind = {name: gap for name, gap in gaps.items() if name not in tied}
     tie = tuple(name for name in PREFERRED if name in tied and name != order)
@@ -95,6 +97,11 @@ def advise(
 def _gap(losses: Mapping[str, float], errors: Mapping[str, float], name: str, lowest: str) -> Gap:
     ratio = losses[name] / losses[lowest]
     return Gap(ratio - 1, ratio * float(np.hypot(errors[name], errors[lowest])))
+
+
+def _is_tie(gap: Gap) -> bool:
+    """Whether the difference is below half a per cent, or at most two standard errors and a factor of five."""
+    return gap.size < EVEN or gap.size <= SIGMAS * min(gap.error, USELESS * (1 + gap.size))
 
 
 def _within(gap: Gap) -> str:

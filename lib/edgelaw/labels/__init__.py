@@ -2,6 +2,6 @@
 
 from edgelaw.labels.closed_form import ClosedForm
 from edgelaw.labels.forecasting import forecast
-from edgelaw.labels.results import Caution, Costs, OrderForecast, ProbeForecast
+from edgelaw.labels.results import Accuracy, Caution, Costs, OrderForecast, ProbeForecast
 
-__all__ = ["Caution", "ClosedForm", "Costs", "OrderForecast", "ProbeForecast", "forecast"]
+__all__ = ["Accuracy", "Caution", "ClosedForm", "Costs", "OrderForecast", "ProbeForecast", "forecast"]

@@ -35,6 +35,11 @@ def card(forecast: ProbeForecast) -> str:
         for order, one in forecast.orders.items()
     ]
     header = [name, *(f"epoch {times[place]}" for place in places)]
-    note = [forecast.sentences["closed_form"], *(caution.text for caution in forecast.cautions)]
+    note = [
+        forecast.sentences["accuracy"],
+        forecast.sentences["rates"],
+        forecast.sentences["closed_form"],
+        *(caution.text for caution in forecast.cautions),
+    ]
     picture = notebook.plot(lines, "epoch", name, label)
     return notebook.card(f"{advice} {forecast.sentences['loss']}", picture, header, rows, " ".join(note))

@@ -11,6 +11,7 @@ UNEQUAL = 0.5  # variance of squared norms over their squared mean
 DISAGREE = 0.05  # relative difference of theory and runs that is reported
 FEW_HELD_OUT = 100
 LATE = 0.04  # training loss over its start below which fewer rows than dimensions go wrong
+ABOVE, OFF = 31, 3  # per cent, runs over theory: training, held-out; benchmarks/LABELS.md, which a test reads
 NEAR = 0.5  # part of the largest stable learning rate
 
 
@@ -52,7 +53,7 @@ def _few_rows(made: ProbeForecast) -> Caution | None:
     return Caution(
         "few_rows",
         f"With fewer rows than dimensions ({m:,} < {d:,}) a training loss below {100 * LATE:.0f} % of its start was "
-        "found to be up to 16 % above its forecast; the held-out loss is not affected.",
+        f"found to be up to {ABOVE} % above its forecast, and the held-out loss up to {OFF} % above or below.",
     )
 
 

@@ -17,8 +17,9 @@ from edgelaw.theory.noise import LabelledRows
 OPERATIONS = 2e10  # multiply-adds that the runs of one order may take: some ten seconds
 RUNS = 8
 FEWEST_RUNS = 2
-FEWEST_DIMS = 20  # dimensions below which theory has no curve for shuffled orders
+FEWEST_DIMS = 20  # dimensions spanned by the rows, below which theory has no curve for shuffled orders
 VANISHED = 1e-9  # of its start: below it reshuffle's theory is rounding, and runs are exact
+OPERATORS_OF_ITS_OWN = 3  # different steps of a schedule; those of longer ones are shared, 18 for a forecast
 ANY_SCHEDULE = ("iid", "random_reshuffle")  # orders whose theory takes steps by epoch and batches
 
 
@@ -47,11 +48,16 @@ class Problem(NamedTuple):
         return 2.0 * self.prepared.X.size * self.prepared.T.shape[1]
 
 
+def too_few_dimensions(rows: LabelledRows) -> bool:
+    """Whether the rows span too few dimensions to stand for a spectrum, however many columns they have."""
+    return len(rows.eigenvalues) < FEWEST_DIMS
+
+
 def has_theory(order: str, problem: Problem, steps: Array) -> bool:
     """Whether theory gives both losses of an order at these steps."""
     if order == "flip_flop" or (problem.ridge > 0 and order != "iid"):
         return False
-    if order != "iid" and problem.rows.shape[1] < FEWEST_DIMS:
+    if order != "iid" and too_few_dimensions(problem.rows):
         return False
     if problem.ridge * steps.max() >= problem.prepared.scale:  # weights change their sign at every update
         return False
@@ -69,6 +75,8 @@ def by_theory(order: str, problem: Problem, steps: Array) -> OrderForecast | Non
         options: dict[str, float] = {} if order == "single_shuffle" else {"batch": problem.batch}
         if problem.ridge > 0:
             options["ridge"] = problem.ridge
+        if order == "random_reshuffle":
+            options["operators"] = OPERATORS_OF_ITS_OWN
         curve = module.curve(problem.rows, epochs, float(steps[0]) if constant else steps, **options)
     except (ArithmeticError, ImportError):
         return None

@@ -18,8 +18,8 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
-from edgelaw.labels import cautions, closed_form, sentences
-from edgelaw.labels.curves import FEWEST_DIMS, Problem, by_simulation, losses, with_floor
+from edgelaw.labels import accuracy, cautions, closed_form, sentences
+from edgelaw.labels.curves import Problem, by_simulation, losses, too_few_dimensions, with_floor
 from edgelaw.labels.preparation import HeldOut, prepare
 from edgelaw.labels.request import Request
 from edgelaw.labels.results import Costs, OrderForecast, ProbeForecast
@@ -28,6 +28,9 @@ from edgelaw.orders import ORDERS
 from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle
 
 TIE = 0.01  # orders whose losses differ by less are tied; what theory is good for
+SIGMAS = 2.0  # so are those that differ by no more of their stated errors
+FACTOR = 5.0  # but not if one is so many times as high, however large its error
+VANISHED = 1e-12  # of the loss of zero weights: losses below it are equal
 WITHIN = 0.01  # of the smallest loss: then more epochs are not worth it
 CHECKED = 2e9  # multiply-adds of the runs that are made to compare theory with, unasked
 CHECK_RUNS = 4
@@ -141,7 +144,7 @@ def forecast(
 def _limit(rows: LabelledRows, request: Request) -> float:
     """The largest stable step: under IID sampling, or under reshuffling where that is less."""
     limit = iid.step_limit(rows, request.batch)
-    if request.orders == ("iid",) or rows.shape[1] < FEWEST_DIMS:
+    if request.orders == ("iid",) or too_few_dimensions(rows):
         return limit
     return min(limit, random_reshuffle.step_limit(rows, request.batch))
 
@@ -184,10 +187,24 @@ def _given(problem: Problem, request: Request) -> Array | None:
 
 
 def _choose(known: dict[str, OrderForecast]) -> str:
-    """The order with the smallest loss at the end; random reshuffle, then IID, among ties."""
-    least = min(curve.loss[-1] for curve in known.values())
-    tied = [order for order, curve in known.items() if curve.loss[-1] <= (1 + TIE) * least]
-    return next((order for order in ("random_reshuffle", "iid") if order in tied), tied[0])
+    """The order with the smallest loss at the end; random reshuffle, then IID, then orders with theory, among ties.
+
+    A simulated loss knows no more than its standard error: an order is ahead if it is by more than that.
+    """
+    ends = {order: max(one.loss[-1], VANISHED * one.loss[0]) for order, one in known.items()}
+    lowest = min(ends, key=ends.__getitem__)
+
+    def tied(order: str) -> bool:
+        if order == lowest:
+            return True
+        ratio = ends[order] / ends[lowest]
+        error = SIGMAS * ratio * float(np.hypot(known[order].error, known[lowest].error))
+        return ratio <= 1 + TIE or (ratio - 1 <= error and ratio <= FACTOR)
+
+    by_theory = (order for order, one in known.items() if one.how == "theory")
+    return next(
+        order for order in ("random_reshuffle", "iid", *by_theory, lowest) if order in known and tied(order)
+    )
 
 
 def _costs(
@@ -255,6 +272,7 @@ def _assembled(
         costs=_costs(problem, limit, rates, known, order),
         closed_form=direct,
         chance=float(chosen.loss[0]),
+        accuracy=accuracy.expected(problem, order, rates.steps),
         simulated=checked,
         cautions=(),
         sentences={},

@@ -15,9 +15,11 @@ import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
+from edgelaw.inputs.memory import as_reader
 from edgelaw.labels.targets import Targets
 
 FEWEST = 4  # training rows
+SMALLEST, LARGEST = 1e-140, 1e140  # mean squared norm of a row: its square and inverse are numbers, too
 HeldOut = float | tuple[ArrayLike, ArrayLike] | None
 
 
@@ -66,7 +68,7 @@ def prepare(
     rng: np.random.Generator,
 ) -> Prepared:
     """Split, centre, and set the intercept; what cannot be used is refused in one sentence."""
-    rows = arguments.matrix(X).astype(np.float64, copy=False)
+    rows = arguments.matrix(_dense(X, "X")).astype(np.float64, copy=False)
     targets = Targets.of(y, len(rows))
     T, sentences = targets.values, []
     held: tuple[Array, Array] | None = None
@@ -80,6 +82,10 @@ def prepare(
         sentences.append(f"Held out {len(rest):,} of {len(rest) + len(rows):,} rows, drawn at random.")
         if (T == T[0]).all():
             raise ValueError("y must differ among the training rows; hold out fewer rows.")
+    if (rows == rows[0]).all():
+        raise ValueError(
+            "X must differ among its training rows, which are all equal: that leaves nothing to train on."
+        )
     feature_mean, target_mean = np.zeros(rows.shape[1]), np.zeros(T.shape[1])
     constant = bool(intercept and not center)
     if center:
@@ -98,15 +104,16 @@ def prepare(
     rows = _finished(rows, feature_mean, normalize, constant)
     if held is not None:
         held = (_finished(held[0], feature_mean, normalize, constant), held[1] - target_mean)
-    scale = float(np.einsum("ij,ij->", rows, rows) / len(rows))
-    if not 1e-280 < scale < 1e280:
-        raise ValueError(
-            "X must differ among its rows: "
-            f"their mean squared norm{' after centring' * center} is {scale:g}, which leaves nothing to train on."
-        )
+    T = T - target_mean
+    after = " after centring" if center else ""
+    scale = _mean_square(
+        rows, f"X must be of another scale: the mean squared norm of its rows{after}", "features"
+    )
+    after = " after its mean is subtracted" if intercept and center else ""
+    _mean_square(T, f"y must be of another scale: its mean square{after}", "labels")
     return Prepared(
         rows,
-        T - target_mean,
+        T,
         held,
         targets.classes,
         feature_mean,
@@ -116,6 +123,25 @@ def prepare(
         bool(normalize),
         tuple(sentences),
     )
+
+
+def _dense(X: Any, name: str) -> Any:
+    """A tensor of PyTorch (bfloat16, too) or a sparse matrix of SciPy as an array; anything else as it is."""
+    if not (hasattr(X, "detach") or hasattr(X, "tocsr")):
+        return X
+    reader = as_reader(X, name)
+    return np.concatenate(list(reader.read(0, reader.shape[0], reader.shape[0])))
+
+
+def _mean_square(values: Array, what: str, name: str) -> float:
+    """The mean over rows of their squared norm, which must leave room for products."""
+    with np.errstate(over="ignore", under="ignore"):
+        mean = float(np.einsum("ij,ij->", values, values) / len(values))
+    if not SMALLEST < mean < LARGEST:
+        raise ValueError(
+            f"{what} must be between {SMALLEST:g} and {LARGEST:g}, not {mean:g}; multiply the {name} by a constant."
+        )
+    return mean
 
 
 def _finished(rows: Array, mean: Array, normalize: bool, constant: bool) -> Array:
@@ -131,7 +157,8 @@ def _given(held_out: Any, targets: Targets, columns: int) -> tuple[Array, Array]
     """Held-out rows as they were given, checked."""
     if len(held_out) != 2:
         raise ValueError("held_out must be a fraction or a pair of features and labels.")
-    rows = arguments.matrix(held_out[0], "held-out features", minimum=1).astype(np.float64, copy=False)
+    name = "held-out features"
+    rows = arguments.matrix(_dense(held_out[0], name), name, minimum=1).astype(np.float64, copy=False)
     if rows.shape[1] != columns:
         raise ValueError(f"held-out features must have {columns} columns, as X has, not {rows.shape[1]}.")
     return rows, targets.like(held_out[1], len(rows))

@@ -18,7 +18,8 @@ class Caution:
     Attributes
     ----------
     code : str
-        One of disagreement, few_rows, unequal_norms, long_rows, edge_of_stability, few_held_out, too_large.
+        One of disagreement, few_rows, unequal_norms, long_rows, edge_of_stability, few_held_out, too_large; or, from
+        the command line, columns (that do not look like features).
     text : str
         A sentence.
     """
@@ -80,6 +81,28 @@ class Costs:
     larger_factor: float
 
 
+@dataclass(frozen=True)
+class Accuracy:
+    """How the mean weights at the end of the budget classify the held-out rows.
+
+    A run differs from the mean by its noise, and is seldom more accurate.
+
+    Attributes
+    ----------
+    held_out : float
+        The share of held-out rows whose own class has the largest score.
+    margin : float
+        The median over held-out rows of that class's score minus the largest other one. Scores are regressed on 0 and
+        1, so that 1 would be perfect, and a row below 0 is classified wrongly.
+    largest_class : float
+        The share of the most frequent class: the accuracy of always naming it.
+    """
+
+    held_out: float
+    margin: float
+    largest_class: float
+
+
 @dataclass(frozen=True, eq=False)
 class ProbeForecast:
     r"""How to train a linear probe by SGD, and the losses to expect.
@@ -122,11 +145,14 @@ class ProbeForecast:
     closed_form : ClosedForm
     chance : float
         The loss of zero weights: for classes, of always answering with their frequencies.
+    accuracy : Accuracy or None
+        Of the mean weights on the held-out rows; None without classes or held-out rows, and with ridge.
     simulated : OrderForecast or None
         A run of SGD at the same settings, where it was made.
     cautions : tuple of Caution
     sentences : dict
-        The answer in plain sentences: "advice", "judged", "loss", "schedule", "closed_form", "check".
+        The answer in plain sentences: "advice", "judged", "loss", "accuracy", "schedule", "rates", "closed_form",
+        "check".
     ridge : float
         Weight decay.
     intercept : {"mean", "column", "none"}
@@ -158,6 +184,7 @@ class ProbeForecast:
     costs: Costs
     closed_form: ClosedForm
     chance: float
+    accuracy: Accuracy | None
     simulated: OrderForecast | None = field(repr=False)
     cautions: tuple[Caution, ...]
     sentences: dict[str, str]

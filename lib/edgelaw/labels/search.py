@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgelaw._common.types import Array
-from edgelaw.labels.curves import FEWEST_DIMS, Problem, has_theory, losses
+from edgelaw.labels.curves import Problem, has_theory, losses, too_few_dimensions
 from edgelaw.theory.noise import schedules
 
 SAFE = 0.95  # part of the largest stable step beyond which no step is tried
@@ -45,7 +45,7 @@ def best(problem: Problem, order: str, epochs: int, schedule: str, limit: float)
     schedule of all takes theory; where there is none, a cosine stands for it.
     """
     rows = problem.rows
-    if schedule != "constant" and problem.ridge == 0 and (order == "iid" or rows.shape[1] >= FEWEST_DIMS):
+    if schedule != "constant" and problem.ridge == 0 and (order == "iid" or not too_few_dimensions(rows)):
         upper = SAFE * min(limit, problem.row_limit)
         loss = "train" if rows.held_out is None else "held_out"
         try:

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from edgelaw.labels.cautions import DISAGREE
 from edgelaw.labels.results import Caution, ProbeForecast
 
 ORDER_WORDS = {
@@ -14,16 +15,19 @@ ORDER_WORDS = {
     "single_shuffle": "shuffled once",
     "flip_flop": "shuffled once, forwards and backwards in turn",
 }
+LISTED = 30  # learning rates that are listed one by one
 BETTER = 0.01  # relative: what counts as a difference
 
 
 def with_sentences(made: ProbeForecast, cautions: tuple[Caution, ...], best_constant: float) -> ProbeForecast:
     """The same forecast with its cautions and sentences."""
     words = {
-        "advice": _advice(made),
+        "advice": _advice(made, best_constant),
         "loss": _loss(made),
+        "accuracy": _accuracy(made),
         "closed_form": _closed_form(made),
         "schedule": _schedule(made),
+        "rates": _rates(made),
         "judged": _judged(made, best_constant),
         "check": _check(made, cautions),
     }
@@ -40,7 +44,13 @@ def rounded(value: float) -> str:
     return text or "0"
 
 
-def _advice(made: ProbeForecast) -> str:
+def _advice(made: ProbeForecast, best_constant: float) -> str:
+    """What to train with; settings that the best constant learning rate beats are described, not recommended."""
+    if made.enough == 0 and made.loss.min() < made.loss[0]:
+        return (
+            f"At lr = {rounded(made.lr)} this probe hardly learns: no epoch of {made.epochs} has a loss more than "
+            f"{100 * BETTER:.0f} % below that of zero weights."
+        )
     if made.enough == 0:
         return (
             f"At lr = {rounded(made.lr)} this probe learns nothing that helps on the rows that judge it: zero weights "
@@ -49,13 +59,20 @@ def _advice(made: ProbeForecast) -> str:
     epochs = f"about {made.enough} epoch{'s' * (made.enough != 1)}"
     if made.enough == made.epochs:
         epochs = f"all {made.epochs} epochs" if made.epochs > 1 else "one epoch"
-    rate = f"lr = {rounded(made.lr)}" + ("" if made.schedule == "constant" else f", {_shape(made)},")
-    return f"For your probe use {rate}, batch {made.batch}, {ORDER_WORDS[made.order]}, {epochs}."
+    rate = f"lr = {rounded(made.lr)}" + ("" if made.schedule == "constant" else f", {_shape(made)}")
+    head = f"At {rate}, use" if _worse(made, best_constant) else f"For your probe use {rate},"
+    return f"{head} batch {made.batch}, {ORDER_WORDS[made.order]}, {epochs}."
+
+
+def _worse(made: ProbeForecast, best_constant: float) -> bool:
+    """Whether the learning rates are not the best constant one, and end above it."""
+    other = made.schedule != "constant" or abs(made.lr / made.best_lr - 1) >= 1e-9
+    return other and float(made.loss[-1]) > (1 + BETTER) * best_constant
 
 
 def _shape(made: ProbeForecast) -> str:
     return {
-        "best": "then by epoch as in the rates",
+        "best": "then by epoch as listed",
         "given": "then by epoch as given",
         "1/t": "divided by the epoch",
     }.get(made.schedule, f"{made.schedule} decay to zero")
@@ -65,6 +82,17 @@ def _loss(made: ProbeForecast) -> str:
     name = "training" if made.held_out is None else "held-out"
     part = f"{rounded(100 * made.relative_to_chance)} % of that of zero weights"
     return f"Expect a {name} loss of {rounded(float(made.loss[-1]))} after {made.epochs} epochs, {part}."
+
+
+def _accuracy(made: ProbeForecast) -> str:
+    one = made.accuracy
+    if one is None:
+        return ""
+    return (
+        f"The mean weights classify {100 * one.held_out:.1f} % of the held-out rows correctly (the largest class is "
+        f"{100 * one.largest_class:.1f} %); half of the rows have a margin above {one.margin:.2g} between their own "
+        "class and the next."
+    )
 
 
 def _closed_form(made: ProbeForecast) -> str:
@@ -95,16 +123,36 @@ def _schedule(made: ProbeForecast) -> str:
     )
 
 
+def _rates(made: ProbeForecast) -> str:
+    """The learning rate of every epoch, or of as many as fit, where it is not the same in all."""
+    if made.schedule == "constant":
+        return ""
+    listed = ", ".join(rounded(float(rate)) if rate > 0 else "0" for rate in made.rates[:LISTED])
+    rest = f", ... (`rates` has all {made.epochs:,})" if made.epochs > LISTED else ""
+    return f"lr by epoch: {listed}{rest}."
+
+
 def _check(made: ProbeForecast, cautions: tuple[Caution, ...]) -> str:
     """What is known about how far to believe the forecast, where no run contradicts it."""
     if any(caution.code == "disagreement" for caution in cautions):
         return ""
     if made.orders[made.order].how == "simulated":
-        return "These losses are means over runs of SGD, not theory."
+        error = made.orders[made.order].error
+        return (
+            f"These losses are means over runs of SGD (standard error up to {100 * error:.2g} %), not theory."
+        )
     if made.simulated is None:
         return "No run was made to compare with; --simulate or simulate=True makes some."
-    gap = float(np.abs(made.simulated.loss / made.loss - 1).max())
-    return f"Runs of SGD at these settings agree with the forecast within {100 * gap:.2g} % at every epoch."
+    gap, error = float(np.abs(made.simulated.loss / made.loss - 1).max()), made.simulated.error
+    if gap > DISAGREE:
+        return (
+            f"Runs of SGD at these settings differ from the forecast by up to {100 * gap:.2g} %; their own standard "
+            f"error is up to {100 * error:.2g} %, so that they neither confirm nor contradict it."
+        )
+    return (
+        f"Runs of SGD at these settings, with a standard error of up to {100 * error:.2g} %, agree with the forecast "
+        f"within {100 * gap:.2g} % at every epoch."
+    )
 
 
 def _judged(made: ProbeForecast, best_constant: float) -> str:
@@ -114,4 +162,6 @@ def _judged(made: ProbeForecast, best_constant: float) -> str:
     more = float(made.loss[-1]) / best_constant - 1
     if more < BETTER:
         return f"That is as good as the best constant one, lr = {rounded(made.best_lr)}."
-    return f"That ends {100 * more:.0f} % above the best constant one, lr = {rounded(made.best_lr)}."
+    return (
+        f"That ends {100 * more:.0f} % above the best constant one, lr = {rounded(made.best_lr)}: use that."
+    )

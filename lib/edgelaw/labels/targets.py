@@ -85,8 +85,8 @@ class Targets:
 def as_labels(y: ArrayLike, rows: int, name: str = "y") -> npt.NDArray:
     """Labels as an array of one or two dimensions with one entry per row, finite, of numbers or texts."""
     try:
-        array = np.asarray(y)
-    except ValueError:
+        array = np.asarray(y.detach().cpu() if hasattr(y, "detach") else y)
+    except (ValueError, TypeError):
         raise ValueError(f"{name} must be a vector with one label per row.") from None
     if array.dtype.kind == "O" and array.size and all(isinstance(one, str) for one in array.ravel()):
         array = array.astype(str)

@@ -65,14 +65,15 @@ def _losses(forecast, words):
 
 
 def _tied(values, errors):
-    """The orders that are within two standard errors of the lowest."""
+    """The orders that are within two standard errors of the lowest, at most five times as high, or within 0.5 %."""
     lowest = min(values, key=values.__getitem__)
-    return {
-        order
-        for order, value in values.items()
-        if value / values[lowest] - 1
-        <= 2 * value / values[lowest] * np.hypot(errors[order], errors[lowest]) * (order != lowest)
-    }
+    tied = {lowest}
+    for order, value in values.items():
+        ratio = value / values[lowest]
+        error = np.hypot(errors[order], errors[lowest])
+        if ratio < 1.005 or (ratio - 1 <= 2 * ratio * error and ratio <= 5):
+            tied.add(order)
+    return tied
 
 
 def _same(printed, value):
@@ -109,7 +110,7 @@ def _verdict(answers, what):
         measured=f"{sum(answers)} of {len(answers)} recommendations of this form on {len(_forecasts())} designs are "
         "what the curves say",
         claimed=what,
-        tolerance="printed digits; orders within two standard errors are tied",
+        tolerance="printed digits; orders within two standard errors, or half a per cent, are tied",
     )
 
 
@@ -142,7 +143,9 @@ def tie_is_a_tie() -> Evidence:
             answers.append(
                 bool(right and _same(match[4], lowest) and _gaps_are_right(match[6], values, errors, tied))
             )
-    return _verdict(answers, "the orders within two standard errors of the lowest, and no others")
+    return _verdict(
+        answers, "the orders within two standard errors, or half a per cent, of the lowest, and no others"
+    )
 
 
 def equal_is_equal() -> Evidence:

@@ -5,6 +5,7 @@ The options are described here without importing anything heavy; :mod:`edgelaw.c
 """
 
 import argparse
+import dataclasses
 import math
 from typing import Any
 
@@ -30,7 +31,10 @@ ONLY_WITH_LABELS = ("held_out", "lr", "schedule")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of a probe."""
-    group = parser.add_argument_group("a linear probe on these features")
+    group = parser.add_argument_group(
+        "a linear probe on these features",
+        'The book\'s chapter 14, "Linear probes", derives what is computed.',
+    )
     group.add_argument(
         "--labels",
         metavar="Y",
@@ -102,7 +106,17 @@ def run(arguments: argparse.Namespace) -> int:
             rng=arguments.seed,
             progress=bar,
         )
-    return _show(arguments, forecast, read, path)
+    return _show(arguments, _with_file(forecast, read), read, path)
+
+
+def _with_file(forecast: Any, read: Any) -> Any:
+    """The forecast with what is to be said of the file: what was done to it, and columns that are no features."""
+    from edgelaw.labels import Caution
+
+    odd = tuple(Caution("columns", text) for text in read.warnings)
+    return dataclasses.replace(
+        forecast, cautions=(*odd, *forecast.cautions), preparation=(*read.notes, *forecast.preparation)
+    )
 
 
 def _show(arguments: argparse.Namespace, forecast: Any, read: Any, path: str | None) -> int:

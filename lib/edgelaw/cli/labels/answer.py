@@ -7,11 +7,13 @@ from rich.table import Table
 from rich.text import Text
 
 from edgelaw.cli import show as common
-from edgelaw.cli.format import digits
+from edgelaw.cli.format import digits, loss_digits
 from edgelaw.cli.labels.reading import Read
 from edgelaw.cli.terminal import printable
 from edgelaw.labels import ProbeForecast
 from edgelaw.plots import ORDER_STYLES
+
+BOOK = 'How this is computed: the book\'s chapter 14, "Linear probes".'
 
 
 def show(shown: Console, forecast: ProbeForecast, read: Read) -> None:
@@ -23,7 +25,7 @@ def show(shown: Console, forecast: ProbeForecast, read: Read) -> None:
     shown.print(Text(rows))
     shown.print()
     common.paragraph(shown, forecast.sentences["advice"], "bold green")
-    for name in ("judged", "loss", "schedule"):
+    for name in ("judged", "loss", "accuracy", "schedule", "rates"):
         if forecast.sentences[name]:
             common.paragraph(shown, forecast.sentences[name])
     common.paragraph(
@@ -44,7 +46,7 @@ def show(shown: Console, forecast: ProbeForecast, read: Read) -> None:
         common.paragraph(shown, "When not to believe it:", "yellow")
     for caution in forecast.cautions:
         common.paragraph(shown, caution.text, "yellow", "!")
-    common.paragraph(shown, " ".join((*read.notes, *forecast.preparation)), "dim")
+    common.paragraph(shown, " ".join((*forecast.preparation, BOOK)), "dim")
 
 
 def milestones(epochs: int, most: int = 6) -> list[int]:
@@ -100,8 +102,10 @@ def costs_table(forecast: ProbeForecast) -> Table:
     table.add_column("that is", justify="right", no_wrap=True)
     for order, ratio in costs.orders.items():
         label = ORDER_STYLES[order]["label"]
-        mark = "" if forecast.orders[order].how == "theory" else " (simulated)"
-        table.add_row(escape(f"{label}, same lr{mark}"), digits(ratio * end), more(ratio))
+        one = forecast.orders[order]
+        mark = "" if one.how == "theory" else " (simulated)"
+        loss = loss_digits(ratio * end, None if one.how == "theory" else ratio * end * one.error)
+        table.add_row(escape(f"{label}, same lr{mark}"), loss, more(ratio))
     if costs.smaller is not None:
         lr = f"a ten times smaller lr, {digits(forecast.lr / 10)}"
         table.add_row(lr, digits(costs.smaller * end), more(costs.smaller))

@@ -10,6 +10,7 @@ from edgelaw import inputs
 from edgelaw._common.types import Array
 from edgelaw.cli.terminal import Refusal, shortened
 from edgelaw.inputs import InputError, label_place, read_labels
+from edgelaw.inputs.oddities import Watch
 
 _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")
 
@@ -23,13 +24,14 @@ class Read(NamedTuple):
     name: str
     labels: str
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def features_and_labels(arguments: argparse.Namespace, held_out: str) -> Read:
     """Read what the arguments name, with the rows and dimensions they ask for."""
     kind = _held_out_kind(held_out)
     place, name = label_place(arguments.labels, arguments.file)
-    X, y, notes = _pair(arguments, arguments.file, arguments.key, place, name)
+    X, y, notes, warnings = _pair(arguments, arguments.file, arguments.key, place, name)
     other: Any = kind
     if isinstance(kind, str):
         features, key, label_file, label_name = _held_out_place(kind, arguments, name)
@@ -48,7 +50,7 @@ def features_and_labels(arguments: argparse.Namespace, held_out: str) -> Read:
         notes = (*notes, f"Projected {X.shape[1]:,} columns at random onto {arguments.dims:,}.")
         X = X @ G
         other = (other[0] @ G, other[1]) if isinstance(other, tuple) else other
-    return Read(X, y, other, str(arguments.file), arguments.labels, notes)
+    return Read(X, y, other, str(arguments.file), arguments.labels, notes, warnings)
 
 
 def _held_out_kind(text: str) -> float | str | None:
@@ -83,8 +85,8 @@ def _held_out_place(
 
 def _pair(
     arguments: argparse.Namespace, features: str, key: str | None, label_file: str, label_name: str | None
-) -> tuple[Array, np.ndarray, tuple[str, ...]]:
-    """Rows and labels; a column of labels in the same table is no feature."""
+) -> tuple[Array, np.ndarray, tuple[str, ...], tuple[str, ...]]:
+    """Rows and labels, what was done, and columns that are no features; labels in the same table are none."""
     drop = list(arguments.drop or [])
     if label_name is not None and label_file == features and str(features).lower().endswith(_TABLES):
         drop.append(label_name)
@@ -94,8 +96,9 @@ def _pair(
         )
     source = inputs.open_matrix(features, key, arguments.columns, drop or None)
     X = np.empty(source.shape, source.dtype)
-    first = 0
+    first, watch = 0, Watch(source.shape[1])
     for block in source.blocks():
+        watch.add(block)
         X[first : first + len(block)] = block
         first += len(block)
-    return X, read_labels(label_file, label_name, len(X)), source.notes
+    return X, read_labels(label_file, label_name, len(X)), source.notes, watch.sentences(source.columns)

@@ -8,7 +8,7 @@ from edgelaw.cli import pictures
 from edgelaw.cli.format import digits
 from edgelaw.cli.labels.answer import milestones, more
 from edgelaw.cli.report import Picture, environment
-from edgelaw.labels import ProbeForecast
+from edgelaw.labels import OrderForecast, ProbeForecast
 
 _TITLES = {"held_out": "Held-out loss by epoch", "train": "Training loss by epoch"}
 
@@ -39,7 +39,7 @@ def html(forecast: ProbeForecast, name: str, version: str = "") -> str:
             times=times,
             losses=losses,
             rows=[
-                (order, plots.ORDER_STYLES[order]["label"], one.how, _cells(one, losses, times))
+                (order, plots.ORDER_STYLES[order]["label"], _known_by(one), _cells(one, losses, times))
                 for order, one in forecast.orders.items()
             ],
             costs=_costs(forecast),
@@ -61,6 +61,11 @@ def _picture(forecast: ProbeForecast, loss: str) -> Picture:
     )
     label = f"{_TITLES[loss]}. After {forecast.epochs:,} epochs: {ends}."
     return Picture(Markup(pictures.inline(pictures.probe(forecast, loss), label, loss)), label)
+
+
+def _known_by(one: OrderForecast) -> str:
+    """Theory, or runs with the largest of their standard errors."""
+    return one.how if one.how == "theory" else f"{one.how}, ±{digits(100 * one.error, 2)}%"
 
 
 def _cells(one: object, losses: list[str], times: list[int]) -> dict[str, list[str]]:
