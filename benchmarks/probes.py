@@ -6,7 +6,9 @@ For each set of features `edgelaw.labels.forecast` says a learning rate, and the
 epoch, from the features and labels alone. Probes are trained with them (batch 1, shuffled every epoch, squared loss),
 and a sweep trains one at each of 13 learning rates on a logarithmic grid over four decades below the largest stable
 one; the best held-out loss of the 13 counts. The same is done for cosine decay: the predicted peak beside the best of
-13 peaks. Both sides choose on the same held-out rows, and all trainings of a set visit its rows in the same orders.
+13 peaks. Both sides choose on the same held-out rows, and all trainings of a set visit its rows in the same orders. A
+single run may be lucky: beside each ratio of single runs stands the ratio of the means over 8 runs in fresh orders, the
+same for all learning rates, with its standard error; there the best of the 13 means counts, which favours the sweep.
 They are made by the compiled loop of `edgelaw.labels`, which tests hold to PyTorch's updates. What the sweep costs in
 PyTorch is 13 times the epochs times the processor seconds of an epoch of an ordinary loop (DataLoader, nn.Linear,
 autograd, torch.optim.SGD), the least of several that are timed on each set in the same run, plus the time to import
@@ -40,7 +42,8 @@ GRID, DECADES = 13, 4
 LOSS_BAR, COST_BAR = 1.05, 0.1
 ROWS, HELD = 1500, 0.25
 CHANGED = 0.05  # relative: a learning rate that differs by more is another
-AGAIN = 16  # runs in fresh orders at both learning rates, where a constant one is beyond the bar
+FRESH = 8  # runs in fresh orders at every learning rate, for ratios of means
+AGAIN = 16  # such runs at both learning rates, where a constant one is beyond the bar
 TIMED = 3  # epochs of PyTorch's loop per set; the least counts
 IN_FULL = "iris"  # the set whose whole sweep is trained in PyTorch
 CROSS = ("CIFAR-10, ResNet-50", "Wikipedia, mpnet", "digits", "breast cancer")
@@ -199,11 +202,36 @@ def trained(data, rates):
     return finite(runs.held_out[0, -1])
 
 
-def fresh_runs(data, rates):
-    """Mean and standard error of the held-out loss over runs in other orders."""
+def fresh_runs(data, rates, count=FRESH):
+    """Held-out losses of runs in other orders, the same for all learning rates."""
     rng = np.random.default_rng(2)
-    losses = simulation.simulate(data, "random_reshuffle", rates, 1, 0.0, AGAIN, rng).held_out[:, -1]
-    return float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(AGAIN))
+    runs = simulation.simulate(data, "random_reshuffle", np.asarray(rates, dtype=float), 1, 0.0, count, rng)
+    return np.array([finite(loss) for loss in runs.held_out[:, -1]])
+
+
+def mean_and_error(losses):
+    """The mean of losses and its standard error."""
+    return float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(len(losses)))
+
+
+def ratio_of_means(losses, others):
+    """The mean of losses over the least mean of others, and its standard error; runs of one number had one order."""
+    best = min(others, key=np.mean)
+    ratio = losses.mean() / best.mean()
+    if not np.isfinite(ratio):
+        return float(ratio), np.inf
+    return float(ratio), float((losses - ratio * best).std(ddof=1) / best.mean() / np.sqrt(len(best)))
+
+
+def ratios_of_means(data, probe, scheduled, cosine, grid, epochs):
+    """`ratio_of_means` of the predicted learning rate, the best schedule and cosine decay, by the names in `RATIOS`."""
+    constant = [fresh_runs(data, np.full(epochs, rate)) for rate in grid]
+    decayed = [fresh_runs(data, rate * cosine.rates / cosine.rates[0]) for rate in grid]
+    return {
+        "ratio": ratio_of_means(fresh_runs(data, probe.rates), constant),
+        "scheduled_ratio": ratio_of_means(fresh_runs(data, scheduled.rates), constant),
+        "cosine_ratio": ratio_of_means(fresh_runs(data, cosine.rates), decayed),
+    }
 
 
 def lbfgs(data, epochs):
@@ -291,9 +319,13 @@ def compare(name, started, imported):
         "ridge": probe.closed_form.ridge_held_out,
         "lbfgs": lbfgs(data, epochs),
         "cautions": [caution.code for caution in probe.cautions],
+        "means": ratios_of_means(data, probe, scheduled, cosine, grid, epochs),
     }
     if line["ratio"] > LOSS_BAR:
-        line["again"] = [fresh_runs(data, np.full(epochs, rate)) for rate in (probe.lr, line["best_lr"])]
+        line["again"] = [
+            mean_and_error(fresh_runs(data, np.full(epochs, rate), AGAIN))
+            for rate in (probe.lr, line["best_lr"])
+        ]
     if name == IN_FULL:
         line["in_full"] = torch_sweep(data, grid, epochs)
     if name == FIRST or name in LATER:
@@ -307,6 +339,12 @@ RATIOS = {"ratio": "constant", "scheduled_ratio": "best schedule", "cosine_ratio
 COSTS = {"cost": "constant", "scheduled_cost": "best schedule"}
 
 
+def of_means(line, key):
+    """A ratio of means with its standard error, in digits."""
+    ratio, error = line["means"][key]
+    return f"{ratio:.3f} ± {error:.1g}"
+
+
 def missed_bars(lines):
     """What is beyond a bar, in words."""
     missed = [
@@ -314,6 +352,12 @@ def missed_bars(lines):
         for name, line in lines.items()
         for key, words in RATIOS.items()
         if not line[key] <= LOSS_BAR
+    ]
+    missed += [
+        f"{name}, {words}, means of {FRESH} runs: {of_means(line, key)} times the best of {GRID}"
+        for name, line in lines.items()
+        for key, words in RATIOS.items()
+        if not line["means"][key][0] <= LOSS_BAR
     ]
     missed += [
         f"{name}, {words}: {line[key] / line['sweep']:.3f} of the sweep's cost"
@@ -332,12 +376,12 @@ def table(head, rows):
 def main_tables(lines):
     """Constant learning rates, and schedules."""
     head = ["set", "training rows × columns", "known by", "predicted lr", "loss forecast", "loss trained"]
-    head += ["best of 13", "ratio", "ridge", "L-BFGS", "forecast, s", "sweep, s", "cost"]
+    head += ["best of 13", "ratio", "ratio of means", "ridge", "L-BFGS", "forecast, s", "sweep, s", "cost"]
     rows = [
         f"| {name} | {line['shape'][0]:,} × {line['shape'][1]:,} | {line['how']} | {line['lr']:.3g} "
         f"| {line['loss']:.4g} | {line['trained']:.4g} | {line['best']:.4g} | {line['ratio']:.3f} "
-        f"| {line['ridge']:.4g} | {line['lbfgs']:.4g} | {line['cost']:.1f} | {line['sweep']:.0f} "
-        f"| {line['cost'] / line['sweep']:.3f} |"
+        f"| {of_means(line, 'ratio')} | {line['ridge']:.4g} | {line['lbfgs']:.4g} "
+        f"| {line['cost']:.1f} | {line['sweep']:.0f} | {line['cost'] / line['sweep']:.3f} |"
         for name, line in lines.items()
     ]
     text = ["## A constant learning rate", *table(head, rows), "## Schedules", ""]
@@ -345,12 +389,14 @@ def main_tables(lines):
         f"The best schedule beside the best of {GRID} constant learning rates, with what its forecast costs over "
         f"what the sweep of constant ones costs; and cosine decay beside the best of {GRID} cosine decays."
     ]
-    head = ["set", "best schedule: forecast", "trained", "ratio to constant", "forecast, s", "cost"]
-    head += ["cosine: predicted peak", "trained", "best of 13", "ratio"]
+    head = ["set", "best schedule: forecast", "trained", "ratio to constant", "ratio of means"]
+    head += ["forecast, s", "cost", "cosine: predicted peak", "trained", "best of 13", "ratio"]
+    head += ["ratio of means"]
     rows = [
         f"| {name} | {line['scheduled_loss']:.4g} | {line['scheduled']:.4g} | {line['scheduled_ratio']:.3f} "
-        f"| {line['scheduled_cost']:.1f} | {line['scheduled_cost'] / line['sweep']:.3f} | {line['cosine_lr']:.3g} "
-        f"| {line['cosine']:.4g} | {line['cosine_best']:.4g} | {line['cosine_ratio']:.3f} |"
+        f"| {of_means(line, 'scheduled_ratio')} | {line['scheduled_cost']:.1f} "
+        f"| {line['scheduled_cost'] / line['sweep']:.3f} | {line['cosine_lr']:.3g} | {line['cosine']:.4g} "
+        f"| {line['cosine_best']:.4g} | {line['cosine_ratio']:.3f} | {of_means(line, 'cosine_ratio')} |"
         for name, line in lines.items()
     ]
     return text + table(head, rows)
@@ -417,6 +463,14 @@ def said_of_cross_entropy(lines):
     ]
 
 
+def largest(lines, ratio):
+    """The largest ratio of each kind and its set, in words; `ratio` gives that of a line and a kind."""
+    worst = {key: max(lines, key=lambda name, key=key: ratio(lines[name], key)) for key in RATIOS}
+    return "; ".join(
+        f"{words} {ratio(lines[worst[key]], key):.3f} ({worst[key]})" for key, words in RATIOS.items()
+    )
+
+
 def page(lines):
     """PROBES.md."""
     text = ["# The learning rate of a probe without a sweep", "", *__doc__.split("\n\n")[2].splitlines(), ""]
@@ -424,11 +478,8 @@ def page(lines):
         f"{EPOCHS} epochs, {5 * EPOCHS} for fewer than a thousand rows; a quarter of the rows held out. Bars: "
         f"ratios at most {LOSS_BAR}, costs at most {COST_BAR}. Losses are held-out squared errors, summed over outputs."
     ]
-    worst = {words: max(lines, key=lambda name, key=key: lines[name][key]) for key, words in RATIOS.items()}
-    text += ["", "Largest ratios: "]
-    text[-1] += "; ".join(
-        f"{words} {lines[worst[words]][key]:.3f} ({worst[words]})" for key, words in RATIOS.items()
-    )
+    text += ["", f"Largest ratios: {largest(lines, lambda line, key: line[key])}. "]
+    text[-1] += f"Of means of {FRESH} runs: {largest(lines, lambda line, key: line['means'][key][0])}"
     dearest = max(max(line[key] for key in COSTS) / line["sweep"] for line in lines.values())
     better = sum(line["ridge"] < 0.99 * min(line["trained"], line["scheduled"]) for line in lines.values())
     text[-1] += f". Largest cost: {dearest:.3f}."
