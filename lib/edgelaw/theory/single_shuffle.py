@@ -240,9 +240,8 @@ def curve(
     rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
     if len(values) == 1 and rho == 1:
         return common.orthogonal(n, step)
-    return _any_spectrum(
-        n, shuffle_curve.of_sample(values, shares, rho, shuffle_curve.RowByRow(step), max(int(n[-1]), 1))
-    )
+    update, last = shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
+    return _any_spectrum(n, shuffle_curve.of_sample(values, shares, rho, update, last, follow=True))
 
 
 def _batch_curve(eigenvalues, n, step, rho, weights, batch):

@@ -142,10 +142,13 @@ def vouched(
 
 def _trusted(losses: Array, difference: Array, count: int) -> int:
     """How many of the first `count` losses to keep where the others are not vouched for: not the small and doubtful."""
-    if count == len(losses) or count == 0 or losses[count - 1] < VANISHED:
+    if count == len(losses) or count == 0:
         return count
-    sure = (losses >= _UNSURE) | (difference < _DISTRUSTED)
+    vanished = losses[count - 1] < VANISHED
+    sure = (losses >= (VANISHED if vanished else _UNSURE)) | (difference < _DISTRUSTED)
     fewer = min(count, len(sure) if sure.all() else int(np.argmin(sure)))
+    if vanished:  # the last one kept is the first that has
+        return max(fewer, int(np.argmax(losses < VANISHED)) + 1)
     return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
 
 

@@ -34,6 +34,7 @@ import scipy
 from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common, graded_circle, silverstein
 from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs
+from edgelaw.theory._any_spectrum.shuffle_poles import FollowedPairs
 
 _GAP = 3.0  # with so many decay times of the smallest eigenvalue the losses' decay is exponential
 _GAPS = np.array([0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.2, 3.0])
@@ -52,6 +53,11 @@ _ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25  # half-heights of the contours of the avera
 _NARROW = 0.7, 0.5  # the same in a gap with fewer rows than dimensions
 _AMPLIFIED = 4.0, 8.0, 16.0, 22.0
 _TRIES = 7  # settings
+_PLAIN = 2  # of them settings without poles that are followed, before these
+_FOLLOWED = (-0.5, 0.85), (-2.0, 1.2), (-0.1, 1.2)  # place and half-height of contours that poles of α may enter
+_STATIONS = 256  # equidistant, on the upper half of a circle inside which c may have branch points
+_BRANCHED = 1e-4, 1e-6  # size of negative powers of z in c that such points would leave, there and on the last circle
+_MOST_TURNS = 12  # of log z, whose poles are followed
 _SOLVED = 1e-9  # the last relative change of c by Newton's method
 _BORNE = 1e-6  # what two averages may differ by at a pole of α
 _WIDTHS = 1.0, 0.92  # of the contours of the two averages
@@ -79,6 +85,19 @@ class RowByRow:
 
 
 @dataclass(frozen=True, eq=False)
+class FollowedRows(RowByRow):
+    """The same for a spectrum of the Gram matrix, with poles of α that are followed where a contour would end."""
+
+    gram: np.ndarray
+    parts: np.ndarray
+    turns: np.ndarray
+
+    def pairs(self, average, rho):
+        """Φ and Ψ of an average."""
+        return FollowedPairs(average, self.step, rho, self.gram, self.parts, self.turns)
+
+
+@dataclass(frozen=True, eq=False)
 class Setting:
     """Two averages of a spectrum for so many epochs, and where the functions of z they give may be used.
 
@@ -95,6 +114,11 @@ class Setting:
     least: float = 4.0
     missing: float = 0.0
     contours: tuple = ()
+
+    @property
+    def follows(self):
+        """Whether poles of α are followed."""
+        return isinstance(self.update, FollowedRows)
 
     @property
     def next_to_limit(self):
@@ -154,7 +178,7 @@ def _agreed(one, other, plateau):
     level = np.array([[plateau], [0.0]])
     with np.errstate(all="ignore"):
         alike = (np.abs(other / one - 1) < common.LARGEST_ERROR) & (one > level)
-    alike |= np.abs(one - level) < _VISIBLE
+    alike |= (np.abs(one - level) < _VISIBLE) | np.isnan(one)  # so late that nothing is left
     alike = alike.all(axis=0)
     return len(alike) if alike.all() else int(np.argmin(alike))
 
@@ -223,6 +247,8 @@ def solved_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     c, worst = pairs.around(radius, np.angle(circle.points))
     if not worst < _SOLVED:
         raise ArithmeticError(f"The equation for single shuffle's exponent was solved only to {worst:.0e}.")
+    if setting.follows and not pairs.negative_powers(np.angle(circle.points), c) < _BRANCHED[1]:
+        raise ArithmeticError("Single shuffle's exponent has a branch point inside the circle.")
     return circle, c
 
 
@@ -242,6 +268,8 @@ def domain(setting, pairs, last):
     edge = _furthest_circle(setting, pairs, last) if setting.gapped else 0.0
     inside = np.ones(len(graded_circle.ANGLES), dtype=bool)
     gaps = np.zeros(len(inside))
+    if setting.follows:
+        return edge, gaps  # equidistant points, in any case
     for gap in _GAPS:
         c, worst = pairs.around(np.exp(edge + gap), graded_circle.ANGLES)
         inside &= _positive(setting, pairs, edge + gap, graded_circle.ANGLES, c) & (worst < _SOLVED)
@@ -254,16 +282,30 @@ def domain(setting, pairs, last):
 def _furthest_circle(setting, pairs, last):
     """The logarithm of the largest radius with a circle inside the domain, to a small part of 1/last."""
 
-    def allowed(logarithm):
-        return _inside(setting, pairs, logarithm)
-
+    inside, faster = (_analytic, 1.5) if setting.follows else (_inside, 1.25)
     low, high = 0.0, 0.5 / last
-    while high < 30 and allowed(high):
-        low, high = high, 1.25 * high
+    while high < 30 and inside(setting, pairs, high):
+        low, high = high, faster * high
     for _ in range(7):
         middle = (low + high) / 2
-        low, high = (middle, high) if allowed(middle) else (low, middle)
+        low, high = (middle, high) if inside(setting, pairs, middle) else (low, middle)
     return low
+
+
+def _analytic(setting, pairs, logarithm):
+    """Whether c is analytic inside a circle and Φ and Ψ are positive all around: for poles that are followed.
+
+    Beyond a branch point of c other sheets begin, on which Φ and Ψ may be positive as well. But then c has negative
+    powers of z on the circle, which the trapezoidal rule finds.
+    """
+    angles = np.pi * (1 - (np.arange(_STATIONS) + 0.5) / _STATIONS)
+    c, worst = pairs.around(np.exp(logarithm), angles)
+    return (
+        worst < _SOLVED
+        and pairs.negative_powers(angles, c) < _BRANCHED[0]
+        and _bear_the_poles(setting, pairs, logarithm + 1j * angles, c)
+        and bool(_positive(setting, pairs, logarithm, angles, c).all())
+    )
 
 
 def _positive(setting, pairs, logarithm, angles, c):
@@ -287,7 +329,7 @@ def _inside(setting, pairs, logarithm):
     c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
     return (
         worst < _SOLVED
-        and _bear_the_poles(setting, pairs, logarithm, c)
+        and _bear_the_poles(setting, pairs, logarithm + 1j * _ALL_AROUND, c)
         and bool(_positive(setting, pairs, logarithm, _ALL_AROUND, c).all())
     )
 
@@ -295,13 +337,13 @@ def _inside(setting, pairs, logarithm):
 def _clear(setting, pairs, logarithm):
     """Whether c is known all around a circle and the averages bear the poles of α."""
     c, worst = pairs.around(np.exp(logarithm), _ALL_AROUND)
-    return worst < _SOLVED and _bear_the_poles(setting, pairs, logarithm, c)
+    return worst < _SOLVED and _bear_the_poles(setting, pairs, logarithm + 1j * _ALL_AROUND, c)
 
 
-def _bear_the_poles(setting, pairs, logarithm, c):
-    """Whether the averages agree at the poles of α as functions of λ, for all z of a circle, c being around it."""
+def _bear_the_poles(setting, pairs, log_z, c):
+    """Whether the averages agree at the poles of α as functions of λ, for points z and c there."""
     with np.errstate(all="ignore"):
-        poles = pairs.poles(logarithm + 1j * _ALL_AROUND, c).reshape(-1, 1)
+        poles = pairs.poles(log_z, c).reshape(-1, 1)
         one, other = (average(poles / (poles - average.nodes)) for average in setting.averages)
         return bool((np.abs(one - other) < _BORNE * (1 + np.abs(one))).all())
 
@@ -369,12 +411,30 @@ def _hyperbola_nodes(first, last, points):
 # ------------------------------------------------------------------------------------------------------ the averages
 
 
-def of_sample(values, shares, rho, update, last, places=None, gaps=True):
+def of_sample(values, shares, rho, update, last, places=None, gaps=True, follow=False):
     """Settings for `last` epochs on a sample spectrum: eigenvalues of XᵀX/m, mean 1, and their shares; the best first.
 
     If no contour goes around a lone null eigenvalue at the distance that so many epochs need, it is left out. So many
-    `places` are tried at which contours pass zero, or all; without `gaps` none that leaves out zero.
+    `places` are tried at which contours pass zero, or all; without `gaps` none that leaves out zero. With `follow`
+    poles of α are followed where a contour has no room for them, or where two resolutions differ without.
     """
+    settings = _around_the_poles(values, shares, rho, update, last, places, gaps)
+    if not follow:
+        yield from settings
+        return
+    crowded = []
+    for setting in itertools.islice(settings, _PLAIN):
+        if setting.least > _AMPLIFIED[0] or setting.missing:
+            crowded.append(setting)
+            break
+        yield setting
+    yield from followed(values, shares, rho, update, last)
+    yield from crowded
+    yield from settings
+
+
+def _around_the_poles(values, shares, rho, update, last, places, gaps):
+    """Settings whose contours keep the poles of α outside."""
     fewer, missing = common.without_lone_zero(values, shares, rho)
     gram, _ = levy.companion(values, shares, fewer)
     rate = update.inverse_rate(fewer)
@@ -421,6 +481,23 @@ def _settings(values, shares, rho, update, last, poles):
     yield from unclear[:: len(_AMPLIFIED)]
 
 
+def followed(values, shares, rho, update, last):
+    """Settings in which poles of α may enter the contours, because they are followed."""
+    plateau = float(shares[values == 0].sum())
+    gram, parts = levy.companion(values, shares, rho)
+    gapped = last * gram[gram > 0][0] / update.inverse_rate(rho) > _GAP
+    for pole, angle in _FOLLOWED:
+        contours = tuple(functools.partial(_ellipse, gram, pole, part * angle) for part in _WIDTHS)
+        averages = _averages(gram, parts, rho, contours, _TOLERANCES[True])
+        if averages is None:
+            continue
+        height = (1 / (parts / (contours[0](60)[:, None] - gram)).sum(axis=1)).imag.max()
+        c, _ = update.pairs(averages[0], rho).around(1.0, np.array([np.pi]))
+        most = min(int(np.ceil(height * np.abs(c[0]) / (2 * np.pi * rho))), _MOST_TURNS) + 1
+        rows = FollowedRows(update.step, gram, parts, np.arange(-most - 1.0, most + 1))
+        yield Setting(rows, rho, plateau, averages, gapped, contours=contours)
+
+
 def _averages(gram, parts, rho, contours, tolerances):
     """The fine and the coarse average, or None if one of them is bad: the coarse one is computed first."""
     averages: list[levy.Average] = []
@@ -455,7 +532,7 @@ def _poles(gram, inverse_rate, last):
         return outside
     if decays < 2 * _GAP:
         return (*outside[:1], *inside, *outside[1:])
-    return (*inside, *outside)
+    return (*inside[:1], *outside[:1], *inside[1:], *outside[1:])
 
 
 def _inside_the_gap(gram):

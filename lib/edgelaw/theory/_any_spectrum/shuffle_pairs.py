@@ -88,7 +88,7 @@ class Pairs:
 
     def around(self, radius, angles):
         """c at radius·e^(i·angles), angles descending from π: along the negative axis, then around the circle."""
-        way = np.union1d(_stations(np.log(radius)), angles)[::-1]
+        way = np.union1d(stations(np.log(radius)), angles)[::-1]
         c, worst = self.exponent(radius * np.exp(1j * way[way >= angles[-1]]))
         return c[np.searchsorted(-way, -angles)], worst
 
@@ -108,34 +108,47 @@ class Pairs:
 
     def values(self, z, c, first, second):
         """Φ and Ψ/ρ at pairs of indices into the points followed by their conjugates."""
+        return self._values(np.log(z), c, *self._resolvents(z, c), np.empty((3, len(z), 0), complex), first, second)
+
+    def _resolvents(self, z, c):
+        """α and D at the nodes, for points z with exponents c."""
         powers = z[:, None] * np.exp(-c[:, None] * self.nodes)
         alpha = powers / (1 - powers)
         D = alpha @ self._divided - alpha * self._divided.sum(axis=0)
-        D -= self.heavy * c[:, None] * alpha * (1 + alpha)
+        return alpha, D - self.heavy * c[:, None] * alpha * (1 + alpha)
+
+    def _values(self, logs, c, alpha, D, own, first, second):
+        """Φ and Ψ/ρ from α and D at the nodes and from the points' own nodes, as `shuffle_kernel.pair_sums` has them."""
         alpha, D = (np.concatenate([x, x.conj()[:, self._mirror]]) for x in (alpha, D))
-        a, z = np.concatenate([c, c.conj()]) / self.rho, np.concatenate([z, z.conj()])
-        furthest = np.abs(a[first] + a[second]).max() * self.rho * np.abs(self.nodes).max()
-        furthest = max(furthest, np.abs(np.log(np.abs(z[first] * z[second]))).max()) / (2 * np.pi)
+        own = np.concatenate([own, own.conj()], axis=1)
+        logs, a = np.concatenate([logs, logs.conj()]), np.concatenate([c, c.conj()]) / self.rho
+        z = np.exp(logs)
+        reach = max(np.abs(self.nodes).max(), np.abs(own[0]).max(initial=0.0))
+        furthest = np.abs(a[first] + a[second]).max() * self.rho * reach
+        furthest = max(furthest, np.abs((logs[first] + logs[second]).real).max()) / (2 * np.pi)
         phi, psi = shuffle_kernel.pair_sums(
             first,
             second,
-            np.log(z),
+            logs,
             a,
             alpha,
             D,
             self.nodes,
             self.heavy,
+            own,
             2 / self.step - 1,
             self.rho,
             *terms(furthest),
         )
         tau = alpha @ self.weights
+        if own.shape[2]:
+            tau = tau + (own[1] / own[0]).sum(axis=1)
         phi += (self.weights.sum() + tau[first] + tau[second]) / (1 - z[first] * z[second])
         phi += self.null / ((1 - z[first]) * (1 - z[second]))
         return np.stack([phi, psi / self.rho])
 
 
-def _stations(logarithm):
+def stations(logarithm):
     """Angles from π to 0 at which c is computed on the way around a circle: denser where the circle passes z = 1."""
     angles = [np.pi]
     while angles[-1] > 0:
