@@ -191,7 +191,8 @@ def test_settings_that_all_fail_are_refused_with_the_first_reason(monkeypatch):
     monkeypatch.setattr(shuffle_curve, "_losses", fail)
     with pytest.raises(ArithmeticError, match="solved to 1e-3 only"):
         single_shuffle.curve(np.linspace(0.1, 2, 30), 3)
-    monkeypatch.setattr(shuffle_curve, "_settings", lambda *_: iter(()))
+    for name in ("_settings", "followed"):
+        monkeypatch.setattr(shuffle_curve, name, lambda *_: iter(()))
     with pytest.raises(ArithmeticError, match="No contour around this spectrum"):
         single_shuffle.curve(np.linspace(0.1, 2, 30), 3)
 

@@ -214,17 +214,16 @@ def curve(
     Raises
     ------
     ArithmeticError
-        If two resolutions differ by more than 2 %, or if the step is close to 2 and more than 1300 to 4096 epochs are
-        asked for. The first was met for m/d = 1/8 and 80 to 128 rows, eigenvalues of the covariance that fall like
-        j^(−0.7), 200 epochs, steps 1.8 and 1.9: single large eigenvalues leave no room for a contour.
+        If two resolutions differ by more than 2 %, which was not met in some 1500 random spectra up to 200 epochs, or
+        if the step is close to 2 and more than 1300 to 4096 epochs are asked for.
 
     Notes
     -----
     *Proved* for rows with Haar left singular vectors and a bounded spectrum, almost surely at every fixed n (the book's
     pages of proofs). Matrices of size d are seen to deviate by a relative O(1/d), or O(1/effective rank). About a tenth
-    of a second, a quarter for 200 epochs at step 1.9 (`benchmarks/CURVES.md`); with a quarter as many rows as
-    dimensions or fewer, and 200 epochs at large steps, up to six seconds. If m < d and the rows are centred, the null
-    direction this makes may have to be left out, and `error` says by how much that can change the curve.
+    of a second, a quarter for 200 epochs at step 1.9 (`benchmarks/CURVES.md`). Up to three seconds on spectra with
+    single large eigenvalues, with a null eigenvalue of centred rows where m < d, or of few levels: there no contour
+    separates the spectrum from all poles, and these are followed instead.
 
     Examples
     --------

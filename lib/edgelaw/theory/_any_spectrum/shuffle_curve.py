@@ -13,7 +13,8 @@ more points, less graded.
 **The average.** α has a pole at :math:`\lambda = \log z/c`, whose place in the plane ζ of the Gram matrix's Cauchy
 transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive for z
 > 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone, if these
-have the whole functional inside.
+have the whole functional inside. Where no contour can, the poles are followed (`shuffle_poles`), at several times the
+cost.
 
 **The plateau.** Directions that no row has keep their share of the test loss. The pole that this share makes,
 plateau/((1 − z)(1 − w)), is taken out of Φ, so that a circle may pass z = 1 on either side.
@@ -54,9 +55,17 @@ _NARROW = 0.7, 0.5  # the same in a gap with fewer rows than dimensions
 _AMPLIFIED = 4.0, 8.0, 16.0, 22.0
 _TRIES = 7  # settings
 _PLAIN = 2  # of them settings without poles that are followed, before these
-_FOLLOWED = (-0.5, 0.85), (-2.0, 1.2), (-0.1, 1.2)  # place and half-height of contours that poles of α may enter
+_FOLLOWED = (
+    (-0.5, 0.85),
+    (-2.0, 1.2),
+    (-0.1, 1.2),
+)  # place and half-height of contours that poles of α may enter
 _STATIONS = 256  # equidistant, on the upper half of a circle inside which c may have branch points
-_BRANCHED = 1e-4, 1e-6  # size of negative powers of z in c that such points would leave, there and on the last circle
+_BRANCHED = (
+    1e-4,
+    1e-6,
+)  # size of negative powers of z in c that such points leave, if they are strong, or weak
+_MARGIN = 0.03  # from a branch point outside, whose aliases are then less than the second of these
 _MOST_TURNS = 12  # of log z, whose poles are followed
 _SOLVED = 1e-9  # the last relative change of c by Newton's method
 _BORNE = 1e-6  # what two averages may differ by at a pole of α
@@ -247,7 +256,7 @@ def solved_circle(pairs, setting, n, edge, gaps, more, digits, amplified):
     c, worst = pairs.around(radius, np.angle(circle.points))
     if not worst < _SOLVED:
         raise ArithmeticError(f"The equation for single shuffle's exponent was solved only to {worst:.0e}.")
-    if setting.follows and not pairs.negative_powers(np.angle(circle.points), c) < _BRANCHED[1]:
+    if setting.follows and not pairs.negative_powers(np.angle(circle.points), c) < _BRANCHED[-1]:
         raise ArithmeticError("Single shuffle's exponent has a branch point inside the circle.")
     return circle, c
 
@@ -282,27 +291,38 @@ def domain(setting, pairs, last):
 def _furthest_circle(setting, pairs, last):
     """The logarithm of the largest radius with a circle inside the domain, to a small part of 1/last."""
 
-    inside, faster = (_analytic, 1.5) if setting.follows else (_inside, 1.25)
+    if not setting.follows:
+        return _furthest(functools.partial(_inside, setting, pairs), last, 1.25)
+    for branched in _BRANCHED:
+        edge = _furthest(functools.partial(_analytic, setting, pairs, branched), last, 1.5)
+        if edge < _MARGIN or _analytic(setting, pairs, _BRANCHED[-1], edge - _MARGIN):
+            break
+    return edge
+
+
+def _furthest(inside, last, faster):
+    """The largest number of which a condition is true, to a small part of 1/last, if it is false of all beyond."""
     low, high = 0.0, 0.5 / last
-    while high < 30 and inside(setting, pairs, high):
+    while high < 30 and inside(high):
         low, high = high, faster * high
     for _ in range(7):
         middle = (low + high) / 2
-        low, high = (middle, high) if inside(setting, pairs, middle) else (low, middle)
+        low, high = (middle, high) if inside(middle) else (low, middle)
     return low
 
 
-def _analytic(setting, pairs, logarithm):
+def _analytic(setting, pairs, branched, logarithm):
     """Whether c is analytic inside a circle and Φ and Ψ are positive all around: for poles that are followed.
 
     Beyond a branch point of c other sheets begin, on which Φ and Ψ may be positive as well. But then c has negative
-    powers of z on the circle, which the trapezoidal rule finds.
+    powers of z on the circle, which the trapezoidal rule finds. It also finds positive powers of the order of the
+    number of stations: a circle closer to a branch point outside than some hundredths looks as if that were inside.
     """
     angles = np.pi * (1 - (np.arange(_STATIONS) + 0.5) / _STATIONS)
     c, worst = pairs.around(np.exp(logarithm), angles)
     return (
         worst < _SOLVED
-        and pairs.negative_powers(angles, c) < _BRANCHED[0]
+        and pairs.negative_powers(angles, c) < branched
         and _bear_the_poles(setting, pairs, logarithm + 1j * angles, c)
         and bool(_positive(setting, pairs, logarithm, angles, c).all())
     )

@@ -131,7 +131,9 @@ def _without_poles(x, turns):
     inside = turns[0] <= nearest <= turns[-1]
     if inside and abs(y) < 0.3:  # Bernoulli's numbers
         s = y * y
-        value = 1 / 12 - s * (1 / 720 - s * (1 / 30240 - s * (1 / 1209600 - s * (1 / 47900160 - s / 1892437580.3))))
+        value = 1 / 12 - s * (
+            1 / 720 - s * (1 / 30240 - s * (1 / 1209600 - s * (1 / 47900160 - s / 1892437580.3)))
+        )
         slope = 1 / 12 - s * (
             1 / 240 - s * (1 / 6048 - s * (1 / 172800 - s * (1 / 5322240 - s / 172039780.0)))
         )

@@ -108,7 +108,9 @@ class Pairs:
 
     def values(self, z, c, first, second):
         """Φ and Ψ/ρ at pairs of indices into the points followed by their conjugates."""
-        return self._values(np.log(z), c, *self._resolvents(z, c), np.empty((3, len(z), 0), complex), first, second)
+        return self._values(
+            np.log(z), c, *self._resolvents(z, c), np.empty((3, len(z), 0), complex), first, second
+        )
 
     def _resolvents(self, z, c):
         """α and D at the nodes, for points z with exponents c."""
@@ -118,7 +120,7 @@ class Pairs:
         return alpha, D - self.heavy * c[:, None] * alpha * (1 + alpha)
 
     def _values(self, logs, c, alpha, D, own, first, second):
-        """Φ and Ψ/ρ from α and D at the nodes and from the points' own nodes, as `shuffle_kernel.pair_sums` has them."""
+        """Φ and Ψ/ρ from α and D at the nodes and from the points' own nodes, as `pair_sums` of the kernel has them."""
         alpha, D = (np.concatenate([x, x.conj()[:, self._mirror]]) for x in (alpha, D))
         own = np.concatenate([own, own.conj()], axis=1)
         logs, a = np.concatenate([logs, logs.conj()]), np.concatenate([c, c.conj()]) / self.rho

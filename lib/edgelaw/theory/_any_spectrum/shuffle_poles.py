@@ -5,8 +5,8 @@ that are analytic inside, and α has poles, at :math:`\lambda_k = (\log z + 2\pi
 keep them outside. That is not always possible: where an eigenvalue stands alone, t has critical points above and below
 it, at a relative distance of about :math:`1/\sqrt m`, which belong inside, and a pole may have to pass below one of
 them long before |z| = 1. Nothing happens to the losses then. The pole's place :math:`\zeta_k`, with
-:math:`t(\zeta_k) = \rho\lambda_k`, goes on smoothly; only :math:`\lambda_k` turns around at the critical value and comes
-back on another sheet of ζ(t).
+:math:`t(\zeta_k) = \rho\lambda_k`, goes on smoothly; only :math:`\lambda_k` turns around at the critical value and
+comes back on another sheet of ζ(t).
 
 So poles are allowed inside, and what this changes is added. Let N be the average of a contour, and let φ have a simple
 pole of residue r at :math:`\lambda_k` inside. Without the pole's part φ is analytic, and of 1/(λ − λ_k) the average is
@@ -21,9 +21,9 @@ where Δ vanishes as long as the pole is outside. The equation for c becomes
    t(\zeta_k) = \rho\lambda_k,
 
 to be solved for c and all :math:`\zeta_k` together: it is regular at the critical points. In Φ and Ψ every function
-averaged is linear in α and D, which have residues 1/c and :math:`-\langle\lambda/(\lambda-\lambda_k)\rangle/c`, so that
-a pole acts like one more node of its own point z. The resolvents :math:`1/(s_k+\sigma\lambda)` have poles as well, but τ
-vanishes there, and in Ψ they cancel.
+averaged is linear in α and D, which have residues 1/c and :math:`-\langle\lambda/(\lambda-\lambda_k)\rangle/c`, so
+that a pole acts like one more node of its own point z. The resolvents :math:`1/(s_k+\sigma\lambda)` have poles as well,
+but τ vanishes there, and in Ψ they cancel.
 
 Two points with the same poles, z = w, would have to be treated as a limit. They do not occur on staggered circles
 (`graded_circle`), which are the only ones used here.
@@ -37,7 +37,10 @@ from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs, stations
 _FIRST = -5.0  # log |z| where all poles are far to the left
 _RADII = 40  # stations from there to the circle
 _POWERS = 8  # negative powers of z that are asked for
-_FAR, _NOTHING = 2.0, 1e-9  # poles so many times as far as the furthest node, and with so small a λΔ/ρ, are outside
+_FAR, _NOTHING = (
+    2.0,
+    1e-9,
+)  # poles so many times as far as the furthest node, and with so small a λΔ/ρ, are outside
 
 
 class FollowedPairs(Pairs):
@@ -51,7 +54,7 @@ class FollowedPairs(Pairs):
         self._gram, self._parts, self._turns = gram, parts, turns
 
     def around(self, radius, angles):
-        """The solution at radius·e^(i·angles), angles descending from π, and how far Newton's method was from its end."""
+        """The solution at radius·e^(i·angles), angles descending from π, and Newton's largest last relative change."""
         logarithm = np.log(radius)
         way = np.union1d(stations(logarithm), angles)[::-1]
         way = way[way >= angles[-1]]
