@@ -22,7 +22,8 @@ import numpy as np
 from edgelaw import data, plots
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER
-from edgelaw.theory._any_spectrum import common, flip_flop_boundary, reshuffle_operator, shuffle_curve
+from edgelaw.theory._any_spectrum import common, flip_flop_boundary, reshuffle_operator
+from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 
 HERE = pathlib.Path(__file__).resolve().parent
 SEED, CASES = 17, 400

@@ -27,8 +27,8 @@ from edgelaw.theory._any_spectrum import (
     graded_circle,
     reshuffle_operator,
     reshuffle_pairs,
-    shuffle_pairs,
 )
+from edgelaw.theory._any_spectrum.shuffle import pairs as shuffle_pairs
 
 HERE = pathlib.Path(__file__).resolve().parent
 STEPS = (0.1, 0.5, 1.0, 1.5, 1.9)

@@ -6,10 +6,11 @@ import pytest
 from edgelaw import data
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import gradient_descent, levy, single_shuffle
-from edgelaw.theory._any_spectrum import graded_circle, shuffle_curve
+from edgelaw.theory._any_spectrum import graded_circle
 from edgelaw.theory._any_spectrum.batches.partition import Partition, partition
 from edgelaw.theory._any_spectrum.batches.single_shuffle import Batches
 from edgelaw.theory._any_spectrum.batches.single_shuffle_pairs import BatchPairs
+from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 
 COVARIANCE = np.array([0.3, 0.9, 1.8] * 40)
 

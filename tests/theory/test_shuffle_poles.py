@@ -7,8 +7,10 @@ import pytest
 from edgelaw import data, kaczmarz
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import levy, random_reshuffle, single_shuffle
-from edgelaw.theory._any_spectrum import common, shuffle_curve, shuffle_kernel
-from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs
+from edgelaw.theory._any_spectrum import common
+from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
+from edgelaw.theory._any_spectrum.shuffle import kernel as shuffle_kernel
+from edgelaw.theory._any_spectrum.shuffle.pairs import Pairs
 
 
 def rows(m, d, decay, centred=False, seed=0):
@@ -42,9 +44,9 @@ def test_the_bose_function_without_some_of_its_poles(x):
             return 1 / mpmath.expm1(y) - sum(1 / (y - 2j * mpmath.pi * int(k)) for k in turns)
 
         value, slope = complex(rest(mpmath.mpmathify(x))), complex(mpmath.diff(rest, mpmath.mpmathify(x)))
-    found = shuffle_kernel._without_poles(complex(x), turns)
-    assert abs(found[0] - value) < 3e-15
-    assert abs(found[1] - slope) < 3e-14
+    computed = shuffle_kernel._without_poles(complex(x), turns)
+    assert abs(computed[0] - value) < 3e-15
+    assert abs(computed[1] - slope) < 3e-14
 
 
 def test_c_is_the_same_whether_poles_outside_are_followed_or_not():

@@ -7,7 +7,8 @@ import scipy.special
 from edgelaw import data, kaczmarz
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
-from edgelaw.theory._any_spectrum import common, graded_circle, shuffle_curve
+from edgelaw.theory._any_spectrum import common, graded_circle
+from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 
 
 def marchenko_pastur(rho=1.0, nodes=3000):

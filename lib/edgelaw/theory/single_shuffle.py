@@ -37,11 +37,12 @@ import numpy.typing as npt
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory._any_spectrum import common, graded_circle, shuffle_curve
-from edgelaw.theory._any_spectrum import shuffle_contour as contours
+from edgelaw.theory._any_spectrum import common, graded_circle
 from edgelaw.theory._any_spectrum.batches import edges, limits, requests
 from edgelaw.theory._any_spectrum.batches import single_shuffle as batches
 from edgelaw.theory._any_spectrum.batches.blocks import PopulationRows, SampleRows
+from edgelaw.theory._any_spectrum.shuffle import contour as contours
+from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 from edgelaw.theory.single_shuffle_sums import (
     expansion,
     queue_weights,
@@ -214,7 +215,7 @@ def curve(
     Raises
     ------
     ArithmeticError
-        If two resolutions differ by more than 2 %, which was not met in some 1500 random spectra up to 200 epochs, or
+        If two resolutions differ by more than 2 %, which was not met in 1000 spectra of many kinds up to 200 epochs, or
         if the step is close to 2 and more than 1300 to 4096 epochs are asked for.
 
     Notes

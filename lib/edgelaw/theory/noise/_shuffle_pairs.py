@@ -1,6 +1,6 @@
 r"""Single shuffle from given targets: the two-variable generating functions of its losses.
 
-Notation and objects as in :mod:`edgelaw.theory._any_spectrum.shuffle_pairs`. The mean over orders of
+Notation and objects as in :mod:`edgelaw.theory._any_spectrum.shuffle.pairs`. The mean over orders of
 :math:`A^{j\top}NA^i`, a function of the sample matrix, has a deterministic equivalent that is a function of Σ; starts
 enter it through one more linear functional. With :math:`q_a = (o_a\cdot t)^2` for the eigenvectors of the Gram matrix,
 κ_a its eigenvalues, and :math:`y = 1/x(\zeta)` as in the theory of the average,
@@ -37,7 +37,7 @@ in the null space, :math:`|r|^2(f(z)F_0 + f(w)E_0)` with f the slope at 0 of the
 import numpy as np
 
 from edgelaw._common.compiled import compiled
-from edgelaw.theory._any_spectrum import shuffle_pairs
+from edgelaw.theory._any_spectrum.shuffle import pairs as shuffle_pairs
 
 TRAIN, FRESH, DISTANCE = range(3)
 _NEAR = 1e-2  # of itself: a node so close to a place is next to it

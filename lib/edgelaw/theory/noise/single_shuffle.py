@@ -21,7 +21,8 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
-from edgelaw.theory._any_spectrum import common, shuffle_curve
+from edgelaw.theory._any_spectrum import common
+from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 from edgelaw.theory.noise import _mean_powers, _shuffle_pairs
 from edgelaw.theory.noise._curves import LabelCurve, LabelFloor, norms_error
 from edgelaw.theory.noise._rows import LabelledRows

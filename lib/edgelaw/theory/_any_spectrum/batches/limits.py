@@ -10,10 +10,11 @@ spectral radius of its operator is 1 (`random_reshuffle.stable_factor`). One bat
 import numpy as np
 
 from edgelaw.theory import levy
-from edgelaw.theory._any_spectrum import reshuffle_operator, shuffle_curve, silverstein
+from edgelaw.theory._any_spectrum import reshuffle_operator, silverstein
 from edgelaw.theory._any_spectrum.batches import iid, random_reshuffle, single_shuffle
 from edgelaw.theory._any_spectrum.batches.blocks import PopulationRows, SampleRows
 from edgelaw.theory._any_spectrum.batches.partition import Partition
+from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 
 Rows = PopulationRows | SampleRows
 _POLE = -0.3  # of a contour around a sample's spectrum

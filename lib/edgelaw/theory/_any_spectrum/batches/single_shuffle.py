@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgelaw.theory._any_spectrum import common, shuffle_curve
+from edgelaw.theory._any_spectrum import common
 from edgelaw.theory._any_spectrum.batches.partition import partition
 from edgelaw.theory._any_spectrum.batches.single_shuffle_pairs import BatchPairs
+from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 
 _EPOCHS = 200  # an eigenvalue of an epoch that is below e^(1/100) may count as inside the unit circle
 _PRECISION = 0.01  # of a limit

@@ -59,7 +59,7 @@ import numpy as np
 
 from edgelaw.theory._any_spectrum import common
 from edgelaw.theory._any_spectrum.batches import single_shuffle_kernel as kernel
-from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs
+from edgelaw.theory._any_spectrum.shuffle.pairs import Pairs
 
 _DIGITS = 26.0  # e^−26 is left of the sum over roots
 _ALL = 96  # so many roots, or fewer, are taken one by one

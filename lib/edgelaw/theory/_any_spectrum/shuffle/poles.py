@@ -1,7 +1,7 @@
 r"""Single shuffle on spectra with single large eigenvalues: the poles of α are followed to where contours cannot go.
 
 The average of a sample is known outside a contour in ζ, through :math:`t = 1/G(\zeta)`. It is a functional of functions
-that are analytic inside, and α has poles, at :math:`\lambda_k = (\log z + 2\pi ik)/c`. The contours of `shuffle_curve`
+that are analytic inside, and α has poles, at :math:`\lambda_k = (\log z + 2\pi ik)/c`. The contours of `curve`
 keep them outside. That is not always possible: where an eigenvalue stands alone, t has critical points above and below
 it, at a relative distance of about :math:`1/\sqrt m`, which belong inside, and a pole may have to pass below one of
 them long before |z| = 1. Nothing happens to the losses then. The pole's place :math:`\zeta_k`, with
@@ -31,13 +31,13 @@ Two points with the same poles, z = w, would have to be treated as a limit. They
 
 import numpy as np
 
-from edgelaw.theory._any_spectrum import shuffle_kernel
-from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs, stations
+from edgelaw.theory._any_spectrum.shuffle import kernel
+from edgelaw.theory._any_spectrum.shuffle.pairs import Pairs, stations
 
 _FIRST = -5.0  # log |z| where all poles are far to the left
 _RADII = 40  # stations from there to the circle
 _POWERS = 8  # negative powers of z that are asked for
-_FAR, _NOTHING = (
+_FAR, _NEGLIGIBLE = (
     2.0,
     1e-9,
 )  # poles so many times as far as the furthest node, and with so small a λΔ/ρ, are outside
@@ -64,7 +64,7 @@ class FollowedPairs(Pairs):
         c, _ = self._exponents(np.exp(path[:1]), self._start)
         poles = (path[0] + 2j * np.pi * self._turns) / c[0]
         seen = (self.heavy / (self.nodes - poles[:, None])).sum(axis=1)
-        solved, worst = shuffle_kernel.followed_exponents(
+        solved, worst = kernel.followed_exponents(
             path,
             self.nodes,
             self.heavy,
@@ -100,7 +100,7 @@ class FollowedPairs(Pairs):
         inverse = 1 / (self.nodes - poles[:, :, None])
         alone = 1 - self.rho + zeta / poles  # −⟨λ_k/(λ − λ_k)⟩
         moved = self.rho - zeta / poles - inverse @ self.heavy  # λ_k Δ_k
-        outside = (np.abs(poles) > _FAR * np.abs(self.nodes).max()) & (np.abs(moved) < _NOTHING * self.rho)
+        outside = (np.abs(poles) > _FAR * np.abs(self.nodes).max()) & (np.abs(moved) < _NEGLIGIBLE * self.rho)
         moved = np.where(outside, 0, moved) / c[:, None]
         alpha, D = self._resolvents(np.exp(logs), c)
         D -= (moved[:, :, None] * inverse).sum(axis=1)

@@ -1,6 +1,6 @@
 r"""Single shuffle on any spectrum: from its two-variable generating functions to both losses at every epoch.
 
-The coefficients :math:`[z^nw^n]` of Φ and Ψ (`shuffle_pairs`) come from one graded circle (`graded_circle`), on which a
+The coefficients :math:`[z^nw^n]` of Φ and Ψ (`pairs`) come from one graded circle (`graded_circle`), on which a
 hundred points serve all epochs up to a few hundred. Three things decide where it lies.
 
 **The domain.** Φ(z, z̄) and Ψ(z, z̄) are squared norms as long as the series converge, so where one of them is not
@@ -13,7 +13,7 @@ more points, less graded.
 **The average.** α has a pole at :math:`\lambda = \log z/c`, whose place in the plane ζ of the Gram matrix's Cauchy
 transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive for z
 > 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone, if these
-have the whole functional inside. Where no contour can, the poles are followed (`shuffle_poles`), at several times the
+have the whole functional inside. Where no contour can, the poles are followed (`poles`), at several times the
 cost.
 
 **The plateau.** Directions that no row has keep their share of the test loss. The pole that this share makes,
@@ -34,8 +34,8 @@ import scipy
 
 from edgelaw.theory import levy
 from edgelaw.theory._any_spectrum import common, graded_circle, silverstein
-from edgelaw.theory._any_spectrum.shuffle_pairs import Pairs
-from edgelaw.theory._any_spectrum.shuffle_poles import FollowedPairs
+from edgelaw.theory._any_spectrum.shuffle.pairs import Pairs
+from edgelaw.theory._any_spectrum.shuffle.poles import FollowedPairs
 
 _GAP = 3.0  # with so many decay times of the smallest eigenvalue the losses' decay is exponential
 _GAPS = np.array([0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.2, 3.0])
@@ -151,10 +151,12 @@ def losses(settings, n):
     """Both losses at each positive n, ascending, at two resolutions, an array (2, 2, len(n)), and their setting.
 
     Settings are tried in turn until two resolutions agree; otherwise that is taken on which they agree for the most
-    epochs, and best.
+    epochs, and best. If one whose poles are followed is no better than those before, then no other such one is tried.
     """
-    best = None
+    best, useless = None, False
     for setting in itertools.islice(settings, _TRIES):
+        if setting.follows and useless:
+            continue
         try:
             results = _losses(setting, n)
         except ArithmeticError as refusal:
@@ -164,6 +166,8 @@ def losses(settings, n):
         rank = -_agreed(*results, setting.plateau), difference
         if best is None or rank < best[0]:
             best = rank, results, setting
+        else:
+            useless |= setting.follows
         if difference < _ENOUGH:
             break
     if best is None:

@@ -48,14 +48,14 @@ def exponents(path, nodes, heavy, inverse_step, rho, start):
 def followed_exponents(path, nodes, heavy, inverse_step, rho, gram, parts, turns, start):
     """c and the places ζ of α's poles along a path of logarithms of z, and the largest last relative change of c.
 
-    `shuffle_poles` has the equations. A row of the result is c followed by one ζ for each of the `turns`; `start` is a
+    `poles` has the equations. A row of the result is c followed by one ζ for each of the `turns`; `start` is a
     guess at the first point. From one point to the next goes Euler's step along the solution, or several shorter ones
     where Newton's method would have to mend much of it. Where even these do not do, the change is infinite.
     """
     values = np.full((path.size, start.size), np.nan + 0j)
     x, worst, at = start.copy(), 0.0, path[0]
     small = 0.1 * rho / inverse_step  # c is ηρ at z = 0, and may vanish at z = 1
-    left = 40 * path.size
+    left = 4 * path.size + 200  # steps
     for i in range(path.size):
         begin, way, done, share = at, path[i] - at, 0.0, 1.0
         while done < 1:

@@ -51,7 +51,8 @@ import functools
 
 import numpy as np
 
-from edgelaw.theory._any_spectrum import common, shuffle_kernel
+from edgelaw.theory._any_spectrum import common
+from edgelaw.theory._any_spectrum.shuffle import kernel
 
 _DIGITS = 26.0  # e^−26 is left of the sum over k
 _TURN = 0.15, 0.3  # the way around a circle: radians per station, and share of the distance from z = 1
@@ -84,7 +85,7 @@ class Pairs:
         return self._exponents(path, start)
 
     def _exponents(self, path, start):
-        return shuffle_kernel.exponents(path, self.nodes, self.heavy, 1 / self.step, self.rho, start)
+        return kernel.exponents(path, self.nodes, self.heavy, 1 / self.step, self.rho, start)
 
     def around(self, radius, angles):
         """c at radius·e^(i·angles), angles descending from π: along the negative axis, then around the circle."""
@@ -128,7 +129,7 @@ class Pairs:
         reach = max(np.abs(self.nodes).max(), np.abs(own[0]).max(initial=0.0))
         furthest = np.abs(a[first] + a[second]).max() * self.rho * reach
         furthest = max(furthest, np.abs((logs[first] + logs[second]).real).max()) / (2 * np.pi)
-        phi, psi = shuffle_kernel.pair_sums(
+        phi, psi = kernel.pair_sums(
             first,
             second,
             logs,
