@@ -37,10 +37,8 @@ from edgelaw.theory._any_spectrum.shuffle.pairs import Pairs, stations
 _FIRST = -5.0  # log |z| where all poles are far to the left
 _RADII = 40  # stations from there to the circle
 _POWERS = 8  # negative powers of z that are asked for
-_FAR, _NEGLIGIBLE = (
-    2.0,
-    1e-9,
-)  # poles so many times as far as the furthest node, and with so small a λΔ/ρ, are outside
+_FAR = 2.0  # poles so many times as far away as the furthest node
+_NEGLIGIBLE = 1e-9  # and with so small a λΔ/ρ are outside
 
 
 class FollowedPairs(Pairs):
