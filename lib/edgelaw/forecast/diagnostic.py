@@ -229,8 +229,8 @@ def _in_words(answer: Diagnostic) -> str:
         )
     if answer.verdict == "fails":
         return (
-            f"{ran}the diagnostic fails. {from_theory}, and {promise} is promised: these rows are not of the kind the "
-            "theory assumes (repeated, sparse or heavy-tailed rows do this), and only simulation counts."
+            f"{ran}the diagnostic fails. {from_theory}, and {promise} is promised: these rows are too few, or not of "
+            "the kind the theory assumes (repeated, sparse or heavy-tailed rows are not), and only simulation counts."
         )
     return (
         f"{ran}the diagnostic is undecided. {from_theory}, too uncertain or too near to the {promise} promised, so the "
