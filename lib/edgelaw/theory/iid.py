@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 _SMALLEST = 1e-100  # of the largest eigenvalue: what is smaller would take 10^100 epochs to move
-_ROUNDING = 1e-12  # stated at least: rates are exact to some 1e-16, of which n makes more
+_ROUNDING = 2e-12  # stated at least: rates are exact to some 1e-16, of which n makes more
 
 
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
@@ -257,7 +257,7 @@ def curve(
     Returns
     -------
     LearningCurve
-        Standard errors are NaN: nothing was drawn. `error` is how far the two losses are from 1 at n = 0, and 1e-12
+        Standard errors are NaN: nothing was drawn. `error` is how far the two losses are from 1 at n = 0, and 2e-12
         for what rounding may do at other n.
 
     Notes
