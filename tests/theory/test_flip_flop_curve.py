@@ -6,6 +6,7 @@ import pytest
 from edgelaw import data, embeddings, kaczmarz
 from edgelaw.theory import flip_flop, levy, single_shuffle
 from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
+from edgelaw.theory._any_spectrum import flip_flop_pole
 from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
 from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
 from edgelaw.theory._any_spectrum.flip_flop_spectra import SampleSpectrum
@@ -313,7 +314,12 @@ def test_an_equation_that_is_not_solved_at_two_resolutions_is_refused(monkeypatc
         tried.append(resolution)
         raise Unsolved("Newton's method did not converge.")
 
+    def lost(spectrum, step, edge, last, epochs, way):
+        tried.append(way)
+        raise Unsolved("The pole was lost.")
+
     monkeypatch.setattr(boundary, "solved", unsolved)
+    monkeypatch.setattr(flip_flop_pole, "losses", lost)
     with pytest.raises(ArithmeticError, match="two resolutions"):
         flip_flop.curve(np.linspace(0, 2, 40), 5)
-    assert tried == [*boundary.RESOLUTIONS, *boundary._FAR]
+    assert tried == [*boundary.RESOLUTIONS, *boundary._FAR, *flip_flop_pole.WAYS[:2]]

@@ -30,6 +30,11 @@ Y ≡ 1 at z = 1, for all λ, and that line is passed by interpolation.)
 Then the problem is solved along a circle inside the cut (`flip_flop_circle`), from the far side, every guess
 extrapolated from the last four solutions, by `flip_flop_collocation`. That is done at several resolutions, each with
 another average, edge of panels, number of points and circle, until two agree.
+
+On some samples with a gap no contour has all that belongs inside it, but not the pole. Where the above fails, or is
+not accurate, the pole is followed instead (`flip_flop_pole`), with another contour and resolution twice, first on a
+circle inside |z| = 1. If losses fall too far for that, then their rate gives an estimate of z*, and a circle beyond 1
+the rest.
 """
 
 import itertools
@@ -38,9 +43,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from edgelaw.theory._any_spectrum import common
+from edgelaw.theory._any_spectrum import common, flip_flop_pole
 from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
 from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
+from edgelaw.theory._any_spectrum.flip_flop_spectra import SampleSpectrum
 
 SMALLEST = 1e-12  # losses below it are continued
 AT_ONCE = 1e-6  # losses below it after one epoch are below 1e-12 after two, and continued
@@ -60,6 +66,10 @@ _LEAST = 2.5  # n·log z* that makes a gap worth while
 _BACK = 8  # solutions that a guess is extrapolated from
 _TRIES = 60  # at most, to find the end of a gap
 _FALL = 29.0  # in logarithms, from 1 to less than SMALLEST
+_POOR = 1e-3  # an error stated above it is worth following the pole
+_EDGES = 0.8, 0.6, 0.4  # log z* that is tried, over what the losses' last ratio says, which is too large
+_HORIZONS = 1000, 10000  # epochs to see how losses fall, before all are asked for
+_KNOWN = 1e-6  # losses above it are known from a circle inside |z| = 1, and one beyond must agree
 
 
 @dataclass(frozen=True)
@@ -94,9 +104,9 @@ def losses(spectrum, n, step, build=None):
     """Test and training loss at ascending epochs n ≥ 1, their relative error, and from where they are continued, if so.
 
     `spectrum` is a `SampleSpectrum` or a `PopulationSpectrum` (`flip_flop_spectra`). Losses are continued once they
-    are below 1e-12, or below 1e-7 and no two resolutions agree on them any more (1e-4 on spectra of few different
-    eigenvalues, whose average needs contours further out); from the second on if that is below 1e-12 already. `build`
-    makes the equations, `problem` if absent.
+    are below 1e-12, or below 1e-7 and no two resolutions agree on them any more (1e-4 where contours are further out,
+    for few different eigenvalues, or the pole is followed); from the second on if that is below 1e-12 already. `build`
+    makes the equations, `problem` if absent; with others no pole is followed.
     """
     build = build or problem
     if spectrum.gapped(step, 1):
@@ -113,13 +123,18 @@ def losses(spectrum, n, step, build=None):
         if attempts[-1].error < _DISTRUSTED and attempts[-1].complete:
             break
     best = min(attempts, key=_rank)
-    if not SAFETY * best.error + _FLOOR < common.LARGEST_ERROR:
+    refused = not _stated(best) < common.LARGEST_ERROR
+    if refused:
         best = min(best, _compared(spectrum, step, 0.0, n, build, _FAR, _FAR_UNSURE), key=_rank)
+    sample = build is problem and isinstance(spectrum, SampleSpectrum)
+    if sample and (not _stated(best) < _POOR or (refused and not best.complete)):
+        followed = _followed(spectrum, step, n)
+        best = followed if followed.error < _DISTRUSTED else min(best, followed, key=_rank)
     if not np.isfinite(best.error):
         raise Unsolved("The flip-flop equations could not be solved at two resolutions.")
     values, continued = interpolated(best.epochs, best.values, best.counts, n)
     values[0] += spectrum.null
-    return values, SAFETY * best.error + _FLOOR, continued
+    return values, _stated(best), continued
 
 
 def first_epoch(spectrum, step, build=None):
@@ -172,6 +187,62 @@ def _compared(spectrum, step, edge, n, build, resolutions=None, small=_UNSURE):
         if best.error < _ENOUGH and best.complete:
             break
     return best
+
+
+def _followed(spectrum, step, n):
+    """The losses with the pole followed: inside |z| = 1, and beyond if they fall too far for that."""
+    last = int(n[-1])
+    for horizon in [*(epoch for epoch in _HORIZONS if epoch < last), last]:
+        near = _pole_compared(spectrum, step, 0.0, n[n <= horizon], horizon)
+        if not near.complete:
+            break
+    if near.complete or not _stated(near) < common.LARGEST_ERROR:
+        return near
+    at, train = np.append(0, near.epochs), np.append(1.0, near.values[1])
+    (x, y), (before, after) = (values[near.counts[1] - 1 :][:2] for values in (at, train))
+    if not before > after > 0:
+        return near
+    rate = np.log(before / after) / (y - x)
+    last = min(last, max(3, int(np.ceil(_FALL / rate)) + 1))
+    for fraction in _EDGES:
+        far = _pole_compared(spectrum, step, fraction * rate, n[n <= last], last)
+        if far.error < _DISTRUSTED and far.complete and _agree(near, far):
+            return far
+    return near
+
+
+def _pole_compared(spectrum, step, edge, n, last):
+    """The losses at epochs up to the last by the first two ways to follow the pole that agree, or agree best."""
+    epochs = np.union1d(epochs_to_compute(np.arange(1, last + 1), last), epochs_to_compute(n, last))
+    best, previous, failed = Compared(epochs, np.empty((2, 0)), (0, 0), np.inf), None, 0
+    for way in flip_flop_pole.WAYS:
+        try:
+            present = flip_flop_pole.losses(spectrum, step, edge, last, epochs, way)
+        except ArithmeticError:
+            failed += 1
+            if failed > len(flip_flop_pole.WAYS) - 2:
+                break  # no two are left
+            continue
+        if previous is not None:
+            attempt = _agreement(epochs, present, previous, spectrum.null, _FAR_UNSURE)
+            best = min(best, attempt, key=_rank)
+        previous = present
+        if best.error < _DISTRUSTED:
+            break
+    return best
+
+
+def _agree(near, far):
+    """Whether two circles give the same losses, where they are known from both."""
+    _, i, j = np.intersect1d(near.epochs, far.epochs, return_indices=True)
+    one, other = near.values[:, i], far.values[:, j]
+    known = (one > _KNOWN) & (i < np.array(near.counts)[:, None])
+    return bool((np.abs(other - one)[known] < _POOR * one[known]).all())
+
+
+def _stated(compared):
+    """The error that is stated."""
+    return SAFETY * compared.error + _FLOOR
 
 
 def _rank(compared):
