@@ -26,7 +26,7 @@ from edgelaw.theory._any_spectrum import common, flip_flop_boundary, reshuffle_o
 from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 
 HERE = pathlib.Path(__file__).resolve().parent
-SEED, CASES = 17, 400
+SEED, CASES = 17, 1200
 VISIBLE = 1e-12  # losses below, not counting a plateau, are not compared
 LEAST = 0.99  # share of cases in which the stated error must be the larger one
 KINDS = ("isotropic", "gaussian", "power law", "embeddings", "two levels")

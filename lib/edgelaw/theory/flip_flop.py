@@ -300,8 +300,9 @@ def curve(
     -----
     How it is known: *proved* for rows with Haar left singular vectors and a bounded spectrum, almost surely at every
     fixed n (the book's pages of proofs). Matrices of size d are seen to deviate by a relative O(1/d), or O(1/effective
-    rank). The mean over the orders
-    of the rows is meant: for one order, the training losses of odd and even epochs differ.
+    rank). The mean over the orders of the rows is meant: for one order, the training losses of odd and even epochs
+    differ. About a tenth of a second (`benchmarks/CURVES.md`); on spectra with a gap that leave no room for a contour
+    one to three seconds, and up to ten with large eigenvalues.
 
     Examples
     --------
