@@ -364,8 +364,8 @@ class Followed:
         values = values.reshape(len(nodes), self.panels, 2, p, len(starts)).transpose(4, 2, 0, 1, 3)
         values = values.reshape(len(starts), 2, len(nodes), self.size)
         values[:, 0] += values[:, 1]
-        apart, v = y.transpose(1, 2, 0)
-        return values, np.stack([apart + v, v, apart], axis=1)
+        difference, v = y.transpose(1, 2, 0)
+        return values, np.stack([difference + v, v, difference], axis=1)
 
     def _slope_of_F(self, z, alpha, beta, u, v):
         """dF/dλ, where u and v are known."""
