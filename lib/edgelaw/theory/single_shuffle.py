@@ -215,8 +215,8 @@ def curve(
     Raises
     ------
     ArithmeticError
-        If two resolutions differ by more than 2 %, which was not met in 1000 spectra of many kinds up to 200 epochs, or
-        if the step is close to 2 and more than 1300 to 4096 epochs are asked for.
+        If two resolutions differ by more than 2 %, which was not met in 1000 curves on spectra of many kinds, up to
+        200 epochs, or if the step is close to 2 and more than 1300 to 4096 epochs are asked for.
 
     Notes
     -----
