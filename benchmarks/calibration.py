@@ -20,11 +20,14 @@ from unittest import mock
 import numpy as np
 
 from edgelaw import data, plots
+from edgelaw.exact import agreement, sources
+from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
+from edgelaw.exact.flip_flop import pole as flip_flop_pole
+from edgelaw.exact.flip_flop.spectra import SampleSpectrum
+from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
+from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER
-from edgelaw.theory._any_spectrum import common, flip_flop_boundary, flip_flop_pole, reshuffle_operator
-from edgelaw.theory._any_spectrum.flip_flop_spectra import SampleSpectrum
-from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 
 HERE = pathlib.Path(__file__).resolve().parent
 SEED, CASES = 17, 1200
@@ -162,7 +165,7 @@ def sharper():
             ),
             "_ENOUGH": 1e-11,
         },
-        common: {"without_lone_zero": lambda values, shares, rho: (rho, 0.0)},  # no row is left out
+        agreement: {"without_lone_zero": lambda values, shares, rho: (rho, 0.0)},  # no row is left out
     }
     with contextlib.ExitStack() as stack:
         for module, names in settings.items():
@@ -191,7 +194,7 @@ def _doubt(case, values, weights, losses, until):
     """Three times the difference of flip-flop's reference from the path that follows poles; 0 where that is refused."""
     if case.order != "flip_flop":
         return 0.0
-    spectrum, n = SampleSpectrum(*common.sample(values, weights), case.rho), np.arange(1, until + 1)
+    spectrum, n = SampleSpectrum(*sources.sample(values, weights), case.rho), np.arange(1, until + 1)
     try:
         followed = flip_flop_pole.losses(spectrum, case.step, 0.0, until, n, flip_flop_pole.WAYS[0])
     except ArithmeticError:

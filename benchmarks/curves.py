@@ -20,15 +20,13 @@ import time
 import numpy as np
 
 from edgelaw import data, kaczmarz
+from edgelaw.exact import graded_circle
+from edgelaw.exact.flip_flop import collocation as flip_flop_collocation
+from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
+from edgelaw.exact.random_reshuffle import pairs as reshuffle_pairs
+from edgelaw.exact.single_shuffle import pairs as shuffle_pairs
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER
-from edgelaw.theory._any_spectrum import (
-    flip_flop_collocation,
-    graded_circle,
-    reshuffle_operator,
-    reshuffle_pairs,
-)
-from edgelaw.theory._any_spectrum.shuffle import pairs as shuffle_pairs
 
 HERE = pathlib.Path(__file__).resolve().parent
 STEPS = (0.1, 0.5, 1.0, 1.5, 1.9)

@@ -24,8 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from edgelaw import data
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
+from edgelaw.exact.single_shuffle import labels as single_shuffle
 from edgelaw.labels import preparation, simulation
-from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle, single_shuffle
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORDERS = {"IID": iid, "random reshuffle": random_reshuffle, "single shuffle": single_shuffle}

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from edgelaw import data, shipped
+from edgelaw.exact import labels as noise
 from edgelaw.orders import ORDERS
-from edgelaw.theory import BY_ORDER, noise
+from edgelaw.theory import BY_ORDER
 from edgelaw.training import study
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,8 +13,8 @@ import numpy as np
 from sweep import Sweep
 
 from edgelaw import data
+from edgelaw.exact import labels as noise
 from edgelaw.orders import ORDERS
-from edgelaw.theory import noise
 
 SEED, DIMS = 15, 128
 EPOCHS = (4, 20)  # even: flip-flop goes there and back
@@ -35,12 +35,12 @@ SWEEP = Sweep(
     prose="""
 # Which order wins at which noise
 
-Exact curves (`edgelaw.theory.noise.signal_and_noise`) from the eigenvalues of one design each in 128 dimensions;
+Exact curves (`edgelaw.exact.labels.signal_and_noise`) from the eigenvalues of one design each in 128 dimensions;
 nothing was simulated. Losses are 1 at the start; s is the least training loss over the excess at the start. The power
 law has covariance eigenvalues proportional to 1/j.
 
 Flip-flop's training loss has no theory with noise: its numbers mean nothing. Orders are as in `edgelaw.orders.ORDERS`;
-`edgelaw.theory.noise.recorded_parts` reads the file.
+`edgelaw.exact.labels.recorded_parts` reads the file.
 """,
 )
 
@@ -65,7 +65,7 @@ def cell(design, step):
 
 
 def gathered(parts):
-    """The arrays that ship; `edgelaw.theory.noise.recorded_parts` reads them."""
+    """The arrays that ship; `edgelaw.exact.labels.recorded_parts` reads them."""
     arrays = {"designs": list(DESIGNS), "steps": np.array(STEPS, dtype=np.float32), "epochs": EPOCHS}
 
     def stacked(*keys):

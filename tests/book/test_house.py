@@ -126,7 +126,7 @@ PLANTED = [  # a file, a line to plant in it, the import that this is, and the c
     (
         "edgelaw/theory/noise/_floors.py",
         "from edgelaw import kaczmarz",
-        "edgelaw.theory.noise._floors -> edgelaw.kaczmarz",
+        "edgelaw.exact.labels.floors -> edgelaw.kaczmarz",
         "Rooms import the rooms below them only",
     ),
     (
@@ -150,7 +150,7 @@ PLANTED = [  # a file, a line to plant in it, the import that this is, and the c
     (
         "edgelaw/forecast/advice.py",
         "from edgelaw.theory._any_spectrum import common",
-        "edgelaw.forecast.advice -> edgelaw.theory._any_spectrum.common",
+        "edgelaw.forecast.advice -> edgelaw.exact.agreement",
         "Only theory uses the engines of the exact curves",
     ),
 ]

@@ -7,9 +7,10 @@ import pytest
 
 from edgelaw import data, kaczmarz, orders, spectrum, theory
 from edgelaw.curves import LearningCurve
+from edgelaw.exact import levy
 from edgelaw.forecast.exact_curves import FLOOR, exact_curve, recorded_times, scatter, times_for
 from edgelaw.forecast.measuring import measured_curve
-from edgelaw.theory import levy, single_shuffle
+from edgelaw.theory import single_shuffle
 
 LOSSES = ("test", "train")
 

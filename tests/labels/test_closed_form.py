@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from edgelaw.exact.labels import LabelledRows
 from edgelaw.labels import closed_form
 from edgelaw.labels.preparation import prepare
-from edgelaw.theory.noise import LabelledRows
 
 
 def direct(made, ridge):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from edgelaw import labels
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.labels import forecasting, simulation
 from edgelaw.labels.preparation import prepare
-from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle
 
 FAST = {"orders": ["iid"], "epochs": 4}
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from edgelaw import labels, shipped
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.labels import simulation
-from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle
 
 
 @pytest.fixture(scope="module", params=["cifar10", "wikipedia"])

@@ -1,10 +1,10 @@
-"""SGD with labels, run for real: what the tests of `edgelaw.theory.noise` compare its curves with."""
+"""SGD with labels, run for real: what the tests of `edgelaw.exact.labels` compare its curves with."""
 
 import numpy as np
 import scipy.linalg
 
 from edgelaw import data
-from edgelaw.theory.noise import LabelledRows
+from edgelaw.exact.labels import LabelledRows
 from edgelaw.training.splits import split
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from edgelaw import theory
 from edgelaw._common import arguments
+from edgelaw.exact.batches import edges
+from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.batches.partition import partition
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.orders import ORDERS
 from edgelaw.theory import BY_ORDER, critical_batch, stability
-from edgelaw.theory._any_spectrum.batches import edges
-from edgelaw.theory._any_spectrum.batches.blocks import PopulationRows, SampleRows
-from edgelaw.theory._any_spectrum.batches.partition import partition
 
 ISOTROPIC = MarchenkoPastur().quantile((np.arange(512) + 0.5) / 512)
 COVARIANCES = {"isotropic": np.ones(256), "two values": np.repeat([0.25, 1.75], 128)}

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from edgelaw import data, spectrum
-from edgelaw.theory import flip_flop, levy, random_reshuffle
-from edgelaw.theory._any_spectrum import flip_flop_boundary, flip_flop_spectra
-from edgelaw.theory._any_spectrum.batches import flip_flop as batches
-from edgelaw.theory._any_spectrum.batches.partition import Partition, partition
+from edgelaw.exact import levy
+from edgelaw.exact.batches.partition import Partition, partition
+from edgelaw.exact.flip_flop import batches
+from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
+from edgelaw.exact.flip_flop import spectra as flip_flop_spectra
+from edgelaw.theory import flip_flop, random_reshuffle
 
 
 def unit_rows(m, d, exponent=0.0, rng=1):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
+from edgelaw.exact.batches.partition import partition
+from edgelaw.exact.iid import batches as engine
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import gradient_descent, iid
-from edgelaw.theory._any_spectrum.batches import iid as engine
-from edgelaw.theory._any_spectrum.batches.partition import partition
 
 
 def exact_curve(rows, epochs, step, batch):

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from edgelaw import data, spectrum
+from edgelaw.exact import sources
+from edgelaw.exact.batches.partition import Partition, partition
+from edgelaw.exact.random_reshuffle import batches, operator
 from edgelaw.theory import iid
 from edgelaw.theory import random_reshuffle as rr
-from edgelaw.theory._any_spectrum import common
-from edgelaw.theory._any_spectrum import reshuffle_operator as operator
-from edgelaw.theory._any_spectrum.batches import random_reshuffle as batches
-from edgelaw.theory._any_spectrum.batches.partition import Partition, partition
 
 
 def unit_rows(m, d, exponent=0.0, rng=1):
@@ -89,7 +88,7 @@ def test_all_rows_in_one_batch_are_gradient_descent(rho):
 def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_batch():
     values, n = np.linspace(0.05, 2, 60) ** 2, np.array([1, 5, 20])
     rows = rr.curve(values, n, 0.8)
-    law = operator.sample(*common.sample(values))
+    law = operator.sample(*sources.sample(values))
     off = []
     for count in (1024, 2048, 4096):
         cut = Partition(np.full(count, 1 / count), np.full(count, 0.8))

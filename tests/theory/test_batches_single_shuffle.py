@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from edgelaw import data
+from edgelaw.exact import graded_circle, levy
+from edgelaw.exact.batches.partition import Partition, partition
+from edgelaw.exact.single_shuffle import settings as shuffle_curve
+from edgelaw.exact.single_shuffle.batch_pairs import BatchPairs
+from edgelaw.exact.single_shuffle.batches import Batches
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import gradient_descent, levy, single_shuffle
-from edgelaw.theory._any_spectrum import graded_circle
-from edgelaw.theory._any_spectrum.batches.partition import Partition, partition
-from edgelaw.theory._any_spectrum.batches.single_shuffle import Batches
-from edgelaw.theory._any_spectrum.batches.single_shuffle_pairs import BatchPairs
-from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
+from edgelaw.theory import gradient_descent, single_shuffle
 
 COVARIANCE = np.array([0.3, 0.9, 1.8] * 40)
 

@@ -9,8 +9,8 @@ import pytest
 
 from edgelaw import orders
 from edgelaw.curves import LearningCurve
+from edgelaw.exact import agreement, sources
 from edgelaw.theory import BY_ORDER, gradient_descent, stability
-from edgelaw.theory._any_spectrum import common
 
 SIGNATURES = {
     "test_loss": "(n, step=1.0, rho=1.0)",
@@ -425,12 +425,12 @@ def test_leaving_out_the_null_direction_of_centred_rows_costs_no_more_than_is_st
     X = np.random.default_rng(rows).standard_normal((rows, 2 * rows)) * np.arange(1, 2 * rows + 1) ** -0.25
     X = X - X.mean(axis=0)
     values = np.concatenate([np.zeros(rows + 1), np.linalg.eigvalsh(X @ X.T)[1:]])
-    values, shares = common.sample(values)
+    values, shares = sources.sample(values)
     curve_of = BY_ORDER[order].curve
     exact = curve_of(values, 12, 1.0, 0.5, weights=shares)
-    fewer, missing = common.without_lone_zero(values, shares, 0.5)
+    fewer, missing = agreement.without_lone_zero(values, shares, 0.5)
     assert missing == pytest.approx(1 / rows)
-    without = common.with_a_row_less(curve_of(values, 12, 1.0, fewer, weights=shares), missing)
+    without = agreement.with_a_row_less(curve_of(values, 12, 1.0, fewer, weights=shares), missing)
     assert exact.error < 1e-3
     for loss in ("test", "train"):
         difference = np.abs(getattr(without, loss) / getattr(exact, loss) - 1).max()

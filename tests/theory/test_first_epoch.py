@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import data, theory
-from edgelaw.theory import first_epoch, random_reshuffle
+from edgelaw.exact import first_epoch
+from edgelaw.theory import random_reshuffle
 
 
 def gaussian_spectrum(rho, count=400):

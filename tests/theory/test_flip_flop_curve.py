@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from edgelaw import data, embeddings, kaczmarz
-from edgelaw.theory import flip_flop, levy, single_shuffle
-from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
-from edgelaw.theory._any_spectrum import flip_flop_pole
-from edgelaw.theory._any_spectrum.flip_flop_circle import Circle
-from edgelaw.theory._any_spectrum.flip_flop_collocation import Problem, Unsolved, graded_panels
-from edgelaw.theory._any_spectrum.flip_flop_spectra import SampleSpectrum
+from edgelaw.exact import levy
+from edgelaw.exact.flip_flop import boundary
+from edgelaw.exact.flip_flop import pole as flip_flop_pole
+from edgelaw.exact.flip_flop.circle import Circle
+from edgelaw.exact.flip_flop.collocation import Problem, Unsolved, graded_panels
+from edgelaw.exact.flip_flop.spectra import SampleSpectrum
+from edgelaw.theory import flip_flop, single_shuffle
 
 EPOCHS = np.array([1, 2, 3, 5, 8, 14, 25, 45, 70, 100])
 

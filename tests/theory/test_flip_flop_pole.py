@@ -4,17 +4,19 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
+from edgelaw.exact import sources
+from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
+from edgelaw.exact.flip_flop import pole as flip_flop_pole
+from edgelaw.exact.flip_flop.spectra import SampleSpectrum
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import flip_flop, single_shuffle
-from edgelaw.theory._any_spectrum import common, flip_flop_boundary, flip_flop_pole
-from edgelaw.theory._any_spectrum.flip_flop_spectra import SampleSpectrum
 
 GAP = 600 / 512  # rows per dimension of the spectra that no contour suits
 EPOCHS = np.array([1, 2, 3, 5, 8, 14, 25, 45, 70, 100])
 
 
 def sample_spectrum(values, rho, shares=None):
-    return SampleSpectrum(*common.sample(values, shares), rho)
+    return SampleSpectrum(*sources.sample(values, shares), rho)
 
 
 def marchenko_pastur(rho, size=400):

@@ -8,8 +8,8 @@ import scipy.stats
 
 from edgelaw import data, kaczmarz, spectrum
 from edgelaw._common import arguments
+from edgelaw.exact import sources
 from edgelaw.theory import iid
-from edgelaw.theory._any_spectrum import common
 
 STEPS = (0.05, 0.5, 1.0, 1.5, 1.95)
 
@@ -293,7 +293,7 @@ def test_weights_are_multiplicities():
     ids=["geometric", "tiny", "huge", "two heaps"],
 )
 def test_extreme_scales_neither_overflow_nor_lose_mass(values):
-    values, shares, null = common.positive(*arguments.spectrum(values, smallest=iid._SMALLEST))
+    values, shares, null = sources.positive(*arguments.spectrum(values, smallest=iid._SMALLEST))
     rates, parts = iid._modes(values, shares, 1.2)
     assert parts.sum() + null == pytest.approx(1, abs=1e-13)
     assert rates @ parts == pytest.approx(0.4, abs=1e-13)

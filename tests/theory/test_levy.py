@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import data
+from edgelaw.exact import levy
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import levy
 
 
 def free_cumulants(moments):

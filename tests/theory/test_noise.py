@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
+from edgelaw.exact import labels as noise
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import noise
 
 
 @pytest.fixture(scope="module")

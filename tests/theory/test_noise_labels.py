@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import kaczmarz
+from edgelaw.exact import labels as noise
 from edgelaw.orders import ORDERS
-from edgelaw.theory import noise
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,10 @@ import labels_helpers as helpers
 import numpy as np
 import pytest
 
-from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle, schedules
-from edgelaw.theory.noise import _interpolation as interpolation
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows, schedules
+from edgelaw.exact.random_reshuffle import interpolation
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 
 
 @pytest.fixture(scope="module")

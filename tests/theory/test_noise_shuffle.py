@@ -8,9 +8,11 @@ import pytest
 import scipy.linalg
 
 from edgelaw import shipped
+from edgelaw.exact.flip_flop import labels as flip_flop
+from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.single_shuffle import labels as single_shuffle
 from edgelaw.theory import flip_flop as unlabelled_flip_flop
 from edgelaw.theory import single_shuffle as unlabelled
-from edgelaw.theory.noise import LabelledRows, flip_flop, single_shuffle
 
 
 def unit_rows(m, d, seed=0, power=0.5):

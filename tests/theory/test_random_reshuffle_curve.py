@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from edgelaw import data, spectrum
+from edgelaw.exact.random_reshuffle import operator
+from edgelaw.exact.random_reshuffle import pairs as reshuffle_pairs
 from edgelaw.kaczmarz import simulate
 from edgelaw.theory import flip_flop, iid
 from edgelaw.theory import random_reshuffle as rr
-from edgelaw.theory._any_spectrum import reshuffle_operator as operator
-from edgelaw.theory._any_spectrum import reshuffle_pairs
 
 
 def marchenko_pastur(rho=1.0):

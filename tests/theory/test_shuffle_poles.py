@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
+from edgelaw.exact import levy, sources
+from edgelaw.exact.single_shuffle import kernel as shuffle_kernel
+from edgelaw.exact.single_shuffle import settings as shuffle_curve
+from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import levy, random_reshuffle, single_shuffle
-from edgelaw.theory._any_spectrum import common
-from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
-from edgelaw.theory._any_spectrum.shuffle import kernel as shuffle_kernel
-from edgelaw.theory._any_spectrum.shuffle.pairs import Pairs
+from edgelaw.theory import random_reshuffle, single_shuffle
 
 
 def rows(m, d, decay, centred=False, seed=0):
@@ -31,7 +31,7 @@ def two_levels(low, high, share, count):
 
 def settings(values, rho, step, last):
     """The settings whose poles are followed."""
-    spectrum = common.sample(values)
+    spectrum = sources.sample(values)
     return list(shuffle_curve.followed(*spectrum, rho, shuffle_curve.RowByRow(step), last))
 
 
@@ -51,7 +51,7 @@ def test_the_bose_function_without_some_of_its_poles(x):
 
 def test_c_is_the_same_whether_poles_outside_are_followed_or_not():
     values = rows(60, 60, 0.5)
-    gram, parts = levy.companion(*common.sample(values), 1.0)
+    gram, parts = levy.companion(*sources.sample(values), 1.0)
     average = levy.from_gram(gram, parts, 1.0, -0.05, 1e-12)
     setting = settings(values, 1.0, 0.8, 20)[0]
     angles = np.pi * (1 - (np.arange(30) + 0.5) / 30)
@@ -76,7 +76,7 @@ def test_closed_forms(rho, step):
     if rho < 1:
         values, shares = np.append(0, values), np.append(1 - rho, shares)
     n = np.arange(1, 41)
-    spectrum = common.sample(values, shares)
+    spectrum = sources.sample(values, shares)
     for setting in shuffle_curve.followed(*spectrum, rho, shuffle_curve.RowByRow(step), 40):
         fine, coarse = shuffle_curve._losses(setting, n)
         exact = single_shuffle.test_loss(n, step, rho), single_shuffle.train_loss(n, step, rho)

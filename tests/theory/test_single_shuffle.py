@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
+from edgelaw.theory import _shuffle_contour as contours
 from edgelaw.theory import single_shuffle
-from edgelaw.theory._any_spectrum.shuffle import contour as contours
 
 LOSSES = {"test": single_shuffle.test_loss, "train": single_shuffle.train_loss}
 

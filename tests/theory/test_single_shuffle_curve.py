@@ -5,10 +5,10 @@ import pytest
 import scipy.special
 
 from edgelaw import data, kaczmarz
+from edgelaw.exact import agreement, graded_circle, sources
+from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
-from edgelaw.theory._any_spectrum import common, graded_circle
-from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
 
 
 def marchenko_pastur(rho=1.0, nodes=3000):
@@ -245,7 +245,7 @@ def test_a_singularity_in_a_narrow_sector_bounds_the_domain():
     rng = np.random.default_rng(0)
     X = data.gaussian(256, 512, rng=rng) * np.arange(1, 513) ** -0.25
     values = np.maximum(gram_eigenvalues(data.normalize_rows(X)), 0)
-    values, shares = common.sample(values)
+    values, shares = sources.sample(values)
     setting = next(shuffle_curve.of_sample(values, shares, 0.5, shuffle_curve.RowByRow(1.9), 200))
     edge, _ = shuffle_curve.domain(setting, setting.pairs[1], 200)
     curve = single_shuffle.curve(values, 200, 1.9, 0.5, weights=shares)
@@ -280,7 +280,7 @@ def test_what_has_vanished_does_not_make_the_stated_error_larger():
     computed = np.arange(1, 60)
     fine = np.tile(np.exp(-1.0 * computed), (2, 1))
     difference = np.where(computed < 30, 1e-9, np.minimum(1e-3 * 2.0 ** (computed - 30), 3.0))
-    curve = common.vouched(np.arange(60), computed, fine, fine * (1 + difference), 0.0, 1e-12)
+    curve = agreement.vouched(np.arange(60), computed, fine, fine * (1 + difference), 0.0, 1e-12)
     assert curve.error < 1e-8
     assert curve.continued == 29
     assert np.allclose(np.log(curve.train), -curve.epochs, rtol=1e-9)
@@ -290,6 +290,6 @@ def test_losses_that_differ_before_they_vanish_still_count():
     computed = np.arange(1, 60)
     fine = np.tile(np.exp(-1.0 * computed), (2, 1))
     difference = np.where(computed < 20, 1e-9, np.minimum(1e-3 * 1.3 ** (computed - 20), 3.0))
-    curve = common.vouched(np.arange(60), computed, fine, fine * (1 + difference), 0.0, 1e-12)
+    curve = agreement.vouched(np.arange(60), computed, fine, fine * (1 + difference), 0.0, 1e-12)
     assert curve.error > 1e-3
     assert curve.train[curve.continued] < 1e-12

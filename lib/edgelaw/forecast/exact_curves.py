@@ -10,7 +10,7 @@ import numpy.typing as npt
 from edgelaw import theory
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import VANISHED, LearningCurve
-from edgelaw.theory import first_epoch
+from edgelaw.exact import first_epoch
 
 FLOOR = VANISHED  # losses below are not told from zero: nothing is ranked by them, and they are not printed
 FEWEST_EIGENVALUES = 20

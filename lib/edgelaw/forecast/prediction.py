@@ -1,7 +1,7 @@
 r"""From a design to learning curves and advice: how many epochs, in which order, with which step.
 
 Curves come from the eigenvalues by the exact theory of the chapter "Exact curves on any spectrum", for any number of
-rows: :func:`edgelaw.theory.levy.from_sample` reads its average off the m × m Gram matrix where m and d differ.
+rows: :func:`edgelaw.exact.levy.from_sample` reads its average off the m × m Gram matrix where m and d differ.
 Where it refuses, or where the diagnostic does not say that the rows are of the kind it assumes, they are simulated; and
 where that would take too long, a pilot on a part of the rows is. Every forecast says which.
 
@@ -87,7 +87,7 @@ def predict(
     epochs : int
         The budget.
     step : float or "best"
-        In (0, 2), with batches up to the largest stable one (:func:`edgelaw.theory.batches.stability`); or every order
+        In (0, 2), with batches up to the largest stable one (:func:`edgelaw.exact.stability.stability`); or every order
         at its own best step for the test loss at the end of the budget (1 for an order that has no exact curve).
     orders : iterable of str
         Among `edgelaw.orders.ORDERS`.

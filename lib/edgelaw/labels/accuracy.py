@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from edgelaw._common.types import Array
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.labels.curves import Problem, too_few_dimensions
 from edgelaw.labels.results import Accuracy
-from edgelaw.theory.noise import iid, random_reshuffle
 
 
 def expected(problem: Problem, order: str, steps: Array) -> Accuracy | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from edgelaw.exact.labels import LabelledRows
 from edgelaw.labels.results import Caution, ProbeForecast
-from edgelaw.theory.noise import LabelledRows
 
 UNEQUAL = 0.5  # variance of squared norms over their squared mean
 DISAGREE = 0.05  # relative difference of theory and runs that is reported

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgelaw._common.types import Array
-from edgelaw.theory.noise import LabelledRows
+from edgelaw.exact.labels import LabelledRows
 
 RIDGES = np.geomspace(1e-8, 1e4, 61)  # in units of the mean eigenvalue of XᵀX/m
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from edgelaw._common.types import Array
+from edgelaw.exact.labels import LabelledRows
 from edgelaw.labels import simulation
 from edgelaw.labels.preparation import Prepared
 from edgelaw.labels.results import OrderForecast
-from edgelaw.theory.noise import LabelledRows
 
 OPERATIONS = 2e10  # multiply-adds that the runs of one order may take: some ten seconds
 RUNS = 8
@@ -71,7 +71,7 @@ def by_theory(order: str, problem: Problem, steps: Array) -> OrderForecast | Non
     epochs = np.arange(len(steps) + 1)
     constant = bool((steps == steps[0]).all())
     try:
-        module = importlib.import_module(f"edgelaw.theory.noise.{order}")
+        module = importlib.import_module(f"edgelaw.exact.labels.{order}")
         options: dict[str, float] = {} if order == "single_shuffle" else {"batch": problem.batch}
         if problem.ridge > 0:
             options["ridge"] = problem.ridge
@@ -89,7 +89,7 @@ def with_floor(one: OrderForecast, problem: Problem, steps: Array) -> OrderForec
     """The same with the training loss that a constant step ends at, where the order's theory has it."""
     if one.how != "theory" or problem.batch > 1 or problem.ridge > 0 or not (steps == steps[0]).all():
         return one
-    module = importlib.import_module(f"edgelaw.theory.noise.{one.order}")
+    module = importlib.import_module(f"edgelaw.exact.labels.{one.order}")
     try:
         return dataclasses.replace(one, floor=float(module.floor(problem.rows, float(steps[0])).train))
     except (ArithmeticError, np.linalg.LinAlgError):

@@ -18,6 +18,9 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.labels import accuracy, cautions, closed_form, sentences
 from edgelaw.labels.curves import Problem, by_simulation, losses, too_few_dimensions, with_floor
 from edgelaw.labels.preparation import HeldOut, prepare
@@ -25,7 +28,6 @@ from edgelaw.labels.request import Request
 from edgelaw.labels.results import Costs, OrderForecast, ProbeForecast
 from edgelaw.labels.search import SAFE, best, shape
 from edgelaw.orders import ORDERS
-from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle
 
 TIE = 0.01  # orders whose losses differ by less are tied; what theory is good for
 SIGMAS = 2.0  # so are those that differ by no more of their stated errors

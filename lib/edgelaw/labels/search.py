@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from edgelaw._common.types import Array
+from edgelaw.exact.labels import schedules
 from edgelaw.labels.curves import Problem, has_theory, losses, too_few_dimensions
-from edgelaw.theory.noise import schedules
 
 SAFE = 0.95  # part of the largest stable step beyond which no step is tried
 SPREAD = 1.8  # between the three steps around a guess

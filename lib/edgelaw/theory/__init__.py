@@ -2,8 +2,8 @@
 
 from types import ModuleType
 
+from edgelaw.exact.stability import critical_batch, stability
 from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
-from edgelaw.theory.batches import critical_batch, stability
 
 #: The module of each order of :data:`edgelaw.orders.ORDERS`, in that order.
 BY_ORDER: dict[str, ModuleType] = {

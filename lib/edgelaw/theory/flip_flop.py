@@ -37,11 +37,10 @@ import scipy
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory._any_spectrum import common
-from edgelaw.theory._any_spectrum import flip_flop_boundary as boundary
-from edgelaw.theory._any_spectrum import flip_flop_spectra as spectra
-from edgelaw.theory._any_spectrum.batches import edges, requests
-from edgelaw.theory._any_spectrum.batches import flip_flop as in_batches
+from edgelaw.exact import agreement, sources
+from edgelaw.exact.batches import edges, requests
+from edgelaw.exact.flip_flop import batches as in_batches
+from edgelaw.exact.flip_flop import boundary, spectra
 
 __all__ = [
     "curve",
@@ -235,7 +234,7 @@ def curve(
 ) -> LearningCurve:
     r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
 
-    With :math:`\langle\cdot\rangle` the average over the spectrum's free cumulants (:mod:`edgelaw.theory.levy`), find
+    With :math:`\langle\cdot\rangle` the average over the spectrum's free cumulants (:mod:`edgelaw.exact.levy`), find
     :math:`q(s, \lambda)` on :math:`0 \le s \le 1` such that :math:`q(1) = 1` and, for all λ, with
     :math:`y(s) = z/q(1-s)`,
 
@@ -311,21 +310,21 @@ def curve(
     >>> [round(float(x), 6) for x in curve(np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    n, (values, shares) = common.recorded(epochs), common.sample(eigenvalues, weights)
+    n, (values, shares) = sources.recorded(epochs), sources.sample(eigenvalues, weights)
     if not requests.single_rows(batch):
         cut, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
         return _in_batches(n, step, cut, spectra.SampleSpectrum(values, shares, rho))
     step, rho = arguments.step(step), arguments.aspect(rho)
     if len(values) == 1 and rho == 1:
-        return common.orthogonal(n, step)
-    fewer, missing = common.without_lone_zero(values, shares, rho)
+        return agreement.orthogonal(n, step)
+    fewer, missing = agreement.without_lone_zero(values, shares, rho)
     try:
         return _any_spectrum(n, step, spectra.SampleSpectrum(values, shares, rho))
     except ArithmeticError:
         if not missing:
             raise
     without = _any_spectrum(n, step, spectra.SampleSpectrum(values, shares, fewer))
-    return common.with_a_row_less(without, missing)
+    return agreement.with_a_row_less(without, missing)
 
 
 @threads.one_blas_thread()
@@ -367,7 +366,7 @@ def population_curve(
     >>> bool(np.allclose(curve.train[1:], train_loss([1, 2], rho=2.0), rtol=1e-8))
     True
     """
-    n = common.recorded(epochs)
+    n = sources.recorded(epochs)
     values, shares = arguments.spectrum(covariance_eigenvalues, name="covariance_eigenvalues")
     if not requests.single_rows(batch):
         cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho)
@@ -425,7 +424,7 @@ def population_constants(
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    k2, k3, k4, inverse = common.edge_averages(
+    k2, k3, k4, inverse = sources.edge_averages(
         covariance_eigenvalues, np.square, lambda x: x**3, lambda x: x**4, np.reciprocal
     )
     if not requests.single_rows(batch):
@@ -447,7 +446,7 @@ def population_constants(
 def _any_spectrum(n, step, spectrum):
     """The learning curve of a spectrum, with the error that two resolutions show."""
     if len(n) == 1:
-        return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
+        return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
     return _vouched(n, *boundary.losses(spectrum, n[1:], step))
 
 
@@ -480,12 +479,12 @@ def _in_batches(n, step, cut, spectrum):
 
 def _vouched(n, losses, error, continued):
     """The learning curve from its losses after n[1:] epochs; refused if they are not accurate."""
-    if not error < common.LARGEST_ERROR:
+    if not error < agreement.LARGEST_ERROR:
         raise ArithmeticError(
             f"Two resolutions of flip-flop's equations differ by a relative {error:.0e}, so this curve is not "
             "returned: ask for fewer epochs or another step."
         )
-    curve = common.learning_curve(n, *np.concatenate([np.ones((2, 1)), losses], axis=1), error)
+    curve = agreement.learning_curve(n, *np.concatenate([np.ones((2, 1)), losses], axis=1), error)
     return curve if continued is None else dataclasses.replace(curve, continued=continued - 1)
 
 

@@ -13,8 +13,8 @@ import scipy.special
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
+from edgelaw.exact import sources
 from edgelaw.laws import EdgeFit, MarchenkoPastur
-from edgelaw.theory._any_spectrum import common
 
 __all__ = [
     "asymptotic_test",
@@ -193,7 +193,7 @@ def curve(eigenvalues: ArrayLike, epochs: ArrayLike, step: float) -> LearningCur
     """
     values = _eigenvalues(eigenvalues)
     step = _step(step, values.max())
-    recorded = common.recorded(epochs)
+    recorded = sources.recorded(epochs)
     logs = np.where(
         step * values < 0.5, np.log1p(-np.minimum(step * values, 0.5)), _log_abs(1 - step * values)
     )

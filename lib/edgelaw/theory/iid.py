@@ -33,10 +33,10 @@ from edgelaw._common import arguments, threads
 from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
+from edgelaw.exact import agreement, silverstein, sources
+from edgelaw.exact.batches import edges, requests
+from edgelaw.exact.iid import batches as batch_iid
 from edgelaw.laws import EdgeFit, MarchenkoPastur
-from edgelaw.theory._any_spectrum import common, silverstein
-from edgelaw.theory._any_spectrum.batches import edges, requests
-from edgelaw.theory._any_spectrum.batches import iid as batch_iid
 
 __all__ = [
     "curve",
@@ -273,18 +273,18 @@ def curve(
     [1.0, 0.367879]
     """
     if not requests.single_rows(batch):
-        return _batch_curve(eigenvalues, common.recorded(epochs), step, rho, weights, batch)
-    return _curve(eigenvalues, common.recorded(epochs), step, rho, weights)
+        return _batch_curve(eigenvalues, sources.recorded(epochs), step, rho, weights, batch)
+    return _curve(eigenvalues, sources.recorded(epochs), step, rho, weights)
 
 
 def _batch_curve(eigenvalues, n, step, rho, weights, batch):
     """The curve of averaged batches, by the recursion over updates."""
-    values, shares = common.sample(eigenvalues, weights, _SMALLEST)
+    values, shares = sources.sample(eigenvalues, weights, _SMALLEST)
     partition, step, _ = requests.requested(eigenvalues, batch, step, rho, weights)
     rule = batch_iid.of_sample(values, shares)
     _refuse_beyond(rule, values[-1], partition, step)
     test, train = batch_iid.losses(rule, partition, n)
-    return common.learning_curve(n, test, train, _ROUNDING)
+    return agreement.learning_curve(n, test, train, _ROUNDING)
 
 
 def _refuse_beyond(rule, largest, partition, step):
@@ -331,12 +331,12 @@ def curve_at(
 
 def _curve(eigenvalues, n, step, rho, weights):
     step, rho = arguments.step(step), arguments.aspect(rho)
-    values, shares, null = common.positive(*common.sample(eigenvalues, weights, _SMALLEST))
+    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights, _SMALLEST))
     rates, parts = _modes(values, shares, step)
     losses = parts, parts * rates / (1 - step / 2)
     error = _ROUNDING + max(abs(losses[0].sum() / shares.sum() - 1), abs(losses[1].sum() - 1))
     test, train = _decay(n, 2 * step * rho * rates, *losses)
-    return common.learning_curve(n, null + test, train, error)
+    return agreement.learning_curve(n, null + test, train, error)
 
 
 @threads.one_blas_thread()
@@ -375,9 +375,9 @@ def population_curve(
     [1.0, 0.501944, 0.040083]
     """
     if not requests.single_rows(batch):
-        return _batch_population_curve(covariance_eigenvalues, common.recorded(epochs), step, rho, batch)
-    step, rho, n = arguments.step(step), arguments.aspect(rho), common.recorded(epochs)
-    values, shares, null = common.covariance(covariance_eigenvalues, _SMALLEST)
+        return _batch_population_curve(covariance_eigenvalues, sources.recorded(epochs), step, rho, batch)
+    step, rho, n = arguments.step(step), arguments.aspect(rho), sources.recorded(epochs)
+    values, shares, null = sources.covariance(covariance_eigenvalues, _SMALLEST)
     law = silverstein.Sample(values, shares, rho / (1 - null))
     a, b, rho = 1 - step / 2, step / 2, law.rho
     start = law.leftmost(lambda x, v: a - b * rho * x * (1 + x * v))
@@ -395,12 +395,12 @@ def population_curve(
         with np.errstate(divide="ignore", invalid="ignore"):
             error = np.nanmax(np.abs(again / losses[:, 1:] - 1), initial=0.0)
     test, train = losses
-    return common.learning_curve(n, null + (1 - null) * (max(0.0, 1 - rho) + test), train, error)
+    return agreement.learning_curve(n, null + (1 - null) * (max(0.0, 1 - rho) + test), train, error)
 
 
 def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
     """The curve of averaged batches, by the recursion over updates with two rules for the sample spectrum."""
-    values, shares, null = common.covariance(covariance_eigenvalues)
+    values, shares, null = sources.covariance(covariance_eigenvalues)
     partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
     law = batch_iid.sample_law(values, shares, rho)
     rules = batch_iid.of_covariance(law, partition, max(int(n[-1]), 1))
@@ -411,11 +411,11 @@ def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
             "No contour around this spectrum lies where the updates contract: take a smaller step or fewer epochs."
         )
     if len(n) == 1:
-        return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
-    computed = common.supporting_epochs(n)
+        return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
+    computed = agreement.supporting_epochs(n)
     fine, coarse = (batch_iid.losses(rule, partition, computed) for rule in rules)
     floor = max(_ROUNDING, *(rule.error for rule in rules))
-    curve = common.vouched(n, computed, fine, coarse, max(0.0, 1 - rho), floor)
+    curve = agreement.vouched(n, computed, fine, coarse, max(0.0, 1 - rho), floor)
     return dataclasses.replace(curve, test=null + (1 - null) * curve.test)
 
 
@@ -461,7 +461,7 @@ def population_constants(
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    (inverse,) = common.edge_averages(covariance_eigenvalues, np.reciprocal)
+    (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
     if not requests.single_rows(batch):
         edge = edges.of_covariance("iid", covariance_eigenvalues, step, batch)
         rate = float(edge.cut.kappas @ edge.cut.taus)
@@ -511,7 +511,7 @@ def expected_curve(
     norms = np.linalg.norm(X, axis=1)
     if not norms.all():
         raise ValueError(f"X must have no zero row, but row {norms.argmin()} is zero; leave it out.")
-    U, n, step = X / norms[:, None], common.recorded(epochs), arguments.step(step)
+    U, n, step = X / norms[:, None], sources.recorded(epochs), arguments.step(step)
     tolerance = arguments.number(tolerance, "tolerance", 0)
     m, d = U.shape
     A = U.T @ U / m
@@ -531,7 +531,7 @@ def expected_curve(
         if (np.abs(losses - previous) <= tolerance * np.abs(losses) + 1e-300).all():
             break
     test, train = losses
-    return common.learning_curve(n, test, train, tolerance)
+    return agreement.learning_curve(n, test, train, tolerance)
 
 
 def _gaussian(n, step, rho):

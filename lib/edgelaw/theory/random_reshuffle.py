@@ -50,9 +50,10 @@ import numpy.typing as npt
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory._any_spectrum import common, reshuffle_operator
-from edgelaw.theory._any_spectrum.batches import edges, requests
-from edgelaw.theory._any_spectrum.batches import random_reshuffle as in_batches
+from edgelaw.exact import agreement, sources
+from edgelaw.exact.batches import edges, requests
+from edgelaw.exact.random_reshuffle import batches as in_batches
+from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
 
 __all__ = [
     "curve",
@@ -227,8 +228,8 @@ def curve(
     >>> [round(float(x), 9) for x in curve(np.ones(20), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    values, shares = common.sample(eigenvalues, weights)
-    n = common.recorded(epochs)
+    values, shares = sources.sample(eigenvalues, weights)
+    n = sources.recorded(epochs)
     if requests.single_rows(batch):
         step, rho = arguments.step(step), arguments.aspect(rho)
         law = reshuffle_operator.sample(values, shares, rho)
@@ -238,7 +239,7 @@ def curve(
         law = reshuffle_operator.sample(values, shares, rho)
         (test, train), error, continued = in_batches.losses(law, n, cut, step)
     return dataclasses.replace(
-        common.learning_curve(n, law.null + test, train / rho, error), continued=continued
+        agreement.learning_curve(n, law.null + test, train / rho, error), continued=continued
     )
 
 
@@ -280,8 +281,8 @@ def population_curve(
     >>> [round(float(x), 6) for x in population_curve(np.ones(2), epochs=[1, 10]).test]
     [1.0, 0.367879, 0.104071]
     """
-    values, shares, null = common.covariance(covariance_eigenvalues)
-    n = common.recorded(epochs)
+    values, shares, null = sources.covariance(covariance_eigenvalues)
+    n = sources.recorded(epochs)
     if requests.single_rows(batch):
         step, rho = arguments.step(step), arguments.aspect(rho) / (1 - null)
         law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
@@ -292,7 +293,7 @@ def population_curve(
         law = reshuffle_operator.population(values, shares, rho, reach)
         (test, train), error, continued = in_batches.losses(law, n, cut, step)
     test = null + (1 - null) * (law.null + test)
-    return dataclasses.replace(common.learning_curve(n, test, train / rho, error), continued=continued)
+    return dataclasses.replace(agreement.learning_curve(n, test, train / rho, error), continued=continued)
 
 
 def population_constants(
@@ -341,8 +342,8 @@ def population_constants(
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    (inverse,) = common.edge_averages(covariance_eigenvalues, np.reciprocal)
-    values, shares, _ = common.covariance(covariance_eigenvalues)
+    (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
+    values, shares, _ = sources.covariance(covariance_eigenvalues)
     if requests.single_rows(batch):
         epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(arguments.step(step))
     else:

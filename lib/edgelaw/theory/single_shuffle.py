@@ -37,12 +37,12 @@ import numpy.typing as npt
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.theory._any_spectrum import common, graded_circle
-from edgelaw.theory._any_spectrum.batches import edges, limits, requests
-from edgelaw.theory._any_spectrum.batches import single_shuffle as batches
-from edgelaw.theory._any_spectrum.batches.blocks import PopulationRows, SampleRows
-from edgelaw.theory._any_spectrum.shuffle import contour as contours
-from edgelaw.theory._any_spectrum.shuffle import curve as shuffle_curve
+from edgelaw.exact import agreement, graded_circle, sources
+from edgelaw.exact.batches import edges, limits, requests
+from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.single_shuffle import batches
+from edgelaw.exact.single_shuffle import settings as shuffle_curve
+from edgelaw.theory import _shuffle_contour as contours
 from edgelaw.theory.single_shuffle_sums import (
     expansion,
     queue_weights,
@@ -180,7 +180,7 @@ def curve(
 
     Both losses depend on the rows only through :math:`K = U U^\top`, whose eigenvectors are Haar for Gaussian rows
     of any covariance: the eigenvalues are enough. They enter through their free cumulants
-    (:mod:`edgelaw.theory.levy`):
+    (:mod:`edgelaw.exact.levy`):
     :math:`\sum_n z^n E A^n \simeq (I - z e^{-c\Sigma})^{-1}` with
     :math:`c\,(1/\eta + \langle\lambda\alpha\rangle) = \rho` and :math:`\alpha = (e^{c\lambda}/z - 1)^{-1}`, and the
     losses are coefficients :math:`[z^nw^n]` of a bilinear form in two such resolvents.
@@ -233,20 +233,20 @@ def curve(
     >>> [round(float(x), 6) for x in curve(np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    n = common.recorded(epochs)
+    n = sources.recorded(epochs)
     if not requests.single_rows(batch):
         return _batch_curve(eigenvalues, n, step, rho, weights, batch)
     step = arguments.step(step)
-    rho, (values, shares) = arguments.aspect(rho), common.sample(eigenvalues, weights)
+    rho, (values, shares) = arguments.aspect(rho), sources.sample(eigenvalues, weights)
     if len(values) == 1 and rho == 1:
-        return common.orthogonal(n, step)
+        return agreement.orthogonal(n, step)
     update, last = shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
     return _any_spectrum(n, shuffle_curve.of_sample(values, shares, rho, update, last, follow=True))
 
 
 def _batch_curve(eigenvalues, n, step, rho, weights, batch):
     """The curve of averaged batches on a sample spectrum."""
-    values, shares = common.sample(eigenvalues, weights)
+    values, shares = sources.sample(eigenvalues, weights)
     partition, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
     update = batches.Batches(step, int(batch), np.size(eigenvalues))
     if len(values) == 1 and rho == 1:
@@ -310,12 +310,12 @@ def population_curve(
     >>> bool(np.allclose(curve.test[1:], test_loss([1, 2]), rtol=1e-8))
     True
     """
-    n = common.recorded(epochs)
+    n = sources.recorded(epochs)
     if not requests.single_rows(batch):
         return _batch_population_curve(covariance_eigenvalues, n, step, rho, batch)
     step = arguments.step(step)
     rho = arguments.aspect(rho)
-    values, shares, null = common.covariance(covariance_eigenvalues)
+    values, shares, null = sources.covariance(covariance_eigenvalues)
     moving = _any_spectrum(
         n,
         shuffle_curve.of_covariance(
@@ -327,7 +327,7 @@ def population_curve(
 
 def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
     """The curve of averaged batches for rows of a covariance."""
-    values, shares, null = common.covariance(covariance_eigenvalues)
+    values, shares, null = sources.covariance(covariance_eigenvalues)
     partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
     update = batches.Batches(step, int(batch), np.size(covariance_eigenvalues) * (1 - null))
 
@@ -380,7 +380,7 @@ def population_constants(
     >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
     (True, True)
     """
-    second, inverse = common.edge_averages(covariance_eigenvalues, np.square, np.reciprocal)
+    second, inverse = sources.edge_averages(covariance_eigenvalues, np.square, np.reciprocal)
     if not requests.single_rows(batch):
         edge = edges.of_covariance("single_shuffle", covariance_eigenvalues, step, batch)
         a, square = edges.slow_forms(edge.cut, edge.rows, second)
@@ -396,12 +396,12 @@ def population_constants(
 def _any_spectrum(n, settings):
     """The learning curve of the first setting that works, at two resolutions."""
     if len(n) == 1:
-        return common.learning_curve(n, np.ones(1), np.ones(1), 0.0)
-    computed = common.supporting_epochs(n)
+        return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
+    computed = agreement.supporting_epochs(n)
     (fine, coarse), setting = shuffle_curve.losses(settings, computed)
     floor = max(_LEAST, *(average.error for average in setting.averages))
-    curve = common.vouched(n, computed, fine, coarse, setting.plateau, floor)
-    return common.with_a_row_less(curve, setting.missing) if setting.missing else curve
+    curve = agreement.vouched(n, computed, fine, coarse, setting.plateau, floor)
+    return agreement.with_a_row_less(curve, setting.missing) if setting.missing else curve
 
 
 # -------------------------------------------------------------------------------------- constants at the edge, rho = 1

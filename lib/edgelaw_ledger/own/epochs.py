@@ -7,7 +7,8 @@ import numpy as np
 from scipy import optimize, stats
 
 from edgelaw import data
-from edgelaw.theory import flip_flop, free, iid, noise, single_shuffle
+from edgelaw.exact import labels as noise
+from edgelaw.theory import flip_flop, free, iid, single_shuffle
 from edgelaw_ledger.evidence import Evidence, decide
 from edgelaw_ledger.routes import (
     constant,

@@ -6,7 +6,8 @@ import math
 import numpy as np
 
 from edgelaw import data, kaczmarz, orders, spectrum
-from edgelaw.theory import BY_ORDER, iid, noise, regimes
+from edgelaw.exact import labels as noise
+from edgelaw.theory import BY_ORDER, iid, regimes
 from edgelaw_ledger.evidence import Evidence, at_most, decide, number
 from edgelaw_ledger.routes import limit_in_root
 

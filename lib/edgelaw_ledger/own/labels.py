@@ -7,8 +7,11 @@ import numpy as np
 from scipy import optimize
 
 from edgelaw import data
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows, schedules
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
+from edgelaw.exact.single_shuffle import labels as single_shuffle
 from edgelaw.labels import preparation, simulation
-from edgelaw.theory.noise import LabelledRows, iid, random_reshuffle, schedules, single_shuffle
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
 THEORY = {"iid": iid, "random_reshuffle": random_reshuffle, "single_shuffle": single_shuffle}

@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from edgelaw import data
+from edgelaw.exact import labels as noise
 from edgelaw.kaczmarz import signal_and_noise
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.orders import ORDERS
-from edgelaw.theory import BY_ORDER, iid, noise, random_reshuffle
+from edgelaw.theory import BY_ORDER, iid, random_reshuffle
 from edgelaw.theory.regimes import orthogonal, products, published
 from edgelaw_ledger.evidence import Evidence, at_least, at_most, decide
 

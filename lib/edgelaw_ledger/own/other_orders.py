@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from edgelaw import data, kaczmarz
+from edgelaw.exact import levy
 from edgelaw.orders import ORDERS, ShuffleBuffer, concordance, stream
-from edgelaw.theory import BY_ORDER, gap, iid, levy
+from edgelaw.theory import BY_ORDER, gap, iid
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 from edgelaw_ledger.routes import constant
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import optimize
 
 from edgelaw import data, kaczmarz
-from edgelaw.theory import noise
+from edgelaw.exact import labels as noise
 from edgelaw.training import splits, study
 from edgelaw_ledger.evidence import Evidence, decide
 

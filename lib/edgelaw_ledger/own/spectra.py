@@ -12,8 +12,9 @@ import numpy as np
 from scipy import optimize
 
 from edgelaw import data, kaczmarz, shipped, spectrum
+from edgelaw.exact import labels as noise
 from edgelaw.orders import ORDERS
-from edgelaw.theory import gap, gradient_descent, iid, noise, regimes, single_shuffle
+from edgelaw.theory import gap, gradient_descent, iid, regimes, single_shuffle
 from edgelaw_ledger.evidence import Evidence, at_least, at_most, decide
 from edgelaw_ledger.routes import constant
 

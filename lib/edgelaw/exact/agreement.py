@@ -1,0 +1,129 @@
+"""The one policy of accuracy: compute twice, compare, state the error, go on by the last rate, or refuse."""
+
+import dataclasses
+
+import numpy as np
+
+from edgelaw._common.types import Array, Integers
+from edgelaw.curves import VANISHED, LearningCurve
+
+LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
+_UNSURE, _DISTRUSTED = 1e-7, 1e-4  # losses below are continued where two resolutions differ by so much
+
+
+def supporting_epochs(n: Integers) -> Integers:
+    """The positive epochs to compute for those to return: all up to 256, then each and the one before."""
+    last = int(n[-1])
+    return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), n[n > 1] - 1, n[n > 0]]))
+
+
+def without_lone_zero(values: Array, shares: Array, rho: float) -> tuple[float, float]:
+    """ρ as if there were a row less where the Gram matrix of fewer rows than dimensions has a lone null eigenvalue.
+
+    And the share of the rows that this takes away, 0 if nothing is changed. Centring makes such an eigenvalue, and it
+    leaves no room for a contour between it and the others.
+    """
+    missing = 1 - shares[values > 0].sum() / rho
+    if rho >= 1 or not 1e-9 < missing < 0.05:
+        return rho, 0.0
+    return rho * (1 - missing), float(missing)
+
+
+def with_a_row_less(curve: LearningCurve, missing: float) -> LearningCurve:
+    """A curve computed without a share of the rows, with the error that this may have made.
+
+    An epoch is shorter by that share, which changes the logarithm of a loss by its slope times it. The spectrum changes
+    too: in the cases tried both together were up to 2.2 times as much, so that three times are stated.
+    """
+    n = curve.epochs[1:]
+    steepest = 0.0
+    for loss in (curve.test[1:], curve.train[1:]):
+        seen = loss > VANISHED
+        if seen.sum() > 1:
+            steepest = max(steepest, np.abs(np.gradient(np.log(loss[seen]), np.log(n[seen]))).max())
+    changed = float(np.expm1(3 * missing * (1 + steepest)))
+    return dataclasses.replace(curve, error=curve.error + changed)
+
+
+def orthogonal(n: Integers, step: float) -> LearningCurve:
+    """The curve of orthogonal rows, m = d, in any order: every coordinate is visited once per epoch."""
+    losses: Array = np.power(1.0 - step, 2.0 * n)
+    return learning_curve(n, losses, losses.copy(), 0.0)
+
+
+def vouched(
+    n: Integers, computed: Integers, fine: Array, coarse: Array, plateau: float, floor: float
+) -> LearningCurve:
+    """The learning curve at n of a computation at two resolutions, each (test, train) after the `computed` epochs.
+
+    The error is three times the largest relative difference of the two, or the `floor`. From where they differ by
+    more than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-7 there
+    (and then, if possible, from where it differs by more than 1e-4); otherwise it is refused.
+    """
+    level = np.array([[plateau], [0.0]])
+    with np.errstate(all="ignore"):
+        difference = np.abs(coarse / fine - 1)
+        good = (difference < LARGEST_ERROR) & (fine > level)
+        good |= (np.abs(fine - level) < 1e-280) | (np.abs(fine - level) < 1e-14 * level)
+        gone = np.maximum(np.abs(fine[:, 0]), np.abs(coarse[:, 0])) < VANISHED  # after one epoch
+    good[:, 0] |= gone
+    difference[gone, 0] = 0.0
+    vouched_for = [int(np.argmin(row)) if not row.all() else len(row) for row in good]
+    for k, (row, above) in enumerate(zip(fine, level[:, 0], strict=True)):
+        vouched_for[k] = last = _trusted(row - above, difference[k], vouched_for[k])
+        if last < len(row) and not (last > 0 and row[last - 1] - above < _UNSURE):
+            worst = difference[:, last].max()
+            what = f"Two resolutions differ by a relative {worst:.0e}"
+            if worst < LARGEST_ERROR:
+                what = "A loss does not come out above its plateau"
+            raise ArithmeticError(
+                f"{what} at epoch {computed[last]}, so this curve is not returned: ask for fewer epochs or a step "
+                "further from 2."
+            )
+    curves = [
+        above + _continued(computed, row - above, last, n)
+        for row, last, above in zip(fine, vouched_for, level[:, 0], strict=True)
+    ]
+    shown = [difference[i, : vouched_for[i]][fine[i, : vouched_for[i]] > 1e-250] for i in (0, 1)]
+    error = max(floor, 3 * max(part.max(initial=0.0) for part in shown))
+    curve = learning_curve(n, curves[0], curves[1], error)
+    continued = min(vouched_for)
+    if continued == len(computed) or computed[continued] > n[-1]:
+        return curve
+    return dataclasses.replace(curve, continued=int(computed[continued - 1]))
+
+
+def _trusted(losses: Array, difference: Array, count: int) -> int:
+    """How many of the first `count` losses to keep where the others are not vouched for: not the small and doubtful."""
+    if count == len(losses) or count == 0:
+        return count
+    vanished = losses[count - 1] < VANISHED
+    sure = (losses >= (VANISHED if vanished else _UNSURE)) | (difference < _DISTRUSTED)
+    fewer = min(count, len(sure) if sure.all() else int(np.argmin(sure)))
+    if vanished:  # the last one kept is the first that has
+        return max(fewer, int(np.argmax(losses < VANISHED)) + 1)
+    return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
+
+
+def _continued(computed: Integers, losses: Array, count: int, n: Integers) -> Array:
+    """The first `count` losses at n, with 1 at n = 0, and beyond them what their last ratio makes of them."""
+    values = np.ones(len(n))
+    known = (n > 0) & (n <= computed[count - 1]) if count else np.zeros(len(n), dtype=bool)
+    values[known] = losses[np.searchsorted(computed, n[known])]
+    beyond = (n > 0) & ~known
+    if beyond.any():
+        before, last = losses[count - 2] if count > 1 else 1.0, losses[count - 1]
+        gone = computed[count - 1] - (computed[count - 2] if count > 1 else 0)
+        rate = np.log(last / before) / gone if last > 0 and before > 0 else -np.inf
+        values[beyond] = (
+            last * np.exp(min(rate, 0.0) * (n[beyond] - computed[count - 1])) if last > 0 else 0.0
+        )
+    return values
+
+
+def learning_curve(n: Integers, test: Array, train: Array, error: float) -> LearningCurve:
+    """A computed curve: it starts at 1, what is below 1e-300 is 0, and there are no standard errors."""
+    test[0] = train[0] = 1.0
+    test[np.abs(test) < 1e-300] = train[np.abs(train) < 1e-300] = 0.0
+    nothing_drawn = np.full(len(n), np.nan)
+    return LearningCurve(n, test, train, nothing_drawn, nothing_drawn.copy(), error=float(error))

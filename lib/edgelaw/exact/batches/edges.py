@@ -1,0 +1,121 @@
+r"""The edge at m = d with averaged batches: quadratic forms of a null vector of the Gram matrix.
+
+With :math:`M = \operatorname{diag}(1/\tau_k) + N`, N the blocks of :math:`K = UU^\top` strictly below those of the
+batches, an epoch is :math:`A = I - U^\top M^{-1}U` exactly. Since :math:`M + M^\top = E + K`,
+:math:`E = 2\operatorname{diag}(1/\tau_k) - D` with D the diagonal blocks of K,
+
+.. math:: I - A^\top A = U^\top M^{-\top}EM^{-1}U .
+
+A slow direction belongs to a unit vector o with Ko ≈ 0, and only :math:`o^\top Mo`, :math:`\lVert Mo\rVert^2` and
+:math:`o^\top ME^{-1}M^\top o` count. If the rows are exchangeable, then :math:`\sum_{ij}o_iK_{ij}o_j = 0` and
+:math:`K_{ii} = 1` give each pair of different rows the same share of −1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from edgelaw._common import arguments
+from edgelaw._common.types import ArrayLike
+from edgelaw.exact import sources
+from edgelaw.exact.batches import limits, requests
+from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.batches.partition import Partition
+
+
+class Edge(NamedTuple):
+    """m = d rows, cut into batches: their number m, the batches, and the law of a batch's Gram matrix.
+
+    A covariance stands for m → ∞ with the same κ, as in the curves of which it gives the constants: m is infinite.
+    """
+
+    rows: float
+    cut: Partition
+    blocks: PopulationRows | SampleRows
+
+
+def of_sample(order: str, eigenvalues: ArrayLike | None, step: object, batch: object) -> Edge:
+    """What `effective_step` needs, from a sample's eigenvalues; a step beyond stability is refused."""
+    if eigenvalues is None:
+        arguments.whole(batch, "batch", 1)
+        raise ValueError(
+            "eigenvalues must be given for a batch of more than one row: their number is the dimension d."
+        )
+    arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
+    values, shares = arguments.spectrum(eigenvalues)
+    return _edge(order, eigenvalues, SampleRows(values, shares, 1.0), step, batch)
+
+
+def of_covariance(order: str, eigenvalues: ArrayLike, step: object, batch: object) -> Edge:
+    """What `population_constants` needs, from a covariance's eigenvalues; a step beyond stability is refused."""
+    values, shares, _ = sources.covariance(eigenvalues)
+    return _edge(order, eigenvalues, PopulationRows(values, shares, 1.0), step, batch)
+
+
+def _edge(order, eigenvalues, blocks, step, batch):
+    cut, step, _ = requests.requested(eigenvalues, batch, step, 1.0)
+    limits.refuse_unstable(order, blocks, cut, np.size(eigenvalues), step)
+    return Edge(np.size(eigenvalues) if isinstance(blocks, SampleRows) else np.inf, cut, blocks)
+
+
+class SlowForms(NamedTuple):
+    """oᵀMo, which is half of oᵀEo, and ‖Mo‖²."""
+
+    first: float
+    square: float
+
+
+def slow_forms(cut: Partition, rows: float, second: float = 1.0) -> SlowForms:
+    r"""The mean of :math:`o^\top Mo` and of :math:`\lVert Mo\rVert^2` over exchangeable rows, m = d of them.
+
+    With :math:`p_k` the share of batch k and :math:`s_k` that of the rows before it,
+    :math:`o^\top Mo = \sum p_k/\tau_k - \frac12(1 - \sum b_k(b_k-1)/(m(m-1)))`, which is
+    :math:`1/\tau - \frac12(m-b)/(m-1)` for equal batches, and :math:`\lVert Mo\rVert^2` is its square and
+    the variance of :math:`1/\tau_k - s_k` and :math:`\kappa_2\sum p_ks_k(1-s_k)`: for equal batches
+    :math:`(1-\kappa^2)(1+2\kappa_2)/12`. `second` is κ₂, the second free cumulant of the sample's spectrum, which is
+    the mean of λ² over a covariance's eigenvalues. For m → ∞ `rows` is infinite.
+    """
+    shares = cut.kappas / cut.kappas.sum()
+    before = shares.cumsum() - shares
+    pairs = (shares @ shares - 1 / rows) / (1 - 1 / rows) if rows > 1 else 1.0
+    first = (shares / cut.taus).sum() - (1 - pairs) / 2
+    slopes = 1 / cut.taus - before
+    spread = shares @ (slopes - shares @ slopes) ** 2 + second * (shares @ (before * (1 - before)))
+    return SlowForms(float(first), float(first**2 + spread))
+
+
+def flip_flop(edge: Edge) -> float:
+    r"""Twice :math:`o^\top ME^{-1}M^\top o`, for L equal batches: 1 over the effective step of flip-flop.
+
+    With :math:`Z = (M-M^\top)/2` it is :math:`o^\top Mo + 2(Zo)^\top E^{-1}Zo`, and with s = 2/τ, g the Cauchy
+    transform
+    of a batch's Gram matrix and :math:`e = 1 - 1/(s\,g(s))`,
+
+    .. math:: 4\,(Zo)^\top E^{-1}Zo = \frac{(se-1)(L-1)(2L-1)}{3L}
+        + \frac{se^2(L^2-1)}{3L^2\,(1-(1-\kappa)e)} .
+    """
+    cut = edge.cut
+    if not cut.equal:
+        raise ValueError(
+            "batch must divide the number of rows: on its way back flip-flop would have other batches, and no edge is "
+            "known for that."
+        )
+    L, tau, kappa = cut.batches, float(cut.taus[0]), float(cut.kappas[0])
+    first = slow_forms(cut, edge.rows).first
+    if L == 1:
+        return first
+    s = 2 / tau
+    e = 1 - 1 / (s * edge.blocks.cauchy(kappa, s))
+    linear = (s * e - 1) * (L - 1) * (2 * L - 1) / (3 * L)
+    square = s * e**2 * (L**2 - 1) / (3 * L**2) / (1 - (1 - kappa) * e)
+    return first + (linear + square) / 2
+
+
+def iid_noise(edge: Edge) -> float:
+    r""":math:`\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle` over the spectrum of m = d rows; NaN if batches vary."""
+    if not edge.cut.equal:
+        return float("nan")
+    tau = float(edge.cut.taus[0])
+    rate = tau * float(edge.cut.kappas[0])
+    s = 2 / rate
+    return float(tau / rate * (s * edge.blocks.cauchy(1.0, s) - 1))

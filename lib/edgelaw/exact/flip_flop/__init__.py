@@ -1,0 +1,1 @@
+"""The engine of flip_flop on any spectrum."""

@@ -1,0 +1,1 @@
+"""The engine of iid on any spectrum."""

@@ -1,0 +1,164 @@
+r"""Signal and noise apart, in theory: what is left of an isotropic start, and what has come in from the residuals.
+
+The expected losses are linear in the squares of the targets. For isotropic solutions and residuals
+
+.. math:: \text{loss}_n = \text{signal}_n + s\,\text{noise}_n ,
+
+with s the least training loss over the excess training loss at the start, so that two curves give the loss at every
+level of noise. :func:`edgelaw.kaczmarz.signal_and_noise` runs the same.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from edgelaw import orders
+from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.exact.flip_flop import labels as flip_flop
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels.rows import LabelledRows
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
+from edgelaw.exact.single_shuffle import labels as single_shuffle
+
+_CURVES: dict[str, Callable[..., Any]] = {
+    "iid": iid.curve,
+    "random_reshuffle": random_reshuffle.curve,
+    "single_shuffle": single_shuffle.curve,
+    "flip_flop": flip_flop.distance,
+}
+_FINE = 40  # points between two steps of a grid
+_TINY = 1e-300
+_SMALL = 1e-4  # of the start: a curve's relative error is stated of what is larger
+
+
+class Parts(NamedTuple):
+    """Squared distance to the solution and excess training loss (first axis) at the epochs (second), 1 at the start.
+
+    Attributes
+    ----------
+    signal, noise : ndarray (2, epochs)
+        The loss at the noise s is ``signal + s * noise``; NaN where the order has no theory.
+    signal_error, noise_error : ndarray (2, epochs)
+        The numerical errors that the curves state, in the same units.
+    """
+
+    signal: Array
+    noise: Array
+    signal_error: Array
+    noise_error: Array
+
+    def at(self, noise: ArrayLike) -> tuple[Array, Array]:
+        """The losses at these levels of noise, as the last axis, and their numerical errors."""
+        level = arguments.real_array(noise, "noise", np.ndim(noise))
+        return (
+            np.add.outer(self.signal, 0 * level) + np.multiply.outer(self.noise, level),
+            np.add.outer(self.signal_error, 0 * level) + np.multiply.outer(self.noise_error, level),
+        )
+
+
+def signal_and_noise(
+    eigenvalues: ArrayLike, rows: int, epochs: ArrayLike, step: float = 1.0, order: str = "random_reshuffle"
+) -> Parts:
+    """Both parts of both losses of one order at a constant step.
+
+    Parameters
+    ----------
+    eigenvalues : array (d,)
+        Of XᵀX, positive.
+    rows : int
+        m > d.
+    epochs : array of int
+        The epochs wanted, ascending and at least 1.
+    step : float
+        η, in (0, 2).
+    order : str
+        One of `edgelaw.orders.ORDERS`; flip-flop's training loss has no theory and is NaN.
+
+    Examples
+    --------
+    >>> parts = signal_and_noise(np.linspace(0.5, 1.5, 30), 60, [40], step=0.5, order="iid")
+    >>> [round(float(value), 6) for value in parts.noise[:, 0]]  # η/(2 − η)
+    [0.333333, 0.333333]
+    """
+    curve = _CURVES[arguments.choice(order, "order", orders.ORDERS)]
+    losses, errors = [], []
+    for level in (0.0, 1.0):
+        design = LabelledRows.isotropic(eigenvalues, rows, level)
+        made = curve(design, epochs, step)
+        distance = made.distance[1:] / design.energies.sum()
+        train = getattr(made, "train", np.full(len(made.epochs), np.nan))[1:]
+        losses.append(np.stack([distance, train - level]))
+        errors.append(made.error * np.maximum(np.abs([distance, train]), _SMALL * (1 + level)))
+    return Parts(losses[0], losses[1] - losses[0], errors[0], errors[0] + errors[1])
+
+
+def best_steps(steps: ArrayLike, parts: Parts, noise: ArrayLike) -> tuple[Array, Array]:
+    """The best constant step and its loss at each level of noise, from parts at a grid of steps (their last axis).
+
+    Between the steps the logarithms of both parts are cubic splines of the logarithm of the step. Signals below their
+    numerical error count as that error.
+
+    Returns
+    -------
+    steps, losses : ndarray (..., levels)
+        NaN where the order has no theory.
+
+    Examples
+    --------
+    exp(−10η) + s η² is least at η = 0.3 if s is exp(−3)/0.06:
+
+    >>> steps = np.geomspace(0.1, 1, 12)
+    >>> exact = Parts(np.exp(-10 * steps), steps**2, 0 * steps, 0 * steps)
+    >>> [round(float(x[0]), 3) for x in best_steps(steps, exact, [np.exp(-3) / 0.06])]
+    [0.3, 0.124]
+    """
+    grid = np.log(arguments.real_array(steps, "steps", 1))
+    fine = np.linspace(grid[0], grid[-1], _FINE * (len(grid) - 1) + 1)
+    unknown = np.isnan(parts.signal).any(axis=-1, keepdims=True)
+
+    def between(values):
+        return np.exp(CubicSpline(grid, np.log(np.maximum(np.nan_to_num(values), _TINY)), axis=-1)(fine))
+
+    signal, rising = between(np.maximum(parts.signal, parts.signal_error)), between(parts.noise)
+    minima = []
+    for level in arguments.real_array(noise, "noise", 1):
+        losses = signal + level * rising
+        where = losses.argmin(axis=-1)
+        minima.append((np.exp(fine)[where], losses.min(axis=-1)))
+    best, least = (np.stack(values, axis=-1) for values in zip(*minima, strict=True))
+    return np.where(unknown, np.nan, best), np.where(unknown, np.nan, least)
+
+
+def leader(losses: ArrayLike, errors: ArrayLike = 0.0, margin: float = 0.01) -> tuple[Integers, Array]:
+    """Which of the orders on the first axis has the least loss, and how many times that is the next one.
+
+    Parameters
+    ----------
+    losses, errors : array (orders, ...)
+        And their numerical errors. Orders that are NaN do not take part.
+    margin : float
+        A lead by less than this share, or by no more than both numerical errors, is a tie.
+
+    Returns
+    -------
+    leader : ndarray of int (...)
+        The number of the order, -1 for a tie.
+    lead : ndarray (...)
+        The next loss over the least one; NaN where the least is not positive.
+
+    Examples
+    --------
+    >>> who, lead = leader([[1.0, 2.0], [3.0, 2.01], [np.nan, np.nan]])
+    >>> who.tolist(), lead.tolist()
+    ([0, -1], [3.0, 1.005])
+    """
+    values = np.asarray(losses, dtype=np.float64)
+    ranks = np.argsort(values, axis=0)[:2]
+    least, following = np.take_along_axis(values, ranks, axis=0)
+    known = np.take_along_axis(np.broadcast_to(errors, values.shape), ranks, axis=0).sum(axis=0)
+    tie = following - least <= np.maximum(margin * np.abs(least), known)
+    lead = np.divide(following, least, out=np.full_like(least, np.nan), where=least > 0)
+    return np.where(tie, -1, ranks[0]), lead

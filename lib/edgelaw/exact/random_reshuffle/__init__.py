@@ -1,0 +1,1 @@
+"""The engine of random_reshuffle on any spectrum."""

@@ -1,0 +1,1 @@
+"""The engine of single_shuffle on any spectrum."""

@@ -1,0 +1,71 @@
+"""What goes into every exact curve: epochs asked for, and the eigenvalues of a sample or of a covariance."""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+
+from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike, Integers
+
+FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
+
+
+def recorded(epochs: ArrayLike) -> Integers:
+    """The epochs to return: all up to a given one, or the given ones; 0 included."""
+    numbers = arguments.counts(epochs, "epochs")
+    return np.arange(int(numbers) + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
+
+
+def sample(
+    eigenvalues: ArrayLike, weights: ArrayLike | None = None, smallest: float = 1e-13
+) -> tuple[Array, Array]:
+    """The different eigenvalues of a sample over their mean, and their shares; too few are refused."""
+    values, shares = arguments.spectrum(eigenvalues, weights, smallest=smallest)
+    if weights is None and np.size(eigenvalues) < FEWEST:
+        raise ValueError(
+            f"eigenvalues must be at least {FEWEST} to stand for a spectrum, not {np.size(eigenvalues)}; a "
+            "quadrature of a continuous law comes with weights."
+        )
+    return values, shares
+
+
+def positive(values: Array, shares: Array) -> tuple[Array, Array, float]:
+    """The positive eigenvalues of a spectrum, their shares, and the share of zeros."""
+    moving = values > 0
+    return values[moving], shares[moving], float(shares[~moving].sum())
+
+
+def covariance(eigenvalues: ArrayLike, smallest: float = 1e-13) -> tuple[Array, Array, float]:
+    """The positive eigenvalues of a covariance, mean 1, their shares, and the share of zeros: what no row has."""
+    values, shares, null = positive(
+        *arguments.spectrum(eigenvalues, name="covariance_eigenvalues", smallest=smallest)
+    )
+    return values * (1 - null), shares / (1 - null), null
+
+
+def edge_averages(covariance_eigenvalues: ArrayLike, *functions: Callable[[Array], Array]) -> list[float]:
+    """Means of functions over a covariance's eigenvalues, mean 1, which must all be positive for an edge at zero."""
+    values, shares, null = covariance(covariance_eigenvalues)
+    if null:
+        raise ValueError(
+            "covariance_eigenvalues must be positive: a null direction keeps its share of the test loss."
+        )
+    return [float(shares @ function(values)) for function in functions]
+
+
+def gauss_rule(positions, masses, size):
+    """Nodes and weights of the Gauss rule of a discrete measure, by Lanczos with full orthogonalisation."""
+    basis = np.empty((size, len(positions)))
+    diagonal, off = np.empty(size), np.empty(size - 1)
+    basis[0] = np.sqrt(masses / masses.sum())
+    for k in range(size):
+        image = positions * basis[k]
+        diagonal[k] = basis[k] @ image
+        for _ in range(2):
+            image -= basis[: k + 1].T @ (basis[: k + 1] @ image)
+        if k < size - 1:
+            off[k] = np.linalg.norm(image)
+            basis[k + 1] = image / off[k]
+    roots, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off)
+    return roots, vectors[0] ** 2 * masses.sum()

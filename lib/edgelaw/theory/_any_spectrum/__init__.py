@@ -1,1 +1,0 @@
-"""The engines behind `curve` and `population_curve`: exact learning curves of every order on any spectrum."""

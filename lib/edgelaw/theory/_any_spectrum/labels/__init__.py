@@ -1,1 +1,0 @@
-"""Engines of random reshuffle with labels: starts of any kind, and what residuals add in an epoch."""
