@@ -1,14 +1,78 @@
-"""The one policy of accuracy: compute twice, compare, state the error, go on by the last rate, or refuse."""
+"""The one policy of accuracy: compute twice, compare, state the error, go on by the last rate, or refuse.
+
+An engine offers *attempts*, the most promising first. Each computes both losses at two resolutions, or raises
+`ArithmeticError` where its contour, circle or Newton iteration fails. `settled` takes the first on which the two
+resolutions agree, or the best there is, and `vouched` makes a learning curve of it.
+"""
 
 import dataclasses
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from edgelaw._common.types import Array, Integers
 from edgelaw.curves import VANISHED, LearningCurve
 
+ENOUGH = 3e-6  # where two resolutions differ by more, another attempt is made
+VISIBLE = 1e-13  # losses that the two must agree on for that
 LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
 _UNSURE, _DISTRUSTED = 1e-7, 1e-4  # losses below are continued where two resolutions differ by so much
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Attempt:
+    """Both losses at two resolutions, arrays (2, epochs): test and training loss.
+
+    `plateau` is what null directions keep of the test loss, `floor` the least error that the method may state.
+    """
+
+    fine: Array
+    coarse: Array
+    plateau: float
+    floor: float
+
+    def difference(self) -> float:
+        """The largest relative difference of the two resolutions where a loss can be seen."""
+        with np.errstate(all="ignore"):
+            apart = np.abs(self.coarse / self.fine - 1)[np.abs(self.fine) > VISIBLE].max(initial=0.0)
+        return float(apart) if np.isfinite(apart) else np.inf
+
+    def agreed(self) -> int:
+        """For how many epochs the two agree well enough to be returned, and no loss is below its plateau."""
+        level = np.array([[self.plateau], [0.0]])
+        with np.errstate(all="ignore"):
+            alike = (np.abs(self.coarse / self.fine - 1) < LARGEST_ERROR) & (self.fine > level)
+        alike |= (np.abs(self.fine - level) < VISIBLE) | np.isnan(self.fine)  # so late that nothing is left
+        both = alike.all(axis=0)
+        return len(both) if both.all() else int(np.argmin(both))
+
+
+def settled(n: Integers, attempts: Iterable[Callable[[Integers], Attempt]]) -> LearningCurve:
+    """The learning curve at n of the first attempt that is good enough, or of the best; the last word on refusals.
+
+    An attempt is called with the epochs to compute (`supporting_epochs`). If all of them fail, the first one's error
+    is raised.
+    """
+    if len(n) == 1:
+        return learning_curve(n, np.ones(1), np.ones(1), 0.0)
+    computed, best, refusal = supporting_epochs(n), None, None
+    for attempt in attempts:
+        try:
+            result = attempt(computed)
+        except ArithmeticError as failure:
+            refusal = refusal or failure
+            continue
+        rank = -result.agreed(), result.difference()
+        if best is None or rank < best[0]:
+            best = rank, result
+        if result.difference() < ENOUGH:
+            break
+    if best is None:
+        raise refusal or ArithmeticError(
+            "No contour around this spectrum is usable, so its curve is not returned."
+        )
+    result = best[1]
+    return vouched(n, computed, result.fine, result.coarse, result.plateau, result.floor)
 
 
 def supporting_epochs(n: Integers) -> Integers:
