@@ -95,7 +95,7 @@ def curve(
     for poles in _poles(gram[0], rho, step, times[-1]):
         averages = [levy.from_gram(*gram, rho, pole, _TOLERANCE) for pole in poles]
         still = null if rho > 1 and poles[0] > 0 else None
-        fine, coarse = (_losses(average, rho, step, times, still) for average in averages)
+        fine, coarse = (losses(average, rho, step, times, still) for average in averages)
         best = min(best, (_difference(fine, coarse), fine), key=lambda pair: pair[0])
     difference, (test, train) = best
     if not difference < agreement.LARGEST_ERROR:
@@ -130,7 +130,7 @@ def _difference(fine: Array, coarse: Array) -> float:
     return float(difference) if np.isfinite(difference) else np.inf
 
 
-def _losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None) -> Array:
+def losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None) -> Array:
     """Both losses at ascending times from 0 on.
 
     `still` is the weight at λ = 0 where it is known without the rounding errors of the average: for a contour that
