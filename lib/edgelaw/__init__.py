@@ -21,6 +21,7 @@ __path__.append(os.path.join(os.path.dirname(__file__), "_aliases"))
 _ROOMS = (
     "curves",
     "data",
+    "exact",
     "inputs",
     "kaczmarz",
     "labels",
@@ -37,6 +38,7 @@ _ROOMS = (
 if TYPE_CHECKING:
     from edgelaw import curves as curves
     from edgelaw import data as data
+    from edgelaw import exact as exact
     from edgelaw import inputs as inputs
     from edgelaw import kaczmarz as kaczmarz
     from edgelaw import labels as labels

@@ -5,6 +5,7 @@ import explorer
 import numpy as np
 import pytest
 
+from edgelaw import exact
 from edgelaw.theory import iid
 
 
@@ -33,7 +34,7 @@ def test_a_run_that_is_stopped_is_continued_and_its_error_is_that_of_curves_off_
     worst = 0.0
     for k, step in tables["held out spectra"]:
         values, weights = explorer.sample(explorer.SPECTRA[int(k)])
-        curve = iid.curve(values, n, step, weights=weights)
+        curve = exact.curve("iid", values, n, step, weights=weights)
         shown = explorer.read("spectra", tables["table spectra"], int(k), step, n)[0]
         truth = np.array([curve.test[1:], curve.train[1:]])
         worst = max(worst, np.abs(shown / truth - 1).max())

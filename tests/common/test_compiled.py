@@ -30,7 +30,7 @@ from edgelaw._common.compiled import when_compiling
 from edgelaw.theory import iid
 values, seen = np.random.default_rng(0).exponential(size=200), []
 with when_compiling(seen.append):
-    curve = iid.curve(values, 20)
+    curve = exact.curve("iid", values, 20)
 print("compiled" if seen else "loaded", curve.test.tobytes().hex(), curve.train.tobytes().hex())
 """
 

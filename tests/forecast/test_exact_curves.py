@@ -5,12 +5,11 @@ import types
 import numpy as np
 import pytest
 
-from edgelaw import data, kaczmarz, orders, spectrum, theory
+from edgelaw import data, exact, kaczmarz, orders, spectrum, theory
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import levy
 from edgelaw.forecast.exact_curves import FLOOR, exact_curve, recorded_times, scatter, times_for
 from edgelaw.forecast.measuring import measured_curve
-from edgelaw.theory import single_shuffle
 
 LOSSES = ("test", "train")
 
@@ -29,7 +28,7 @@ def test_sample_curves_are_the_closed_forms_of_gaussian_rows_at_any_aspect(order
     if rho < 1:
         values, shares = np.append(values, 0), np.append(shares, 1 - rho)
     module = theory.BY_ORDER[order]
-    curve = module.curve(values, n, 0.8, rho, weights=shares)
+    curve = exact.curve(order, values, n, 0.8, rho, weights=shares)
     assert np.allclose(curve.test[1:], module.test_loss(n, 0.8, rho), rtol=1e-5)
     assert np.allclose(curve.train[1:], module.train_loss(n, 0.8, rho), rtol=1e-5)
 
@@ -45,7 +44,7 @@ def test_the_average_of_a_sample_with_other_rows_has_the_moments_of_its_covarian
 
 def test_more_positive_eigenvalues_than_rows_are_refused():
     with pytest.raises(ValueError, match="so few rows"):
-        single_shuffle.curve(np.linspace(0.1, 2, 40), 3, rho=0.5)
+        exact.curve("single_shuffle", np.linspace(0.1, 2, 40), 3, rho=0.5)
 
 
 @pytest.mark.parametrize(
@@ -55,12 +54,12 @@ def test_exact_curves_off_the_square_meet_simulation(m, d, names):
     X = data.normalize_rows(data.gaussian(m, d, rng=5) * np.sqrt(np.linspace(0.3, 1.7, d)))
     values, n = spectrum.gram_eigenvalues(X), np.array([0, 1, 2, 4])
     for order in names:
-        exact = exact_curve(order, values, n, 1.0, m / d)
+        truth = exact_curve(order, values, n, 1.0, m / d)
         measured = measured_curve(X, order, n, 1.0, np.random.default_rng(1), 16, d)
-        assert exact.continued is None
+        assert truth.continued is None
         for loss, bar in zip(LOSSES, (0.03, 0.08), strict=True):
             mean, error = getattr(measured, loss), getattr(measured, loss + "_se")
-            predicted = getattr(exact, loss)
+            predicted = getattr(truth, loss)
             seen = predicted > 1e-4
             assert (error[seen] < bar / 2 * predicted[seen]).all()
             assert (np.abs(mean - predicted)[seen] <= bar * predicted[seen] + 3 * error[seen]).all()

@@ -3,9 +3,10 @@ r"""Learning curves on any spectrum, with batches, labels and schedules: one doo
 The closed forms of :mod:`edgelaw.theory` are for isotropic rows. Here the eigenvalues may be any, because the losses
 depend on the rows only through their Gram matrix, and for rows with a Haar left basis (Gaussian rows of any covariance)
 through its spectrum. Each order's room holds its mathematics: ``iid`` a recursion of mean squares along eigenvectors,
-``random_reshuffle`` an operator on functions of the spectrum, ``single_shuffle`` a generating function of two variables,
-``flip_flop`` a boundary value problem. All of them state their numerical error by one policy (:mod:`.agreement`) and
-refuse with an `ArithmeticError` where they cannot vouch for a curve; then simulate (:mod:`edgelaw.kaczmarz`).
+``random_reshuffle`` an operator on functions of the spectrum, ``single_shuffle`` a generating function of two
+variables, ``flip_flop`` a boundary value problem. All of them state their numerical error by one policy
+(:mod:`.agreement`) and refuse with an `ArithmeticError` where they cannot vouch for a curve; then simulate
+(:mod:`edgelaw.kaczmarz`).
 """
 
 from importlib import import_module
@@ -16,11 +17,11 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
-from edgelaw.exact.stability import critical_batch, stability
+from edgelaw.exact.largest_step import critical_batch, stability
 
 if TYPE_CHECKING:
     from edgelaw.exact.iid import curve_at, expected_curve
-    from edgelaw.exact.labels import LabelCurve, LabelledRows, LabelFloor
+    from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
 
 __all__ = [
     "constants",
@@ -73,7 +74,7 @@ def curve(
         step/b. The last batch of an epoch is shorter if b does not divide m. The number of eigenvalues is then d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this the
-        curve of a continuous law, with any number of nodes. Random reshuffle and flip-flop take none with batches.
+        curve of a continuous law, with any number of nodes. Not with batches.
 
     Returns
     -------
@@ -115,8 +116,8 @@ def population_curve(
 ) -> LearningCurve:
     r"""Learning curve for m = ρd Gaussian rows of a given *covariance*, as d → ∞: no data needed.
 
-    Rows are normalised by the update, which changes nothing as long as their norms concentrate: the squared norm of a row
-    fluctuates by a relative :math:`\sqrt{2/r}`, r the effective rank of the covariance.
+    Rows are normalised by the update, which changes nothing as long as their norms concentrate: the squared norm of a
+    row fluctuates by a relative :math:`\sqrt{2/r}`, r the effective rank of the covariance.
 
     Parameters
     ----------
@@ -169,9 +170,7 @@ def constants(
     return _room(order).constants(covariance_eigenvalues, step, batch)
 
 
-def effective_step(
-    order: str, step: float, eigenvalues: ArrayLike | None = None, batch: int = 1
-) -> float:
+def effective_step(order: str, step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
     r"""The step of gradient descent with the same test-loss edge at m = d, on a spectrum with a left edge at zero.
 
     In the long run each order behaves like gradient descent with its own effective step. For IID it is the step itself,
@@ -203,7 +202,12 @@ def effective_step(
 
 @threads.one_blas_thread()
 def probe_curve(
-    order: str, rows: "LabelledRows", epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1, ridge: float = 0.0
+    order: str,
+    rows: "LabelledRows",
+    epochs: ArrayLike,
+    step: ArrayLike = 1.0,
+    batch: int = 1,
+    ridge: float = 0.0,
 ) -> "LabelCurve":
     """Training and held-out loss of SGD from zero weights on rows with targets, noisy or not.
 

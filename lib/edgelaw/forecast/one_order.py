@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgelaw import inputs
+from edgelaw import exact, inputs
 from edgelaw._common.types import Array
 from edgelaw.curves import LearningCurve
+from edgelaw.exact import stability
 from edgelaw.forecast import targets
 from edgelaw.forecast.best_steps import BestStep, best_steps
 from edgelaw.forecast.exact_curves import FLOOR, exact_curve, scatter, times_for
 from edgelaw.forecast.request import ProgressCounter, Request, Share
 from edgelaw.forecast.results import Forecast
 from edgelaw.forecast.simulations import Simulations, discrepancy
-from edgelaw.theory import iid, stability
 
 SEARCH_UNITS = 6  # units of progress that the search for one order's best steps counts as
 
@@ -38,7 +38,7 @@ class Setting:
         """With the times to record, and the largest stable step of each order."""
         step = 1.0 if request.step == "best" else float(request.step)
         limits = {
-            order: stability(order, request.batch, eigenvalues, shape[0] / shape[1])
+            order: stability(order, eigenvalues, shape[0] / shape[1], batch=request.batch)
             for order in request.orders
         }
         times = times_for(request.epochs, eigenvalues, step, shape, request.batch)
@@ -54,14 +54,14 @@ class Setting:
         step = 0.5 if self.request.step == "best" else float(self.request.step)
         if self.request.batch > 1:  # a step per row that cannot be faster
             step = min(step / self.request.batch, 0.5)
-        left = iid.curve(self.eigenvalues, self.request.epochs, step, self.rho).train
+        left = exact.curve("iid", self.eigenvalues, self.request.epochs, step, self.rho).train
         gone = np.flatnonzero(left < FLOOR)
         enough = 2 * int(gone[0]) + 1 if len(gone) else self.request.epochs
         return Simulations(
             design, self.times, enough, len(self.request.orders), self.request.operations, self.request.batch
         )
 
-    def exact(self, order: str, step: float) -> "Exact":
+    def truth(self, order: str, step: float) -> "Exact":
         """The exact curve of an order, or why there is none."""
         try:
             curve = exact_curve(order, self.eigenvalues, self.times, step, self.rho, batch=self.request.batch)
@@ -71,13 +71,13 @@ class Setting:
         self.counter.advance(f"{order}: curve")
         return Exact(curve, step, refusal)
 
-    def search(self, order: str, exact: "Exact") -> "Search | None":
+    def search(self, order: str, truth: "Exact") -> "Search | None":
         """The best steps of an order; None where there is no exact curve."""
         share = Share(self.counter, SEARCH_UNITS, f"{order}: best step")
         try:
-            if exact.curve is None:
+            if truth.curve is None:
                 return None
-            seen = np.flatnonzero(exact.curve.train >= FLOOR)
+            seen = np.flatnonzero(truth.curve.train >= FLOOR)
             time = self.times[max(int(seen[-1]), 1)].item()
 
             def losses_at(step: float) -> Array:
@@ -88,7 +88,7 @@ class Setting:
                 return np.array([curve.test[-1], curve.train[-1]])
 
             place = np.searchsorted(self.times, time)
-            known = {exact.step: np.array([exact.curve.test[place], exact.curve.train[place]])}
+            known = {truth.step: np.array([truth.curve.test[place], truth.curve.train[place]])}
             return Search(best_steps(losses_at, known, self.limits[order]), time)
         except ArithmeticError:
             return None
@@ -121,10 +121,10 @@ class Known(NamedTuple):
     discrepancy: dict[str, dict[str, Any]] | None = None
 
 
-def known_exactly(exact: Exact) -> Known:
+def known_exactly(truth: Exact) -> Known:
     """An exact curve, with a sentence where it is continued."""
-    assert exact.curve is not None
-    curve, last = exact.curve, exact.curve.continued
+    assert truth.curve is not None
+    curve, last = truth.curve, truth.curve.continued
     if last is None or max(_at(curve, "test", last), _at(curve, "train", last)) < FLOOR:
         return Known(curve, "exact", "")
     why = f"Beyond epoch {last} the curve goes on by its last rate: a loss is next to nothing there."
@@ -136,14 +136,14 @@ def _at(curve: LearningCurve, loss: str, time: float) -> float:
 
 
 def known_by_simulation(
-    order: str, exact: Exact, simulations: Simulations, rng: np.random.Generator, instead: str
+    order: str, truth: Exact, simulations: Simulations, rng: np.random.Generator, instead: str
 ) -> Known:
     """The curve of an order by simulation: instead of the exact one for a reason, or beside it."""
-    run = simulations.run(order, exact.step, rng, exact.curve)
+    run = simulations.run(order, truth.step, rng, truth.curve)
     compared = None if run.predicted is None else discrepancy(run.measured, run.predicted)
     if instead:
         return Known(run.curve, run.how, f"{instead} {run.note}", run.curve, compared)
-    known = known_exactly(exact)
+    known = known_exactly(truth)
     why = f"{known.why} The simulation beside it: {run.note}".lstrip() if run.how == "pilot" else known.why
     return Known(known.curve, "exact", why, run.curve, compared)
 

@@ -1,8 +1,10 @@
-"""Learning curves in theory: one module per sample order, the same functions in each; `BY_ORDER` finds it by name."""
+"""Closed forms for isotropic rows: one module per sample order, the same functions in each; `BY_ORDER` finds it.
+
+Curves on any other spectrum, with batches or labels, are behind :mod:`edgelaw.exact`.
+"""
 
 from types import ModuleType
 
-from edgelaw.exact.stability import critical_batch, stability
 from edgelaw.theory import flip_flop, iid, random_reshuffle, single_shuffle
 
 #: The module of each order of :data:`edgelaw.orders.ORDERS`, in that order.
@@ -13,12 +15,4 @@ BY_ORDER: dict[str, ModuleType] = {
     "flip_flop": flip_flop,
 }
 
-__all__ = [
-    "BY_ORDER",
-    "critical_batch",
-    "flip_flop",
-    "iid",
-    "random_reshuffle",
-    "single_shuffle",
-    "stability",
-]
+__all__ = ["BY_ORDER", "flip_flop", "iid", "random_reshuffle", "single_shuffle"]

@@ -85,8 +85,8 @@ def critical_batch(eigenvalues: ArrayLike) -> float:
 
     A batch's Gram matrix has eigenvalues near 1, from the norms of its rows, and one near
     :math:`\kappa\lambda_{\max}`, κ = b/d, from the direction that they share. The first allow a step of about
-    2 per row, the second one of :math:`2/(\kappa\lambda_{\max})`, and they meet at b = b*. So up to b* the largest stable step η
-    grows like 2b and an epoch of batches does as much as one of single rows; far beyond it η stays near
+    2 per row, the second one of :math:`2/(\kappa\lambda_{\max})`, and they meet at b = b*. So up to b* the largest
+    stable step η grows like 2b and an epoch of batches does as much as one of single rows; far beyond it η stays near
     :math:`2d/\lambda_{\max} = 2b^*`, gradient descent's limit, and an epoch does b/b* times less. It is the effective
     number of dimensions :math:`\operatorname{tr}H/\lVert H\rVert`: d/4 for isotropic Gaussian rows at m = d, and ten or
     twenty for embeddings of which a few directions carry much of the variance. A scale, not a threshold.
