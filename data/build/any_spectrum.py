@@ -42,7 +42,7 @@ SWEEP = Sweep(
 
 Four covariances (two-point, uniform, j^(-1/2), 1/j), three sizes, one matrix each with unit rows. Every loss is the
 mean over all starts. Single shuffle and flip-flop: matrix powers, mean of two shuffles. IID: the exact expectation over
-orders (`edgelaw.theory.iid.expected_curve`). Random reshuffle: one stream of permutations, in single precision. The
+orders (`edgelaw.exact.expected_curve`). Random reshuffle: one stream of permutations, in single precision. The
 predictions are the library's `curve` functions. Orders as in `edgelaw.orders.ORDERS`.
 """,
 )

@@ -363,7 +363,7 @@ hand.
 
 **What is exact.** Single shuffle and flip-flop: traces of powers of the epoch matrix of the drawn design, by repeated
 squaring and by singular values; the only noise is the draw. IID: on Haar designs the large-d curve of the drawn
-eigenvalues (`edgelaw.theory.iid.curve`), elsewhere the exact expectation (`expected_curve`). Random reshuffle: all
+eigenvalues (`edgelaw.exact.curve`), elsewhere the exact expectation (`expected_curve`). Random reshuffle: all
 starts at once, drawn permutations.
 
 **How to read it.** `*_step` is the equivalent step (`edgelaw.theory.gap.equivalent_step`), `*_limit` its extrapolation
