@@ -5,8 +5,8 @@ A loss that is averaged over all starts (the identity matrix for a start) leaves
 
 import numpy as np
 
-from edgelaw import exact
-from edgelaw.orders import ORDERS, kaczmarz
+from edgelaw import exact, kaczmarz
+from edgelaw.orders import ORDERS
 
 
 def of_curve(curve):

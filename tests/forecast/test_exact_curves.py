@@ -1,7 +1,5 @@
 """Exact curves at any number of rows: closed forms, simulation, and how an ended curve is continued."""
 
-import types
-
 import numpy as np
 import pytest
 
@@ -67,9 +65,8 @@ def test_exact_curves_off_the_square_meet_simulation(m, d, names):
 
 def test_what_is_gone_within_one_epoch_needs_no_engine(monkeypatch):
     values = spectrum.gram_eigenvalues(data.normalize_rows(data.gaussian(2400, 40, rng=5)))
-    for order in orders.ORDERS[1:]:
-        monkeypatch.setitem(theory.BY_ORDER, order, types.SimpleNamespace())
     times = times_for(7, values, 1.0, (2400, 40))
+    monkeypatch.setattr(exact, "curve", None)
     assert times[1] == 5 / 2400
     assert times[-7:].tolist() == [1, 2, 3, 4, 5, 6, 7]
     one, other = (exact_curve(order, values, times, 1.0, 60.0) for order in ("flip_flop", "single_shuffle"))
@@ -92,11 +89,11 @@ def test_fractions_of_an_epoch_join_whole_epochs():
 
 
 def test_a_first_epoch_that_two_computations_disagree_on_is_refused(monkeypatch):
-    def wrong(values, epochs, step, rho):
+    def wrong(order, values, epochs, step, rho):
         losses = 0.4**epochs
         return LearningCurve(epochs, losses, losses, *np.full((2, len(epochs)), np.nan), error=1e-6)
 
-    monkeypatch.setitem(theory.BY_ORDER, "flip_flop", types.SimpleNamespace(curve=wrong))
+    monkeypatch.setattr(exact, "curve", wrong)
     values = np.linspace(0.01, 2, 60)
     with pytest.raises(ArithmeticError, match="Two computations of the first epoch differ"):
         exact_curve("flip_flop", values, np.arange(9), 1.0, 1.0)
@@ -117,10 +114,10 @@ def test_the_scatter_of_single_runs_is_about_what_they_do(shape):
 
 
 def test_a_refusal_is_passed_on_while_much_of_the_loss_is_left(monkeypatch):
-    def refuse(values, epochs, step, rho):
+    def refuse(order, values, epochs, step, rho):
         raise ArithmeticError("too slow")
 
-    monkeypatch.setitem(theory.BY_ORDER, "flip_flop", types.SimpleNamespace(curve=refuse))
+    monkeypatch.setattr(exact, "curve", refuse)
     with pytest.raises(ArithmeticError, match="too slow"):
         exact_curve("flip_flop", np.linspace(0.01, 2, 30), np.arange(9), 0.1, 1.0)
     with pytest.raises(ArithmeticError, match="19 positive eigenvalues are too few"):

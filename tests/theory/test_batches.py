@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from edgelaw import exact, theory
+from edgelaw import exact
 from edgelaw._common import arguments
 from edgelaw.exact import critical_batch, stability
 from edgelaw.exact.batches import edges
@@ -131,11 +131,11 @@ def test_a_last_batch_of_one_row_holds_single_shuffle_and_flip_flop_back():
 
 def test_stability_is_refused_for_what_no_curve_takes():
     for arguments_, words in (
-        (("shuffle", 2, ISOTROPIC), "order must be one of"),
-        (("iid", 0, ISOTROPIC), "batch must be an integer of at least 1, not 0"),
-        (("iid", 513, ISOTROPIC), "batch must be at most 512"),
-        (("iid", 2, np.ones(3)), "at least 20"),
-        (("iid", 2, ISOTROPIC, 0), "rho must be"),
+        (("shuffle", ISOTROPIC, 1.0, 2), "order must be one of"),
+        (("iid", ISOTROPIC, 1.0, 0), "batch must be an integer of at least 1, not 0"),
+        (("iid", ISOTROPIC, 1.0, 513), "batch must be at most 512"),
+        (("iid", np.ones(3), 1.0, 2), "at least 20"),
+        (("iid", ISOTROPIC, 0, 2), "rho must be"),
     ):
         with pytest.raises(ValueError, match=words):
             stability(*arguments_)
@@ -149,7 +149,7 @@ def test_the_critical_batch_is_where_the_largest_step_turns_from_growing_to_cons
     assert twice / few > 1.8
     assert 1 < many / some < 1.1
     assert many == pytest.approx(2 * scale, rel=0.1)
-    assert theory.critical_batch([2.0, 2.0]) == 2.0
+    assert critical_batch([2.0, 2.0]) == 2.0
 
 
 # ------------------------------------------------------------------------------------------------------- the edge

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgelaw import exact, inputs
+from edgelaw import inputs
 from edgelaw._common.types import Array
 from edgelaw.curves import LearningCurve
+from edgelaw.exact import curve as any_curve
 from edgelaw.exact import stability
 from edgelaw.forecast import targets
 from edgelaw.forecast.best_steps import BestStep, best_steps
@@ -54,14 +55,14 @@ class Setting:
         step = 0.5 if self.request.step == "best" else float(self.request.step)
         if self.request.batch > 1:  # a step per row that cannot be faster
             step = min(step / self.request.batch, 0.5)
-        left = exact.curve("iid", self.eigenvalues, self.request.epochs, step, self.rho).train
+        left = any_curve("iid", self.eigenvalues, self.request.epochs, step, self.rho).train
         gone = np.flatnonzero(left < FLOOR)
         enough = 2 * int(gone[0]) + 1 if len(gone) else self.request.epochs
         return Simulations(
             design, self.times, enough, len(self.request.orders), self.request.operations, self.request.batch
         )
 
-    def truth(self, order: str, step: float) -> "Exact":
+    def exact(self, order: str, step: float) -> "Exact":
         """The exact curve of an order, or why there is none."""
         try:
             curve = exact_curve(order, self.eigenvalues, self.times, step, self.rho, batch=self.request.batch)
@@ -71,13 +72,13 @@ class Setting:
         self.counter.advance(f"{order}: curve")
         return Exact(curve, step, refusal)
 
-    def search(self, order: str, truth: "Exact") -> "Search | None":
+    def search(self, order: str, exact: "Exact") -> "Search | None":
         """The best steps of an order; None where there is no exact curve."""
         share = Share(self.counter, SEARCH_UNITS, f"{order}: best step")
         try:
-            if truth.curve is None:
+            if exact.curve is None:
                 return None
-            seen = np.flatnonzero(truth.curve.train >= FLOOR)
+            seen = np.flatnonzero(exact.curve.train >= FLOOR)
             time = self.times[max(int(seen[-1]), 1)].item()
 
             def losses_at(step: float) -> Array:
@@ -88,7 +89,7 @@ class Setting:
                 return np.array([curve.test[-1], curve.train[-1]])
 
             place = np.searchsorted(self.times, time)
-            known = {truth.step: np.array([truth.curve.test[place], truth.curve.train[place]])}
+            known = {exact.step: np.array([exact.curve.test[place], exact.curve.train[place]])}
             return Search(best_steps(losses_at, known, self.limits[order]), time)
         except ArithmeticError:
             return None
@@ -121,10 +122,10 @@ class Known(NamedTuple):
     discrepancy: dict[str, dict[str, Any]] | None = None
 
 
-def known_exactly(truth: Exact) -> Known:
+def known_exactly(exact: Exact) -> Known:
     """An exact curve, with a sentence where it is continued."""
-    assert truth.curve is not None
-    curve, last = truth.curve, truth.curve.continued
+    assert exact.curve is not None
+    curve, last = exact.curve, exact.curve.continued
     if last is None or max(_at(curve, "test", last), _at(curve, "train", last)) < FLOOR:
         return Known(curve, "exact", "")
     why = f"Beyond epoch {last} the curve goes on by its last rate: a loss is next to nothing there."
@@ -136,14 +137,14 @@ def _at(curve: LearningCurve, loss: str, time: float) -> float:
 
 
 def known_by_simulation(
-    order: str, truth: Exact, simulations: Simulations, rng: np.random.Generator, instead: str
+    order: str, exact: Exact, simulations: Simulations, rng: np.random.Generator, instead: str
 ) -> Known:
     """The curve of an order by simulation: instead of the exact one for a reason, or beside it."""
-    run = simulations.run(order, truth.step, rng, truth.curve)
+    run = simulations.run(order, exact.step, rng, exact.curve)
     compared = None if run.predicted is None else discrepancy(run.measured, run.predicted)
     if instead:
         return Known(run.curve, run.how, f"{instead} {run.note}", run.curve, compared)
-    known = known_exactly(truth)
+    known = known_exactly(exact)
     why = f"{known.why} The simulation beside it: {run.note}".lstrip() if run.how == "pilot" else known.why
     return Known(known.curve, "exact", why, run.curve, compared)
 
