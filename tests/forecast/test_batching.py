@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
-from edgelaw.predict import predict
-from edgelaw.samplers import learning_rate
+from edgelaw.forecast import predict
 from edgelaw.theory import critical_batch, stability
+from edgelaw.training.samplers import learning_rate
 
 X = data.normalize_rows(data.gaussian(96, 96, rng=0))
 

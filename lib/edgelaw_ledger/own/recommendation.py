@@ -10,8 +10,7 @@ import re
 import numpy as np
 
 from edgelaw import data
-from edgelaw.forecast import advice, best_steps
-from edgelaw.predict import predict
+from edgelaw.forecast import advice, best_steps, predict
 from edgelaw.theory import BY_ORDER
 from edgelaw_ledger.evidence import Evidence, decide
 
