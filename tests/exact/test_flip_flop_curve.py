@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, embeddings, exact, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import levy
 from edgelaw.exact.flip_flop import boundary
 from edgelaw.exact.flip_flop import pole as flip_flop_pole
@@ -177,7 +177,7 @@ def test_a_spectrum_with_a_gap_decays_exponentially(step):
 def test_real_embeddings_follow_the_curve_of_their_eigenvalues():
     step = 0.5
     n = np.array([1, 2, 5, 10, 20, 50])
-    X = data.preprocess(embeddings.load("wikipedia").features, 512, 512, 0).X
+    X = data.preprocess(data.load("wikipedia").features, 512, 512, 0).X
     curve = exact.curve("flip_flop", np.linalg.eigvalsh(X.T @ X), 50, step)
     assert curve.error < 1e-3
     rng = np.random.default_rng(4)

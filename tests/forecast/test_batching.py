@@ -5,8 +5,8 @@ import pytest
 
 from edgelaw import data, kaczmarz
 from edgelaw.exact import critical_batch, stability
-from edgelaw.predict import predict
-from edgelaw.samplers import learning_rate
+from edgelaw.forecast import predict
+from edgelaw.training.samplers import learning_rate
 
 X = data.normalize_rows(data.gaussian(96, 96, rng=0))
 

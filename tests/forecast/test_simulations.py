@@ -5,9 +5,8 @@ import pytest
 
 from edgelaw import data, exact, inputs, kaczmarz
 from edgelaw.curves import LearningCurve
-from edgelaw.forecast import measuring, simulations
+from edgelaw.forecast import measuring, predict, simulations
 from edgelaw.forecast.exact_curves import exact_curve
-from edgelaw.predict import predict
 
 N = np.array([0, 1, 3])
 
