@@ -115,9 +115,7 @@ def test_a_curve_does_not_depend_on_what_was_computed_before(rows):
 @pytest.mark.parametrize("peak", [0.003, 0.05, 0.4, 1.5])
 def test_shared_epochs_state_an_error_that_is_not_less_than_the_true_one(rows, peak):
     steps = peak * schedules.profile("cosine", 20)
-    shared, truth = (
-        exact.probe_curve("random_reshuffle", rows, 20, steps, operators=count) for count in (16, 20)
-    )
+    shared, truth = (random_reshuffle.curve(rows, 20, steps, operators=count) for count in (16, 20))
     true = max(
         np.abs(getattr(shared, name) / getattr(truth, name) - 1).max()
         for name in ("train", "held_out", "distance")

@@ -233,7 +233,11 @@ def test_the_test_loss_never_rises():
 
 def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
     values = np.linspace(0.1, 2, 40)
-    for place, name in ((operator, "_ACCURATE"), (operator, "_TRUSTED"), (operator.common, "LARGEST_ERROR")):
+    for place, name in (
+        (operator, "_ACCURATE"),
+        (operator, "_TRUSTED"),
+        (operator.agreement, "LARGEST_ERROR"),
+    ):
         monkeypatch.setattr(place, name, 1e-16)
     with pytest.raises(ArithmeticError, match="estimated relative error"):
         exact.curve("random_reshuffle", values, 5)
