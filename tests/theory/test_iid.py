@@ -8,8 +8,8 @@ import scipy.stats
 
 from edgelaw import data, exact, kaczmarz, spectrum
 from edgelaw._common import arguments
+from edgelaw.exact import iid as engine
 from edgelaw.exact import silverstein, sources
-from edgelaw.exact.iid import curves as engine
 from edgelaw.theory import iid
 
 STEPS = (0.05, 0.5, 1.0, 1.5, 1.95)

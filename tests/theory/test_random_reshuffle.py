@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgelaw import data, exact, spectrum
-from edgelaw.exact.random_reshuffle import curves as engine
+from edgelaw.exact import random_reshuffle as engine
 from edgelaw.kaczmarz import epoch_matrix, iterates, simulate
 from edgelaw.theory import random_reshuffle as rr
 

@@ -16,7 +16,7 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
-from edgelaw.exact.iid.curves import curve_at, expected_curve
+from edgelaw.exact.iid import curve_at, expected_curve
 from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
 from edgelaw.exact.largest_step import critical_batch, stability
 
@@ -34,9 +34,9 @@ __all__ = [
 ]
 
 
-def _room(order: str, part: str = "curves") -> ModuleType:
-    """The module behind an order, loaded when it is asked for."""
-    return import_module(f"{__name__}.{arguments.choice(order, 'order', orders.ORDERS)}.{part}")
+def _room(order: str, part: str = "") -> ModuleType:
+    """The package behind an order or a part of it, loaded when it is asked for."""
+    return import_module(f"{__name__}.{arguments.choice(order, 'order', orders.ORDERS)}{part}")
 
 
 @threads.one_blas_thread()
@@ -238,7 +238,7 @@ def probe_curve(
     [1.0, 0.25, 0.0625]
     """
     options = _probe_options(order, ridge)
-    return _room(order, "labels").curve(rows, epochs, step, batch, **options)
+    return _room(order, ".labels").curve(rows, epochs, step, batch, **options)
 
 
 @threads.one_blas_thread()
@@ -262,7 +262,7 @@ def probe_floor(order: str, rows: LabelledRows, step: float, batch: int = 1) -> 
     0.0
     """
     _probe_options(order, 0.0)
-    return _room(order, "labels").floor(rows, step, batch)
+    return _room(order, ".labels").floor(rows, step, batch)
 
 
 def _probe_options(order: str, ridge: float) -> dict[str, float]:

@@ -36,7 +36,7 @@ from numpy.polynomial import chebyshev
 from edgelaw._common import arguments
 from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact.iid import curves as unlabelled
+from edgelaw.exact import iid as unlabelled
 from edgelaw.exact.labels.curves import (
     LabelCurve,
     LabelFloor,
