@@ -18,9 +18,10 @@ import time
 
 import numpy as np
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
+from edgelaw.exact import stability
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import BY_ORDER, stability
+from edgelaw.theory import BY_ORDER
 
 HERE = pathlib.Path(__file__).resolve().parent
 DIMS, BATCHES, SHARES, TURNS = 512, (8, 64), (0.4, 0.8), 3
@@ -48,8 +49,8 @@ def difference(X, order, epochs, share, batch):
     """Theory over SGD − 1 for both losses where it is largest, and the relative standard error there."""
     eigenvalues, rho = gram_eigenvalues(X), len(X) / X.shape[1]
     eigenvalues = np.where(eigenvalues < 1e-10, 0.0, eigenvalues)
-    step = share * stability(order, batch, eigenvalues, rho)
-    exact = BY_ORDER[order].curve(eigenvalues, epochs, step, rho, batch=batch)
+    step = share * stability(order, eigenvalues, rho, batch=batch)
+    truth = exact.curve(order, eigenvalues, epochs, step, rho, batch=batch)
     run = kaczmarz.simulate(
         X.astype(np.float32),
         order,
@@ -65,7 +66,7 @@ def difference(X, order, epochs, share, batch):
     )
     result = {}
     for loss in LOSSES:
-        ours, mean, error = (np.asarray(x)[1:] for x in (getattr(exact, loss), *pair(run, loss)))
+        ours, mean, error = (np.asarray(x)[1:] for x in (getattr(truth, loss), *pair(run, loss)))
         off = np.where(mean > LEAST, ours / np.maximum(mean, LEAST) - 1, 0.0)
         at = np.argmax(np.abs(off))
         result[loss] = off[at], error[at] / mean[at]
@@ -101,20 +102,20 @@ def bias(dims, batch=8, tau=0.9, epochs=4, matrices=12):
     offs = []
     for seed in range(matrices):
         X = unit_rows(dims, dims, 0.5, seed)
-        exact = BY_ORDER["flip_flop"].curve(gram_eigenvalues(X), epochs, batch * tau, batch=batch)
+        truth = exact.curve("flip_flop", gram_eigenvalues(X), epochs, batch * tau, batch=batch)
         how = {"batch_mode": "average", "starts": "all", "workers": 1}
         run = kaczmarz.simulate(X, "flip_flop", epochs, batch * tau, runs=2, batch=batch, rng=seed, **how)
-        offs.append(np.mean(exact.train[1:] / run.train[1:] - 1))
+        offs.append(np.mean(truth.train[1:] / run.train[1:] - 1))
     return np.mean(offs), np.std(offs, ddof=1) / np.sqrt(matrices)
 
 
 def seconds(order, eigenvalues, batch, share, epochs=50):
     """Processor seconds of one curve, the best of three turns."""
-    step = share * stability(order, batch, eigenvalues)
+    step = share * stability(order, eigenvalues, batch=batch)
     turns = []
     for _ in range(TURNS):
         start = time.process_time()
-        BY_ORDER[order].curve(eigenvalues, epochs, step, batch=batch)
+        exact.curve(order, eigenvalues, epochs, step, batch=batch)
         turns.append(time.process_time() - start)
     return min(turns)
 

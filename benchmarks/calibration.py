@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy as np
 
-from edgelaw import data, plots
+from edgelaw import data, exact, plots
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
 from edgelaw.exact.flip_flop import pole as flip_flop_pole
@@ -183,7 +183,7 @@ def reference(case, values, weights, n):
         return extended_iid(values, weights, n, case.step, case.rho), last, 0.0
     try:
         with sharper():
-            curve = theory.curve(values, n, case.step, case.rho, weights)
+            curve = exact.curve(case.order, values, n, case.step, case.rho, weights=weights)
     except (ArithmeticError, ValueError):  # a ValueError: settings that the engine was not made for
         return None
     until, losses = last if curve.continued is None else curve.continued, np.array([curve.test, curve.train])
@@ -211,7 +211,7 @@ def measured(case, values, weights):
     """The case with its stated and its true error."""
     n = np.arange(case.epochs + 1)
     try:
-        curve = BY_ORDER[case.order].curve(values, n, case.step, case.rho, weights)
+        curve = exact.curve(case.order, values, n, case.step, case.rho, weights)
     except (
         ArithmeticError,
         ValueError,
@@ -220,10 +220,10 @@ def measured(case, values, weights):
     case = dataclasses.replace(case, stated=curve.error)
     true, last = np.nan, case.epochs if curve.continued is None else curve.continued
     if (known := reference(case, values, weights, n)) is not None:
-        exact, until, own = known
+        truth, until, own = known
         plateau = (values == 0).mean() if weights is None else max(0.0, 1 - case.rho)
-        seen = (exact - np.array([[plateau], [0.0]]) > VISIBLE) & (n <= min(last, until))
-        true = np.abs(np.array([curve.test, curve.train])[seen] / exact[seen] - 1).max(initial=0.0)
+        seen = (truth - np.array([[plateau], [0.0]]) > VISIBLE) & (n <= min(last, until))
+        true = np.abs(np.array([curve.test, curve.train])[seen] / truth[seen] - 1).max(initial=0.0)
         if own > case.stated and case.stated < true <= case.stated + own:  # whose error it is cannot be told
             true = np.nan
     return dataclasses.replace(case, true=float(true), continued=last < case.epochs)
@@ -343,7 +343,7 @@ def main(argv=None):
     )
     count = parser.parse_args(argv).cases
     for order in BY_ORDER:
-        BY_ORDER[order].curve(np.linspace(0.01, 2, 60), 20)  # compiles
+        exact.curve(order, np.linspace(0.01, 2, 60), 20)  # compiles
     start, by_order = time.process_time(), {order: [] for order in BY_ORDER}
     for done, question in enumerate(drawn(count), start=1):
         case = measured(*question)

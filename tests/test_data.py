@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from edgelaw import data, embeddings
+from edgelaw import data
 from edgelaw.spectrum import gram_eigenvalues
 
 
@@ -121,4 +121,3 @@ def test_the_module_lists_what_ships_with_sizes_and_cards():
         assert f"edgelaw.data.load({name!r})" in shown
     assert "MB together" in shown
     assert "CC BY-SA 4.0" in shown
-    assert data.preprocess is embeddings.preprocess

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgelaw import embeddings
+from edgelaw import data
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("entry", embeddings.shipped(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", data.shipped(), ids=lambda entry: entry.name)
 def test_checksum_size_and_shape_are_the_cards(entry):
     content = entry.path.read_bytes()
     assert hashlib.sha256(content).hexdigest() == entry.card["sha256"]
@@ -26,7 +26,7 @@ def test_checksum_size_and_shape_are_the_cards(entry):
     assert np.isfinite(features).all()
 
 
-@pytest.mark.parametrize("entry", embeddings.shipped(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", data.shipped(), ids=lambda entry: entry.name)
 def test_a_card_says_where_the_array_comes_from_and_what_differs_from_the_paper(entry):
     card = entry.card
     for fact in ("title", "source", "licence", "attribution", "built_by", "machine"):
@@ -45,7 +45,7 @@ def test_a_card_says_where_the_array_comes_from_and_what_differs_from_the_paper(
 
 
 def test_wikipedia_is_attributed_under_its_licence():
-    card = embeddings.wikipedia().card
+    card = data.wikipedia().card
     assert "CC BY-SA 4.0" in card["licence"]
     assert "https://creativecommons.org/licenses/by-sa/4.0/" in card["licence"]
     assert "Wikipedia contributors" in card["attribution"]
@@ -53,14 +53,14 @@ def test_wikipedia_is_attributed_under_its_licence():
 
 def test_both_load_in_under_a_second_of_processor_time():
     start = time.process_time()
-    images, texts = embeddings.cifar10(), embeddings.wikipedia()
+    images, texts = data.cifar10(), data.wikipedia()
     assert time.process_time() - start < 1.0
     assert images.features.shape[0] >= 2000
     assert texts.features.shape[0] >= 1500
 
 
 def test_images_are_balanced_over_classes_and_distinct():
-    images = embeddings.cifar10()
+    images = data.cifar10()
     counts = np.bincount(images.labels)
     assert len(images.classes) == 10
     assert counts.min() == counts.max() == len(images.labels) // 10
@@ -70,7 +70,7 @@ def test_images_are_balanced_over_classes_and_distinct():
 
 
 def test_texts_have_distinct_titles_unit_norm_and_a_topic():
-    texts = embeddings.wikipedia()
+    texts = data.wikipedia()
     assert len(texts.titles) == len(set(texts.titles)) == len(texts.features)
     np.testing.assert_allclose(np.linalg.norm(texts.features, axis=1), 1, atol=2e-3)
     assert set(texts.labels) == set(range(len(texts.classes)))
@@ -80,7 +80,7 @@ def test_texts_have_distinct_titles_unit_norm_and_a_topic():
 def test_a_linear_probe_on_1200_images_classifies_the_other_1300():
     # Ridge regression on one-hot labels, regularised by the mean squared norm; chance is 0.10.
     # Measured: 0.870 (0.847 to 0.870 over three splits).
-    images = embeddings.cifar10()
+    images = data.cifar10()
     X = images.features.astype(np.float64)
     order = np.random.default_rng(0).permutation(len(X))
     fit, held_out = order[:1200], order[1200:]
@@ -105,7 +105,7 @@ def neighbour_agreement(features, labels, neighbours=5):
 
 def test_nearest_neighbours_of_a_text_share_its_topic_far_above_chance():
     # Measured: 0.760 of the five nearest share the topic; by chance 0.116.
-    texts = embeddings.wikipedia()
+    texts = data.wikipedia()
     agreement = neighbour_agreement(texts.features, texts.labels)
     shuffled = np.random.default_rng(0).permutation(texts.labels)
     chance = neighbour_agreement(texts.features, shuffled)
@@ -125,7 +125,7 @@ def test_nearest_neighbours_of_a_text_share_its_topic_far_above_chance():
     ],
 )
 def test_an_article_lies_nearest_to_a_related_one_so_titles_belong_to_their_rows(title, nearest):
-    texts = embeddings.wikipedia()
+    texts = data.wikipedia()
     row = texts.titles.index(title)
     similarity = texts.features @ texts.features[row]
     similarity[row] = -np.inf
@@ -134,8 +134,8 @@ def test_an_article_lies_nearest_to_a_related_one_so_titles_belong_to_their_rows
 
 @pytest.mark.parametrize("name", ["cifar10", "wikipedia"])
 def test_the_papers_preprocessing_leaves_one_null_direction_and_an_anisotropic_bulk(name):
-    X = embeddings.load(name).features
-    made = embeddings.preprocess(X, 512, 512, rng=0)
+    X = data.load(name).features
+    made = data.preprocess(X, 512, 512, rng=0)
     eigenvalues = np.linalg.eigvalsh(made.X.T @ made.X / 512)
     assert made.null == 1
     assert abs(eigenvalues[0]) < 1e-13

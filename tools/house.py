@@ -65,10 +65,9 @@ def page():
 
 
 def entries(folder):
-    """What a folder of the library shows, without what every package has and without forwarding names."""
-    forwarding = {"predict.py", "probe.py", "samplers.py", "_aliases"} if folder == LIBRARY else set()
+    """What a folder of the library shows, without what every package has."""
     usual = {"__init__.py", "__main__.py", "__pycache__", "py.typed"}
-    return sorted(path.name for path in folder.iterdir() if path.name not in usual | forwarding)
+    return sorted(path.name for path in folder.iterdir() if path.name not in usual)
 
 
 def longest_function(path):

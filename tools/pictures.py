@@ -5,8 +5,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from edgelaw import data, kaczmarz, orders, plots, spectrum
-from edgelaw.theory import BY_ORDER
+from edgelaw import data, exact, kaczmarz, orders, plots, spectrum
 
 ROOT = Path(__file__).resolve().parent.parent
 EPOCHS = np.unique(np.geomspace(1, 300, 24).astype(int))
@@ -60,10 +59,10 @@ def cover(size=512, epochs=100, runs=2):
     for ax, (title, X) in zip(axes, designs.items(), strict=True):
         eigenvalues = spectrum.gram_eigenvalues(data.normalize_rows(X))
         for order in orders.ORDERS:
-            exact = BY_ORDER[order].curve(eigenvalues, epochs)
+            truth = exact.curve(order, eigenvalues, epochs)
             ran = _simulated(X, order, epochs, probes=64, runs=runs, record=shown)
             style = plots.order_style(order)
-            ax.plot(exact.epochs[1:], exact.train[1:], **{**style, "marker": "", "label": None})
+            ax.plot(truth.epochs[1:], truth.train[1:], **{**style, "marker": "", "label": None})
             ax.plot(ran.epochs[1:], ran.train[1:], **{**style, "linestyle": "none"}, markersize=6)
         _axes(ax, title=title)
     axes[0].set(ylabel="training loss")

@@ -14,9 +14,9 @@ import losses
 import numpy as np
 from sweep import Sweep
 
-from edgelaw import data
+from edgelaw import data, exact
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import BY_ORDER, iid
+from edgelaw.theory import BY_ORDER
 
 SEED = 9
 SIZES = (400, 800, 1600)
@@ -42,7 +42,7 @@ SWEEP = Sweep(
 
 Four covariances (two-point, uniform, j^(-1/2), 1/j), three sizes, one matrix each with unit rows. Every loss is the
 mean over all starts. Single shuffle and flip-flop: matrix powers, mean of two shuffles. IID: the exact expectation over
-orders (`edgelaw.theory.iid.expected_curve`). Random reshuffle: one stream of permutations, in single precision. The
+orders (`edgelaw.exact.expected_curve`). Random reshuffle: one stream of permutations, in single precision. The
 predictions are the library's `curve` functions. Orders as in `edgelaw.orders.ORDERS`.
 """,
 )
@@ -72,7 +72,7 @@ def reshuffled(U, step, rng):
 
 def measure(U, step, rng):
     """Losses (orders, 2, epochs), the mean over shuffles."""
-    curve = iid.expected_curve(U, np.array(EPOCHS), step, tolerance=1e-4)
+    curve = exact.expected_curve(U, np.array(EPOCHS), step, tolerance=1e-4)
     single, flipped = np.mean([shuffled(U, step, rng) for _ in range(SHUFFLES)], axis=0)
     return np.array([losses.of_curve(curve), reshuffled(U, step, rng), single, flipped])
 
@@ -121,9 +121,9 @@ def predict(eigenvalues):
     """The exact curves from the eigenvalues alone, (steps, orders, 2, epochs); NaN where one is refused."""
     predicted = np.full((len(STEPS), len(BY_ORDER), 2, len(EPOCHS)), np.nan)
     for k, step in enumerate(STEPS):
-        for j, theory in enumerate(BY_ORDER.values()):
+        for j, order in enumerate(BY_ORDER):
             with contextlib.suppress(ArithmeticError):
-                curve = theory.curve(np.maximum(eigenvalues, 0), np.array(EPOCHS), step)
+                curve = exact.curve(order, np.maximum(eigenvalues, 0), np.array(EPOCHS), step)
                 predicted[k, j] = losses.of_curve(curve)
     return predicted
 

@@ -13,10 +13,9 @@ import losses
 import numpy as np
 from sweep import Sweep
 
-from edgelaw import data
+from edgelaw import data, exact
 from edgelaw.orders import ORDERS
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import BY_ORDER
 
 SEED, EPOCHS = 23, 50
 RECORDED = np.array(
@@ -83,7 +82,7 @@ def cell(number):
     for j, order in enumerate(ORDERS):
         predicted[j] = forecasting.exact(order, values, n, step, m / d)
         if np.isfinite(predicted[j]).all():
-            stated[j] = BY_ORDER[order].curve(values, n, step, m / d).error
+            stated[j] = exact.curve(order, values, n, step, m / d).error
     return {"measured": measured, "error": error, "predicted": predicted, "stated": stated}
 
 

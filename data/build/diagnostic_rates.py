@@ -13,10 +13,9 @@ import losses
 import numpy as np
 from sweep import Sweep
 
-from edgelaw import data
+from edgelaw import data, exact
 from edgelaw.orders import ORDERS
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import iid
 
 SEED, SHUFFLES = 23, 12
 EPOCHS = (1, 2, 4, 8, 16, 32)
@@ -168,7 +167,7 @@ def rows(kind, m, d, rng):
 def measure(X, rng, shuffles=SHUFFLES):
     """Losses of all orders (orders, 2, epochs), the mean over shuffles, and its standard error."""
     U = X / np.linalg.norm(X, axis=1)[:, None]
-    expected = losses.of_curve(iid.expected_curve(U, np.array(EPOCHS), 1.0, tolerance=1e-6))
+    expected = losses.of_curve(exact.expected_curve(U, np.array(EPOCHS), 1.0, tolerance=1e-6))
     runs = []
     for _ in range(shuffles):
         single, flipped = losses.fixed_order(U[rng.permutation(len(U))], EPOCHS, 1.0)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gamma, roots_jacobi
 from sweep import Sweep
 
-from edgelaw import data, spectrum
+from edgelaw import data, exact, spectrum
 from edgelaw.theory import BY_ORDER
 
 SEED = 0
@@ -83,16 +83,16 @@ def isotropic(place, epochs):
 
 def spectra(place, epochs):
     """Losses (orders, 2, epochs) at ``place``: the number of a spectrum, and a step."""
-    curves = [_curve(theory, SPECTRA[place[0]], epochs, place[1]) for theory in BY_ORDER.values()]
+    curves = [_curve(order, SPECTRA[place[0]], epochs, place[1]) for order in BY_ORDER]
     return np.array([losses.of_curve(curve) for curve in curves])
 
 
-def _curve(theory, name, epochs, step):
+def _curve(order, name, epochs, step):
     """The curve on a spectrum; where it is refused, that of a quadrature with fewer nodes of the same law."""
     for nodes in (200, 120, 150, 80):
         values, weights = sample(name, nodes)
         try:
-            return theory.curve(values, np.array(epochs), step, weights=weights)
+            return exact.curve(order, values, np.array(epochs), step, weights=weights)
         except ArithmeticError as refusal:
             if not name.startswith("beta"):
                 raise
@@ -197,8 +197,8 @@ def power_laws():
         values = data.power_law_eigenvalues(1024, beta) if name.startswith("beta") else sample(name)[0]
         powers[k] = beta, beta + 1
         for j, step in enumerate(STEPS["spectra"]):
-            for i, t in enumerate(BY_ORDER.values()):
-                effective = t.effective_step(step, values)
+            for i, order in enumerate(BY_ORDER):
+                effective = exact.effective_step(order, step, values)
                 constants[k, j, i, 0] = Q * gamma(beta + 1) * (2 * effective) ** -beta
             constants[k, j, 0, 1] = beta / (step * (2 - step)) * constants[k, j, 0, 0]
     return {

@@ -5,8 +5,8 @@ A loss that is averaged over all starts (the identity matrix for a start) leaves
 
 import numpy as np
 
-from edgelaw import kaczmarz
-from edgelaw.theory import BY_ORDER, iid
+from edgelaw import exact, kaczmarz
+from edgelaw.orders import ORDERS
 
 
 def of_curve(curve):
@@ -17,13 +17,13 @@ def of_curve(curve):
 def predicted(eigenvalues, epochs, step):
     """The exact curves of all orders from the eigenvalues alone: (orders, 2, epochs)."""
     values = np.maximum(eigenvalues, 0)
-    return np.array([of_curve(theory.curve(values, np.array(epochs), step)) for theory in BY_ORDER.values()])
+    return np.array([of_curve(exact.curve(order, values, np.array(epochs), step)) for order in ORDERS])
 
 
 def measured(X, order, epochs, step, rng, runs):
     """The curve over all starts, mean over `runs` orders with its standard error; IID's is its exact expectation."""
     if order == "iid":
-        curve = iid.expected_curve(X, epochs, step, tolerance=1e-5)
+        curve = exact.expected_curve(X, epochs, step, tolerance=1e-5)
         return of_curve(curve), np.zeros((2, len(curve.epochs) - 1))
     curve = kaczmarz.simulate(
         X, order, int(epochs[-1]), step, runs=runs, rng=rng, record=epochs, starts="all"

@@ -35,7 +35,7 @@ SWEEP = Sweep(
     prose="""
 # Which order wins where
 
-Exact curves (`edgelaw.theory.*.curve`) from the eigenvalues of one sample each of 512 rows in 512 dimensions; nothing
+Exact curves (`edgelaw.exact.curve`) from the eigenvalues of one sample each of 512 rows in 512 dimensions; nothing
 was simulated. Orders as in `edgelaw.orders.ORDERS`.
 """,
 )

@@ -19,8 +19,8 @@ import numpy as np
 from sweep import Sweep
 
 from edgelaw import data, kaczmarz
+from edgelaw.orders import ORDERS
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import BY_ORDER
 
 SEEDS = 8
 STEPS = (0.5, 1.0, 1.5)
@@ -84,7 +84,7 @@ def simulated(name):
     """All runs on one data set."""
     arrays = {}
     matrices = [matrix(name, seed) for seed in range(SEEDS)]
-    for order in BY_ORDER:
+    for order in ORDERS:
         pairs = plan(name, order)
         arrays[f"{name} {order} seeds"] = np.array([seed for seed, _ in pairs], dtype=np.int8)
         for step in STEPS:
@@ -98,8 +98,8 @@ def exact():
     arrays, epochs = {}, [n for n in EPOCHS if n <= REACH]
     for name in ("cifar10", "wikipedia"):
         eigenvalues = gram_eigenvalues(data.preprocess(data.load(name).features, rows=512, dims=512, rng=0).X)
-        for order, theory in BY_ORDER.items():
-            curves = [theory.curve(eigenvalues, epochs, step) for step in SCAN]
+        for order in ORDERS:
+            curves = [exact.curve(order, eigenvalues, epochs, step) for step in SCAN]
             values = [losses.of_curve(curve).T for curve in curves]
             arrays[f"{name} {order} exact"] = np.array(values, dtype=np.float32)
             arrays[f"{name} {order} exact error"] = np.array([curve.error for curve in curves])

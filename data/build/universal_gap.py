@@ -15,9 +15,9 @@ import numpy as np
 import scipy.linalg
 from sweep import Sweep
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.orders import ORDERS
-from edgelaw.theory import flip_flop, gap, iid, random_reshuffle
+from edgelaw.theory import gap
 
 SEED = 8
 BETAS = (1 / 14, 1 / 7, 0.3, 0.5, 0.75, 1.0, 1.5)
@@ -54,9 +54,9 @@ def effective_steps(step, values):
     """The effective step that the library states for each order, from the drawn eigenvalues."""
     return {
         "iid": step,
-        "random_reshuffle": random_reshuffle.effective_step(step, values),
+        "random_reshuffle": exact.effective_step("random_reshuffle", step, values),
         "single_shuffle": 1 / (1 / step - 0.5),
-        "flip_flop": flip_flop.effective_step(step, values),
+        "flip_flop": exact.effective_step("flip_flop", step, values),
     }
 
 
@@ -109,7 +109,7 @@ def edge_draw(beta, step, rng, dims, n, epochs):
     U = unit_rows(data.power_law(dims, dims, beta, rng))
     values = eigenvalues(U)
     curves = dict(zip(("single_shuffle", "flip_flop"), fixed_order(U, step, len(n) - 1), strict=True))
-    curves["iid"] = iid.curve(values, n, step).test[1:]
+    curves["iid"] = exact.curve("iid", values, n, step).test[1:]
     laws = effective_steps(step, values)
     if epochs:
         curves["random_reshuffle"] = from_identity(U, "random_reshuffle", epochs, step, rng)
@@ -216,7 +216,7 @@ def design_losses(name, U, step, rng, n, first):
     if not name.endswith(("sorted", "in_order")):
         curves["random_reshuffle"] = from_identity(U, "random_reshuffle", 64, step, rng)
         if first:
-            curves["iid"] = iid.expected_curve(U, n, step, tolerance=1e-6).test[1:]
+            curves["iid"] = exact.expected_curve(U, n, step, tolerance=1e-6).test[1:]
     return curves
 
 
@@ -363,7 +363,7 @@ hand.
 
 **What is exact.** Single shuffle and flip-flop: traces of powers of the epoch matrix of the drawn design, by repeated
 squaring and by singular values; the only noise is the draw. IID: on Haar designs the large-d curve of the drawn
-eigenvalues (`edgelaw.theory.iid.curve`), elsewhere the exact expectation (`expected_curve`). Random reshuffle: all
+eigenvalues (`edgelaw.exact.curve`), elsewhere the exact expectation (`expected_curve`). Random reshuffle: all
 starts at once, drawn permutations.
 
 **How to read it.** `*_step` is the equivalent step (`edgelaw.theory.gap.equivalent_step`), `*_limit` its extrapolation

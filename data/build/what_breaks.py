@@ -14,9 +14,8 @@ import losses
 import numpy as np
 from sweep import Sweep
 
-from edgelaw import data
+from edgelaw import data, exact
 from edgelaw.spectrum import effective_rank, gram_eigenvalues
-from edgelaw.theory import iid
 
 SEED, SIZE, SHUFFLES, DRAWS = 9, 256, 6, 8
 STEP = 1.0
@@ -79,7 +78,7 @@ def rows(kind, rng, d=SIZE):
 def measure(X, step, rng, shuffles=SHUFFLES):
     """Exact losses from all starts (orders, 2, epochs), the mean over shuffles, and its standard error."""
     U = X / np.linalg.norm(X, axis=1)[:, None]
-    expected = losses.of_curve(iid.expected_curve(U, np.array(EPOCHS), step, tolerance=1e-6))
+    expected = losses.of_curve(exact.expected_curve(U, np.array(EPOCHS), step, tolerance=1e-6))
     runs = []
     for _ in range(shuffles):
         single, flipped = losses.fixed_order(U[rng.permutation(len(U))], EPOCHS, step)

@@ -8,7 +8,7 @@ import pytest
 
 from edgelaw import cli, data, labels
 from edgelaw.cli.labels import report as probe_report
-from edgelaw.predict import predict
+from edgelaw.forecast import predict
 
 pytestmark = pages.NEEDS_CHROMIUM
 

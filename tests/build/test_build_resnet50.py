@@ -18,7 +18,7 @@ from resnet50 import (
 )
 from torch.nn import functional as F
 
-from edgelaw import embeddings
+from edgelaw import data
 
 
 def torchvision_shapes():
@@ -251,7 +251,7 @@ def test_shards_are_cut_into_arrays_by_the_manifest():
 def test_the_real_network_gives_the_shipped_features_again_in_another_batch_size():
     import cifar10
 
-    shipped = embeddings.cifar10()
+    shipped = data.cifar10()
     images, labels, _ = cifar10.chosen_images(default_cache() / CIFAR10.file, 2500, shipped.card["seed"])
     np.testing.assert_array_equal(labels, shipped.labels)
     model, family, _ = cifar10.load_model("keras", default_cache())

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 from running import refused, run
 
-import edgelaw.predict
+import edgelaw
 from edgelaw import data
 from edgelaw.orders import ORDERS
 
@@ -301,7 +301,6 @@ TAKING = (
     "dims",
     "seed",
     "operations",
-    "seconds",
     "order",
     "key",
     "columns",
@@ -347,7 +346,7 @@ def test_spectrum_takes_any_options(good, options):
 @pytest.fixture(scope="module")
 def prediction():
     X = data.gaussian(24, 24, rng=0)
-    return edgelaw.predict.predict(X, epochs=3, orders=["iid"], simulate=False, search=False)
+    return edgelaw.predict(X, epochs=3, orders=["iid"], simulate=False, search=False)
 
 
 @hypothesis.given(options=OPTIONS)
@@ -369,7 +368,7 @@ def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction
         return prediction
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(edgelaw.predict, "predict", validated)
+        patch.setattr(edgelaw.forecast, "predict", validated)
         orderly("predict", good, "--json", *words_of(options))
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from running import run
 
-import edgelaw.predict
+from edgelaw import forecast as room
 from edgelaw import inputs
 from edgelaw.cli import format, terminal
+from edgelaw.forecast import predict
 from edgelaw.orders import ORDERS
-from edgelaw.predict import predict
 
 QUICK = ["--epochs", "6", "--no-simulate", "--no-search"]
 
@@ -70,7 +70,7 @@ def test_the_table_has_both_losses_of_every_order_and_a_recommendation(
     here, prediction, monkeypatch, columns
 ):
     monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setattr(edgelaw.predict, "predict", lambda *_, **__: prediction)
+    monkeypatch.setattr(room, "predict", lambda *_, **__: prediction)
     status, out, err = run("predict", "embeddings.npy", "--target", "0.2")
     assert (status, err) == (0, "")
     flat = " ".join(out.split())

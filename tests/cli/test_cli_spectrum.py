@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from running import refused, run
 
-from edgelaw import data, embeddings, spectrum
+from edgelaw import data, spectrum
 from edgelaw.cli import parser, textplot
 
 
@@ -34,7 +34,7 @@ def as_json(*words):
 
 def test_the_numbers_are_those_of_the_papers_preprocessing(file, raw):
     machine = as_json(file)
-    values = spectrum.gram_eigenvalues(embeddings.preprocess(raw, None, None, 0).X)
+    values = spectrum.gram_eigenvalues(data.preprocess(raw, None, None, 0).X)
     assert machine["schema"] == "edgelaw.spectrum/1"
     assert machine["file"] == file
     assert machine["shape"] == [120, 60]
@@ -48,7 +48,7 @@ def test_the_numbers_are_those_of_the_papers_preprocessing(file, raw):
 
 def test_the_options_do_the_preprocessing_they_name(file, raw):
     machine = as_json(file, "--rows", "50", "--dims", "50", "--seed", "7")
-    values = spectrum.gram_eigenvalues(embeddings.preprocess(raw, 50, 50, 7).X)
+    values = spectrum.gram_eigenvalues(data.preprocess(raw, 50, 50, 7).X)
     assert machine["eigenvalues"] == pytest.approx(values, rel=1e-8, abs=1e-12)
     assert machine["null"] == 1
     bare = as_json(file, "--no-center", "--no-normalize")
@@ -83,7 +83,7 @@ def test_the_edge_of_a_square_is_shown_with_its_error_and_drawn(tmp_path):
 def test_no_exponent_is_printed_for_embeddings_with_more_or_fewer_rows_than_columns(
     tmp_path, name, rows, dims
 ):
-    np.save(tmp_path / "x.npy", embeddings.preprocess(data.load(name).features, rows, dims, 0).X)
+    np.save(tmp_path / "x.npy", data.preprocess(data.load(name).features, rows, dims, 0).X)
     machine = as_json(tmp_path / "x.npy")
     assert machine["edge"] is machine["edge_error"] is None
     assert machine["edge_law"]["holds"] is False

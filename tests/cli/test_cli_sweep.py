@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from running import refused, run
 
-from edgelaw import embeddings, kaczmarz
+from edgelaw import data, kaczmarz
 from edgelaw.cli.format import digits
 
 
@@ -27,7 +27,7 @@ def test_the_curves_are_those_of_the_simulator(file):
     assert asked == [
         (order, step, seed) for order in ("iid", "flip_flop") for step in (0.5, 1) for seed in (3, 4)
     ]
-    X = embeddings.preprocess(np.load(file), None, None, 3).X
+    X = data.preprocess(np.load(file), None, None, 3).X
     for one in machine["runs"]:
         curve = kaczmarz.simulate(X, one["order"], 4, one["step"], probes=16, rng=one["seed"])
         assert one["test"] == pytest.approx(curve.test, rel=1e-9)

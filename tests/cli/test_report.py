@@ -16,9 +16,8 @@ from edgelaw._common import atomic
 from edgelaw._common import svg as elements
 from edgelaw.cli import format, pictures, report
 from edgelaw.curves import LearningCurve
-from edgelaw.forecast import exact_curves
+from edgelaw.forecast import exact_curves, predict
 from edgelaw.laws import EdgeFit
-from edgelaw.predict import predict
 from edgelaw.spectrum import EdgeLaw
 
 HOSTILE = '<img src=x onerror="alert(1)">&amp;\'.npy'

@@ -1,12 +1,13 @@
-"""Machine code on disk: real processes, one after another and at once, on folders and processors of all kinds."""
+"""Loops as machine code and as NumPy; machine code on disk: real processes, on folders and processors of all kinds."""
 
 import os
 import subprocess
 import sys
+import textwrap
 
+import numpy as np
 import pytest
 
-from edgelaw._common.code_cache import CodeCache, CodeFiles
 from edgelaw._common.compiled import compiled, when_compiling
 
 KERNEL = """
@@ -30,7 +31,7 @@ from edgelaw._common.compiled import when_compiling
 from edgelaw.theory import iid
 values, seen = np.random.default_rng(0).exponential(size=200), []
 with when_compiling(seen.append):
-    curve = iid.curve(values, 20)
+    curve = exact.curve("iid", values, 20)
 print("compiled" if seen else "loaded", curve.test.tobytes().hex(), curve.train.tobytes().hex())
 """
 
@@ -66,12 +67,14 @@ def output(process):
 # ------------------------------------------------------------------------------------------------------- processes
 
 
-def test_processes_that_compile_at_once_leave_one_file_and_the_next_compiles_nothing(script, tmp_path):
+def test_processes_that_compile_at_once_leave_one_index_and_one_file_of_code_and_the_next_compiles_nothing(
+    script, tmp_path
+):
     cache = tmp_path / "cache"
     together = [start(script, NUMBA_CACHE_DIR=cache) for _ in range(2)]
     assert [output(process)[0] for process in together] == ["285", "285"]
     assert output(start(script, NUMBA_CACHE_DIR=cache)) == ["285", "loaded"]
-    assert len([path for path in cache.rglob("*") if path.is_file()]) == 1
+    assert len([path for path in cache.rglob("*") if path.is_file()]) == 2
 
 
 def test_code_that_was_loaded_gives_the_digits_of_code_that_was_compiled(tmp_path):
@@ -103,57 +106,97 @@ def test_another_processor_compiles_its_own_code_and_leaves_the_other_s(script, 
     assert [output(process) for process in both] == [["285", "loaded"], ["285", "loaded"]]
 
 
-# ----------------------------------------------------------------------------------------------------------- files
+def test_processes_that_compile_for_different_types_at_once_do_not_take_each_other_s_code(script, tmp_path):
+    """Interleaved as they may be: both have written an index of their own before either writes its code."""
+    script.write_text(
+        textwrap.dedent("""
+        import pathlib, sys, time, types
+        import numpy as np
+        from edgelaw._common.compiled import compiled
+
+        @compiled
+        def total(values):
+            s = values[0]
+            for x in values:
+                s += x
+            return s
+
+        def wait_for_the_other(name):
+            folder = pathlib.Path(sys.argv[2])
+            (folder / f"{name}-{sys.argv[1]}").touch()
+            while len(list(folder.glob(f"{name}-*"))) < 2:
+                time.sleep(0.01)
+
+        files = total.machine_code._cache._cache_file
+        save = files._save_data
+        if len(sys.argv) > 2:
+            files._save_index = lambda index, write=files._save_index: (wait_for_the_other("index"), write(index))
+            files._save_data = lambda name, data: (wait_for_the_other("data"), save(name, data))
+        print(total(np.arange(5).astype(sys.argv[1])))
+        """)
+    )
+    environment, meeting = {"NUMBA_CACHE_DIR": tmp_path / "cache"}, tmp_path / "meeting"
+    meeting.mkdir()
+    together = [start(script, kind, meeting, **environment) for kind in ("float64", "complex128")]
+    assert [output(process) for process in together] == [["10.0"], ["(10+0j)"]]
+    assert output(start(script, "float64", **environment)) == ["10.0"]
+    assert output(start(script, "complex128", **environment)) == ["(10+0j)"]
 
 
-def files(folder, version="1", source="abc"):
-    kept = CodeFiles(str(folder), "module.function-1.py311", source)
-    kept._version = version
-    return kept
+# ------------------------------------------------------------------------------------------------------- without numba
 
 
-def test_keys_do_not_share_a_file_and_what_is_kept_is_for_its_version_and_source_only(tmp_path):
-    for key in ("one", "other"):
-        files(tmp_path).save(key, key.upper())
-    assert [files(tmp_path).load(key) for key in ("one", "other", "third")] == ["ONE", "OTHER", None]
-    assert files(tmp_path, version="2").load("one") is None
-    assert files(tmp_path, source="def").load("one") is None
-    files(tmp_path, source="def").save("one", "NEW")
-    assert files(tmp_path, source="def").load("one") == "NEW"
-    assert len(list(tmp_path.iterdir())) == 2
+@compiled(numpy=lambda values: values.sum())
+def _total(values):
+    s = 0.0
+    for x in values:
+        s += x
+    return s
 
 
-def test_a_damaged_file_is_as_good_as_none(tmp_path):
-    files(tmp_path).save("key", [1, 2, 3])
-    (path,) = tmp_path.iterdir()
-    whole = path.read_bytes()
-    for damaged in (b"", whole[:-5], whole[: len(whole) // 2], b"\x80\x04\x95 nonsense"):
-        path.write_bytes(damaged)
-        assert files(tmp_path).load("key") is None
-    files(tmp_path).save("key", [4])
-    assert files(tmp_path).load("key") == [4]
+@compiled
+def _reciprocal(x):
+    return 1 / x
 
 
-def test_a_folder_that_has_gone_keeps_nothing(tmp_path):
-    files(tmp_path / "gone").save("key", 1)
-    assert files(tmp_path / "gone").load("key") is None
-    assert not (tmp_path / "gone").exists()
+def test_the_twin_is_called_only_where_there_is_no_numba():
+    values = np.arange(5.0)
+    assert _total(values) == _total.twin(values) == _total.function(values) == 10
+    assert _total.without_numba is _total.twin
+    assert _reciprocal.twin is None
+    assert _reciprocal(np.zeros(1)[0]) == _reciprocal.without_numba(np.zeros(1)[0]) == np.inf
 
 
-def _plus_one(x):
-    return x + 1
+WITHOUT = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "numba":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+"""
+CURVES = """
+import sys
+import numpy as np
+from edgelaw.theory import BY_ORDER
+values = np.random.default_rng(0).exponential(size=30)
+for order in ("iid", "random_reshuffle", "single_shuffle", "flip_flop"):
+    curve = BY_ORDER[order].curve(values, 3)
+    print(*curve.test, *curve.train)
+assert ("numba" in sys.modules) == (len(sys.argv) > 1)
+"""
 
 
-def test_a_disk_that_fills_up_after_the_start_is_no_error(monkeypatch):
-    def full(self):
-        raise OSError(28, "No space left on device")
+def test_all_four_curves_are_computed_without_numba():
+    """Where it cannot be imported, and where it must not be used."""
+    blocked = start("-c", WITHOUT + "sys.meta_path.insert(0, Blocked())" + CURVES)
+    unused = start("-c", CURVES, EDGELAW_NUMBA=0)
+    kept = {name: value for name, value in os.environ.items() if name == "NUMBA_CACHE_DIR"}
+    wanted = np.array(output(start("-c", CURVES, "numba", **kept)), float)
+    for process in (blocked, unused):
+        assert np.array(output(process), float) == pytest.approx(wanted, rel=1e-7)
 
-    kept = compiled(_plus_one)
-    cache = kept.machine_code._cache
-    assert isinstance(cache, CodeCache)
-    monkeypatch.setattr(type(cache._impl.locator), "ensure_cache_path", full)
-    monkeypatch.setattr(cache._cache_file, "load", lambda key: None)
-    assert kept(2) == 3
+
+# ------------------------------------------------------------------------------------------------------- who watches
 
 
 def test_who_does_not_watch_any_more_is_not_called():

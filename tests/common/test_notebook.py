@@ -15,7 +15,7 @@ from edgelaw import data, laws, spectrum
 from edgelaw._common import notebook
 from edgelaw._common.plain import plain
 from edgelaw.curves import LearningCurve
-from edgelaw.predict import predict
+from edgelaw.forecast import predict
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from edgelaw import data
-from edgelaw.predict import predict
+from edgelaw.forecast import predict
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
-from edgelaw.predict import predict
-from edgelaw.samplers import learning_rate
-from edgelaw.theory import critical_batch, stability
+from edgelaw.exact import critical_batch, stability
+from edgelaw.forecast import predict
+from edgelaw.training.samplers import learning_rate
 
 X = data.normalize_rows(data.gaussian(96, 96, rng=0))
 
@@ -30,7 +30,7 @@ def test_a_forecast_for_batches_follows_runs_of_the_same_batches(batches):
 def test_every_order_takes_a_step_below_its_own_limit_and_beyond_that_of_single_rows(batches):
     values = batches.eigenvalues
     for order, forecast in batches.forecasts.items():
-        limit = stability(order, 12, values)
+        limit = stability(order, values, batch=12)
         assert batches.batching.limits[order] == pytest.approx(limit)
         assert 2 < forecast.step < limit
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
-from edgelaw.forecast import diagnostic
+from edgelaw.forecast import diagnostic, predict
 from edgelaw.forecast.rows import equal_norm_design
-from edgelaw.predict import predict
 
 
 def diagnosed(X, seed=0, **options):

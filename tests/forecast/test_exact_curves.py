@@ -1,16 +1,13 @@
 """Exact curves at any number of rows: closed forms, simulation, and how an ended curve is continued."""
 
-import types
-
 import numpy as np
 import pytest
 
-from edgelaw import data, kaczmarz, orders, spectrum, theory
+from edgelaw import data, exact, kaczmarz, orders, spectrum, theory
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import levy
 from edgelaw.forecast.exact_curves import FLOOR, exact_curve, recorded_times, scatter, times_for
 from edgelaw.forecast.measuring import measured_curve
-from edgelaw.theory import single_shuffle
 
 LOSSES = ("test", "train")
 
@@ -29,7 +26,7 @@ def test_sample_curves_are_the_closed_forms_of_gaussian_rows_at_any_aspect(order
     if rho < 1:
         values, shares = np.append(values, 0), np.append(shares, 1 - rho)
     module = theory.BY_ORDER[order]
-    curve = module.curve(values, n, 0.8, rho, weights=shares)
+    curve = exact.curve(order, values, n, 0.8, rho, weights=shares)
     assert np.allclose(curve.test[1:], module.test_loss(n, 0.8, rho), rtol=1e-5)
     assert np.allclose(curve.train[1:], module.train_loss(n, 0.8, rho), rtol=1e-5)
 
@@ -45,7 +42,7 @@ def test_the_average_of_a_sample_with_other_rows_has_the_moments_of_its_covarian
 
 def test_more_positive_eigenvalues_than_rows_are_refused():
     with pytest.raises(ValueError, match="so few rows"):
-        single_shuffle.curve(np.linspace(0.1, 2, 40), 3, rho=0.5)
+        exact.curve("single_shuffle", np.linspace(0.1, 2, 40), 3, rho=0.5)
 
 
 @pytest.mark.parametrize(
@@ -55,12 +52,12 @@ def test_exact_curves_off_the_square_meet_simulation(m, d, names):
     X = data.normalize_rows(data.gaussian(m, d, rng=5) * np.sqrt(np.linspace(0.3, 1.7, d)))
     values, n = spectrum.gram_eigenvalues(X), np.array([0, 1, 2, 4])
     for order in names:
-        exact = exact_curve(order, values, n, 1.0, m / d)
+        truth = exact_curve(order, values, n, 1.0, m / d)
         measured = measured_curve(X, order, n, 1.0, np.random.default_rng(1), 16, d)
-        assert exact.continued is None
+        assert truth.continued is None
         for loss, bar in zip(LOSSES, (0.03, 0.08), strict=True):
             mean, error = getattr(measured, loss), getattr(measured, loss + "_se")
-            predicted = getattr(exact, loss)
+            predicted = getattr(truth, loss)
             seen = predicted > 1e-4
             assert (error[seen] < bar / 2 * predicted[seen]).all()
             assert (np.abs(mean - predicted)[seen] <= bar * predicted[seen] + 3 * error[seen]).all()
@@ -68,9 +65,8 @@ def test_exact_curves_off_the_square_meet_simulation(m, d, names):
 
 def test_what_is_gone_within_one_epoch_needs_no_engine(monkeypatch):
     values = spectrum.gram_eigenvalues(data.normalize_rows(data.gaussian(2400, 40, rng=5)))
-    for order in orders.ORDERS[1:]:
-        monkeypatch.setitem(theory.BY_ORDER, order, types.SimpleNamespace())
     times = times_for(7, values, 1.0, (2400, 40))
+    monkeypatch.setattr(exact, "curve", None)
     assert times[1] == 5 / 2400
     assert times[-7:].tolist() == [1, 2, 3, 4, 5, 6, 7]
     one, other = (exact_curve(order, values, times, 1.0, 60.0) for order in ("flip_flop", "single_shuffle"))
@@ -93,11 +89,11 @@ def test_fractions_of_an_epoch_join_whole_epochs():
 
 
 def test_a_first_epoch_that_two_computations_disagree_on_is_refused(monkeypatch):
-    def wrong(values, epochs, step, rho):
+    def wrong(order, values, epochs, step, rho):
         losses = 0.4**epochs
         return LearningCurve(epochs, losses, losses, *np.full((2, len(epochs)), np.nan), error=1e-6)
 
-    monkeypatch.setitem(theory.BY_ORDER, "flip_flop", types.SimpleNamespace(curve=wrong))
+    monkeypatch.setattr(exact, "curve", wrong)
     values = np.linspace(0.01, 2, 60)
     with pytest.raises(ArithmeticError, match="Two computations of the first epoch differ"):
         exact_curve("flip_flop", values, np.arange(9), 1.0, 1.0)
@@ -118,10 +114,10 @@ def test_the_scatter_of_single_runs_is_about_what_they_do(shape):
 
 
 def test_a_refusal_is_passed_on_while_much_of_the_loss_is_left(monkeypatch):
-    def refuse(values, epochs, step, rho):
+    def refuse(order, values, epochs, step, rho):
         raise ArithmeticError("too slow")
 
-    monkeypatch.setitem(theory.BY_ORDER, "flip_flop", types.SimpleNamespace(curve=refuse))
+    monkeypatch.setattr(exact, "curve", refuse)
     with pytest.raises(ArithmeticError, match="too slow"):
         exact_curve("flip_flop", np.linspace(0.01, 2, 30), np.arange(9), 0.1, 1.0)
     with pytest.raises(ArithmeticError, match="19 positive eigenvalues are too few"):

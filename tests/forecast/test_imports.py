@@ -19,7 +19,14 @@ HEAVY = (
     "safetensors",
     "jinja2",
 )
-ROOMS = ("edgelaw", "edgelaw.data", "edgelaw.kaczmarz", "edgelaw.theory", "edgelaw.inputs", "edgelaw.predict")
+ROOMS = (
+    "edgelaw",
+    "edgelaw.data",
+    "edgelaw.kaczmarz",
+    "edgelaw.theory",
+    "edgelaw.inputs",
+    "edgelaw.forecast",
+)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from edgelaw import data
 from edgelaw._common import threads
-from edgelaw.predict import predict
+from edgelaw.forecast import predict
 
 
 def rows():

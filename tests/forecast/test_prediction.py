@@ -1,4 +1,4 @@
-"""Predictions as a whole: targets, progress, JSON, seeds, earlier names, and what is refused."""
+"""Predictions as a whole: targets, progress, JSON, seeds, and what is refused."""
 
 import dataclasses
 import json
@@ -7,11 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
-import edgelaw.predict
+import edgelaw
 from edgelaw import data
-from edgelaw.forecast import one_order, targets
+from edgelaw.forecast import one_order, predict, targets
 from edgelaw.forecast.exact_curves import exact_curve
-from edgelaw.predict import predict
 
 LOSSES = ("test", "train")
 
@@ -79,21 +78,10 @@ def test_it_becomes_json_without_nan_and_without_a_warning(square):
     assert again["forecasts"]["iid"]["curve"]["test_se"][3] is None
 
 
-def test_the_earlier_name_of_the_operations_works_and_warns():
-    X = data.gaussian(30, 30, rng=2)
-    with pytest.warns(DeprecationWarning, match="operations"):
-        predict(X, epochs=2, orders="iid", seconds=1.0, search=False)
-
-
-def test_the_earlier_name_of_the_preparation_works_and_warns(square):
-    with pytest.warns(DeprecationWarning, match="preparation"):
-        assert square[0].steps == square[0].preparation
-
-
 def test_the_public_names_are_those_of_the_room():
     names = ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "diagnose", "predict"]
-    assert edgelaw.predict.__all__ == edgelaw.forecast.__all__ == names
-    assert all(hasattr(edgelaw.predict, name) for name in edgelaw.predict.__all__)
+    assert edgelaw.forecast.__all__ == names
+    assert all(hasattr(edgelaw.forecast, name) for name in names)
 
 
 def test_the_same_seed_gives_the_same_prediction_and_another_does_not():

@@ -7,9 +7,8 @@ import pytest
 from running import run
 
 from edgelaw import data, inputs
-from edgelaw.forecast import rows
+from edgelaw.forecast import predict, rows
 from edgelaw.forecast.rows import SCALED, equal_norm_design
-from edgelaw.predict import predict
 
 
 def with_a_mean(m, d, seed=0):

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, inputs, kaczmarz
+from edgelaw import data, exact, inputs, kaczmarz
 from edgelaw.curves import LearningCurve
-from edgelaw.forecast import measuring, simulations
+from edgelaw.forecast import measuring, predict, simulations
 from edgelaw.forecast.exact_curves import exact_curve
-from edgelaw.predict import predict
-from edgelaw.theory import iid
 
 N = np.array([0, 1, 3])
 
@@ -27,7 +25,7 @@ def test_a_measured_curve_is_a_simulation_from_all_starts_or_orthonormal_ones_th
             0,
         )
     expected = measuring.measured_curve(X, "iid", N, 0.9, np.random.default_rng(2), 3, 24)
-    assert np.allclose(expected.test, iid.expected_curve(X, N, 0.9).test, rtol=1e-4)
+    assert np.allclose(expected.test, exact.expected_curve(X, N, 0.9).test, rtol=1e-4)
     assert (expected.test_se == 0).all()
 
 
@@ -56,11 +54,11 @@ def test_fractions_of_the_first_epoch_are_those_of_the_theory():
     times = np.array([0, 0.02, 0.1, 0.3, 1])
     for order in ("iid", "random_reshuffle", "flip_flop"):
         measured = measuring.measured_curve(X, order, times, 0.8, np.random.default_rng(3), 6, 60)
-        exact = exact_curve(order, values, times, 0.8, 15.0)
+        truth = exact_curve(order, values, times, 0.8, 15.0)
         assert measured.epochs.tolist() == times.tolist()
         for loss in ("test", "train"):
             mean, error = getattr(measured, loss)[1:], getattr(measured, loss + "_se")[1:]
-            predicted = getattr(exact, loss)[1:]
+            predicted = getattr(truth, loss)[1:]
             assert (np.abs(mean - predicted)[:3] <= 4 * error[:3] + 0.03 * predicted[:3]).all()
 
 
@@ -91,8 +89,8 @@ def test_a_pilot_without_an_exact_curve_of_all_rows_says_that_it_gives_no_levels
     assert raw.note.startswith(simulations.RAW + "A pilot: 64 of 96 rows in 64 of 96 random directions")
     assert raw.curve is raw.measured
     assert np.allclose(raw.measured.test, raw.predicted.test, rtol=0.2)
-    exact = exact_curve("iid", np.maximum(design.gram_eigenvalues(), 0), N, 1.0, 1.0)
-    assert runs.run("iid", 1.0, np.random.default_rng(0), exact).note == raw.note.removeprefix(
+    truth = exact_curve("iid", np.maximum(design.gram_eigenvalues(), 0), N, 1.0, 1.0)
+    assert runs.run("iid", 1.0, np.random.default_rng(0), truth).note == raw.note.removeprefix(
         simulations.RAW
     )
 
@@ -100,7 +98,7 @@ def test_a_pilot_without_an_exact_curve_of_all_rows_says_that_it_gives_no_levels
         raise ArithmeticError("no curve")
 
     monkeypatch.setattr(simulations, "exact_curve", refuse)
-    alone = runs.run("iid", 1.0, np.random.default_rng(0), exact)
+    alone = runs.run("iid", 1.0, np.random.default_rng(0), truth)
     assert alone.predicted is None
     assert alone.note.startswith(simulations.RAW)
 

@@ -1,5 +1,6 @@
-"""``import edgelaw`` is enough: its rooms are there when asked for, and ``edgelaw.predict`` is function and module."""
+"""``import edgelaw`` is enough: its rooms and the function ``edgelaw.predict`` are there when asked for."""
 
+import importlib.util
 import inspect
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 import edgelaw
-from edgelaw import data
+from edgelaw import data, training
 
 
 def answer(code):
@@ -22,11 +23,8 @@ def answer(code):
     [
         "import edgelaw; f = edgelaw.predict",
         "from edgelaw import predict as f",
-        "import edgelaw.predict; f = edgelaw.predict",
-        "import edgelaw.predict; f = edgelaw.predict.predict",
-        "from edgelaw.predict import predict as f",
-        "import edgelaw.predict as f",
-        "import edgelaw; edgelaw.predict; from edgelaw.predict import predict as f",
+        "import edgelaw.cli.predict; f = edgelaw.predict",
+        "from edgelaw.forecast import predict as f",
     ],
 )
 def test_predict_can_be_called_however_it_is_imported(how):
@@ -35,17 +33,11 @@ def test_predict_can_be_called_however_it_is_imported(how):
     assert answer(f"{code}; print({asked})") == "iid"
 
 
-def test_the_called_module_is_the_function():
-    X = data.gaussian(24, 24, rng=0)
-    options = {"epochs": 2, "orders": ["iid"], "search": False}
-    called, function = edgelaw.predict(X, **options), edgelaw.predict.predict(X, **options)
-    assert isinstance(called, edgelaw.predict.Prediction)
-    assert called.to_dict() == function.to_dict()
-    assert inspect.ismodule(edgelaw.predict)
-    assert inspect.signature(edgelaw.predict) == inspect.signature(edgelaw.predict.predict)
+def test_the_front_door_is_the_function_of_the_room():
+    assert edgelaw.predict is edgelaw.forecast.predict
     assert "epochs" in inspect.signature(edgelaw.predict).parameters
     with pytest.raises(ValueError, match="epochs"):
-        edgelaw.predict(X, epochs=0)
+        edgelaw.predict(data.gaussian(24, 24, rng=0), epochs=0)
 
 
 def test_every_room_is_an_attribute_of_the_package():
@@ -56,7 +48,7 @@ def test_every_room_is_an_attribute_of_the_package():
 def test_the_rooms_are_listed_before_they_are_loaded():
     code = "import edgelaw, sys; print(*dir(edgelaw)); print(*(name for name in sys.modules if 'edgelaw.' in name))"
     listed, _, loaded = answer(code).partition("\n")
-    assert {*edgelaw._ROOMS, "__version__"} <= set(listed.split())
+    assert {*edgelaw._ROOMS, "__version__", "predict"} <= set(listed.split())
     assert loaded == ""
 
 
@@ -65,3 +57,23 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
         edgelaw.predictions  # noqa: B018
     with pytest.raises(ImportError):
         from edgelaw import predictions  # noqa: F401
+
+
+def test_every_module_has_one_name():
+    for name in ("cluster", "embeddings", "predict", "probe", "report", "samplers", "transformer"):
+        assert importlib.util.find_spec(f"edgelaw.{name}") is None, name
+
+
+@pytest.mark.parametrize("name", training._ROOMS)
+def test_a_module_that_needs_torch_is_loaded_when_it_is_asked_for(name):
+    pytest.importorskip("torch")
+    code = (
+        f"import sys; from edgelaw import training; print('torch' in sys.modules, training.{name}.__name__)"
+    )
+    assert answer(code) == f"False edgelaw.training.{name}"
+    assert name in dir(training)
+
+
+def test_a_name_that_training_does_not_have_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'sampler'"):
+        training.sampler  # noqa: B018

@@ -6,9 +6,9 @@ import scipy.sparse
 import torch
 from input_files import X, refusal
 
+from edgelaw.forecast import predict
 from edgelaw.inputs import Source, design
 from edgelaw.inputs.memory import as_reader
-from edgelaw.predict import predict
 
 SPARSE = X.astype(np.float64) * (np.random.default_rng(1).random(X.shape) < 0.3)
 

@@ -127,7 +127,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(files, monkeyp
 def test_neither_data_nor_inputs_loads_a_parser_before_there_is_a_file():
     heavy = ("scipy", "torch", "pyarrow", "zarr", "safetensors", "dask", "matplotlib")
     code = (
-        "import sys, edgelaw.data, edgelaw.embeddings\n"
+        "import sys, edgelaw.data, edgelaw.shipped\n"
         f"print([name for name in ('edgelaw.inputs', *{heavy}) if name in sys.modules])\n"
         f"import edgelaw.inputs; print([name for name in {heavy} if name in sys.modules])"
     )

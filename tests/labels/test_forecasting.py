@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from edgelaw import labels
-from edgelaw.exact.iid import labels as iid
+from edgelaw import exact, labels
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.labels import forecasting, simulation
@@ -129,9 +128,12 @@ def test_losses_with_a_ridge_are_those_of_all_draws_and_of_runs():
     prepared = prepare(X, y, 0.3, True, True, True, rng)
     rows = LabelledRows.of(prepared.X, prepared.T, prepared.held)
     ridge, runs = 20.0, 400
-    curve, without = iid.curve(rows, 2, 0.3, ridge=ridge), iid.curve(rows, 2, 0.3)
-    exact = mean_over_all_draws(prepared, 0.3, 2, ridge)
-    assert np.allclose([curve.train[1:], curve.held_out[1:]], exact, rtol=1e-3)
+    curve, without = (
+        exact.probe_curve("iid", rows, 2, 0.3, ridge=ridge),
+        exact.probe_curve("iid", rows, 2, 0.3),
+    )
+    truth = mean_over_all_draws(prepared, 0.3, 2, ridge)
+    assert np.allclose([curve.train[1:], curve.held_out[1:]], truth, rtol=1e-3)
     rates = np.full(2, 0.3 / prepared.scale)
     simulated = simulation.simulate(prepared, "iid", rates, 1, ridge, runs, np.random.default_rng(4))
     for loss, most in (("train", 0.015), ("held_out", 0.005)):

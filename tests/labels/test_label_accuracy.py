@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from edgelaw import labels, shipped
+from edgelaw import exact, labels, shipped
 from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
@@ -73,11 +73,11 @@ def test_mean_errors_are_those_of_the_curves(batch):
     T = X @ rng.standard_normal((30, 2)) + 0.3 * rng.standard_normal((90, 2))
     rows = LabelledRows.of(X, T, (X[:40], T[:40]))
     steps = np.array([0.4, 0.2, 0.2, 0.1])
-    for order in (iid, random_reshuffle):
-        left = order.mean_error(rows, steps, batch)
+    for order, room in (("iid", iid), ("random_reshuffle", random_reshuffle)):
+        left = room.mean_error(rows, steps, batch)
         assert left.min() > 0
         assert left.max() < 1
         mean = float(rows.held_out.of_mean(1 - left))
         scores = rows.held_out.scores(1 - left)
         assert ((scores - T[:40]) ** 2).sum() / 40 == pytest.approx(mean, rel=1e-9)
-        assert mean <= order.curve(rows, 4, steps, batch).held_out[-1] * (1 + 1e-9)
+        assert mean <= exact.probe_curve(order, rows, 4, steps, batch).held_out[-1] * (1 + 1e-9)

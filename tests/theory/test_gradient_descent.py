@@ -161,7 +161,6 @@ def test_the_asymptotic_law_at_m_equal_d_has_the_constants():
 
 def test_the_effective_step_of_gradient_descent_is_its_step():
     assert gd.effective_step(0.3) == 0.3
-    assert gd.effective_step(0.9, [0.5, 2.0]) == 0.9
 
 
 @pytest.mark.parametrize(

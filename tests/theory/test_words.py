@@ -7,7 +7,7 @@ from math import comb, factorial
 import numpy as np
 import pytest
 
-from edgelaw.theory import flip_flop
+from edgelaw import exact
 from edgelaw.theory.free import words
 
 GENERIC = [Fraction(x) for x in (1, 3, -2, 5, 7, -11, 13, 2, -3, 4, 5, -6, 7, 8, 9, 1)]
@@ -123,9 +123,9 @@ def test_words_are_those_of_haar_matrices():
         letters = {"K": K, "L": L, "T": L.T}
         seen.append([np.trace(np.linalg.multi_dot([letters[x] for x in w])) / size for w in chosen])
     mean, error = np.mean(seen, axis=0), np.std(seen, axis=0, ddof=1) / np.sqrt(40)
-    exact = [float(words.evaluate(words.trace(w), cumulants)) for w in chosen]
+    truth = [float(words.evaluate(words.trace(w), cumulants)) for w in chosen]
     assert error.max() < 0.002
-    assert (np.abs(mean - exact) < 4 * error + 3 / size).all()
+    assert (np.abs(mean - truth) < 4 * error + 3 / size).all()
 
 
 def fourth_power():
@@ -148,7 +148,7 @@ def test_the_rational_numbers_of_flip_flops_training_constant_are_volumes():
     square = sum(float(v) * np.prod([cumulants[s - 1] for s in key]) for key, v in fourth_power().items())
     skew = (1 + 2 * cumulants[1]) / 3  # |(I + 2L) o|²
     length, B = a**4 + a**2 * skew / 2 + square / 16, a**2 + skew / 4
-    test, train = flip_flop.population_constants(sigma, step)
+    test, train = exact.constants("flip_flop", sigma, step)
     assert train / test == pytest.approx(length / (2 * a * B) / 2, rel=1e-12)
 
 

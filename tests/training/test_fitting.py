@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from edgelaw import labels, probe
+from edgelaw import labels
 from edgelaw.orders import ORDERS
+from edgelaw.training import probe
 from edgelaw.training.samplers import OrderSampler
 
 torch = pytest.importorskip("torch")

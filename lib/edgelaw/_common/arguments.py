@@ -84,6 +84,12 @@ def counts(values: ArrayLike, name: str) -> Integers:
     return array.astype(np.int64)
 
 
+def epochs(values: ArrayLike) -> Integers:
+    """The epochs to return: all up to a given one, or the given ones; 0 included."""
+    numbers = counts(values, "epochs")
+    return np.arange(int(numbers) + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
+
+
 def number(value: object, name: str, low: float, high: float = np.inf) -> float:
     """A real number strictly between ``low`` and ``high``; the text "1" is no number."""
     try:

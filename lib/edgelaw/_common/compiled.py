@@ -1,10 +1,18 @@
-"""How a loop becomes machine code: when it is first called, once per machine, kept on disk where that is possible."""
+"""How a loop becomes machine code: when it is first called, once per machine; without numba its NumPy twin is called.
+
+Whether there is numba is asked once, at the first call of any loop. It is not used where it is not installed, nor with
+``EDGELAW_NUMBA=0`` in the environment.
+"""
 
 import contextlib
 import functools
+import hashlib
+import os
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -15,48 +23,88 @@ _OPTIONS: dict[str, Any] = {
 _watching: list[Callable[[bool], object]] = []
 
 
-class compiled:
-    """Compile a function for speed without the GIL when it is first called, and keep the machine code on disk.
+class Compiled:
+    """A function that runs as machine code, or as its twin: see :func:`compiled`.
 
-    The compiler is imported then, not before: whoever needs no loop does not wait for it. A compiled function may call
-    other compiled ones. Sums may be reordered (that is what lets them use vector registers), but infinities and NaN
-    keep their meaning, and a division by zero gives one. The code is cached beside the module or in the user's cache
-    folder (or in ``NUMBA_CACHE_DIR``), one file for each processor and signature; where none can be written it is not
-    cached.
-
-    Examples
-    --------
-    >>> @compiled
-    ... def total(values):
-    ...     s = 0.0
-    ...     for x in values:
-    ...         s += x
-    ...     return s
-    >>> import numpy as np
-    >>> total(np.arange(4.0))
-    6.0
+    Attributes
+    ----------
+    function : callable
+        The loop as it is written, in Python.
+    twin : callable or None
+        The same in vectorised NumPy.
     """
 
-    def __init__(self, function: Callable) -> None:
-        self.function = function
+    def __init__(self, function: Callable, twin: Callable | None) -> None:
+        self.function, self.twin = function, twin
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.machine_code(*arguments)
+        return self._chosen(*arguments)
+
+    @functools.cached_property
+    def _chosen(self) -> Callable:
+        return self.machine_code if has_numba() else self.without_numba
+
+    @property
+    def without_numba(self) -> Callable:
+        """The twin; the loop itself where it has none, with divisions by zero as the machine code does them."""
+        return self.twin or np.errstate(all="ignore")(self.function)
 
     @functools.cached_property
     def machine_code(self) -> Any:
         """The compiled function, with the compiled ones it calls."""
         from numba import njit
 
-        from edgelaw._common.code_cache import CodeCache
-
         _announce()
-        function = _with_machine_code(self.function)
-        code = njit(**_OPTIONS)(function)
+        code = njit(**_OPTIONS)(_with_machine_code(self.function))
         with contextlib.suppress(RuntimeError):  # there is no folder that can be written
-            code._cache = CodeCache(function, _OPTIONS)
+            code.enable_caching()
+            _name_files_by_content(code._cache._cache_file)
         return code
+
+
+@overload
+def compiled(function: Callable) -> Compiled: ...
+@overload
+def compiled(*, numpy: Callable) -> Callable[[Callable], Compiled]: ...
+def compiled(function: Callable | None = None, *, numpy: Callable | None = None) -> Any:
+    """Compile a function for speed without the GIL when it is first called, and keep the machine code on disk.
+
+    The compiler is imported then, not before: whoever needs no loop does not wait for it. A compiled function may call
+    other compiled ones. Sums may be reordered (that is what lets them use vector registers), but infinities and NaN
+    keep their meaning, and a division by zero gives one. The code is cached beside the module or in the user's cache
+    folder (or in ``NUMBA_CACHE_DIR``), by several processes at once if need be; where none can be written it is not.
+
+    Without numba a call goes to the function given as `numpy`: the same in vectorised NumPy. A loop without one,
+    because only other loops call it, then runs as it is written, correct but slow. Arguments are given by position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @compiled(numpy=np.sum)
+    ... def total(values):
+    ...     s = 0.0
+    ...     for x in values:
+    ...         s += x
+    ...     return s
+    >>> float(total(np.arange(4.0))), float(total.twin(np.arange(4.0)))
+    (6.0, 6.0)
+    """
+    if function is None:
+        return functools.partial(Compiled, twin=numpy)
+    return Compiled(function, numpy)
+
+
+@functools.cache
+def has_numba() -> bool:
+    """Whether loops are compiled in this process: asked once."""
+    if os.environ.get("EDGELAW_NUMBA") == "0":
+        return False
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -73,8 +121,8 @@ def when_compiling(callback: Callable[[bool], object]) -> Iterator[None]:
     >>> seen = []
     >>> with when_compiling(seen.append):
     ...     first, second = twice(1.0), twice(2.0)
-    >>> seen, second
-    ([True, False], 4.0)
+    >>> seen == ([True, False] if has_numba() else []), second
+    (True, 4.0)
     """
     _watching.append(callback)
     try:
@@ -106,10 +154,26 @@ def _announce() -> None:
     event.register("numba:compile", Listener())
 
 
+def _name_files_by_content(files: Any) -> None:
+    """Let the name of a file of machine code follow from what it was compiled for.
+
+    Numba would number the files of a function. Two processes that compile it at once for different types take one
+    number for both, and from then on whoever has the one type is given the code for the other.
+    """
+    save, pattern = files.save, files._data_name_pattern
+
+    def save_by_content(key: Any, data: Any) -> None:
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+        files._data_name_pattern = pattern.replace("{number", digest + ".{number")
+        save(key, data)
+
+    files.save = save_by_content
+
+
 def _with_machine_code(function: Callable) -> Callable:
     """The same function, seeing the machine code of the compiled functions it calls."""
     known = {
-        name: value.machine_code if isinstance(value, compiled) else value
+        name: value.machine_code if isinstance(value, Compiled) else value
         for name, value in function.__globals__.items()
         if name in function.__code__.co_names or name.startswith("__")
     }

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from edgelaw.curves import LearningCurve
-    from edgelaw.predict import Prediction
+    from edgelaw.forecast import Prediction
 
 SIDE, EPOCHS, RUNS = 256, 30, 4
 RECORD = (1, 2, 3, 4, 6, 8, 11, 15, 20, EPOCHS)
@@ -60,7 +60,7 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Predict, simulate, show; return the exit status."""
     from edgelaw import data, inputs, kaczmarz
-    from edgelaw.predict import predict
+    from edgelaw.forecast import predict
 
     with Bar() as bar:
         design = inputs.design(data.load("cifar10").features, rows=SIDE, dims=SIDE, rng=0)

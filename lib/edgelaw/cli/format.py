@@ -8,7 +8,7 @@ EARLY_LEVELS = 0.3, 1e-3, 1e-9  # of the training loss, whose times stand in a t
 
 if TYPE_CHECKING:
     from edgelaw.curves import LearningCurve
-    from edgelaw.predict import Forecast, Prediction
+    from edgelaw.forecast import Forecast, Prediction
 
 
 def digits(value: float | None, count: int = 3) -> str:

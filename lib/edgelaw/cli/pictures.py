@@ -20,8 +20,8 @@ from edgelaw._common.types import Array
 from edgelaw.cli.format import as_typed, digits, with_error
 
 if TYPE_CHECKING:
+    from edgelaw.forecast import Prediction
     from edgelaw.labels import ProbeForecast
-    from edgelaw.predict import Prediction
     from edgelaw.spectrum import EdgeLaw
 
 WIDTH, HEIGHT = 392, 256  # of the axes with their labels, in points; the legend is added below

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from edgelaw.inputs import Design
 
 EPOCHS = 50
-SCHEMA = "edgelaw.predict/2"  # 2: what was done to the rows is `preparation`; it was `steps`
+SCHEMA = "edgelaw.predict/2"
 
 EXAMPLES = """\
 examples:
@@ -54,8 +54,7 @@ With --labels the losses are those of your labels: squared errors, summed over o
 you type into torch.optim.SGD for half that loss, features centred and otherwise as they are. JSON then has schema
 "edgelaw.predict.labels/1" and the answer in "probe": lr, batch, order, epochs, and by epoch from 0 train and held_out.
 
-JSON has schema "edgelaw.predict/2" and the fields of
-edgelaw.predict.Prediction; "preparation", what was done to the rows, was called "steps" in edgelaw.predict/1."""
+JSON has schema "edgelaw.predict/2" and the fields of edgelaw.forecast.Prediction."""
 
 
 def add(commands: Any) -> None:
@@ -111,7 +110,6 @@ def add(commands: Any) -> None:
         metavar="N",
         help="budget of simulations in multiply-adds; above it a pilot on fewer rows and columns runs (default 1e11)",
     )
-    parser.add_argument("--seconds", type=between(0), help=argparse.SUPPRESS)
     labels.add_options(parser)
     parser.add_argument("--report", metavar="PATH", help="write a report with plots, one .html file")
     add_json(parser)
@@ -164,7 +162,7 @@ def _run(arguments: argparse.Namespace) -> int:
     step = _step(arguments.step, arguments.batch)
     path = arguments.report and destination(arguments.report, (".html", ".htm"), arguments.file)
     from edgelaw.cli.design import decomposed
-    from edgelaw.predict import predict
+    from edgelaw.forecast import predict
 
     with Bar() as bar:
         design = decomposed(arguments, bar)
@@ -176,7 +174,7 @@ def _run(arguments: argparse.Namespace) -> int:
             target=arguments.target,
             simulate="auto" if arguments.simulate is None else arguments.simulate,
             rng=arguments.seed,
-            operations=arguments.operations if arguments.seconds is None else 2e9 * arguments.seconds,
+            operations=arguments.operations,
             progress=bar,
             search=arguments.search or step == "best",
             batch=arguments.batch,

@@ -14,7 +14,7 @@ from edgelaw import plots
 from edgelaw._common import atomic
 from edgelaw.cli import format, pictures
 from edgelaw.cli.format import as_typed, digits, with_error
-from edgelaw.predict import Prediction
+from edgelaw.forecast import Prediction
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -50,7 +50,7 @@ def html(prediction: Prediction, name: str, version: str = "") -> str:
 
     Parameters
     ----------
-    prediction : edgelaw.predict.Prediction
+    prediction : edgelaw.forecast.Prediction
         What to report.
     name : str
         The name of the file that was read, as the reader knows it; it is escaped here.

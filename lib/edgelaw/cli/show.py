@@ -18,7 +18,7 @@ from edgelaw.cli.terminal import ascii_only, printable
 if TYPE_CHECKING:
     from edgelaw.cli.cluster import Run
     from edgelaw.curves import LearningCurve
-    from edgelaw.predict import Prediction
+    from edgelaw.forecast import Prediction
 
 LOSSES = (("test", "test"), ("train", "train"))  # the attribute of a curve, and its name in print
 HOW = {

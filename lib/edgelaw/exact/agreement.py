@@ -34,8 +34,8 @@ class Attempt:
     def difference(self) -> float:
         """The largest relative difference of the two resolutions where a loss can be seen."""
         with np.errstate(all="ignore"):
-            apart = np.abs(self.coarse / self.fine - 1)[np.abs(self.fine) > VISIBLE].max(initial=0.0)
-        return float(apart) if np.isfinite(apart) else np.inf
+            gap = np.abs(self.coarse / self.fine - 1)[np.abs(self.fine) > VISIBLE].max(initial=0.0)
+        return float(gap) if np.isfinite(gap) else np.inf
 
     def agreed(self) -> int:
         """For how many epochs the two agree well enough to be returned, and no loss is below its plateau."""

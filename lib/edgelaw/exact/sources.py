@@ -13,8 +13,7 @@ FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
 
 def recorded(epochs: ArrayLike) -> Integers:
     """The epochs to return: all up to a given one, or the given ones; 0 included."""
-    numbers = arguments.counts(epochs, "epochs")
-    return np.arange(int(numbers) + 1) if numbers.ndim == 0 else np.union1d(numbers, 0)
+    return arguments.epochs(epochs)
 
 
 def sample(

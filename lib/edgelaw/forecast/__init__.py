@@ -1,4 +1,4 @@
-"""From a design to learning curves and advice; readers know this room as :mod:`edgelaw.predict`."""
+"""From a design to learning curves and advice; its function is also ``edgelaw.predict``."""
 
 from edgelaw.forecast.diagnostic import diagnose
 from edgelaw.forecast.prediction import predict

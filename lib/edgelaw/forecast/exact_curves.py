@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw import theory
+from edgelaw import exact
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import VANISHED, LearningCurve
 from edgelaw.exact import first_epoch
@@ -43,7 +43,7 @@ def times_for(epochs: int, eigenvalues: Array, step: float, shape: tuple[int, in
     m, d = shape
     if batch > 1:
         return recorded_times(epochs)
-    left = theory.iid.curve(eigenvalues, 1, step, m / d).train[-1]
+    left = exact.curve("iid", eigenvalues, 1, step, m / d).train[-1]
     return recorded_times(epochs, max(1, d // 8), m) if left < EARLY else recorded_times(epochs)
 
 
@@ -73,19 +73,19 @@ def exact_curve(
         raise ArithmeticError(f"{positive} positive eigenvalues are too few for a spectrum.")
     times = np.union1d(times, 0)
     if batch > 1:
-        return theory.BY_ORDER[order].curve(eigenvalues, times.astype(np.int64), step, rho, batch=batch)
+        return exact.curve(order, eigenvalues, times.astype(np.int64), step, rho, batch=batch)
     parts = times[(times > 0) & (times < 1)]
     whole = np.setdiff1d(times, parts).astype(np.int64)
     if order == "iid":
         if len(parts):
-            return theory.iid.curve_at(eigenvalues, times, step, rho)
-        return theory.iid.curve(eigenvalues, whole, step, rho)
+            return exact.curve_at(eigenvalues, times, step, rho)
+        return exact.curve("iid", eigenvalues, whole, step, rho)
     if whole[-1] == 0:
         return first_epoch.curve(eigenvalues, parts, step, rho)
     early = _first_epoch(eigenvalues, np.append(parts, 1.0), step, rho) if checked or len(parts) else None
     if early is not None and len(parts) and max(early.test[-1], early.train[-1]) < FLOOR:
         return _gone_in_one_epoch(early, times)
-    curve = theory.BY_ORDER[order].curve(eigenvalues, whole, step, rho)
+    curve = exact.curve(order, eigenvalues, whole, step, rho)
     if early is None:
         return curve
     if (

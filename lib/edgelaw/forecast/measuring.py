@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from edgelaw import inputs, kaczmarz
+from edgelaw import exact, inputs, kaczmarz
 from edgelaw._common.types import Array, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.data import normalize_rows
 from edgelaw.forecast.rows import LARGEST_BYTES
-from edgelaw.theory import iid
 
 FEWEST_PROBES, MOST_RUNS, FEWEST_RUNS = 16, 6, 3
 SMALLEST_PILOT = 64  # dimensions
@@ -62,7 +61,7 @@ def _whole_epochs(
 ) -> LearningCurve:
     d = X.shape[1]
     if order == "iid" and probes == d and batch == 1:
-        curve = iid.expected_curve(X, epochs, step, tolerance=1e-5)
+        curve = exact.expected_curve(X, epochs, step, tolerance=1e-5)
         zeros = np.zeros(len(curve.epochs))
         return LearningCurve(curve.epochs, curve.test, curve.train, zeros, zeros.copy(), error=1e-5)
     how: dict[str, Any] = {"starts": "all"} if probes == d else {"starts": "orthonormal", "probes": probes}

@@ -9,13 +9,14 @@ import numpy as np
 from edgelaw import inputs
 from edgelaw._common.types import Array
 from edgelaw.curves import LearningCurve
+from edgelaw.exact import curve as any_curve
+from edgelaw.exact import stability
 from edgelaw.forecast import targets
 from edgelaw.forecast.best_steps import BestStep, best_steps
 from edgelaw.forecast.exact_curves import FLOOR, exact_curve, scatter, times_for
 from edgelaw.forecast.request import ProgressCounter, Request, Share
 from edgelaw.forecast.results import Forecast
 from edgelaw.forecast.simulations import Simulations, discrepancy
-from edgelaw.theory import iid, stability
 
 SEARCH_UNITS = 6  # units of progress that the search for one order's best steps counts as
 
@@ -38,7 +39,7 @@ class Setting:
         """With the times to record, and the largest stable step of each order."""
         step = 1.0 if request.step == "best" else float(request.step)
         limits = {
-            order: stability(order, request.batch, eigenvalues, shape[0] / shape[1])
+            order: stability(order, eigenvalues, shape[0] / shape[1], batch=request.batch)
             for order in request.orders
         }
         times = times_for(request.epochs, eigenvalues, step, shape, request.batch)
@@ -54,7 +55,7 @@ class Setting:
         step = 0.5 if self.request.step == "best" else float(self.request.step)
         if self.request.batch > 1:  # a step per row that cannot be faster
             step = min(step / self.request.batch, 0.5)
-        left = iid.curve(self.eigenvalues, self.request.epochs, step, self.rho).train
+        left = any_curve("iid", self.eigenvalues, self.request.epochs, step, self.rho).train
         gone = np.flatnonzero(left < FLOOR)
         enough = 2 * int(gone[0]) + 1 if len(gone) else self.request.epochs
         return Simulations(

@@ -8,7 +8,7 @@ where that would take too long, a pilot on a part of the rows is. Every forecast
 In five lines:
 
 >>> from edgelaw import data
->>> from edgelaw.predict import predict
+>>> from edgelaw.forecast import predict
 >>> prediction = predict(data.gaussian(64, 64, rng=0), epochs=10, target=0.2, search=False)
 >>> {order: forecast.epochs_to_target["test"] for order, forecast in prediction.forecasts.items()}
 {'iid': 5, 'random_reshuffle': 3, 'single_shuffle': 3, 'flip_flop': 4}
@@ -17,9 +17,8 @@ In five lines:
 """
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,6 @@ from edgelaw.forecast.simulations import PILOT_ERROR
 from edgelaw.orders import ORDERS
 
 OPERATIONS = 1e11  # multiply-adds for simulations: about half a minute on one core
-PER_SECOND = 2e9  # what the earlier argument `seconds` is worth
 MISTRUST = {
     "fails": "The diagnostic says that eigenvalues are not enough here.",
     "undecided": "The diagnostic cannot tell whether eigenvalues are enough here.",
@@ -67,7 +65,6 @@ def predict(
     target: float | None = None,
     simulate: bool | str = "auto",
     rng: Rng = 0,
-    seconds: float | None = None,
     progress: Progress | None = None,
     *,
     search: bool = True,
@@ -97,8 +94,6 @@ def predict(
         Whether to run SGD itself beside the theory. By default where the diagnostic does not say that the rows
         are of the kind the theory assumes. An order without an exact curve is simulated in any case.
     rng : int or numpy.random.Generator
-    seconds : float, optional
-        The earlier name of `operations`, 2e9 of them per second.
     progress : callable, optional
         Called as ``progress(done, total, what)``.
     search : bool
@@ -140,9 +135,6 @@ def predict(
     >>> [caution.code for caution in prediction.warnings][0], prediction.forecasts["iid"].epochs_to_target
     ('plateau', {'test': None, 'train': 3})
     """
-    if seconds is not None:
-        warnings.warn("Give operations instead of seconds: 2e9 for each.", DeprecationWarning, stacklevel=3)
-        operations = PER_SECOND * arguments.number(seconds, "seconds", 0)
     request = Request.validated(epochs, step, orders, target, simulate, operations, search, batch)
     generator = arguments.generator(rng)
     design, preparation = equal_norm_design(X, center)
@@ -234,7 +226,7 @@ def _theory(
 
     single = request.batch == 1  # the diagnostic visits rows one by one
     known = curve_of if set(WATCHED) <= set(curves) and single else None
-    with ThreadPoolExecutor(threads.cores()) as pool:
+    with threads.executor(threads.cores()) as pool:
         parts = {order: pool.submit(one, order) for order in request.orders}
         # after the orders in the queue, so that the curves it waits for are being computed
         looked_at = pool.submit(

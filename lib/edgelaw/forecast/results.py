@@ -1,6 +1,5 @@
 """What `edgelaw.predict` returns: one prediction, with one forecast per order, a diagnostic, cautions and advice."""
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -210,12 +209,6 @@ class Prediction:
     def assumption(self) -> str:
         """What the forecast takes for granted, and what noise would change about its advice."""
         return assumption(self.advice.order)
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """The earlier name of `preparation`."""
-        warnings.warn("Prediction.steps is now Prediction.preparation.", DeprecationWarning, stacklevel=2)
-        return self.preparation
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and words that JSON can hold.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from typing import NamedTuple
 
 import numpy as np
 
+from edgelaw import exact
 from edgelaw._common.types import Array
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.labels import simulation
@@ -19,7 +19,6 @@ RUNS = 8
 FEWEST_RUNS = 2
 FEWEST_DIMS = 20  # dimensions spanned by the rows, below which theory has no curve for shuffled orders
 VANISHED = 1e-9  # of its start: below it reshuffle's theory is rounding, and runs are exact
-OPERATORS_OF_ITS_OWN = 3  # different steps of a schedule; those of longer ones are shared, 18 for a forecast
 ANY_SCHEDULE = ("iid", "random_reshuffle")  # orders whose theory takes steps by epoch and batches
 
 
@@ -71,14 +70,9 @@ def by_theory(order: str, problem: Problem, steps: Array) -> OrderForecast | Non
     epochs = np.arange(len(steps) + 1)
     constant = bool((steps == steps[0]).all())
     try:
-        module = importlib.import_module(f"edgelaw.exact.labels.{order}")
-        options: dict[str, float] = {} if order == "single_shuffle" else {"batch": problem.batch}
-        if problem.ridge > 0:
-            options["ridge"] = problem.ridge
-        if order == "random_reshuffle":
-            options["operators"] = OPERATORS_OF_ITS_OWN
-        curve = module.curve(problem.rows, epochs, float(steps[0]) if constant else steps, **options)
-    except (ArithmeticError, ImportError):
+        step = float(steps[0]) if constant else steps
+        curve = exact.probe_curve(order, problem.rows, epochs, step, problem.batch, problem.ridge)
+    except ArithmeticError:
         return None
     if order == "random_reshuffle" and (curve.train < VANISHED * curve.train[0]).any():
         return None
@@ -89,9 +83,9 @@ def with_floor(one: OrderForecast, problem: Problem, steps: Array) -> OrderForec
     """The same with the training loss that a constant step ends at, where the order's theory has it."""
     if one.how != "theory" or problem.batch > 1 or problem.ridge > 0 or not (steps == steps[0]).all():
         return one
-    module = importlib.import_module(f"edgelaw.exact.labels.{one.order}")
     try:
-        return dataclasses.replace(one, floor=float(module.floor(problem.rows, float(steps[0])).train))
+        floor = exact.probe_floor(one.order, problem.rows, float(steps[0]))
+        return dataclasses.replace(one, floor=float(floor.train))
     except (ArithmeticError, np.linalg.LinAlgError):
         return one
 

@@ -13,7 +13,6 @@ import scipy.special
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import sources
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 
 __all__ = [
@@ -152,17 +151,17 @@ def train_constant(step: float) -> float:
     return float((2 * _step(step, 4.0)) ** -1.5 / (2 * np.sqrt(np.pi)))
 
 
-def effective_step(step: float, eigenvalues: ArrayLike | None = None) -> float:
+def effective_step(step: float) -> float:
     """The gradient-descent step with the same test-loss edge: for gradient descent, the step itself.
 
-    It exists so that every order has one; a step that the spectrum does not allow is refused.
+    It exists so that every order has one; a step that Marchenko and Pastur's law does not allow is refused.
 
     Examples
     --------
     >>> effective_step(0.3)
     0.3
     """
-    return _step(step, 4.0 if eigenvalues is None else _eigenvalues(eigenvalues).max())
+    return _step(step, 4.0)
 
 
 def curve(eigenvalues: ArrayLike, epochs: ArrayLike, step: float) -> LearningCurve:
@@ -193,7 +192,7 @@ def curve(eigenvalues: ArrayLike, epochs: ArrayLike, step: float) -> LearningCur
     """
     values = _eigenvalues(eigenvalues)
     step = _step(step, values.max())
-    recorded = sources.recorded(epochs)
+    recorded = arguments.epochs(epochs)
     logs = np.where(
         step * values < 0.5, np.log1p(-np.minimum(step * values, 0.5)), _log_abs(1 - step * values)
     )

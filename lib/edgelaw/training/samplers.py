@@ -6,8 +6,8 @@ takes the place of ``DataLoader(dataset, batch_size=32, shuffle=True)``, which i
 random numbers. `learning_rate` says which ``lr`` is the step η of this book.
 
 The indices are those of `edgelaw.orders.stream`, epoch for epoch, so a model trained through a `DataLoader`
-sees exactly the rows of the simulator and the theory. Only this module, `edgelaw.probe`, `edgelaw.transformer` and the
-reader of .pt files import torch.
+sees exactly the rows of the simulator and the theory. Only this room and the reader of .pt files
+import torch.
 """
 
 import sys

@@ -38,7 +38,7 @@ class Probe:
 def split(features: ArrayLike, labels: ArrayLike, rows: int, dims: int, held: int, rng: Rng) -> Probe:
     r"""Choose training and held-out rows, project, centre and scale them by the training rows' mean.
 
-    The preprocessing is the paper's (`edgelaw.embeddings.preprocess`); held-out rows go through it too, with the
+    The preprocessing is the paper's (`edgelaw.data.preprocess`); held-out rows go through it too, with the
     training rows' mean. The targets are one-hot vectors, minus their mean with weights :math:`1/s_i`, where :math:`s_i`
     scaled row i to norm :math:`\sqrt d`: the rows obey :math:`\sum_i x_i/s_i = 0`, and with targets that do so too
     the equations of m ≤ d rows have a solution.

@@ -9,8 +9,8 @@ import math
 import numpy as np
 from scipy import optimize, stats
 
-from edgelaw import data, kaczmarz, spectrum
-from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, random_reshuffle, single_shuffle
+from edgelaw import data, exact, kaczmarz, spectrum
+from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, random_reshuffle, single_shuffle
 from edgelaw_ledger.evidence import Evidence, decide, number
 from edgelaw_ledger.routes import limit_in_root
 
@@ -131,10 +131,10 @@ def iid_any_spectrum(*, size: int = 192, seed: int = 7) -> Evidence:
     """The curve from eigenvalues alone against the exact expectation over all draws, on a power-law spectrum."""
     X = data.normalize_rows(data.power_law(size, size, 0.6, rng=seed))
     epochs = np.array([1, 2, 5, 10, 20])
-    predicted = iid.curve(spectrum.gram_eigenvalues(X), epochs, 1.2)
-    exact = iid.expected_curve(X, epochs, 1.2)
-    test = float(np.abs(predicted.test / exact.test - 1).max())
-    train = float(np.abs(predicted.train / exact.train - 1).max())
+    predicted = exact.curve("iid", spectrum.gram_eigenvalues(X), epochs, 1.2)
+    truth = exact.expected_curve(X, epochs, 1.2)
+    test = float(np.abs(predicted.test / truth.test - 1).max())
+    train = float(np.abs(predicted.train / truth.train - 1).max())
     return decide(
         max(test, train) < 2 / size,
         measured=f"test within {test:.2%}, training within {train:.2%} at d = {size}",
@@ -188,12 +188,12 @@ def curves_on_any_spectrum(*, size: int = 240, seed: int = 9) -> Evidence:
     X = data.normalize_rows(rng.standard_normal((size, size)) * np.arange(1, size + 1) ** -0.25)
     epochs = np.array([1, 3, 10])
     values = spectrum.gram_eigenvalues(X)
-    losses = {"iid": iid.expected_curve(X, epochs, 1.0, tolerance=1e-6).test[1:]}
+    losses = {"iid": exact.expected_curve(X, epochs, 1.0, tolerance=1e-6).test[1:]}
     for order in ("random_reshuffle", "single_shuffle", "flip_flop"):
         curve = kaczmarz.simulate(X, order, int(epochs[-1]), runs=4, rng=rng, record=epochs, starts="all")
         losses[order] = curve.test[1:]
     off = max(
-        float(np.abs(loss / BY_ORDER[order].curve(values, epochs).test[1:] - 1).max())
+        float(np.abs(loss / exact.curve(order, values, epochs).test[1:] - 1).max())
         for order, loss in losses.items()
     )
     return decide(
@@ -208,8 +208,8 @@ def curves_on_any_spectrum(*, size: int = 240, seed: int = 9) -> Evidence:
 def _two_eigenvalues(step):
     """Limits of exact curves for a covariance of two eigenvalues: single shuffle's losses, flip-flop's test loss."""
     n = 250 * 4 ** np.arange(4)
-    once = single_shuffle.population_curve(SIGMA, n, step)
-    back = flip_flop.population_curve(SIGMA, n, step)
+    once = exact.population_curve("single_shuffle", SIGMA, n, step)
+    back = exact.population_curve("flip_flop", SIGMA, n, step)
     limits = []
     for losses, power in ((once.test, 0.5), (once.train, 1.5), (back.test, 0.5)):
         scaled = dict(zip(n.tolist(), losses[1:] * n.astype(float) ** power, strict=True))

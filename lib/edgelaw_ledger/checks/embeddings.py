@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from edgelaw import data, kaczmarz, shipped, spectrum
+from edgelaw import data, exact, kaczmarz, shipped, spectrum
 from edgelaw.spectrum import effective_rank, fit_edge, gram_eigenvalues, quantile_ratio
 from edgelaw.theory import gradient_descent, iid, regimes
 from edgelaw_ledger.evidence import Evidence, decide, number
@@ -153,8 +153,8 @@ def g13() -> Evidence:
     taller = data.preprocess(_features("cifar10"), SIZE + 1, SIZE, rng=0)
     ranks = [int((gram_eigenvalues(made.X) > 0).sum()) for made in (square, taller)]
     trace = (square.X**2).sum() / SIZE
-    floor = iid.curve(_spectra("cifar10")[0], [10**9], 1.0).test[-1]
-    share = floor / iid.curve(_spectra("cifar10")[0], [100], 1.0).test[-1]
+    floor = exact.curve("iid", _spectra("cifar10")[0], [10**9], 1.0).test[-1]
+    share = floor / exact.curve("iid", _spectra("cifar10")[0], [100], 1.0).test[-1]
     counted = np.mean(_exponents("noise"))
     shifts = [
         np.mean(_exponents("noise", **other)) - counted for other in ({"zeros": "drop"}, {"rows": SIZE + 1})
@@ -180,8 +180,8 @@ def _decades():
     simulated = kaczmarz.simulate(
         data.gaussian(SIZE, SIZE, rng=0), "iid", 100, probes=8, runs=4, rng=0, record=n
     )
-    for exact, curve in zip(losses, (simulated.test, simulated.train), strict=True):
-        require(np.abs(np.log(curve[1:] / exact)).max() < 0.35, "matrices cover the same decades")
+    for truth, curve in zip(losses, (simulated.test, simulated.train), strict=True):
+        require(np.abs(np.log(curve[1:] / truth)).max() < 0.35, "matrices cover the same decades")
     return [2.0, *(math.log10(loss[0] / loss[1]) for loss in losses)], losses[0][0] / iid.test_constant()
 
 
@@ -231,11 +231,11 @@ def g16() -> Evidence:
 
 def g17(*, at_6: float = 0.14, at_13: float = 0.07) -> Evidence:
     """The two decimals of 1/7 and 1/14, in fractions."""
-    exact = [Fraction(1, dims + 1) for dims in (6, 13)]
-    rounded = [Fraction(round(100 * value), 100) for value in exact]
+    truth = [Fraction(1, dims + 1) for dims in (6, 13)]
+    rounded = [Fraction(round(100 * value), 100) for value in truth]
     return decide(
         bool(all(abs(float(r) - claim) < 1e-9 for r, claim in zip(rounded, (at_6, at_13), strict=True))),
-        measured=", ".join(f"{float(value):.5f}" for value in exact),
+        measured=", ".join(f"{float(value):.5f}" for value in truth),
         claimed=f"{at_6}, {at_13}",
         tolerance="rounded to two decimals",
     )
@@ -248,7 +248,7 @@ def _fitted_law(values):
     n = np.array([10, 30, 100, start, 2 * start])
     errors = []
     for part in (n[:3], n[3:]):
-        curve = iid.curve(values, part, 1.0)
+        curve = exact.curve("iid", values, part, 1.0)
         ratio = np.array(iid.edge_law(curve.epochs[1:], fit)) / [curve.test[1:], curve.train[1:]]
         errors.append(np.abs(ratio - 1).max())
     return errors

@@ -6,7 +6,7 @@ import math
 import mpmath
 import numpy as np
 
-from edgelaw import data
+from edgelaw import data, exact
 from edgelaw.laws import EdgeFit
 from edgelaw.theory import iid
 from edgelaw_ledger import routes
@@ -69,14 +69,16 @@ def _exact_means(step, epochs, seed):
         means[d] = []
         for _ in range(count):
             U = routes.unit_rows(d, d, rng)
-            exact = iid.expected_curve(U, epochs, step, tolerance=1e-7)
-            means[d].append((np.linalg.eigvalsh(U.T @ U), np.stack([exact.test[1:], exact.train[1:]])))
+            reference = exact.expected_curve(U, epochs, step, tolerance=1e-7)
+            means[d].append(
+                (np.linalg.eigvalsh(U.T @ U), np.stack([reference.test[1:], reference.train[1:]]))
+            )
     small = routes.unit_rows(6, 6, rng)
     M = np.eye(6)
     for _ in range(12):
         M = _update(small, M, step)
     require(
-        close(np.trace(M) / 6, iid.expected_curve(small, [2], step).test[1], 1e-9),
+        close(np.trace(M) / 6, exact.expected_curve(small, [2], step).test[1], 1e-9),
         "the exact recursion, row by row",
     )
     return means
@@ -88,11 +90,11 @@ def b3(*, drift: float = 2.0, noise: float = 1.0, seed: int = 3) -> Evidence:
     step, epochs, gaps = 1.5, (1, 2, 5, 15), {}
     for d, designs in _exact_means(step, epochs, seed).items():
         ratios = []
-        for lam, exact in designs:
+        for lam, reference in designs:
             rates, W = np.linalg.eigh(np.diag(drift * step * lam) - noise * step**2 * np.outer(lam, lam) / d)
             decay, first = np.exp(-np.outer(epochs, rates)), W.sum(axis=0)
             equation = np.stack([decay @ first**2 / d, decay @ (first * (lam @ W)) / d])
-            ratios.append(equation / exact - 1)
+            ratios.append(equation / reference - 1)
         gaps[d] = np.mean(ratios, axis=0), np.std(ratios, axis=0) / math.sqrt(len(designs))
     rest = 2 * gaps[96][0] - gaps[48][0]
     error = np.hypot(2 * gaps[96][1], gaps[48][1]).max()
@@ -115,7 +117,9 @@ def b4(*, seed: int = 4) -> Evidence:
         law = iid.edge_law(10**5, EdgeFit(beta, Q), step)
         ratios += [test / law[0], train / law[1]]
     values, weights, Q = routes.power_law_nodes(0.5)
-    doubled = iid.curve(values, [10**4], 1.0, rho=2.0, weights=weights).test[1] / EdgeFit(0.5, Q).laplace(2e4)
+    doubled = exact.curve("iid", values, [10**4], 1.0, rho=2.0, weights=weights).test[1] / EdgeFit(
+        0.5, Q
+    ).laplace(2e4)
     rng = np.random.default_rng(seed)  # many edge coordinates: pairs have moment tau = 1, none is negligible
     xi = rng.standard_normal((200_000, 2))
     pair = float(np.mean(xi[:, 0] ** 2 * xi[:, 1] ** 2))
@@ -358,12 +362,12 @@ def b12() -> Evidence:
     train = iid.train_loss(n, 1.0)
     values, weights, Q = routes.power_law_nodes(0.3)
     ratio = (
-        iid.curve(values, [10**5], 1.5, weights=weights).train[1]
+        exact.curve("iid", values, [10**5], 1.5, weights=weights).train[1]
         / iid.edge_law(10**5, EdgeFit(0.3, Q), 1.5)[1]
     )
-    exact = routes.power_law_iid(0.3, 1.5, 10**5)[1]
+    reference = routes.power_law_iid(0.3, 1.5, 10**5)[1]
     require(
-        close(ratio * iid.edge_law(10**5, EdgeFit(0.3, Q), 1.5)[1], exact, 1e-6),
+        close(ratio * iid.edge_law(10**5, EdgeFit(0.3, Q), 1.5)[1], reference, 1e-6),
         "the training loss by another route",
     )
     below, above = _spectral_masses(1.0), _spectral_masses(1.5)
@@ -392,10 +396,10 @@ def _missed(seed):
 
 def b13(*, fraction: float = 1 / math.e, percent: float = 37.0, seed: int = 13) -> Evidence:
     """The exact chance that a row is missed in m draws, and a simulated count."""
-    exact = float(mpmath.power(1 - mpmath.mpf(1) / 10**6, 10**6))
+    reference = float(mpmath.power(1 - mpmath.mpf(1) / 10**6, 10**6))
     return decide(
-        bool(close(exact, fraction, 1e-4) and abs(100 * exact - percent) < 0.5),
-        measured=f"{exact:.6f}; {100 * _missed(seed):.2f} % in 400 epochs of 2000 draws",
+        bool(close(reference, fraction, 1e-4) and abs(100 * reference - percent) < 0.5),
+        measured=f"{reference:.6f}; {100 * _missed(seed):.2f} % in 400 epochs of 2000 draws",
         claimed=f"1/e = {fraction:.6f}, about {percent:g} %",
         tolerance="relative 1e-4; half a per cent for the rounded number",
     )

@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import scipy.special
 
-from edgelaw import kaczmarz
+from edgelaw import exact, kaczmarz
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, regimes, single_shuffle
@@ -88,19 +88,19 @@ def a3() -> Evidence:
     """Marchenko-Pastur and other integrals by mpmath against the printed law, at an edge at zero and at a
     shifted one."""
 
-    def exact(n, step, beta, shift=0.0):
+    def truth(n, step, beta, shift=0.0):
         def f(q):  # F = (x - shift)^beta on [shift, shift + 1]
             return mpmath.exp(2 * n * mpmath.log(1 - step * (shift + q ** (1 / mpmath.mpf(beta)))))
 
         return mpmath.quad(f, [0] + [mpmath.mpf(10) ** -k for k in range(12, -1, -1)])
 
     edge = max(
-        abs(float(exact(n, 0.7, b)) / EdgeFit(b, 1.0).laplace(1.4 * n) - 1)
+        abs(float(truth(n, 0.7, b)) / EdgeFit(b, 1.0).laplace(1.4 * n) - 1)
         for n, b in ((10**5, 0.3), (10**5, 1.4))
     )
     edge = max(edge, abs(gradient_descent.test_loss(10**6, 0.3) * math.sqrt(2 * math.pi * 0.3e6) - 1))
     n, shift = 2000, 0.1
-    shifted = float(exact(n, 0.7, 0.5, shift))
+    shifted = float(truth(n, 0.7, 0.5, shift))
     printed = EdgeFit(0.5, 1.0).laplace(1.4 * n)
     right = (1 - 0.7 * shift) ** (2 * n) * EdgeFit(0.5, 1.0).laplace(1.4 * n / (1 - 0.7 * shift))
     require(abs(shifted / right - 1) < 5e-3, "the law at a shifted edge")
@@ -325,7 +325,7 @@ def _training_on_power_laws(n=10**6):
     for beta, step in ((0.3, 0.5), (0.3, 1.5), (0.75, 0.5), (0.5, 1.7)):
         _, train, Q = routes.power_law_iid(beta, step, n)
         values, weights, _ = routes.power_law_nodes(beta)
-        early = iid.curve(values, [1000], step, weights=weights).train[1]
+        early = exact.curve("iid", values, [1000], step, weights=weights).train[1]
         require(close(early, routes.power_law_iid(beta, step, 1000)[1], 1e-6), "the library's curve")
         cases.append((beta, step, Q, train))
     return cases
@@ -647,8 +647,8 @@ def a29(*, draws: int = 3000, seed: int = 29) -> Evidence:
             loss = np.exp(-t * lam).mean(axis=1)
             ratios[name].append(loss.std() / loss.mean() / unit)
         ratios["one run"].append(float(np.sqrt(_one_start(spectra["Gaussian"], t).mean()) / unit))
-        exact = regimes.independent_spread(round(2 * t), d, EdgeFit(0.5, 1.0), 0.25)
-        require(close(ratios["independent"][-1] * unit, exact, 0.12), "the variance of a mean")
+        truth = regimes.independent_spread(round(2 * t), d, EdgeFit(0.5, 1.0), 0.25)
+        require(close(ratios["independent"][-1] * unit, truth, 0.12), "the variance of a mean")
     growth = {name: b / a for name, (a, b) in ratios.items()}
     require(
         1.25 < growth["bunched"] < 1.6 and ratios["Gaussian"][1] < ratios["independent"][1], "growth d^(1/4)"
@@ -680,8 +680,8 @@ def a30(*, draws: int = 4000, seed: int = 30) -> Evidence:
             tails.append(np.quantile(loss, 0.9) / np.quantile(loss, 0.1))
     mean = float(mpmath.quad(lambda q: mpmath.exp(-4096 * q * q), [0, 0.05, 0.2, 1]))
     square = float(mpmath.quad(lambda q: mpmath.exp(-8192 * q * q), [0, 0.05, 0.2, 1]))
-    exact = math.sqrt((square / mean**2 - 1) / 64)
-    require(close(spreads[4], exact, 0.08), "the exact spread for independent eigenvalues")
+    truth = math.sqrt((square / mean**2 - 1) / 64)
+    require(close(spreads[4], truth, 0.08), "the exact spread for independent eigenvalues")
     flat = max(spreads[k] / spreads[k + 4] for k in (0, 1)), min(spreads[k] / spreads[k + 4] for k in (0, 1))
     return decide(
         bool(flat[0] < 1.25 and flat[1] > 0.8 and min(spreads) > 0.3 and max(spreads) < 3 and min(tails) > 2),
@@ -734,8 +734,8 @@ def a32(*, ratio: float = 1.0, draws: int = 40000, size: int = 10, seed: int = 3
     t = 30.0 * size**2
     loss = np.exp(-t * lam**2 / size) / size * math.sqrt(math.pi * t)
     error = loss.std() / math.sqrt(draws)
-    exact = float(regimes.expected_smallest(round(2 * t), size, 0.25)) * math.sqrt(math.pi * t)
-    require(error < 0.03 and abs(loss.mean() - exact) < 4 * error + 0.1 / size * exact, "random matrices")
+    truth = float(regimes.expected_smallest(round(2 * t), size, 0.25)) * math.sqrt(math.pi * t)
+    require(error < 0.03 and abs(loss.mean() - truth) < 4 * error + 0.1 / size * truth, "random matrices")
     require(close(limit, math.pi / 2, 1e-3) and close(library, math.pi / 2, 1e-2), "pi/2")
     tall = np.linalg.svd(rng.standard_normal((20000, 9, 8)), compute_uv=False)[:, -1] ** 2 / 9
     power = routes.slope([20, 200], [np.exp(-x * 64 * tall).mean() for x in (20, 200)])
@@ -794,16 +794,16 @@ def _three_stages(seed):
         X = rng.standard_normal((256, 256))
         U = X / np.linalg.norm(X, axis=1)[:, None]
         lam = np.linalg.eigvalsh(U.T @ U)
-        middle.append(iid.curve(lam, n).test[1:])
+        middle.append(exact.curve("iid", lam, n).test[1:])
         end = round(30 / (lam[1] - lam[0]))
-        last = iid.curve(lam, [end, round(1.2 * end)]).test[1:]
+        last = exact.curve("iid", lam, [end, round(1.2 * end)]).test[1:]
         late.append(math.log(last[0] / last[1]) / (round(1.2 * end) - end) / (2 * lam[0]))
         A = U.T @ U / 256
         early.append((np.log(np.trace(np.eye(256) - A) / 256)) * 256)  # one update at step 1: 1 - 1/d exactly
     X = rng.standard_normal((24, 24))
     run = kaczmarz.simulate(X, "iid", 40, probes=32, runs=200, record=[10, 40], rng=1)
-    exact = iid.expected_curve(X, [10, 40])
-    require((np.abs(run.test[1:] - exact.test[1:]) < 4 * run.test_se[1:]).all(), "the simulated curve")
+    truth = exact.expected_curve(X, [10, 40])
+    require((np.abs(run.test[1:] - truth.test[1:]) < 4 * run.test_se[1:]).all(), "the simulated curve")
     return -float(np.mean(early)), routes.slope(n, np.mean(middle, axis=0)), late
 
 

@@ -6,10 +6,10 @@ import mpmath
 import numpy as np
 import scipy.special
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.spectrum import fit_edge_laplace, fit_shifted_edge, gram_eigenvalues
-from edgelaw.theory import gradient_descent, iid, random_reshuffle, single_shuffle
+from edgelaw.theory import gradient_descent, random_reshuffle, single_shuffle
 from edgelaw.theory import regimes as theory
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, decide
@@ -33,8 +33,8 @@ def h1(*, draws: int = 200, seed: int = 1) -> Evidence:
         sums = [np.exp(n * np.log1p(-0.8 * rng.random(groups) ** 2)).mean() / unit for _ in range(draws)]
         bunched.append(float(np.std(sums)))
     rigid = ((np.arange(10**5) + 0.5) / 10**5) ** 2  # sup|F_d - F| = 1/2d
-    exact = np.exp(5 * 10**4 * np.log1p(-0.8 * rigid)).mean() / (law * (0.8 * 5e4) ** -0.5)
-    require(abs(exact - 1) < 0.01, "rigid eigenvalues")
+    truth = np.exp(5 * 10**4 * np.log1p(-0.8 * rigid)).mean() / (law * (0.8 * 5e4) ** -0.5)
+    require(abs(truth - 1) < 0.01, "rigid eigenvalues")
     return decide(
         bunched[1] < 0.5 * bunched[0],
         bool(spreads[1] < 0.5 * spreads[0] and spreads[1] < 0.05),
@@ -166,11 +166,11 @@ def h6() -> Evidence:
     rng = np.random.default_rng(6)
     x = rng.random(400_000) ** 2
     xi = np.where(x <= 0.01, np.exp(-800 * x), 0)
-    exact = float(
+    truth = float(
         mpmath.quad(lambda q: mpmath.exp(-1600 * q * q), [0, 0.1])
         - mpmath.quad(lambda q: mpmath.exp(-800 * q * q), [0, 0.1]) ** 2
     )
-    require(close(xi.var(), exact, 0.02), "the variance, sampled")
+    require(close(xi.var(), truth, 0.02), "the variance, sampled")
     return decide(
         worst < 1 and max(front) < 6,
         measured=f"variance over bound at most {worst:.3f}; bound times (eta n)^beta at most {max(front):.2f}",
@@ -243,9 +243,9 @@ def h9(*, draws: int = 20000, dims: int = 60, seed: int = 9) -> Evidence:
         n = round((kappa * dims) ** 2)
         loss = np.exp(n * np.log1p(-0.8 * lam)).mean(axis=1)
         error = loss.std() / math.sqrt(draws)
-        exact = float(mpmath.quad(lambda q, n=n: (1 - 0.8 * q * q) ** n, [0, 4 / math.sqrt(n), 1]))
-        require(error < 0.02 * exact and abs(loss.mean() - exact) < 4 * error, "the mean is the integral")
-        ratios.append(exact / (math.gamma(1.5) * (0.8 * n) ** -0.5))
+        truth = float(mpmath.quad(lambda q, n=n: (1 - 0.8 * q * q) ** n, [0, 4 / math.sqrt(n), 1]))
+        require(error < 0.02 * truth and abs(loss.mean() - truth) < 4 * error, "the mean is the integral")
+        ratios.append(truth / (math.gamma(1.5) * (0.8 * n) ** -0.5))
     spread = max(ratios) / min(ratios)
     require(spread < 1.01 and abs(ratios[2] - 1) < 1e-3, "Q Gamma(b+1)(eta n)^-b for every kappa")
     return decide(
@@ -409,10 +409,10 @@ def h16() -> Evidence:
     for shift, beta, dims, n in (*cases, critical, *late):
         lam = shift + 2 * ((np.arange(1, dims + 1) - 0.5) / dims) ** (1 / beta)
         edge = EdgeFit(beta, 2**-beta, shift)
-        exact = math.fsum(np.exp(2 * n * np.log1p(-step * lam))) / dims
-        require(close(gradient_descent.curve(lam, [n], step).test[1], exact, 1e-9), "the exact sum")
-        ratio[shift, n] = float(theory.gap_and_atom(n, edge, lam[0], 1 / dims, step)[0]) / exact
-        better = float(theory.atoms_and_edge(n, edge, lam[:8], dims, step)[0]) / exact
+        truth = math.fsum(np.exp(2 * n * np.log1p(-step * lam))) / dims
+        require(close(gradient_descent.curve(lam, [n], step).test[1], truth, 1e-9), "the exact sum")
+        ratio[shift, n] = float(theory.gap_and_atom(n, edge, lam[0], 1 / dims, step)[0]) / truth
+        better = float(theory.atoms_and_edge(n, edge, lam[:8], dims, step)[0]) / truth
         require(abs(better - 1) < 0.08, "eight atoms and a mass-conserving edge")
     excess = 5000 * 2 * (-step * 0.1 - math.log1p(-step * 0.1))
     require(abs(math.log(ratio[0.1, 5000]) / excess - 1) < 0.15, "the excess e^(eta^2 lambda_0^2 n)")
@@ -440,11 +440,12 @@ def h17() -> Evidence:
             t = 2 * step * n
             body = shift * t**-0.5 * math.gamma(0.5) + t**-1.5 * math.gamma(1.5)
             predicted = 2 / (2 - step) * math.exp(-shift * t) * Q * 0.5 * body
-            exact = float(routes.iid_on_nodes(values, weights, n, step)[1])
+            truth = float(routes.iid_on_nodes(values, weights, n, step)[1])
             require(
-                close(iid.curve(values, [n], step, weights=weights).train[1], exact, 1e-5), "the exact loss"
+                close(exact.curve("iid", values, [n], step, weights=weights).train[1], truth, 1e-5),
+                "the exact loss",
             )
-            ratios[shift, step] = predicted / exact
+            ratios[shift, step] = predicted / truth
     zero = [ratios[0.0, s] for s in (0.5, 1.5)]
     require(all(abs(r - 1) < 0.03 for r in zero), "the factor 2/(2 - eta) at an edge at zero")
     return decide(
@@ -638,7 +639,7 @@ def h24(*, exponent: float = 1.0) -> Evidence:
     for beta in (0.4, 0.5, 0.8):
         values, weights, Q = routes.power_law_nodes(beta)
         k, m = np.array([10**6, 10**7]), 1000
-        loss = iid.curve(values, k // m, 0.7, weights=weights).test[1:]
+        loss = exact.curve("iid", values, k // m, 0.7, weights=weights).test[1:]
         exponents.append(routes.slope(0.7 * k / m, loss) / -beta)
         require(close(loss, Q * math.gamma(beta + 1) * (1.4 * k / m) ** -beta, 0.01), "(eta k/m)^-beta")
     scaled = []
@@ -646,7 +647,7 @@ def h24(*, exponent: float = 1.0) -> Evidence:
         lam = ((np.arange(d) + 0.5) / d) ** 2
         lam /= lam.mean()
         n = (2 * d) ** 2
-        scaled.append(float(iid.curve(lam, [n], 0.7).test[1] * math.sqrt(n)))
+        scaled.append(float(exact.curve("iid", lam, [n], 0.7).test[1] * math.sqrt(n)))
     return decide(
         max(abs(f - exponent) for f in exponents) < 0.005 and abs(scaled[0] / scaled[1] - 1) < 0.01,
         measured=f"slope in eta k/m over -beta: {min(exponents):.4f} to {max(exponents):.4f}; "

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from edgelaw import data, kaczmarz, orders, spectrum
+from edgelaw import data, exact, kaczmarz, orders, spectrum
 from edgelaw.exact import labels as noise
 from edgelaw.theory import BY_ORDER, iid, regimes
 from edgelaw_ledger.evidence import Evidence, at_most, decide, number
@@ -166,7 +166,7 @@ def _design(name, size):
 @functools.cache
 def _curves(name, size, epochs=300):
     """Exact losses at step 1 of the four orders on that design: (orders, losses, epochs 1, 2, ...)."""
-    curves = [BY_ORDER[order].curve(_design(name, size), epochs) for order in orders.ORDERS]
+    curves = [exact.curve(order, _design(name, size), epochs) for order in orders.ORDERS]
     return np.array([[curve.test[1:], curve.train[1:]] for curve in curves])
 
 
@@ -305,12 +305,12 @@ def line_from_the_edge(*, height: float = 1 / math.sqrt(2 * math.pi)) -> Evidenc
 
 def _floors(X, y, step, rng):
     """Where both losses end in every order: exactly, and for random reshuffle as a mean over late epochs of 8 runs."""
-    exact = [noise.iid_floor(X, y, step)]
-    exact += [noise.cycle_floor(X, y, order, step, rng=rng) for order in ("single_shuffle", "flip_flop")]
+    truth = [noise.iid_floor(X, y, step)]
+    truth += [noise.cycle_floor(X, y, order, step, rng=rng) for order in ("single_shuffle", "flip_flop")]
     late = kaczmarz.simulate(
         X, "random_reshuffle", 160, step, probes=1, runs=8, y=y, rng=rng, record=range(60, 161)
     )
-    return [*((floor.test, floor.train) for floor in exact), (late.test[1:].mean(), late.train[1:].mean())]
+    return [*((floor.test, floor.train) for floor in truth), (late.test[1:].mean(), late.train[1:].mean())]
 
 
 def floor_rises_with_the_step(*, rows: int = 96, dims: int = 32, seed: int = 3) -> Evidence:

@@ -6,15 +6,14 @@ import itertools
 import numpy as np
 from scipy import optimize
 
-from edgelaw import data
-from edgelaw.exact.iid import labels as iid
+from edgelaw import data, exact
 from edgelaw.exact.labels import LabelledRows, schedules
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.exact.single_shuffle import labels as single_shuffle
 from edgelaw.labels import preparation, simulation
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
-THEORY = {"iid": iid, "random_reshuffle": random_reshuffle, "single_shuffle": single_shuffle}
+THEORY = "iid", "random_reshuffle", "single_shuffle"
 SWEEP = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1)
 STEPS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.6, 1.9)
 
@@ -48,7 +47,10 @@ def _largest_gaps(epochs, runs):
     problem, rows = (f("cifar10", 1024, 256, True) for f in (_prepared, _rows))
     worst = dict.fromkeys(("train", "held_out"), 0.0)
     for order, step in itertools.product(THEORY, (0.02, 0.1, 0.3)):
-        curve, observed = THEORY[order].curve(rows, epochs, step), _run(problem, order, step, epochs, runs)
+        curve, observed = (
+            exact.probe_curve(order, rows, epochs, step),
+            _run(problem, order, step, epochs, runs),
+        )
         for loss in worst:
             gap = getattr(observed, loss)[:, 1:].mean(axis=0) / getattr(curve, loss)[1:] - 1
             worst[loss] = max(worst[loss], 100 * float(np.sqrt(np.mean(gap**2))))
@@ -83,7 +85,7 @@ def _crossings():
     for rows in designs:
 
         def above(step, rows=rows):
-            excess = random_reshuffle.floor(rows, step).train / rows.residual - 1
+            excess = exact.probe_floor("random_reshuffle", rows, step).train / rows.residual - 1
             return excess * (2 - step) / step - 1
 
         crossing = optimize.brentq(above, 0.8, 1.2, xtol=1e-3)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from edgelaw import data
+from edgelaw import data, exact
 from edgelaw.exact import labels as noise
 from edgelaw.kaczmarz import signal_and_noise
 from edgelaw.laws import MarchenkoPastur
@@ -170,12 +170,12 @@ def map_against_runs(
     gaps, errors = (theory / mean - 1)[known], (error / mean)[known]
     scatter, sampling = (100 * float(np.sqrt((values**2).mean())) for values in (gaps, errors))
     most = 100 * float(np.abs(gaps).max())
-    exact, drawn = (
+    truth, drawn = (
         noise.leader(np.moveaxis(parts[..., :1] + parts[..., 1:] * LEVELS, 2, 0))
         for parts in (theory, np.where(known, mean, np.nan))
     )
-    clear = (exact[0] >= 0) & (exact[1] > 1.1)
-    agree = (exact[0] == drawn[0])[clear]
+    clear = (truth[0] >= 0) & (truth[1] > 1.1)
+    agree = (truth[0] == drawn[0])[clear]
     return decide(
         bool(gaps.size == numbers and agree.all())
         and at_most(scatter, spread)
@@ -229,7 +229,7 @@ def exact_kaczmarz(*, ratio: float = 1.0) -> Evidence:
     lifted = np.mean([np.kron(P, P) for P in updates], axis=0)
     start = np.eye(4).ravel() / 4
     by_hand = [np.linalg.matrix_power(lifted, 12 * n) @ start @ np.eye(4).ravel() for n in (1, 5, 20)]
-    return _agree(iid.expected_curve(X, [1, 5, 20], 0.7).test[1:] / by_hand, [ratio] * 3)
+    return _agree(exact.expected_curve(X, [1, 5, 20], 0.7).test[1:] / by_hand, [ratio] * 3)
 
 
 def volterra(*, ratio: float = 1.0) -> Evidence:
@@ -265,7 +265,7 @@ def mean_epoch(*, below: float = 0.125, above: float = -1.0) -> Evidence:
 
 def needell_srebro_ward(*, one_axis: float = 3.0, gaussian: float = 35.0, limit: float = 2.0) -> Evidence:
     """The floor of the bound over IID's exact one: one axis at step ½ and η → 0, Gaussian rows, m = 2d, at step ½."""
-    exact, mu = 0.5 / 1.5, MarchenkoPastur(2.0).support[0]
+    truth, mu = 0.5 / 1.5, MarchenkoPastur(2.0).support[0]
     bound = float(published.needell_srebro_ward(10**6, 1.0, 0.5))
     never_below = all(
         published.needell_srebro_ward(k, 1.0, step) >= orthogonal.curve([2], k // 2, step).item()
@@ -274,7 +274,7 @@ def needell_srebro_ward(*, one_axis: float = 3.0, gaussian: float = 35.0, limit:
     )
     small = 1e-6
     last = float(published.needell_srebro_ward(10**9, 1.0, small)) / (small / (2 - small))
-    return _agree([bound / exact, bound / exact / mu, last], [one_axis, gaussian, limit], never_below)
+    return _agree([bound / truth, bound / truth / mu, last], [one_axis, gaussian, limit], never_below)
 
 
 def shuffling_variance(*, once: float = 5.94, fresh: float = 119.0, twelve: float = 12.0) -> Evidence:
@@ -387,10 +387,10 @@ def tail_average(*, share: float = 0.999) -> Evidence:
     keep, length = 0.9, 10**4
     weights = (1 - keep ** np.arange(1, length + 1)) / (1 - keep)  # of the draws, in the sum of the iterates
     before = 0.1 / 1.9 * (keep * weights[-1]) ** 2
-    exact = (0.01 * (weights @ weights) + before) / length**2
+    truth = (0.01 * (weights @ weights) + before) / length**2
     return decide(
-        at_least(exact * length, share) and exact * length < 1,
-        measured=f"{exact * length:.5f}",
+        at_least(truth * length, share) and truth * length < 1,
+        measured=f"{truth * length:.5f}",
         claimed=f"at least {share:g}, below 1",
         tolerance="a true bound that 2 % would loosen",
     )

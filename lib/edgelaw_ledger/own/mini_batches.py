@@ -4,11 +4,11 @@ import functools
 
 import numpy as np
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
+from edgelaw.exact import critical_batch, stability
 from edgelaw.forecast.best_steps import best_steps
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import BY_ORDER, critical_batch, stability
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
 
@@ -72,10 +72,10 @@ def effective_steps_of_batches(
     """Effective steps at 1/2 per row and four batches per epoch: the library, and null vectors of random matrices."""
     law = MarchenkoPastur().quantile((np.arange(1000) + 0.5) / 1000)
     stated = {"iid": iid, "random_reshuffle": reshuffle, "single_shuffle": single, "flip_flop": flip_flop}
-    ours = {order: float(BY_ORDER[order].effective_step(125.0, law, 250)) for order in stated}
+    ours = {order: float(exact.effective_step(order, 125.0, law, 250)) for order in stated}
     seen, errors = _slow_forms(400, 100, 0.5, draws)
-    exact = np.array([ours["single_shuffle"], ours["flip_flop"]])
-    agrees = (errors < 0.004 * seen).all() and (np.abs(seen - exact) < 4 * errors + exact / 400).all()
+    truth = np.array([ours["single_shuffle"], ours["flip_flop"]])
+    agrees = (errors < 0.004 * seen).all() and (np.abs(seen - truth) < 4 * errors + truth / 400).all()
     close = all(abs(ours[order] / value - 1) < 4e-3 for order, value in stated.items())
     return decide(
         bool(agrees and close),
@@ -90,7 +90,7 @@ def effective_steps_of_batches(
 def _advantage(batch, tau, epochs=128, dims=512):
     """IID's test loss over single shuffle's on isotropic rows, by exact curves."""
     iid, single = (
-        BY_ORDER[order].population_curve(np.ones(dims), [epochs], tau * batch, batch=batch).test[-1]
+        exact.population_curve(order, np.ones(dims), [epochs], tau * batch, batch=batch).test[-1]
         for order in ("iid", "single_shuffle")
     )
     return float(iid / single)
@@ -126,10 +126,10 @@ def _best(eigenvalues, order, batch, epochs):
     """The smallest test loss of an order over its steps."""
 
     def losses_at(step):
-        loss = BY_ORDER[order].curve(eigenvalues, [epochs], step, batch=batch).test[-1]
+        loss = exact.curve(order, eigenvalues, [epochs], step, batch=batch).test[-1]
         return np.array([loss, loss])  # a search for the test loss alone
 
-    return best_steps(losses_at, {}, stability(order, batch, eigenvalues))["test"].loss
+    return best_steps(losses_at, {}, stability(order, eigenvalues, batch=batch))["test"].loss
 
 
 @functools.cache
@@ -185,21 +185,21 @@ def batches_of_embeddings(
 def _sgd_on_images(runs):
     """Random reshuffle on CIFAR-10 rows in batches of 16: the predicted loss, and the mean and error of SGD."""
     X = data.preprocess(data.load("cifar10").features, 256, 256, rng=0).X
-    exact = BY_ORDER["random_reshuffle"].curve(gram_eigenvalues(X), 20, 8.0, batch=16)
+    truth = exact.curve("random_reshuffle", gram_eigenvalues(X), 20, 8.0, batch=16)
     how = {"batch_mode": "average", "starts": "all", "rng": 0}
     run = kaczmarz.simulate(X, "random_reshuffle", 20, 8.0, runs=runs, batch=16, **how)
-    return exact.test[1:], run.test[1:], run.test_se[1:]
+    return truth.test[1:], run.test[1:], run.test_se[1:]
 
 
 def curve_of_batches(*, loss: float = 0.214, percent: float = 0.207, runs: int = 8) -> Evidence:
     """Random reshuffle's curve in batches of 16 from eigenvalues, against SGD from all starts in eight orders."""
-    exact, mean, error = _sgd_on_images(runs)
-    off = 100 * np.abs(exact / mean - 1).max()
+    truth, mean, error = _sgd_on_images(runs)
+    off = 100 * np.abs(truth / mean - 1).max()
     if (error > 0.002 * mean).any():
         raise ArithmeticError("The standard errors of SGD must be at most 0.2 %.")
     return decide(
-        bool(abs(exact[-1] / loss - 1) < 5e-3 and at_most(off, percent)),
-        measured=f"{exact[-1]:.4f} predicted, SGD {mean[-1]:.4f} ± {error[-1]:.4f}; largest difference {off:.3f} %",
+        bool(abs(truth[-1] / loss - 1) < 5e-3 and at_most(off, percent)),
+        measured=f"{truth[-1]:.4f} predicted, SGD {mean[-1]:.4f} ± {error[-1]:.4f}; largest difference {off:.3f} %",
         claimed=f"{loss:g}, and differences of at most {percent:g} %",
         tolerance="relative 0.005 on the loss; a bound 2 % lower would fail",
     )

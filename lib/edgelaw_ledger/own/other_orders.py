@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import levy
 from edgelaw.orders import ORDERS, ShuffleBuffer, concordance, stream
-from edgelaw.theory import BY_ORDER, gap, iid
+from edgelaw.theory import BY_ORDER, gap
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 from edgelaw_ledger.routes import constant
 
@@ -28,7 +28,7 @@ def _two_rows(angle, epochs):
 
     flips = tuple(bool(k % 2) for k in range(epochs))
     return (
-        iid.expected_curve(rows, epochs, 1.0).test[-1],
+        exact.expected_curve(rows, epochs, 1.0).test[-1],
         np.mean([loss(turns) for turns in itertools.product((False, True), repeat=epochs)]),
         loss(epochs * (False,)),
         loss(flips),
@@ -145,8 +145,8 @@ def _drawn_concordance(size, rows, pairs):
 def buffer_concordance(*, first: float = 3.0, second: float = 2.5, rows: int = 2**20) -> Evidence:
     """The concordance of many rows against its polynomial, and of drawn epochs of 64 rows against the exact one."""
     shares = 1 / np.array([64, 32, 20, 16])
-    exact = np.array([concordance(ShuffleBuffer(int(share * rows)), rows) for share in shares])
-    worst = float(np.abs(exact - (1 - first * shares + second * shares**2)).max())
+    truth = np.array([concordance(ShuffleBuffer(int(share * rows)), rows) for share in shares])
+    worst = float(np.abs(truth - (1 - first * shares + second * shares**2)).max())
     mean, error = _drawn_concordance(16, 64, 400)
     known = concordance(ShuffleBuffer(16), 64)
     return decide(

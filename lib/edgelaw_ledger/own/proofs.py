@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from scipy.integrate import solve_bvp
 
-from edgelaw import kaczmarz
-from edgelaw.theory import flip_flop, single_shuffle
+from edgelaw import exact, kaczmarz
+from edgelaw.theory import single_shuffle
 from edgelaw.theory.free import words
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
@@ -41,7 +41,10 @@ def _after_two_epochs(rows):
 @functools.cache
 def _stated(eigenvalues):
     """The same four losses by the formulas, from a covariance."""
-    curves = [order.population_curve(eigenvalues, [2], _STEP, _RHO) for order in (single_shuffle, flip_flop)]
+    curves = [
+        exact.population_curve(order, eigenvalues, [2], _STEP, _RHO)
+        for order in ("single_shuffle", "flip_flop")
+    ]
     return np.array([x for curve in curves for x in (curve.test[-1], curve.train[-1])])
 
 

@@ -9,10 +9,8 @@ import re
 
 import numpy as np
 
-from edgelaw import data
-from edgelaw.forecast import advice, best_steps
-from edgelaw.predict import predict
-from edgelaw.theory import BY_ORDER
+from edgelaw import data, exact
+from edgelaw.forecast import advice, best_steps, predict
 from edgelaw_ledger.evidence import Evidence, decide
 
 NAMES = {words: order for order, words in advice.WORDS.items()}
@@ -224,7 +222,7 @@ def free_step_leaves_what_it_says() -> Evidence:
         time, values = int(forecast.advice.time), forecast.eigenvalues
 
         def loss(order, step, kind=kind, time=time, values=values):
-            return float(getattr(BY_ORDER[order].curve(values, [time], step), kind)[-1])
+            return float(getattr(exact.curve(order, values, [time], step), kind)[-1])
 
         least = loss(NAMES[match[1]], float(match[2]))
         grid = [loss(order, step) for order in forecast.forecasts for step in (0.5, 1.0, 1.3, 1.6, 1.9)]

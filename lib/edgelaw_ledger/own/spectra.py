@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import optimize
 
-from edgelaw import data, kaczmarz, shipped, spectrum
+from edgelaw import data, exact, kaczmarz, shipped, spectrum
 from edgelaw.exact import labels as noise
 from edgelaw.orders import ORDERS
 from edgelaw.theory import gap, gradient_descent, iid, regimes, single_shuffle
@@ -88,7 +88,7 @@ def late_limit(*, equivalent: float = 1.43, law: float = 2.0) -> Evidence:
     return _stated(
         {
             "equivalent step": (equivalent_step, equivalent),
-            "law": (single_shuffle.effective_step(1.0, values), law),
+            "law": (exact.effective_step("single_shuffle", 1.0, values), law),
         },
         0.005,
     )
@@ -212,7 +212,7 @@ def matrices_of_1600(*, test: float = 0.00207, train: float = 0.00502) -> Eviden
 def _training_over_decrease(step):
     """Training loss over the decrease of the test loss per epoch, n → ∞, for a covariance of two eigenvalues."""
     first = np.array([500, 2000, 8000])
-    curve = single_shuffle.population_curve((0.4, 1.6), np.sort(np.append(first, first + 1)), step)
+    curve = exact.population_curve("single_shuffle", (0.4, 1.6), np.sort(np.append(first, first + 1)), step)
     x, y, z = curve.train[1::2] / (curve.test[1::2] - curve.test[2::2])
     return (4 * (2 * z - y) - (2 * y - x)) / 3  # an expansion in n^(-1/2)
 
@@ -231,19 +231,19 @@ def training_at_an_edge(
     *, twelfth: float = 1 / 12, sixth: float = 1 / 6, size: int = 200, seed: int = 3
 ) -> Evidence:
     """Training loss over the decrease of the test loss: limits of exact curves, and Haar designs of edges 0.3 and 1."""
-    exact, designs = 0.0, 0.0
+    truth, designs = 0.0, 0.0
     for step in (0.5, 1.0, 1.4):
         a, second = (
             1 / step - 0.5,
             (0.4**2 + 1.6**2) / 2,
         )  # the free cumulant of a square sample of this covariance
-        exact = max(exact, abs(_training_over_decrease(step) * 2 * a / (a**2 + twelfth + second * sixth) - 1))
+        truth = max(truth, abs(_training_over_decrease(step) * 2 * a / (a**2 + twelfth + second * sixth) - 1))
     for beta in (0.3, 1.0):
         measured, variance = _training_on_haar_rows(beta, 0.5, size, seed)
         designs = max(designs, abs(measured * 3 / (1.5**2 + twelfth + variance * sixth) - 1))
     return decide(
-        bool(exact < 1e-3 and designs < 0.03),
-        measured=f"limits of exact curves within {exact:.1e}; designs after 64 epochs at step 0.5 within {designs:.1%}",
+        bool(truth < 1e-3 and designs < 0.03),
+        measured=f"limits of exact curves within {truth:.1e}; designs after 64 epochs at step 0.5 within {designs:.1%}",
         claimed=f"(a^2 + {twelfth:.4g} + {sixth:.4g} kappa_2) / (2a)",
         tolerance="relative 0.001 for the limits (steps 0.5, 1, 1.4), 0.03 for the designs",
     )
@@ -326,19 +326,19 @@ def _iid_and_laws():
         spectra = [_eigenvalues(name, seed) for seed in SEEDS]
         fits = [spectrum.fit_edge(values) for values in spectra]
         for step in (0.5, 1.0, 1.5):
-            curves = [iid.curve(values, epochs, step) for values in spectra]
-            exact = np.array([np.stack([curve.test, curve.train], axis=1)[1:] for curve in curves])
+            curves = [exact.curve("iid", values, epochs, step) for values in spectra]
+            truth = np.array([np.stack([curve.test, curve.train], axis=1)[1:] for curve in curves])
             law = np.array([np.stack(iid.edge_law(epochs, fit, step), axis=1) for fit in fits])
             runs, seeds = sweep[f"{name} iid {step}"], sweep[f"{name} iid seeds"]
-            off = max(off, np.abs((runs / exact[seeds]).mean(axis=0) - 1).max())
+            off = max(off, np.abs((runs / truth[seeds]).mean(axis=0) - 1).max())
             high = max(high, (1 / (runs / law[seeds]).mean(axis=0)).max())
     return off, high
 
 
-def iid_on_embeddings(*, exact: float = 0.0085, law: float = 7.8) -> Evidence:
+def iid_on_embeddings(*, truth: float = 0.0085, law: float = 7.8) -> Evidence:
     """About a hundred simulated order streams per data set and step over exact curves and over fitted power laws."""
     off, high = _iid_and_laws()
-    return _stated({}, most={"exact curve off by": (off, exact), "law too high by": (high, law)})
+    return _stated({}, most={"exact curve off by": (off, truth), "law too high by": (high, law)})
 
 
 def _over_single_shuffle(name, order, loss):
@@ -492,11 +492,11 @@ def _shifted_law():
     step, fit = 1 / values[-1], spectrum.fit_shifted_edge(values, 0.25)
     n = np.unique(np.geomspace(regimes.window_start(fit, step), 7300, 120).astype(int))
     curve = gradient_descent.curve(values, n, step)
-    exact = np.array([curve.test[1:], curve.train[1:]])
+    truth = np.array([curve.test[1:], curve.train[1:]])
     law = np.array(
         [gradient_descent.asymptotic_test(n, fit, step), gradient_descent.asymptotic_train(n, fit, step)]
     )
-    return n, exact, law, regimes.window_start(fit, step), fit.beta
+    return n, truth, law, regimes.window_start(fit, step), fit.beta
 
 
 def shifted_law(
@@ -509,8 +509,8 @@ def shifted_law(
     end: float = 1.24e-6,
 ) -> Evidence:
     """The edge law fitted to the left quarter over the exact sums on the shipped model's spectrum."""
-    _, exact, law, first, _ = _shifted_law()
-    ratio = law / exact
+    _, truth, law, first, _ = _shifted_law()
+    ratio = law / truth
     return _stated(
         {
             "parameter error from": (ratio[0].min(), least),
@@ -518,7 +518,7 @@ def shifted_law(
             "residual from": (ratio[1].min(), train_least),
             "up to": (ratio[1].max(), train_most),
             "first step": (first, start),
-            "last error": (exact[0, -1], end),
+            "last error": (truth[0, -1], end),
         },
         0.006,
     )
@@ -526,9 +526,9 @@ def shifted_law(
 
 def no_power_law(*, fall: float = 4.6e4, power: float = 9.0) -> Evidence:
     """The fall of the exact parameter error over the steps at which the edge law holds, and the power's part in it."""
-    n, exact, _, _, beta = _shifted_law()
+    n, truth, _, _, beta = _shifted_law()
     return _stated(
-        {"fall": (exact[0, 0] / exact[0, -1], fall), "by the power": ((n[-1] / n[0]) ** beta, power)}, 0.006
+        {"fall": (truth[0, 0] / truth[0, -1], fall), "by the power": ((n[-1] / n[0]) ** beta, power)}, 0.006
     )
 
 
@@ -584,7 +584,9 @@ def order_of_the_head(
     """Exact curves on the shipped model's spectrum, and exact floors on its features with one of the text's targets."""
     values, epochs = _runs()["frozen_spectra"][0, 0], [4, 8]
     rho = 256 * 64 / len(values)
-    drawn, shuffled = (module.curve(values, epochs, 0.1, rho).test[1:] for module in (iid, single_shuffle))
+    drawn, shuffled = (
+        exact.curve(order, values, epochs, 0.1, rho).test[1:] for order in ("iid", "single_shuffle")
+    )
     floor, single, flipped = _head_floors(0.01)
     return _stated(
         {

@@ -36,6 +36,7 @@ from numpy.polynomial import chebyshev
 from edgelaw._common import arguments
 from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.exact import iid as unlabelled
 from edgelaw.exact.labels.curves import (
     LabelCurve,
     LabelFloor,
@@ -48,7 +49,6 @@ from edgelaw.exact.labels.curves import (
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.random_reshuffle.interpolation import Family, Pieces, Ruler
 from edgelaw.exact.random_reshuffle.interpolation import family as interpolated
-from edgelaw.theory import iid as unlabelled
 
 _POINTS, _SHIFT = 32, 0.1  # of the interpolation between steps
 _BASIS = 20  # dimensions of what is not diagonal of an epoch

@@ -126,7 +126,7 @@ def train(
     ----------
     model : Transformer
     inputs, targets : array of int of shape (count, length)
-        Contexts and what follows each of their characters, as `edgelaw.transformer.contexts` gives them.
+        Contexts and what follows each of their characters, as `edgelaw.training.transformer.contexts` gives them.
     steps : int
     rate : float
         Learning rate. With ``optimiser="sgd"`` and ``loss="mse"`` it multiplies the gradient of *half* the mean squared
@@ -149,7 +149,7 @@ def train(
 
     Examples
     --------
-    >>> from edgelaw.transformer import contexts, encode
+    >>> from edgelaw.training.transformer import contexts, encode
     >>> tokens, alphabet = encode("to be or not to be, " * 20)
     >>> model = Transformer(len(alphabet), width=8, depth=1, length=8, heads=2)
     >>> losses = train(model, *contexts(tokens, 8), steps=30, rate=0.01)

@@ -20,7 +20,7 @@ __all__ = ["critical_batch", "stability"]
 
 
 @threads.one_blas_thread()
-def stability(order: str, batch: int, eigenvalues: ArrayLike, rho: float = 1.0) -> float:
+def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int = 1) -> float:
     r"""The largest stable step η of an order with averaged batches, for rows of a given sample spectrum.
 
     Below it both losses decay, from any start and on average over the orders of the rows; above it they grow without
@@ -43,12 +43,12 @@ def stability(order: str, batch: int, eigenvalues: ArrayLike, rho: float = 1.0) 
     ----------
     order : str
         One of `edgelaw.orders.ORDERS`.
-    batch : int
-        Rows per update, b, at most m.
     eigenvalues : array_like
         Of a sample's XᵀX/m, zeros included, on any scale, as `curve` takes them; their number is d.
     rho : float
         m/d; m is rounded.
+    batch : int
+        Rows per update, b, at most m.
 
     Returns
     -------
@@ -67,9 +67,9 @@ def stability(order: str, batch: int, eigenvalues: ArrayLike, rho: float = 1.0) 
     --------
     >>> from edgelaw.laws import MarchenkoPastur
     >>> eigenvalues = MarchenkoPastur().quantile((np.arange(512) + 0.5) / 512)
-    >>> stability("iid", 1, eigenvalues)
+    >>> stability("iid", eigenvalues)
     2.0
-    >>> round(stability("flip_flop", 128, eigenvalues) / 128, 2)  # 2/(1 + √κ)²
+    >>> round(stability("flip_flop", eigenvalues, batch=128) / 128, 2)  # 2/(1 + √κ)²
     0.89
     """
     arguments.choice(order, "order", orders.ORDERS)
@@ -85,9 +85,8 @@ def critical_batch(eigenvalues: ArrayLike) -> float:
 
     A batch's Gram matrix has eigenvalues near 1, from the norms of its rows, and one near
     :math:`\kappa\lambda_{\max}`, κ = b/d, from the direction that they share. The first allow a step of about
-    2 per row,
-    the second one of :math:`2/(\kappa\lambda_{\max})`, and they meet at b = b*. So up to b* the largest stable step η
-    grows like 2b and an epoch of batches does as much as one of single rows; far beyond it η stays near
+    2 per row, the second one of :math:`2/(\kappa\lambda_{\max})`, and they meet at b = b*. So up to b* the largest
+    stable step η grows like 2b and an epoch of batches does as much as one of single rows; far beyond it η stays near
     :math:`2d/\lambda_{\max} = 2b^*`, gradient descent's limit, and an epoch does b/b* times less. It is the effective
     number of dimensions :math:`\operatorname{tr}H/\lVert H\rVert`: d/4 for isotropic Gaussian rows at m = d, and ten or
     twenty for embeddings of which a few directions carry much of the variance. A scale, not a threshold.
