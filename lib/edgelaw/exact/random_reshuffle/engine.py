@@ -262,8 +262,8 @@ class Frames:
         """The epoch without residuals as a map of isotropic energies, fine and coarse."""
         fine, coarse = self.both(epoch)
         return (
-            EpochMap(self.fine.mean([epoch])[0], self.fine.left, fine.kernel, fine.kick[:1] * 0),
-            EpochMap(self.coarse.mean([epoch])[0], self.coarse.left, coarse.kernel, coarse.kick[:1] * 0),
+            EpochMap(self.fine.mean([epoch])[0], self.fine.left, fine.kernel, np.zeros(1)),
+            EpochMap(self.coarse.mean([epoch])[0], self.coarse.left, coarse.kernel, np.zeros(1)),
         )
 
 
@@ -347,7 +347,7 @@ def _vanishing(law: Law, step: float, n: Integers) -> agreement.Attempt:
     contour = next(usable(law))
     averages = [law.average(contour.scaled(wide * INSIDE)) for wide in (FINE.wide, COARSE[0].wide)]
     fine, coarse = (
-        first_epoch.losses(levy.Average(*map(np.asarray, average), 0.0), law.rho, step, law.rho, law.null)
+        first_epoch.losses(levy.Average(*average, error=0.0), law.rho, step, np.array([0.0, law.rho]), law.null)[:, 1]
         for average in averages
     )
     if not np.maximum(np.abs(fine), np.abs(coarse)).max() < VANISHED:
