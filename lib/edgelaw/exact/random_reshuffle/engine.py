@@ -36,6 +36,7 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 POLYNOMIALS = 24  # at most: more only carry rounding
 _MEAN_DIGITS = 70  # of ā's contour integral, whose poles are the eigenvalues
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
+_AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
 _EPOCHS_PER_SQUARE = 0.01  # over the square of the number of nodes: below, epochs one by one cost less
 
 
@@ -49,7 +50,7 @@ class Resolution:
 
 
 FINE = Resolution(11.3, 0.92, 1.0)
-COARSE = Resolution(9.6, 0.84, 1.1), Resolution(11.3, 0.88, 1.1)  # the second where the first is not enough
+COARSE = Resolution(9.6, 0.84, 1.1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,26 +246,36 @@ class Frames:
 
     def both(self, epoch: Epoch, noisy: bool = False) -> tuple[Coefficients, Coefficients]:
         """An epoch's coefficients in either frame, as many as the two can agree on."""
-        fine, coarse = (self._known(frame, epoch, noisy) for frame in (self.fine, self.coarse))
+        fine, coarse = (frame.coefficients(epoch, noisy) for frame in (self.fine, self.coarse))
         size = min(len(fine.kick), len(coarse.kick))
         kernels = kernel_sizes(fine.kernel, coarse.kernel, len(self.fine.nodes))
         kicks = kick_sizes(fine.kick[:size], coarse.kick[:size])
         return fine.cut(kernels[0], kicks[0]), coarse.cut(kernels[1], kicks[1])
 
-    def _known(self, frame: Frame, epoch: Epoch, noisy: bool) -> Coefficients:
-        """A frame's coefficients of the last epoch asked for are kept: the fine one has two coarse ones."""
-        known = frame.__dict__.setdefault("known", {})
-        if known.get("epoch") != (epoch, noisy):
-            known.update(epoch=(epoch, noisy), coefficients=frame.coefficients(epoch, noisy))
-        return known["coefficients"]
-
-    def maps(self, epoch: Epoch) -> tuple[EpochMap, EpochMap]:
-        """The epoch without residuals as a map of isotropic energies, fine and coarse."""
+    def maps(self, epoch: Epoch) -> "Maps":
+        """The epoch without residuals as a map of isotropic energies."""
         fine, coarse = self.both(epoch)
-        return (
-            EpochMap(self.fine.mean([epoch])[0], self.fine.left, fine.kernel, np.zeros(1)),
-            EpochMap(self.coarse.mean([epoch])[0], self.coarse.left, coarse.kernel, np.zeros(1)),
+        return Maps(
+            _isotropic(self.fine, epoch, fine),
+            _isotropic(self.coarse, epoch, coarse),
+            asymmetry=fine.asymmetry,
+            first=fine.first,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """An epoch at two resolutions, how far from its symmetry b is, and the first epoch's test loss."""
+
+    fine: EpochMap
+    coarse: EpochMap
+    asymmetry: float
+    first: float
+
+
+def _isotropic(frame: Frame, epoch: Epoch, made: Coefficients) -> EpochMap:
+    """The map of energies over the roots of the nodes' shares, without residuals."""
+    return EpochMap(frame.mean([epoch])[0], frame.left, made.kernel, np.zeros(1))
 
 
 def kernel_sizes(kernel: Array, coarse: Array, nodes: int) -> tuple[int, int]:
@@ -294,22 +305,14 @@ def kick_sizes(fine: Array, coarse: Array) -> tuple[int, int]:
 
 
 def frames(law: Law) -> Iterator[Frames]:
-    """Frames on one contour after another, the most promising first; on each, two coarse ones."""
+    """Both frames on one contour after another, the most promising first."""
     for contour in usable(law):
-        fine = Frame(law, contour, FINE)
-        for coarse in COARSE:
-            yield Frames(fine, Frame(law, contour, coarse))
-
-
-def sharpest(law: Law) -> Frames:
-    """The most promising contour, with the better of its coarse frames."""
-    contour = next(usable(law))
-    return Frames(Frame(law, contour, FINE), Frame(law, contour, COARSE[-1]))
+        yield Frames(Frame(law, contour, FINE), Frame(law, contour, COARSE))
 
 
 def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.Attempt]]:
     """What `agreement.settled` may try: an epoch that leaves nothing, then one pair of frames after another."""
-    if isinstance(epoch, Rows) and epoch.step * (2 - epoch.step) * law.rho > -np.log(VANISHED) / 2:
+    if isinstance(epoch, Rows) and epoch.step * (2 - epoch.step) * law.rho > -np.log(_AT_ONCE) / 2:
         yield functools.partial(_vanishing, law, epoch.step)
     for pair in frames(law):
         yield functools.partial(_attempt, pair, epoch)
@@ -317,19 +320,15 @@ def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.
 
 def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
     """Both losses at n from an isotropic start; a first epoch that differs from that of fresh rows enlarges the error."""
-    law = pair.fine.law
+    law, maps = pair.fine.law, pair.maps(epoch)
     with np.errstate(all="ignore"):
-        fine, coarse = (
-            _losses(frame, one, n)
-            for frame, one in zip((pair.fine, pair.coarse), pair.maps(epoch), strict=True)
-        )
-    known = pair._known(pair.fine, epoch, False)
-    wrong = abs(known.first - fine[0, 0]) / max(abs(fine[0, 0]), VANISHED)
+        fine, coarse = _losses(pair.fine, maps.fine, n), _losses(pair.coarse, maps.coarse, n)
+    wrong = abs(maps.first - fine[0, 0]) / max(abs(fine[0, 0]), VANISHED)
     if not wrong <= agreement.LARGEST_ERROR:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: its first epoch is off by {wrong:.0e}."
         )
-    return agreement.Attempt(fine, coarse, law.null, 2 * wrong + known.asymmetry + _LEAST_STATED)
+    return agreement.Attempt(fine, coarse, law.null, 2 * wrong + maps.asymmetry + _LEAST_STATED)
 
 
 def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
@@ -345,12 +344,12 @@ def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
 def _vanishing(law: Law, step: float, n: Integers) -> agreement.Attempt:
     """The first epoch alone, by its own equations, if it leaves nothing: T has its losses to 1e-16 of the start only."""
     contour = next(usable(law))
-    averages = [law.average(contour.scaled(wide * INSIDE)) for wide in (FINE.wide, COARSE[0].wide)]
+    averages = [law.average(contour.scaled(wide * INSIDE)) for wide in (FINE.wide, COARSE.wide)]
     fine, coarse = (
         first_epoch.losses(levy.Average(*average, error=0.0), law.rho, step, np.array([0.0, law.rho]), law.null)[:, 1]
         for average in averages
     )
-    if not np.maximum(np.abs(fine), np.abs(coarse)).max() < VANISHED:
+    if not np.maximum(np.abs(fine), np.abs(coarse)).max() < _AT_ONCE:
         raise ArithmeticError("The first epoch leaves something.")
     both = np.full((2, 2, len(n)), np.nan)
     both[0, :, 0], both[1, :, 0] = fine, coarse
@@ -364,9 +363,9 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
     :math:`g(\lambda)(1-\bar a^2)/\lambda = 1 + \sum\psi_i(\lambda)K_{ij}c_j` with
     :math:`c_j = \int\psi_j\mu g\,dF`.
     """
-    pair = sharpest(law)
-    results = []
-    for frame, one in zip((pair.fine, pair.coarse), pair.maps(epoch), strict=True):
+    pair, results = next(frames(law)), []
+    maps = pair.maps(epoch)
+    for frame, one in ((pair.fine, maps.fine), (pair.coarse, maps.coarse)):
         rate = kick.rate_at_zero(law, epoch, frame.contour)
         c = one.coefficients(frame.nodes * frame.start)
         results.append((rate, float((1 + frame.origin @ one.kernel @ c) / (2 * rate))))
@@ -381,9 +380,9 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
 
 def amplification(law: Law, epoch: Epoch) -> float:
     """Below 1 exactly where the spectral radius of T is: the larger of ā² on F and of what the kernel adds."""
-    pair = sharpest(law)
+    pair = next(frames(law))
     largest = float((_mean_on(pair.fine, epoch, law.line) ** 2).max())
-    return max(largest, pair.maps(epoch)[0].radius()) if largest < 1 else largest
+    return max(largest, pair.maps(epoch).fine.radius()) if largest < 1 else largest
 
 
 def _mean_on(frame: Frame, epoch: Epoch, line: Array) -> Array:
