@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from edgelaw._common.types import Array, Integers
@@ -143,9 +142,7 @@ class Frame:
     def __init__(self, law: Law, contour: Contour, resolution: Resolution):
         self.law, self.resolution, self.contour = law, resolution, contour.scaled(resolution.wide)
         z, self.dz = self.contour.points(resolution.digits)
-        self.points = Points(
-            z, law.transform(z)[0], *law.average(self.contour.scaled(INSIDE)), rho=law.rho
-        )
+        self.points = Points(z, law.transform(z)[0], *law.average(self.contour.scaled(INSIDE)), rho=law.rho)
         self.nodes, self.mass = law.measure(self.contour, resolution == FINE)
         triangle = _orthonormal(_chebyshev(self.contour.position(self.nodes)), self.nodes * self.mass)
 
@@ -285,7 +282,7 @@ def kernel_sizes(kernel: Array, coarse: Array, nodes: int) -> tuple[int, int]:
     """
     largest = min(len(kernel), len(coarse))
     complete = largest == nodes
-    difference = (kernel[:largest, :largest] - coarse[:largest, :largest])
+    difference = kernel[:largest, :largest] - coarse[:largest, :largest]
     noise, shell = (
         np.array([np.abs([x[k, : k + 1], x[: k + 1, k]]).max() for k in range(largest)])
         for x in (difference, kernel)
@@ -319,7 +316,7 @@ def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.
 
 
 def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
-    """Both losses at n from an isotropic start; a first epoch that differs from that of fresh rows enlarges the error."""
+    """Both losses at n from an isotropic start; a first epoch other than that of fresh rows enlarges the error."""
     law, maps = pair.fine.law, pair.maps(epoch)
     with np.errstate(all="ignore"):
         fine, coarse = _losses(pair.fine, maps.fine, n), _losses(pair.coarse, maps.coarse, n)
@@ -342,11 +339,13 @@ def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
 
 
 def _vanishing(law: Law, step: float, n: Integers) -> agreement.Attempt:
-    """The first epoch alone, by its own equations, if it leaves nothing: T has its losses to 1e-16 of the start only."""
+    """The first epoch alone, by its own equations, if it leaves nothing: T has losses to 1e-16 of the start only."""
     contour = next(usable(law))
     averages = [law.average(contour.scaled(wide * INSIDE)) for wide in (FINE.wide, COARSE.wide)]
     fine, coarse = (
-        first_epoch.losses(levy.Average(*average, error=0.0), law.rho, step, np.array([0.0, law.rho]), law.null)[:, 1]
+        first_epoch.losses(
+            levy.Average(*average, error=0.0), law.rho, step, np.array([0.0, law.rho]), law.null
+        )[:, 1]
         for average in averages
     )
     if not np.maximum(np.abs(fine), np.abs(coarse)).max() < _AT_ONCE:

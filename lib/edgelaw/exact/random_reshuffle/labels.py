@@ -377,9 +377,7 @@ def _kept(rows, name, make):
 def all_maps(rows: LabelledRows, batch: int = 1):
     """Maps on one contour after another, the most promising first; those made before are used again."""
     batch = arguments.batch(batch, rows.shape[0])
-    made, left = _kept(
-        rows, ("maps", batch), lambda: ([], itertools.islice(engine.frames(_law(rows)), 4))
-    )
+    made, left = _kept(rows, ("maps", batch), lambda: ([], itertools.islice(engine.frames(_law(rows)), 4)))
     place = 0
     while True:
         if place == len(made):

@@ -45,7 +45,9 @@ from edgelaw._common.types import Array
 from edgelaw.exact.random_reshuffle.contours import Complex, Nodes
 from edgelaw.exact.random_reshuffle.epochs import End, Pairs, Points, largest
 
-_SMALL_B = 28.0  # the decay of the first epoch, in powers of e, from which on b is too small for more points to help
+_SMALL_B = (
+    28.0  # the decay of the first epoch, in powers of e, from which on b is too small for more points to help
+)
 
 
 @dataclass(frozen=True)
