@@ -6,7 +6,7 @@ import pytest
 import scipy.integrate
 from scipy import stats
 
-from edgelaw import data, kaczmarz, orders
+from edgelaw import data, exact, kaczmarz, orders
 from edgelaw.theory import flip_flop
 
 STEPS = [0.05, 0.3, 0.7, 1.0, 1.2, 1.7, 1.95]
@@ -196,9 +196,11 @@ def test_gradient_descent_at_the_effective_step_has_the_same_asymptote():
 
 def test_the_effective_step_sees_a_spectrum_through_its_variance_only_and_in_any_scale():
     wide = np.array([0.1, 0.1, 0.1, 3.7])
-    assert flip_flop.effective_step(1.2, wide) == pytest.approx(flip_flop.effective_step(1.2, 50 * wide))
-    assert flip_flop.effective_step(1.2, [0.0, 2.0]) == pytest.approx(flip_flop.effective_step(1.2))
-    assert flip_flop.effective_step(1.2, wide) < flip_flop.effective_step(1.2)
+    assert exact.effective_step("flip_flop", 1.2, wide) == pytest.approx(
+        exact.effective_step("flip_flop", 1.2, 50 * wide)
+    )
+    assert exact.effective_step("flip_flop", 1.2, [0.0, 2.0]) == pytest.approx(flip_flop.effective_step(1.2))
+    assert exact.effective_step("flip_flop", 1.2, wide) < flip_flop.effective_step(1.2)
 
 
 def _anisotropic_sum(z, step, population, weights, guess):
@@ -242,7 +244,7 @@ def test_an_anisotropic_covariance_enters_the_effective_step_through_its_varianc
     # Any sample of relative variance 1 + v will do: a share p of ones among zeros has (1 − p)/p.
     sample = np.zeros(1000)
     sample[: round(1000 / (2 + variance))] = 1
-    assert 1 / (2 * measured) == pytest.approx(flip_flop.effective_step(step, sample), rel=3e-3)
+    assert 1 / (2 * measured) == pytest.approx(exact.effective_step("flip_flop", step, sample), rel=3e-3)
     isotropic = 1 / (step * (2 - step)) - 0.5
     assert abs(measured / isotropic - 1) > 0.03  # the term is seen, and not only allowed
 
@@ -285,11 +287,11 @@ def _extrapolated(d, draws, step, rho, epochs, rng):
 def test_matrices_agree_within_their_standard_error_at_odd_and_even_n(d, draws, step, rho):
     epochs = np.array([1, 2, 3, 4, 7, 10])
     mean, error = _extrapolated(d, draws, step, rho, epochs, np.random.default_rng(d))
-    exact = np.array([flip_flop.test_loss(epochs, step, rho), flip_flop.train_loss(epochs, step, rho)])
-    assert (error[0] < 0.005 * exact[0]).all()
-    assert (error[1] < 0.015 * exact[1]).all()
+    truth = np.array([flip_flop.test_loss(epochs, step, rho), flip_flop.train_loss(epochs, step, rho)])
+    assert (error[0] < 0.005 * truth[0]).all()
+    assert (error[1] < 0.015 * truth[1]).all()
     # 36 comparisons in all, strongly correlated: 4 standard errors allow for that many.
-    assert (np.abs(mean - exact) < 4 * error).all()
+    assert (np.abs(mean - truth) < 4 * error).all()
 
 
 def test_the_traces_are_what_the_simulator_measures():

@@ -6,7 +6,7 @@ import pytest
 import record_iid
 import scipy.stats
 
-from edgelaw import data, kaczmarz, spectrum
+from edgelaw import data, exact, kaczmarz, spectrum
 from edgelaw._common import arguments
 from edgelaw.exact import sources
 from edgelaw.theory import iid
@@ -173,11 +173,11 @@ def test_the_density_of_rates_gives_the_test_loss_again(step, rho):
     if rho == 1:
         density[0] = 2 / np.pi  # the limit at the hard edge
     integral = np.trapezoid(density * np.exp(-2 * step * rho * 3 * x), s) + max(0, 1 - rho)
-    exact = iid.test_loss(3, step, rho)
+    truth = iid.test_loss(3, step, rho)
     if (step, rho) == (1.6, 4.0):  # beyond the critical step 4/3 an isolated rate has weight of its own
-        assert integral < 0.9 * exact
+        assert integral < 0.9 * truth
     else:
-        assert integral == pytest.approx(exact, rel=1e-8)
+        assert integral == pytest.approx(truth, rel=1e-8)
 
 
 def test_losses_fall_and_the_trace_decrement_identity_holds_between_epochs():
@@ -207,18 +207,18 @@ def test_losses_fall_and_the_trace_decrement_identity_holds_between_epochs():
 def test_the_curve_equals_a_high_precision_eigendecomposition(values, step):
     epochs = [1, 10, 1000, 10**6]
     test, train = mp_matrix_curve(values, epochs, step)
-    curve = iid.curve(values, epochs, step, weights=np.ones(len(values)))
+    curve = exact.curve("iid", values, epochs, step, weights=np.ones(len(values)))
     for i in range(4):
-        for ours, exact in ((curve.test, test[i]), (curve.train, train[i])):
-            if exact > 1e-50:  # below, the reference itself has cancelled
-                assert abs(ours[i + 1] / exact - 1) < 1e-11
+        for ours, truth in ((curve.test, test[i]), (curve.train, train[i])):
+            if truth > 1e-50:  # below, the reference itself has cancelled
+                assert abs(ours[i + 1] / truth - 1) < 1e-11
 
 
 def test_the_curve_on_marchenko_pastur_quantiles_tends_to_the_gaussian_loss():
     gaps = []
     for d in (500, 2000):
         values = spectrum.MarchenkoPastur().quantile((np.arange(d) + 0.5) / d)
-        curve = iid.curve(values, [1, 10], step=1.3)
+        curve = exact.curve("iid", values, [1, 10], step=1.3)
         gaps.append(np.abs(curve.test / iid.test_loss(curve.epochs, 1.3) - 1).max())
     assert gaps[1] < 1e-4
     assert gaps[1] < gaps[0] / 3
@@ -226,15 +226,17 @@ def test_the_curve_on_marchenko_pastur_quantiles_tends_to_the_gaussian_loss():
 
 def test_the_scale_of_the_eigenvalues_does_not_matter_and_rho_rescales_time():
     values = data.power_law_eigenvalues(40, 0.5)
-    plain, scaled = iid.curve(values, 5), iid.curve(1e-30 * values, 5)
+    plain, scaled = exact.curve("iid", values, 5), exact.curve("iid", 1e-30 * values, 5)
     assert scaled.test == pytest.approx(plain.test, rel=1e-12)
     assert scaled.train == pytest.approx(plain.train, rel=1e-12)
-    assert iid.curve(values, [2], rho=3.0).test[1] == pytest.approx(iid.curve(values, [6]).test[1], rel=1e-13)
+    assert exact.curve("iid", values, [2], rho=3.0).test[1] == pytest.approx(
+        exact.curve("iid", values, [6]).test[1], rel=1e-13
+    )
 
 
 def test_a_flat_spectrum_with_a_null_space_decays_as_done_by_hand():
     # λ = 2 on half of the directions: ⟨λs⟩ = s, so s′ = (−4η + 2η²)s and test = (1 + s)/2
-    curve = iid.curve(np.repeat([0, 2], 10), 3, step=0.5)
+    curve = exact.curve("iid", np.repeat([0, 2], 10), 3, step=0.5)
     s = np.exp(-1.5 * curve.epochs)
     assert curve.test == pytest.approx((1 + s) / 2, rel=1e-13)
     assert curve.train == pytest.approx(s, rel=1e-13)
@@ -258,7 +260,7 @@ def power_law(beta):
 def test_the_two_constants_of_the_theorem_hold_for_every_beta(beta, step):
     values, weights, edge = power_law(beta)
     n = np.array([10**3, 10**4])
-    curve = iid.curve(values, n, step, weights=weights)
+    curve = exact.curve("iid", values, n, step, weights=weights)
     test, train = iid.edge_law(n, edge, step)
     gaps = np.abs(np.stack([curve.test[1:] / test, curve.train[1:] / train]) - 1)
     assert (gaps[:, 1] < 10 * 10 / n[1] / (2 - step)).all()
@@ -270,19 +272,19 @@ def test_a_crowd_of_eigenvalues_at_a_shifted_edge_is_no_trouble(beta):
     # nodes at 0.1 + x down to x = 1e-36: most agree to the last digit; the Volterra equation's own moments must hold
     values, weights, _ = power_law(beta)
     values = 0.1 + 0.9 * values
-    curve = iid.curve(values, 3, 1.5, weights=weights)
+    curve = exact.curve("iid", values, 3, 1.5, weights=weights)
     rates, parts = iid._modes(*arguments.spectrum(values, weights), 1.5)
     assert parts.sum() == pytest.approx(1, abs=1e-13)
     assert rates @ parts == pytest.approx(0.25, abs=1e-13)
     assert (np.diff(curve.test) < 0).all()
-    plain = iid.curve(values[values > 0.1 + 1e-9], 3, 1.5, weights=weights[values > 0.1 + 1e-9])
+    plain = exact.curve("iid", values[values > 0.1 + 1e-9], 3, 1.5, weights=weights[values > 0.1 + 1e-9])
     assert curve.test == pytest.approx(plain.test, rel=1e-3)
 
 
 def test_weights_are_multiplicities():
     values = [0.0, 0.3, 1.0]
-    plain = iid.curve(np.repeat(values, [5, 15, 10]), 4)
-    weighted = iid.curve(values, 4, weights=[0.5, 1.5, 1.0])
+    plain = exact.curve("iid", np.repeat(values, [5, 15, 10]), 4)
+    weighted = exact.curve("iid", values, 4, weights=[0.5, 1.5, 1.0])
     assert weighted.test == pytest.approx(plain.test, rel=1e-13)
     assert weighted.train == pytest.approx(plain.train, rel=1e-13)
 
@@ -300,7 +302,7 @@ def test_extreme_scales_neither_overflow_nor_lose_mass(values):
 
 
 def test_a_million_epochs_are_no_trouble():
-    curve = iid.curve(data.power_law_eigenvalues(300, 0.5), 10**6)
+    curve = exact.curve("iid", data.power_law_eigenvalues(300, 0.5), 10**6)
     assert len(curve.epochs) == 10**6 + 1
     assert (np.diff(curve.test) <= 0).all()
     assert curve.test[-1] < 1e-6
@@ -312,9 +314,9 @@ def test_a_million_epochs_are_no_trouble():
 @pytest.mark.parametrize("rho", [0.3, 0.9999, 1.0, 1.0001, 2.0, 5.0])
 @pytest.mark.parametrize("step", [0.3, 1.0, 1.9])
 def test_the_population_curve_of_isotropic_rows_is_the_gaussian_loss(step, rho):
-    curve = iid.population_curve([3.0, 3.0], [1, 10, 100, 10**4], step, rho)
-    for ours, exact in ((curve.test, iid.test_loss), (curve.train, iid.train_loss)):
-        assert ours == pytest.approx(exact(curve.epochs, step, rho), rel=1e-9, abs=0)
+    curve = exact.population_curve("iid", [3.0, 3.0], [1, 10, 100, 10**4], step, rho)
+    for ours, truth in ((curve.test, iid.test_loss), (curve.train, iid.train_loss)):
+        assert ours == pytest.approx(truth(curve.epochs, step, rho), rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("rho", [0.5, 3.0])
@@ -323,8 +325,8 @@ def test_the_population_curve_is_what_large_samples_tend_to(rho):
     tau = np.concatenate([np.full(d // 3, 0.2), np.full(d // 3, 3.0), np.linspace(0.5, 1, d // 3)])
     X = data.gaussian(int(rho * d), d, rng=3) * np.sqrt(tau)
     for step in (0.5, 1.7):
-        theory = iid.population_curve(tau, 10, step, rho)
-        drawn = iid.curve(sample(X), 10, step, rho)
+        theory = exact.population_curve("iid", tau, 10, step, rho)
+        drawn = exact.curve("iid", sample(X), 10, step, rho)
         for ours, limit in ((drawn.test, theory.test), (drawn.train, theory.train)):
             gap = np.abs(
                 np.log(ours / limit)
@@ -335,7 +337,7 @@ def test_the_population_curve_is_what_large_samples_tend_to(rho):
 @pytest.mark.parametrize("rho", [0.3, 1 - 1e-14, 1.0, 1 + 1e-14, 2.0, 20.0])
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
 def test_wide_covariances_start_at_one_and_fall(rho, power):
-    curve = iid.population_curve(np.arange(1, 201) ** -power, [1, 10, 1000, 10**6], 1.8, rho)
+    curve = exact.population_curve("iid", np.arange(1, 201) ** -power, [1, 10, 1000, 10**6], 1.8, rho)
     assert curve.test[0] == curve.train[0] == 1
     assert (np.diff(curve.test) < 1e-12).all()
     assert (np.diff(curve.train)[curve.train[:-1] > 0] < 0).all()
@@ -343,11 +345,11 @@ def test_wide_covariances_start_at_one_and_fall(rho, power):
 
 
 def test_directions_that_no_row_has_are_never_learned():
-    half = iid.population_curve([0.0, 2.0], [5], 0.7, rho=1.0)
-    full = iid.population_curve([1.0], [5], 0.7, rho=2.0)
+    half = exact.population_curve("iid", [0.0, 2.0], [5], 0.7, rho=1.0)
+    full = exact.population_curve("iid", [1.0], [5], 0.7, rho=2.0)
     assert half.test[1] == pytest.approx(0.5 + 0.5 * full.test[1], rel=1e-12)
     assert half.train[1] == pytest.approx(full.train[1], rel=1e-12)
-    assert iid.population_curve([1.0, 2.0], 0).test.tolist() == [1.0]
+    assert exact.population_curve("iid", [1.0, 2.0], 0).test.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(("m", "d"), [(7, 5), (4, 6), (5, 5), (3, 1)])
@@ -355,14 +357,14 @@ def test_directions_that_no_row_has_are_never_learned():
 def test_the_expected_curve_is_the_average_over_all_rows_update_by_update(m, d, step):
     X = np.random.default_rng(m).standard_normal((m, d))
     test, train = row_by_row(X, 12, step)
-    curve = iid.expected_curve(X, 12, step)
+    curve = exact.expected_curve(X, 12, step)
     assert curve.test == pytest.approx(test, rel=1e-11, abs=1e-14)
     assert curve.train == pytest.approx(train, rel=1e-11, abs=1e-14)
 
 
 def test_orthogonal_rows_are_done_by_hand():
     # each update hits a given one of three directions with probability 1/3, and leaves (1 − η)² of it
-    curve = iid.expected_curve(np.diag([1.0, 5.0, 0.1]), 4, step=0.5)
+    curve = exact.expected_curve(np.diag([1.0, 5.0, 0.1]), 4, step=0.5)
     assert curve.test == pytest.approx((3 / 4) ** (3 * curve.epochs), rel=1e-12)
     assert curve.train == pytest.approx(curve.test, rel=1e-12)
 
@@ -371,8 +373,8 @@ def test_the_large_d_curve_is_off_by_one_over_d():
     gaps = []
     for d in (64, 128, 256):
         X = data.gaussian(d, d, rng=d)
-        exact, limit = iid.expected_curve(X, 50, 1.0), iid.curve(sample(X), 50, 1.0)
-        gaps.append([np.abs(limit.test / exact.test - 1).max(), np.abs(limit.train / exact.train - 1).max()])
+        truth, limit = exact.expected_curve(X, 50, 1.0), exact.curve("iid", sample(X), 50, 1.0)
+        gaps.append([np.abs(limit.test / truth.test - 1).max(), np.abs(limit.train / truth.train - 1).max()])
         assert gaps[-1][0] < 0.35 / d
         assert gaps[-1][1] < 1.2 / d
     assert np.divide(gaps[0], gaps[2]) == pytest.approx(4, rel=0.15)
@@ -390,7 +392,7 @@ def agrees(means, errors, theory, cap, allowed=3.0):
 @pytest.mark.parametrize("step", record_iid.STEPS)
 def test_the_curve_agrees_with_the_recorded_simulation_at_every_epoch(name, step):
     record = np.load(record_iid.RECORD)[f"{name}, step {step}"][:, 1:]
-    theory = iid.curve(sample(record_iid.design(name)), record_iid.EPOCHS, step)
+    theory = exact.curve("iid", sample(record_iid.design(name)), record_iid.EPOCHS, step)
     test, train, test_se, train_se = record[:4]
     assert agrees(test, test_se, theory.test[1:], 0.005)
     assert agrees(train, train_se, theory.train[1:], 0.015)
@@ -410,10 +412,10 @@ def test_a_fresh_simulation_agrees_with_the_expected_curve(step, beta, runs):
     simulated = kaczmarz.simulate(
         X, "iid", 20, step=step, probes=8, runs=runs, rng=2, record=[1, 2, 5, 10, 20]
     )
-    exact = iid.expected_curve(X, simulated.epochs, step)
+    truth = exact.expected_curve(X, simulated.epochs, step)
     allowed = scipy.stats.norm.isf(scipy.stats.norm.sf(3) / 10)  # three standard errors, ten points
-    assert agrees(simulated.test[1:], simulated.test_se[1:], exact.test[1:], 0.005, allowed)
-    assert agrees(simulated.train[1:], simulated.train_se[1:], exact.train[1:], 0.015, allowed)
+    assert agrees(simulated.test[1:], simulated.test_se[1:], truth.test[1:], 0.005, allowed)
+    assert agrees(simulated.train[1:], simulated.train_se[1:], truth.train[1:], 0.015, allowed)
 
 
 # -------------------------------------------------------------------------------------- small print, refusals
@@ -421,14 +423,14 @@ def test_a_fresh_simulation_agrees_with_the_expected_curve(step, beta, runs):
 
 def test_the_effective_step_is_the_step():
     assert iid.effective_step(0.7) == 0.7
-    assert iid.effective_step(1.9, data.power_law_eigenvalues(10, 0.5)) == 1.9
+    assert exact.effective_step("iid", 1.9, data.power_law_eigenvalues(10, 0.5)) == 1.9
 
 
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
         (lambda: iid.rate_density(0.5, step=2.5), "step must be"),
-        (lambda: iid.expected_curve([[0.0, 0.0], [1.0, 0.0]], 3), "X must have no zero row"),
+        (lambda: exact.expected_curve([[0.0, 0.0], [1.0, 0.0]], 3), "X must have no zero row"),
         (lambda: iid.edge_law(0, spectrum.EdgeFit(0.5, 1.0)), "n must be positive"),
         (lambda: iid.edge_law(1, spectrum.EdgeFit(0.5, 1.0, 0.1)), "edge must sit at zero"),
     ],
@@ -441,17 +443,20 @@ def test_bad_input_is_refused_in_a_sentence(call, complaint):
 def test_solvers_that_fail_say_so(monkeypatch):
     monkeypatch.setattr(iid.silverstein.Sample, "_newton", lambda self, x, v: v)
     with pytest.raises(ArithmeticError, match="Silverstein"):
-        iid.population_curve([1.0, 2.0], 1)
+        exact.population_curve("iid", [1.0, 2.0], 1)
 
 
 def test_at_fractions_of_an_epoch_the_curve_is_that_of_fewer_rows():
     """IID on m rows after half an epoch is IID on m/2 rows' worth of updates after one."""
     values = np.linspace(0.05, 1.95, 40)
-    half, whole = iid.curve_at(values, [0.5, 0.001], 0.8, rho=30.0), iid.curve(values, 1, 0.8, rho=15.0)
+    half, whole = (
+        exact.curve_at(values, [0.5, 0.001], 0.8, rho=30.0),
+        exact.curve("iid", values, 1, 0.8, rho=15.0),
+    )
     assert half.epochs.tolist() == [0, 0.001, 0.5]
     assert half.test[-1] == pytest.approx(whole.test[-1], rel=1e-13)
     assert half.train[-1] == pytest.approx(whole.train[-1], rel=1e-13)
-    early = iid.curve(values, 1, 0.8, rho=0.03)
+    early = exact.curve("iid", values, 1, 0.8, rho=0.03)
     assert half.train[1] == pytest.approx(early.train[-1], rel=1e-13)
     assert isinstance(half.test[0], float)
 
@@ -459,4 +464,4 @@ def test_at_fractions_of_an_epoch_the_curve_is_that_of_fewer_rows():
 @pytest.mark.parametrize("times", [[-1], [np.nan], "x"])
 def test_times_that_are_none_are_refused(times):
     with pytest.raises(ValueError, match="times"):
-        iid.curve_at(np.linspace(0.05, 1.95, 40), times)
+        exact.curve_at(np.linspace(0.05, 1.95, 40), times)

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from edgelaw import data, spectrum
+from edgelaw import data, exact, spectrum
 from edgelaw.kaczmarz import epoch_matrix, iterates, simulate
 from edgelaw.theory import random_reshuffle as rr
 
@@ -354,12 +354,12 @@ def test_simulated_curves_agree_within_their_standard_errors():
         curves.append([curve.test[1:], curve.train[1:]])
     curves = np.array(curves)
     mean, error = curves.mean(axis=0), curves.std(axis=0, ddof=1) / np.sqrt(len(curves))
-    exact = np.array([rr.test_loss(recorded), rr.train_loss(recorded)])
-    assert (error[0] < 0.005 * exact[0]).all()
-    assert (error[1] < 0.015 * exact[1]).all()
+    truth = np.array([rr.test_loss(recorded), rr.train_loss(recorded)])
+    assert (error[0] < 0.005 * truth[0]).all()
+    assert (error[1] < 0.015 * truth[1]).all()
     # Eight numbers and ten designs: Student's t with 9 degrees of freedom, two-sided 1 % shared by eight, is 4.6.
-    assert (np.abs(mean - exact) < 4.6 * error).all()
-    assert (np.abs(mean / exact - 1) < 0.012).all()
+    assert (np.abs(mean - truth) < 4.6 * error).all()
+    assert (np.abs(mean / truth - 1) < 0.012).all()
 
 
 @pytest.mark.parametrize("rho", [0.5, 2.0])
@@ -371,11 +371,11 @@ def test_other_aspects_agree_with_matrices(rho):
         walk = iterates(X, "random_reshuffle", 2, np.eye(d), step, rng=seed)
         losses.append([[(W**2).sum() / d, ((X @ W) ** 2).sum() / (d * rows)] for n, W in walk if n > 0])
     losses = np.array(losses)
-    exact = np.stack([rr.test_loss([1, 2], step, rho), rr.train_loss([1, 2], step, rho)], axis=1)
-    error = losses.std(axis=0, ddof=1) / np.sqrt(len(losses)) / exact
+    truth = np.stack([rr.test_loss([1, 2], step, rho), rr.train_loss([1, 2], step, rho)], axis=1)
+    error = losses.std(axis=0, ddof=1) / np.sqrt(len(losses)) / truth
     assert (error < [0.005, 0.015]).all()
     # Four numbers, ten designs: Student's t with 9 degrees of freedom, 1 % shared by four, is 4.2. Finite d: O(1/d).
-    assert (np.abs(losses.mean(axis=0) / exact - 1) < 4.2 * error + 1 / d).all()
+    assert (np.abs(losses.mean(axis=0) / truth - 1) < 4.2 * error + 1 / d).all()
 
 
 # ----------------------------------------------------------------------------------------- the effective step
@@ -401,15 +401,19 @@ def reversed_series(values, step, terms=40):
 def test_the_effective_step_agrees_with_the_series_of_its_moments():
     for values in ([0.2, 0.7, 1.1, 2.0], np.linspace(0.01, 2, 12)):
         for step in (0.2, 0.6):
-            assert rr.effective_step(step, values) == pytest.approx(reversed_series(values, step), rel=1e-9)
+            assert exact.effective_step("random_reshuffle", step, values) == pytest.approx(
+                reversed_series(values, step), rel=1e-9
+            )
 
 
 def test_the_effective_step_of_a_marchenko_pastur_sample_is_that_of_gaussian_rows():
     values = spectrum.MarchenkoPastur(1.0).quantile((np.arange(2000) + 0.5) / 2000)
     for step in (0.3, 1.0, 1.7):
-        assert rr.effective_step(step, values) == pytest.approx(rr.effective_step(step), rel=2e-6)
-        assert rr.effective_step(step, 5 * values) == pytest.approx(
-            rr.effective_step(step, values), rel=1e-12
+        assert exact.effective_step("random_reshuffle", step, values) == pytest.approx(
+            rr.effective_step(step), rel=2e-6
+        )
+        assert exact.effective_step("random_reshuffle", step, 5 * values) == pytest.approx(
+            exact.effective_step("random_reshuffle", step, values), rel=1e-12
         )
 
 
@@ -422,21 +426,25 @@ def test_the_effective_step_of_another_spectrum_is_seen_in_matrices():
     small = values < 0.1
     rates = (1 - np.einsum("ij,ik,kj->j", V[:, small], A, V[:, small])) / values[small]
     _, start = np.polyfit(values[small], rates, 1)
-    assert start == pytest.approx(rr.effective_step(step, values), rel=0.02)
-    assert abs(rr.effective_step(step, values) - 1.5) > 0.1  # and it is not the isotropic one
+    assert start == pytest.approx(exact.effective_step("random_reshuffle", step, values), rel=0.02)
+    assert (
+        abs(exact.effective_step("random_reshuffle", step, values) - 1.5) > 0.1
+    )  # and it is not the isotropic one
 
 
 def test_the_effective_step_of_extreme_spectra_is_known_by_hand():
     # Orthogonal rows: G = 1/(z − 1), whose inverse series gives −Σ (−η)^k/k! (−1)^(k−1) = e^η − 1.
-    assert rr.effective_step(1.0, np.ones(3)) == pytest.approx(np.e - 1, rel=1e-12)
+    assert exact.effective_step("random_reshuffle", 1.0, np.ones(3)) == pytest.approx(np.e - 1, rel=1e-12)
     # All rows (nearly) parallel, d = 10⁴: the small directions are forgotten at the rate η, up to O(1/d).
-    assert rr.effective_step(1.0, np.append(np.full(10**4, 1e-9), 1.0)) == pytest.approx(1.0, abs=2e-4)
+    assert exact.effective_step(
+        "random_reshuffle", 1.0, np.append(np.full(10**4, 1e-9), 1.0)
+    ) == pytest.approx(1.0, abs=2e-4)
 
 
 def test_an_integral_that_does_not_settle_is_not_returned(monkeypatch):
     monkeypatch.setattr(rr, "_edge_rate", lambda values, eta, nodes: float(nodes))
     with pytest.raises(ValueError, match="too many scales"):
-        rr.effective_step(1.0, [0.5, 1.5])
+        exact.effective_step("random_reshuffle", 1.0, [0.5, 1.5])
 
 
 # ------------------------------------------------------------------------------------------ shapes and refusals

@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.theory import _shuffle_contour as contours
 from edgelaw.theory import single_shuffle
 
@@ -27,8 +27,8 @@ def test_one_epoch_leaves_the_product_of_the_shrinkages(step, rho):
 def test_two_epochs_agree_with_the_closed_form(step, rho):
     # [z²w²] done by hand in the chapter
     tau, square = step * (2 - step), step**2 * rho
-    exact = np.exp(-2 * tau * rho) + np.exp(-(4 - step) * step * rho) * tau**2 * rho * (1 + square)
-    assert single_shuffle.test_loss(2, step, rho) == pytest.approx(exact, rel=1e-12)
+    truth = np.exp(-2 * tau * rho) + np.exp(-(4 - step) * step * rho) * tau**2 * rho * (1 + square)
+    assert single_shuffle.test_loss(2, step, rho) == pytest.approx(truth, rel=1e-12)
 
 
 @pytest.mark.parametrize("step", [0.05, 0.7, 1.0, 1.95])
@@ -38,8 +38,8 @@ def test_one_epoch_of_training_agrees_with_a_direct_count(step, rho):
     # the rows after it make x' = −2ηx + η² e^{−τt}/d.
     # So x(ρ) = e^{−2ηρ}(e^{η²ρ} − τ e^{η²s})/d, averaged over s in [0, ρ].
     square = step**2 * rho
-    exact = np.exp(-2 * step * rho) * (np.exp(square) - step * (2 - step) * np.expm1(square) / square)
-    assert single_shuffle.train_loss(1, step, rho) == pytest.approx(exact, rel=1e-10)
+    truth = np.exp(-2 * step * rho) * (np.exp(square) - step * (2 - step) * np.expm1(square) / square)
+    assert single_shuffle.train_loss(1, step, rho) == pytest.approx(truth, rel=1e-10)
 
 
 def test_the_paper_has_the_sign_of_the_second_test_coefficient_wrong():
@@ -95,8 +95,8 @@ def test_the_first_epochs_agree_with_mpmath_on_a_torus_and_the_papers_differenti
         for n in (1, 2, 3):
             for table, loss in ((test, "test"), (train, "train")):
                 total = sum(value / (circle[i] * circle[j]) ** n for (i, j), value in table.items())
-                exact = float(2 * mpmath.re(total) / points**2)
-                assert LOSSES[loss](n, step, rho) == pytest.approx(exact, rel=1e-11)
+                truth = float(2 * mpmath.re(total) / points**2)
+                assert LOSSES[loss](n, step, rho) == pytest.approx(truth, rel=1e-11)
 
 
 def torus(loss_n, eta, rho, radius, points):
@@ -164,7 +164,7 @@ def test_near_step_two_the_plain_asymptote_is_far_off_where_the_integral_is_not(
 
 def test_the_effective_step_has_the_edge_of_gradient_descent():
     for step in (0.2, 1.0, 1.7):
-        equal = 1 / np.sqrt(2 * np.pi * single_shuffle.effective_step(step, np.ones(3)))
+        equal = 1 / np.sqrt(2 * np.pi * exact.effective_step("single_shuffle", step, np.ones(3)))
         assert equal == pytest.approx(single_shuffle.test_constant(step), rel=1e-14)
 
 

@@ -17,10 +17,10 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
+from edgelaw.exact.iid import curve_at, expected_curve
 from edgelaw.exact.largest_step import critical_batch, stability
 
 if TYPE_CHECKING:
-    from edgelaw.exact.iid import curve_at, expected_curve
     from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
 
 __all__ = [
@@ -277,9 +277,3 @@ def _probe_options(order: str, ridge: float) -> dict[str, float]:
     if ridge and order != "iid":
         raise ValueError(f"ridge must be 0 for {order!r}: weight decay has a theory under 'iid' alone.")
     return {"ridge": ridge} if ridge else {}
-
-
-def __getattr__(name):
-    if name in ("curve_at", "expected_curve"):
-        return getattr(import_module("edgelaw.exact.iid"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

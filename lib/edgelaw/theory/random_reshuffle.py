@@ -1,4 +1,4 @@
-r"""Random reshuffle: a new permutation every epoch, on isotropic rows and on any spectrum, as d → ∞ with m = ρd.
+r"""Random reshuffle: a new permutation every epoch, on isotropic Gaussian rows, as d → ∞ with m = ρd.
 
 Let u_1, ..., u_m be the unit rows, :math:`S = \sum_i u_i u_i^\top`, and A the matrix of one epoch of step η.
 Averaged over its permutation an epoch acts on functions of S, :math:`\mathbb E_\pi A^\top f(S) A \simeq (Tf)(S)`,
@@ -33,36 +33,27 @@ and
 How it is known: the mean epoch :math:`\bar a` is proved; T is derived (quadratic forms in a fresh row are replaced by
 their means, as in the paper's own proofs) and agrees with matrices. The book's appendix "Random reshuffle" has both.
 
-All of this is for isotropic Gaussian rows. On any other spectrum T is again a multiplication plus an integral, no
-longer in closed form: `curve` has it from the eigenvalues of a sample, `population_curve` from those of a covariance.
+On any other spectrum T is again a multiplication plus an integral, no longer in closed form
+(:mod:`edgelaw.exact.random_reshuffle`).
 
 Numerics: k/(λμ) is entire in λ and μ, so it is interpolated from a Chebyshev grid; F is integrated in the angle of
 :math:`\lambda = (1-\sqrt\rho)^2 + 4\sqrt\rho\sin^2(\theta/2)`, on panels that shrink towards the left edge; T becomes a
 symmetric matrix of 400 rows, diagonalised once per step and aspect ratio (a tenth of a second) and kept.
 """
 
-import dataclasses
 import functools
 
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw._common import arguments, threads
+from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
-from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, sources
-from edgelaw.exact.batches import edges, requests
-from edgelaw.exact.random_reshuffle import batches as in_batches
-from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
 
 __all__ = [
-    "curve",
     "effective_step",
     "mean_epoch",
     "one_resolvent",
     "overlap",
-    "population_constants",
-    "population_curve",
     "test_constant",
     "test_loss",
     "train_constant",
@@ -149,278 +140,19 @@ def train_constant(step: float = 1.0) -> float:
     return float(_potential(arguments.step(step)) / (2 * np.sqrt(2 * np.pi * effective_step(step))))
 
 
-@threads.one_blas_thread()
-def curve(
-    eigenvalues: ArrayLike,
-    epochs: ArrayLike,
-    step: float = 1.0,
-    rho: float = 1.0,
-    weights: ArrayLike | None = None,
-    batch: int = 1,
-) -> LearningCurve:
-    r"""Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone.
+def effective_step(step: float) -> float:
+    """The step of gradient descent with the same test-loss edge at m = d: η(1 + η/2). **Proved.**
 
-    The rows enter through :math:`K = UU^\top` only, and where their left basis is Haar, as for Gaussian rows of any
-    covariance, through its spectrum F. An epoch averaged over its permutation acts on functions of
-    :math:`S = U^\top U`, :math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)` with
-
-    .. math::
-
-       \begin{gathered}
-       (Tg)(\lambda) = \bar a(\lambda)^2 g(\lambda) + \int k(\lambda,\mu)\,g(\mu)\,dF(\mu), \\
-       \bar a(\lambda) = -\frac1{2\pi i}\oint \frac{z\,e^{-\eta/G(z)}}{z-\lambda}\,\frac{G'(z)}{G(z)}\,dz ,
-       \end{gathered}
-
-    G the Cauchy transform of F; k is given by its double Cauchy transform, which solves a linear differential equation
-    in the number of rows used (the book's chapter "Any spectrum"). Then
-
-    .. math:: \text{test} = \int T^n 1\,dF, \qquad \text{train} = \int \lambda\,T^n 1\,dF .
-
-    Parameters
-    ----------
-    eigenvalues : array_like
-        Of :math:`X^\top X/m`, zeros included, on any scale (they are divided by their mean); at least 20 of them. Zeros
-        are directions that no row has, and their share stays in the test loss.
-    epochs : int or array of int
-        Up to which epoch, or the epochs wanted; 0 is always among those returned.
-    step : float
-        η, in (0, 2).
-    rho : float
-        m/d.
-    weights : array_like, optional
-        The share of the spectrum at each eigenvalue, if not equal: a quadrature of a continuous law. Not with batches.
-    batch : int
-        Rows per update, which is then the average of theirs at the given step, as in ``kaczmarz.simulate`` with
-        ``batch_mode="average"``; the last batch of an epoch is shorter if need be. The number of eigenvalues is d, and
-        m = ρd is rounded. The step may be as large as stability allows, and is refused beyond.
-
-    Returns
-    -------
-    LearningCurve
-        Standard errors are NaN: nothing was drawn. `error` is the estimated relative numerical error: two contours, two
-        averages, two grids and two numbers of polynomials compared, the test loss after one epoch, and the symmetry of
-        the double Cauchy transform. Typically 1e-5 or better, and larger than the true one. Losses below 1e-12 that
-        the two do not agree on are continued by their last ratio, from the epoch `continued`.
-
-    Raises
-    ------
-    ArithmeticError
-        If that error exceeds 2 %, or no contour around the spectrum is usable.
-
-    Notes
-    -----
-    With batches the differential equation becomes a recursion over the batches of an epoch, and :math:`e^{-\eta/G}`
-    becomes :math:`(1-\kappa\tau/G)^L` for L batches of κd rows and a step τ = η/b per row: **derived** (quadratic forms
-    are replaced by their means). With b = m it is gradient descent. Batches of few rows are off by a relative O(1/d) as
-    single rows are.
-
-    For single rows it is **proved** for rows with Haar left singular vectors whose bounded spectrum converges, almost
-    surely at every fixed n (the book's pages of proofs); the squared norms of the rows, before they are scaled to 1,
-    then concentrate, which takes a large effective rank. At a finite d the true mean losses are seen to differ by a
-    relative O(1/d), or O(1/effective rank).
-
-    Any n is possible: T's multiplication is exact at every eigenvalue, and its powers are applied, not extrapolated.
-
-    Examples
-    --------
-    Orthogonal rows, whose order does not matter: an epoch multiplies both losses by (1 − η)².
-
-    >>> [round(float(x), 9) for x in curve(np.ones(20), epochs=2, step=0.5).test]
-    [1.0, 0.25, 0.0625]
-    """
-    values, shares = sources.sample(eigenvalues, weights)
-    n = sources.recorded(epochs)
-    if requests.single_rows(batch):
-        step, rho = arguments.step(step), arguments.aspect(rho)
-        law = reshuffle_operator.sample(values, shares, rho)
-        (test, train), error, continued = reshuffle_operator.losses(law, n, reshuffle_operator.Rows(step))
-    else:
-        cut, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
-        law = reshuffle_operator.sample(values, shares, rho)
-        (test, train), error, continued = in_batches.losses(law, n, cut, step)
-    return dataclasses.replace(
-        agreement.learning_curve(n, law.null + test, train / rho, error), continued=continued
-    )
-
-
-@threads.one_blas_thread()
-def population_curve(
-    covariance_eigenvalues: ArrayLike,
-    epochs: ArrayLike,
-    step: float = 1.0,
-    rho: float = 1.0,
-    batch: int = 1,
-) -> LearningCurve:
-    r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
-
-    The same operator as in `curve`, with the spectrum F that Silverstein's equation gives for the covariance.
-
-    Parameters
-    ----------
-    covariance_eigenvalues : array_like
-        Non-negative, on any scale; zeros are directions that no row has.
-    epochs, step
-        As in `curve`.
-    rho : float
-        m/d, positive.
-    batch : int
-        As in `curve`; with batches the number of eigenvalues is d.
-
-    Returns
-    -------
-    LearningCurve
-        As from `curve`. For the identity it agrees with `test_loss` and `train_loss` to 1e-9 and 1e-8 or better.
-
-    Notes
-    -----
-    Rows are normalised by the update, which changes nothing as long as their norms concentrate: the squared norm of a
-    row fluctuates by a relative :math:`\sqrt{2/r}` with r the effective rank of the covariance.
-
-    Examples
-    --------
-    >>> [round(float(x), 6) for x in population_curve(np.ones(2), epochs=[1, 10]).test]
-    [1.0, 0.367879, 0.104071]
-    """
-    values, shares, null = sources.covariance(covariance_eigenvalues)
-    n = sources.recorded(epochs)
-    if requests.single_rows(batch):
-        step, rho = arguments.step(step), arguments.aspect(rho) / (1 - null)
-        law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
-        (test, train), error, continued = reshuffle_operator.losses(law, n, reshuffle_operator.Rows(step))
-    else:
-        cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
-        reach = 0.1 * rho / ((cut.kappas @ cut.taus) * max(1, n[-1]))
-        law = reshuffle_operator.population(values, shares, rho, reach)
-        (test, train), error, continued = in_batches.losses(law, n, cut, step)
-    test = null + (1 - null) * (law.null + test)
-    return dataclasses.replace(agreement.learning_curve(n, test, train / rho, error), continued=continued)
-
-
-def population_constants(
-    covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1
-) -> tuple[float, float]:
-    r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
-
-    With :math:`\ell = \langle1/\lambda\rangle` over the eigenvalues at mean 1, :math:`\eta_{RR} = -\bar a'(0)` the
-    :func:`effective_step` of a large square sample, and g the solution of :math:`(1-T)g = \lambda`,
-
-    .. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
-       \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
-
-    since T is symmetric in :math:`L^2(F)`: :math:`\text{train}_n = \int\lambda\,T^n1\,dF` is the decrease of
-    :math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch. With averaged batches T is that of `curve`;
-    if b does
-    not divide m it is not symmetric, and the training constant is NaN: it is not known.
-
-    Parameters
-    ----------
-    covariance_eigenvalues : array_like
-        Positive, on any scale. A zero would leave a constant test loss, and no power law.
-    step : float
-        In (0, 2); with a batch, below the limit of stability.
-    batch : int
-        Rows per averaged update; the number of eigenvalues is then m = d.
-
-    Returns
-    -------
-    tuple of float
-        The constants of the test loss, to about 1e-12, and of the training loss, to about 1e-6 on covariances whose
-        eigenvalues span two decades. No closed form is known.
-
-    Raises
-    ------
-    ArithmeticError
-        If two contours give constants that differ by more than a relative 1e-3.
-
-    Notes
-    -----
-    *Derived*, as `population_curve` is. With equal eigenvalues they are `test_constant` and `train_constant`.
-
-    Examples
-    --------
-    >>> test, train = population_constants([2.0, 2.0], step=0.5)
-    >>> bool(np.isclose(test, test_constant(0.5))), bool(np.isclose(train, train_constant(0.5)))
-    (True, True)
-    """
-    (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
-    values, shares, _ = sources.covariance(covariance_eigenvalues)
-    if requests.single_rows(batch):
-        epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(arguments.step(step))
-    else:
-        cut = edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut
-        epoch = in_batches.Epoch(cut)
-    law = reshuffle_operator.population(values, shares, 1.0, reach=0.01)
-    if requests.single_rows(batch) or cut.batches > 1:
-        rate, potential, _ = reshuffle_operator.edge(law, epoch)
-        potential = potential if epoch.symmetric else np.nan
-    else:  # gradient descent
-        rate = float(cut.taus[0])
-        potential = 1 / (2 * rate)
-    test = float(np.sqrt(inverse / (2 * np.pi * rate)))
-    return test, test * potential / 2
-
-
-def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
-    r"""The gradient-descent step with the same test-loss edge: η(1 + η/2) for isotropic Gaussian rows.
-
-    In general it is :math:`-\bar a'(0)`, the rate at which the mean epoch forgets a direction of small eigenvalue. With
-    :math:`G(z) = \frac1d\sum_j 1/(z-\lambda_j)`,
-
-    .. math::  \eta_{RR} = \frac{1}{2\pi i}\oint \frac{e^{-\eta/G(z)}}{z}\,\frac{G'(z)}{G(z)}\,dz
-               = \eta + \frac{\eta^2}{2} + \frac{\eta^3}{6}(2-m_2) + \dots,
-
-    around the spectrum and 0, where m₂ is the mean of λ² when that of λ is 1. The first two terms are the same for
-    every spectrum. With :math:`K(x) = 1/x + R(x)` the inverse of G, R the R-transform, it is
-    :math:`\sum_k (-1)^{k+1}\frac{\eta^k}{k!}[x^k]\,1/K(x)`.
-
-    *Domain.* m = d, a left edge at zero of any exponent, Haar left singular vectors, many epochs. It sets in sooner
-    than single shuffle's: the corrections are of order 1/n whatever the exponent.
-
-    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
-    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
-    Here :math:`e^{-\eta/G}` becomes :math:`(1-\frac{\tau\kappa}{G})^L` for L batches, a shorter last one included, and
-    isotropic rows have :math:`\tau + \frac{\tau^2}2(1-\kappa)`.
-
-    Parameters
-    ----------
-    step : float
-        η in (0, 2).
-    eigenvalues : array, optional
-        Eigenvalues of a sample's Gram matrix at m = d, scaled here to mean 1, for rows whose singular vectors are in
-        general position (Haar); absent, isotropic Gaussian rows. At least one must be positive, none negative.
-    batch : int
-        Rows per averaged update; with more than one, eigenvalues are required, since their number is m = d, and a step
-        beyond stability is refused.
-
-    Returns
-    -------
-    float
-        Proved for isotropic Gaussian rows; derived for other spectra, with an integral accurate to about 1e-9.
+    It is −ā′(0), the rate at which the mean epoch forgets a direction of small eigenvalue. Other spectra, batches:
+    :func:`edgelaw.exact.effective_step`.
 
     Examples
     --------
     >>> effective_step(1.0)
     1.5
     """
-    if requests.single_rows(batch):
-        eta = arguments.step(step)
-        if eigenvalues is None:
-            return eta * (1 + eta / 2)
-        epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(eta)
-    else:
-        epoch = in_batches.Epoch(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
-    assert eigenvalues is not None  # batches without them were refused
-    values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
-    values = values / values.mean()
-    previous, nodes = np.nan, 64
-    while nodes <= 4096:
-        rate = _edge_rate(values, epoch, nodes)
-        if abs(rate - previous) <= 1e-9 * abs(rate):
-            return rate
-        previous, nodes = rate, 2 * nodes
-    raise ValueError(
-        "The effective step of these eigenvalues could not be computed to 1e-9: they spread over too many scales."
-    )
+    eta = arguments.step(step)
+    return eta * (1 + eta / 2)
 
 
 def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
@@ -661,20 +393,6 @@ def _root(values, rho):
     low, high = (1 - np.sqrt(rho)) ** 2, (1 + np.sqrt(rho)) ** 2
     width = np.sqrt(np.maximum(values - low, 0.0) * np.maximum(high - values, 0.0))
     return (values + rho - 1) / (2 * rho) - 1j * width / (2 * rho)
-
-
-def _edge_rate(values, epoch, nodes):
-    """The contour integral of `effective_step`, on an ellipse in log(1 + z/α) around [0, λmax]."""
-    alpha = max(np.quantile(values, 0.05), 1e-4 * values.max())
-    half = np.log1p(values.max() / alpha) / 2
-    angle = 2 * np.pi * (np.arange(nodes) + 0.5) / nodes
-    eccentricity = np.arcsinh(1.2 / half)
-    u = half + half * np.cosh(eccentricity + 1j * angle)
-    z = alpha * np.expm1(u)
-    dz = alpha * np.exp(u) * half * np.sinh(eccentricity + 1j * angle) * 1j * (2 * np.pi / nodes)
-    inverse = 1 / (z[:, None] - values)
-    G, slope = inverse.mean(axis=1), -(inverse**2).mean(axis=1)
-    return float((epoch.mean(G, 1.0) / z * slope / G * dz).sum().imag / (2 * np.pi))
 
 
 def _bulk(values: ArrayLike, rho: float) -> Array:

@@ -1,11 +1,5 @@
-"""The engine of flip_flop on any spectrum."""
+"""Flip-flop on any spectrum: a two-point boundary problem at each point of a circle."""
 
-from importlib import import_module
+from edgelaw.exact.flip_flop.curves import constants, curve, effective_step, population_curve
 
-
-def __getattr__(name):
-    at = {
-        "probe_curve": ("exact.flip_flop.labels", "curve"),
-        "floor": ("exact.flip_flop.labels", "floor"),
-    }.get(name, ("theory.flip_flop", {"constants": "population_constants"}.get(name, name)))
-    return getattr(import_module(f"edgelaw.{at[0]}"), at[1])
+__all__ = ["constants", "curve", "effective_step", "population_curve"]

@@ -1,10 +1,23 @@
-"""The engine of iid on any spectrum."""
+"""IID sampling on any spectrum, with batches and targets: a recursion of mean squares along eigenvectors."""
 
-from importlib import import_module
+from edgelaw.exact.iid.curves import (
+    constants,
+    curve,
+    curve_at,
+    effective_step,
+    expected_curve,
+    population_curve,
+)
+from edgelaw.exact.iid.labels import curve as probe_curve
+from edgelaw.exact.iid.labels import floor
 
-
-def __getattr__(name):
-    at = {"probe_curve": ("exact.iid.labels", "curve"), "floor": ("exact.iid.labels", "floor")}.get(
-        name, ("theory.iid", {"constants": "population_constants"}.get(name, name))
-    )
-    return getattr(import_module(f"edgelaw.{at[0]}"), at[1])
+__all__ = [
+    "constants",
+    "curve",
+    "curve_at",
+    "effective_step",
+    "expected_curve",
+    "floor",
+    "population_curve",
+    "probe_curve",
+]

@@ -1,11 +1,7 @@
-"""The engine of random_reshuffle on any spectrum."""
+"""Random reshuffle on any spectrum: an operator on functions of the eigenvalues, applied once per epoch."""
 
-from importlib import import_module
+from edgelaw.exact.random_reshuffle.curves import constants, curve, effective_step, population_curve
+from edgelaw.exact.random_reshuffle.labels import curve as probe_curve
+from edgelaw.exact.random_reshuffle.labels import floor
 
-
-def __getattr__(name):
-    at = {
-        "probe_curve": ("exact.random_reshuffle.labels", "curve"),
-        "floor": ("exact.random_reshuffle.labels", "floor"),
-    }.get(name, ("theory.random_reshuffle", {"constants": "population_constants"}.get(name, name)))
-    return getattr(import_module(f"edgelaw.{at[0]}"), at[1])
+__all__ = ["constants", "curve", "effective_step", "floor", "population_curve", "probe_curve"]

@@ -1,11 +1,7 @@
-"""The engine of single_shuffle on any spectrum."""
+"""Single shuffle on any spectrum: diagonal coefficients of a generating function of two variables."""
 
-from importlib import import_module
+from edgelaw.exact.single_shuffle.curves import constants, curve, effective_step, population_curve
+from edgelaw.exact.single_shuffle.labels import curve as probe_curve
+from edgelaw.exact.single_shuffle.labels import floor
 
-
-def __getattr__(name):
-    at = {
-        "probe_curve": ("exact.single_shuffle.labels", "curve"),
-        "floor": ("exact.single_shuffle.labels", "floor"),
-    }.get(name, ("theory.single_shuffle", {"constants": "population_constants"}.get(name, name)))
-    return getattr(import_module(f"edgelaw.{at[0]}"), at[1])
+__all__ = ["constants", "curve", "effective_step", "floor", "population_curve", "probe_curve"]

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import sources
 from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
 from edgelaw.exact.flip_flop import pole as flip_flop_pole
 from edgelaw.exact.flip_flop.spectra import SampleSpectrum
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import flip_flop, single_shuffle
+from edgelaw.theory import flip_flop
 
 GAP = 600 / 512  # rows per dimension of the spectra that no contour suits
 EPOCHS = np.array([1, 2, 3, 5, 8, 14, 25, 45, 70, 100])
@@ -60,8 +60,8 @@ def test_random_rows_give_what_the_usual_path_gives(rows, dims, step):
 @pytest.mark.parametrize("low", [0.01, 0.5])
 def test_evenly_spaced_eigenvalues_are_answered(low, step):
     values = np.linspace(low, 2 - low, 512)
-    curve = flip_flop.curve(values, 50, step, GAP)
-    first = single_shuffle.curve(values, 2, step, GAP)  # the first epoch is that of every order
+    curve = exact.curve("flip_flop", values, 50, step, GAP)
+    first = exact.curve("single_shuffle", values, 2, step, GAP)  # the first epoch is that of every order
     assert curve.error < 3e-5
     assert curve.continued is None or curve.train[curve.continued] < flip_flop_boundary.SMALLEST
     np.testing.assert_allclose(curve.test[1], first.test[1], rtol=1e-6)
@@ -82,7 +82,7 @@ def test_exact_traces_of_rows_with_a_gap_agree(step):
         weight = ((U @ left) ** 2 + (U @ right.T) ** 2).sum(axis=0) / 2
         powers = sigma[:, None] ** (2 * epochs)
         traces.append([powers.mean(axis=0), weight @ powers / 300])
-    curve = flip_flop.curve(gram_eigenvalues(rows), epochs, step, 300 / 256)
+    curve = exact.curve("flip_flop", gram_eigenvalues(rows), epochs, step, 300 / 256)
     expected = np.mean(traces, axis=0)
     np.testing.assert_allclose(np.stack([curve.test, curve.train])[:, 1:], expected, rtol=0.05)
 
@@ -99,7 +99,10 @@ def test_a_circle_beyond_one_gives_the_same_losses_and_smaller_ones():
 
 def test_few_epochs_asked_for_are_those_of_all():
     values = np.linspace(0.5, 1.5, 512)
-    some, full = flip_flop.curve(values, [3, 40], 1.5, GAP), flip_flop.curve(values, 40, 1.5, GAP)
+    some, full = (
+        exact.curve("flip_flop", values, [3, 40], 1.5, GAP),
+        exact.curve("flip_flop", values, 40, 1.5, GAP),
+    )
     np.testing.assert_allclose(some.train, full.train[[0, 3, 40]], rtol=1e-4)
     np.testing.assert_allclose(some.test, full.test[[0, 3, 40]], rtol=1e-4)
 
@@ -135,7 +138,7 @@ def test_the_pole_is_not_followed_where_the_usual_path_is_accurate(monkeypatch):
 
     monkeypatch.setattr(flip_flop_pole, "losses", unexpected)
     X = data.normalize_rows(np.random.default_rng(0).standard_normal((300, 256)))
-    assert flip_flop.curve(gram_eigenvalues(X), 50, 1.0, 300 / 256).error < 1e-3
+    assert exact.curve("flip_flop", gram_eigenvalues(X), 50, 1.0, 300 / 256).error < 1e-3
 
 
 def test_very_large_eigenvalues_are_refused():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
+from edgelaw import exact
 from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
@@ -51,13 +52,13 @@ def test_the_held_out_loss_of_the_training_rows_is_the_training_loss_of_the_mean
     vectors = np.linalg.eigh(X.T @ X)[1]
     weights = vectors @ (f[:, None] * (vectors.T @ np.linalg.lstsq(X, T, rcond=None)[0]))
     assert rows.held_out.of_mean(f) == pytest.approx(((X @ weights - T) ** 2).sum() / 30, rel=1e-11)
-    curve = iid.curve(rows, 5, 0.4)
+    curve = exact.probe_curve("iid", rows, 5, 0.4)
     assert np.allclose(curve.held_out, curve.train, rtol=1e-11)
 
 
 def test_only_the_product_of_learning_rate_and_scale_matters(uneven):
     X, T = uneven
-    one, other = (iid.curve(LabelledRows.of(factor * X, T), 4, 0.5) for factor in (1.0, 7.0))
+    one, other = (exact.probe_curve("iid", LabelledRows.of(factor * X, T), 4, 0.5) for factor in (1.0, 7.0))
     assert np.allclose(one.train, other.train, rtol=1e-12)
     assert np.allclose(one.distance, 49 * other.distance, rtol=1e-12)
 
@@ -100,7 +101,7 @@ def exact_iid(X, t, steps, batch=1):
 def test_iid_is_exact_where_all_rows_have_the_same_squares(hadamard_problem, steps, batch):
     X, t = hadamard_problem
     distance, train = exact_iid(X, t, steps, batch)
-    curve = iid.curve(LabelledRows.of(X, t), len(steps), steps, batch)
+    curve = exact.probe_curve("iid", LabelledRows.of(X, t), len(steps), steps, batch)
     assert np.allclose(curve.distance, distance, rtol=1e-12)
     assert np.allclose(curve.train, train, rtol=1e-12)
 
@@ -129,16 +130,16 @@ def test_weight_decay_under_iid_is_exact_over_all_draws(dims, batch):
                 np.trace(X @ M @ X.T) / 4 - mean @ X.T @ t / 2 + (t**2).mean(),
             )
         )
-    curve = iid.curve(LabelledRows.of(X, t), 3, steps, batch, ridge)
+    curve = exact.probe_curve("iid", LabelledRows.of(X, t), 3, steps, batch, ridge)
     assert np.allclose([curve.distance[1:], curve.train[1:]], np.array(losses).T, rtol=1e-12)
 
 
 def test_a_vanishing_ridge_is_no_ridge_and_a_large_one_is_refused(uneven):
     rows = LabelledRows.of(*uneven)
-    none, small = iid.curve(rows, 5, 0.6), iid.curve(rows, 5, 0.6, ridge=1e-14)
+    none, small = exact.probe_curve("iid", rows, 5, 0.6), exact.probe_curve("iid", rows, 5, 0.6, ridge=1e-14)
     assert np.allclose(none.train, small.train, rtol=1e-11)
     with pytest.raises(ValueError, match="ridge times the learning rate must be below 1"):
-        iid.curve(rows, 5, 0.6, ridge=2 * rows.scale / 0.6)
+        exact.probe_curve("iid", rows, 5, 0.6, ridge=2 * rows.scale / 0.6)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_iid_states_an_error_that_is_not_below_the_true_one(m, d, noise, decay, 
     rng = np.random.default_rng(6)
     X = rng.standard_normal((m, d)) * np.arange(1, d + 1) ** -decay
     rows = LabelledRows.of(X, X @ rng.standard_normal(d) + noise * rng.standard_normal(m))
-    curve = iid.curve(rows, 20, step)
+    curve = exact.probe_curve("iid", rows, 20, step)
     wide = np.longdouble
     values, q, kicks, s = (
         x.astype(wide) for x in (rows.eigenvalues, rows.coupling, rows.kicks, rows.energies)
@@ -189,7 +190,7 @@ def test_powers_of_the_matrix_are_the_recursion(uneven, batch):
             for _ in range(count):
                 noise = 0.36 / size * (rows.coupling * (rows.coupling @ s) + rows.kicks)
                 s = ((1 - a) ** 2 - a**2 / size) * s + noise
-    assert iid.curve(rows, 3, 0.6, batch).distance[-1] == pytest.approx(s.sum(), rel=1e-12)
+    assert exact.probe_curve("iid", rows, 3, 0.6, batch).distance[-1] == pytest.approx(s.sum(), rel=1e-12)
 
 
 def test_equal_eigenvalues_share_a_mode():
@@ -255,7 +256,7 @@ def test_residuals_act_as_a_direction_of_vanishing_eigenvalue(m, d):
 def test_one_batch_per_epoch_is_gradient_descent():
     X, T, *_ = helpers.labelled("cifar10", 32, 64)
     rows = LabelledRows.of(X, T)
-    curve = random_reshuffle.curve(rows, 4, 1.1, batch=64)
+    curve = exact.probe_curve("random_reshuffle", rows, 4, 1.1, batch=64)
     assert np.allclose(
         curve.distance, rows.energies @ (1 - 1.1 * rows.eigenvalues / 32)[:, None] ** (2 * curve.epochs)
     )
@@ -300,22 +301,28 @@ def test_the_kick_is_the_mean_square_over_orders(ratio, dims, step, orders):
 def test_iids_floor_is_eta_over_two_minus_eta(step):
     X, R = helpers.gaussian(50, 20, np.random.default_rng(7), outputs=2)
     rows = LabelledRows.of(X, R, (X, R))
-    floor = iid.floor(rows, step)
+    floor = exact.probe_floor("iid", rows, step)
     assert floor.excess == pytest.approx(step / (2 - step) * rows.residual, rel=1e-9)
     assert floor.train == pytest.approx(floor.held_out, rel=1e-9)
-    assert iid.curve(rows, [4000], step).train[-1] == pytest.approx(floor.train, rel=1e-9)
+    assert exact.probe_curve("iid", rows, [4000], step).train[-1] == pytest.approx(floor.train, rel=1e-9)
 
 
 def test_a_floor_with_batches_is_where_the_curve_ends(uneven):
     rows = LabelledRows.of(*uneven)
-    floor, curve = iid.floor(rows, 0.8, batch=7), iid.curve(rows, [3000], 0.8, batch=7)
+    floor, curve = (
+        exact.probe_floor("iid", rows, 0.8, batch=7),
+        exact.probe_curve("iid", rows, [3000], 0.8, batch=7),
+    )
     assert curve.distance[-1] == pytest.approx(floor.distance, rel=1e-9)
 
 
 def test_reshuffles_floor_is_where_its_curve_ends():
     X, R = helpers.gaussian(200, 100, np.random.default_rng(8))
     rows = LabelledRows.of(X, R)
-    floor, curve = random_reshuffle.floor(rows, 0.6), random_reshuffle.curve(rows, [400], 0.6)
+    floor, curve = (
+        exact.probe_floor("random_reshuffle", rows, 0.6),
+        exact.probe_curve("random_reshuffle", rows, [400], 0.6),
+    )
     assert curve.train[-1] == pytest.approx(floor.train, rel=1e-8)
 
 
@@ -323,7 +330,8 @@ def test_reshuffles_floor_tends_to_the_law_of_small_steps():
     X, R = helpers.gaussian(200, 100, np.random.default_rng(9))
     rows = LabelledRows.of(X, R)
     ratios = [
-        random_reshuffle.floor(rows, step).excess / random_reshuffle.small_step_excess(rows, step)
+        exact.probe_floor("random_reshuffle", rows, step).excess
+        / random_reshuffle.small_step_excess(rows, step)
         for step in (0.04, 0.02, 0.01)
     ]
     assert np.all(np.diff(np.abs(np.array(ratios) - 1)) < 0)
@@ -333,7 +341,7 @@ def test_reshuffles_floor_tends_to_the_law_of_small_steps():
 def test_many_rows_per_dimension_have_iids_floor():
     X, R = helpers.gaussian(64 * 40, 40, np.random.default_rng(10))
     rows = LabelledRows.of(X, R)
-    assert random_reshuffle.floor(rows, 1.0).excess == pytest.approx(rows.residual, rel=1e-3)
+    assert exact.probe_floor("random_reshuffle", rows, 1.0).excess == pytest.approx(rows.residual, rel=1e-3)
 
 
 # real labels -----------------------------------------------------------------------------------------------
@@ -369,7 +377,7 @@ def test_many_rows_per_dimension_are_those_of_real_runs_under_random_reshuffle(r
     T += X @ rng.standard_normal((dims, 1))
     held = X[::2] + 0, rng.standard_normal((len(X[::2]), 1))
     rows = LabelledRows.of(X, T, held)
-    curve = random_reshuffle.curve(rows, 2, step)
+    curve = exact.probe_curve("random_reshuffle", rows, 2, step)
     assert curve.error < 1e-3
     losses = helpers.simulated(X, T, [step] * 2, "random_reshuffle", runs, rng, held)[:, 1:]
     mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(runs)
@@ -382,7 +390,7 @@ def test_losses_of_targets_without_noise_are_not_negative():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((480, 24))
     rows = LabelledRows.of(X, X[:, 0], (X[:50] + 1, X[:50, 0] + 1))
-    curve = random_reshuffle.curve(rows, 20, 0.9)
+    curve = exact.probe_curve("random_reshuffle", rows, 20, 0.9)
     assert min(curve.train.min(), curve.held_out.min(), curve.distance.min()) >= 0
 
 
@@ -391,7 +399,7 @@ def test_unequal_norms_enter_iids_curve():
     X = X * np.random.default_rng(12).uniform(0.4, 1.6, (len(X), 1))
     rows = LabelledRows.of(X, T)
     assert rows.norm_spread > 0.2
-    theory = iid.curve(rows, 5, 0.8)
+    theory = exact.probe_curve("iid", rows, 5, 0.8)
     losses = helpers.simulated(X, T, [0.8] * 5, "iid", 160, np.random.default_rng(13))[..., 0]
     mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(160)
     assert (error[1:] < 0.012 * mean[1:]).all()
@@ -399,14 +407,14 @@ def test_unequal_norms_enter_iids_curve():
     equal = dataclasses.replace(
         rows, coupling=rows.eigenvalues / 96, kicks=rows.residual / rows.scale * rows.eigenvalues / 96
     )
-    assert (np.abs(iid.curve(equal, 5, 0.8).train - mean)[1:] > 0.05 * mean[1:]).all()
+    assert (np.abs(exact.probe_curve("iid", equal, 5, 0.8).train - mean)[1:] > 0.05 * mean[1:]).all()
 
 
 @pytest.mark.parametrize("step", [0.2, 0.8])
 def test_reshuffle_states_what_unequal_norms_may_change(step):
     X, T, *_ = helpers.labelled("cifar10", 96, 192)
     X = X * np.random.default_rng(12).uniform(0.4, 1.6, (len(X), 1))
-    theory = random_reshuffle.curve(LabelledRows.of(X, T), 6, step)
+    theory = exact.probe_curve("random_reshuffle", LabelledRows.of(X, T), 6, step)
     losses = helpers.simulated(X, T, [step] * 6, "random_reshuffle", 64, np.random.default_rng(3))[..., 0]
     mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / 8
     assert (error[1:] < 0.012 * mean[1:]).all()
@@ -426,14 +434,20 @@ def test_reshuffle_states_what_unequal_norms_may_change(step):
         (lambda X, T: LabelledRows.of(X, T[:, :0]), "at least one column"),
         (lambda X, T: LabelledRows.of(0 * X, T), "not zero"),
         (lambda X, T: LabelledRows.of(X, T, (X[:, :-1], T)), "held-out rows must have 6 columns"),
-        (lambda X, T: iid.curve(LabelledRows.of(X, T), 3, 5.0), "step must be at least 0 and below"),
-        (lambda X, T: iid.curve(LabelledRows.of(X, T), 3, -0.1), "step must be at least 0"),
-        (lambda X, T: iid.curve(LabelledRows.of(X, T), 3, [0.1, 0.1]), "one per epoch, 3"),
-        (lambda X, T: iid.curve(LabelledRows.of(X, T), 3, np.nan), "finite"),
-        (lambda X, T: iid.curve(LabelledRows.of(X, T), -1), "epochs must be"),
-        (lambda X, T: iid.curve(LabelledRows.of(X, T), 3, 0.1, batch=31), "batch must be at most 30"),
-        (lambda X, T: random_reshuffle.curve(LabelledRows.of(X, T), 3, 2.0), "below 2"),
-        (lambda X, T: random_reshuffle.curve(LabelledRows.of(X, T), 3, 0.5), "at least 20"),
+        (
+            lambda X, T: exact.probe_curve("iid", LabelledRows.of(X, T), 3, 5.0),
+            "step must be at least 0 and below",
+        ),
+        (lambda X, T: exact.probe_curve("iid", LabelledRows.of(X, T), 3, -0.1), "step must be at least 0"),
+        (lambda X, T: exact.probe_curve("iid", LabelledRows.of(X, T), 3, [0.1, 0.1]), "one per epoch, 3"),
+        (lambda X, T: exact.probe_curve("iid", LabelledRows.of(X, T), 3, np.nan), "finite"),
+        (lambda X, T: exact.probe_curve("iid", LabelledRows.of(X, T), -1), "epochs must be"),
+        (
+            lambda X, T: exact.probe_curve("iid", LabelledRows.of(X, T), 3, 0.1, batch=31),
+            "batch must be at most 30",
+        ),
+        (lambda X, T: exact.probe_curve("random_reshuffle", LabelledRows.of(X, T), 3, 2.0), "below 2"),
+        (lambda X, T: exact.probe_curve("random_reshuffle", LabelledRows.of(X, T), 3, 0.5), "at least 20"),
     ],
 )
 def test_bad_input_is_refused(uneven, call, words):
@@ -444,16 +458,16 @@ def test_bad_input_is_refused(uneven, call, words):
 def test_an_unstable_batch_is_refused_with_its_limit():
     X, T, *_ = helpers.labelled("cifar10", 32, 64)
     with pytest.raises(ValueError, match="step must be at least 0 and below"):
-        random_reshuffle.curve(LabelledRows.of(X, T), 2, 30.0, batch=32)
+        exact.probe_curve("random_reshuffle", LabelledRows.of(X, T), 2, 30.0, batch=32)
 
 
 def test_one_row_and_rows_of_zeros_are_allowed():
     single = LabelledRows.of([[3.0, 4.0]], [10.0])
-    assert iid.curve(single, 1, 1.0).train.tolist() == pytest.approx([100.0, 0.0], abs=1e-12)
+    assert exact.probe_curve("iid", single, 1, 1.0).train.tolist() == pytest.approx([100.0, 0.0], abs=1e-12)
     X = np.array([[1.0, 0.0], [0.0, 0.0]])
     rows = LabelledRows.of(X, [1.0, 2.0])
     assert rows.residual == pytest.approx(2.0)
-    assert iid.curve(rows, 0).train.tolist() == pytest.approx([2.5])
+    assert exact.probe_curve("iid", rows, 0).train.tolist() == pytest.approx([2.5])
 
 
 def test_a_step_of_zero_changes_nothing():

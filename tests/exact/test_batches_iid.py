@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.iid import batches as engine
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import gradient_descent, iid
+from edgelaw.theory import gradient_descent
 
 
 def exact_curve(rows, epochs, step, batch):
@@ -36,7 +36,7 @@ def test_one_data_set_agrees_to_one_over_d(shape, batch, step):
     rows = data.gaussian(*shape, rng=3)
     test, train = exact_curve(rows, 8, step, batch)
     eigenvalues = gram_eigenvalues(data.normalize_rows(rows))
-    curve = iid.curve(eigenvalues, 8, step, rho=shape[0] / shape[1], batch=batch)
+    curve = exact.curve("iid", eigenvalues, 8, step, rho=shape[0] / shape[1], batch=batch)
     assert np.abs(curve.test / test - 1).max() < 1.6 / shape[1]
     assert np.abs(curve.train / train - 1).max() < 4.0 / shape[1]
 
@@ -56,8 +56,8 @@ def test_the_simulator_draws_what_the_recursion_averages():
 def test_rows_of_a_covariance_tend_to_the_sample_of_many():
     covariance = np.arange(1, 601) ** -0.5
     rows = data.gaussian(600, 600, rng=2) * np.sqrt(covariance)
-    sample = iid.curve(gram_eigenvalues(data.normalize_rows(rows)), 10, 40.0, batch=150)
-    population = iid.population_curve(covariance, 10, 40.0, batch=150)
+    sample = exact.curve("iid", gram_eigenvalues(data.normalize_rows(rows)), 10, 40.0, batch=150)
+    population = exact.population_curve("iid", covariance, 10, 40.0, batch=150)
     assert np.abs(population.test / sample.test - 1).max() < 0.01
     assert np.abs(population.train / sample.train - 1).max() < 0.02
     assert population.error < 1e-8
@@ -65,7 +65,7 @@ def test_rows_of_a_covariance_tend_to_the_sample_of_many():
 
 @pytest.mark.parametrize("rho", [0.5, 1.0, 4.0])
 def test_small_batches_tend_to_single_rows_at_the_step_per_row(rho):
-    single = iid.population_curve(np.ones(2), 10, 0.9, rho)
+    single = exact.population_curve("iid", np.ones(2), 10, 0.9, rho)
     law = engine.sample_law(np.ones(1), np.ones(1), rho)
     n = np.arange(1, 11)
     losses = []
@@ -80,19 +80,19 @@ def test_without_its_noise_one_batch_per_epoch_is_gradient_descent():
     """Drawing m rows with replacement leaves the noise τ²κλ⟨λs⟩; with a million times as many rows it is 1e-6 of it."""
     rule = engine.of_sample(np.linspace(0.2, 1.8, 50), np.full(50, 0.02))
     few, many = (partition(size, 50, size, 0.4 * 50) for size in (50, 50_000_000))
-    exact = gradient_descent.curve(np.linspace(0.2, 1.8, 50), 20, 0.4)
+    truth = gradient_descent.curve(np.linspace(0.2, 1.8, 50), 20, 0.4)
     losses = engine.losses(rule, many, np.arange(21))
-    assert np.abs(losses[0] / exact.test - 1).max() < 1e-6
-    assert np.abs(losses[1] / exact.train - 1).max() < 1e-6
-    assert engine.losses(rule, few, np.arange(21))[1, -1] > 1.1 * exact.train[-1]
+    assert np.abs(losses[0] / truth.test - 1).max() < 1e-6
+    assert np.abs(losses[1] / truth.train - 1).max() < 1e-6
+    assert engine.losses(rule, few, np.arange(21))[1, -1] > 1.1 * truth.train[-1]
 
 
 @pytest.mark.parametrize("batch", [4, 32, 256])
 def test_isotropic_rows_are_refused_from_two_over_the_square_of_one_plus_kappa(batch):
     limit = 2 * batch / (1 + batch / 256) ** 2
-    iid.population_curve(np.ones(256), 2, 0.97 * limit, batch=batch)
+    exact.population_curve("iid", np.ones(256), 2, 0.97 * limit, batch=batch)
     with pytest.raises(ValueError, match="step must be below") as refusal:
-        iid.population_curve(np.ones(256), 2, 1.03 * limit, batch=batch)
+        exact.population_curve("iid", np.ones(256), 2, 1.03 * limit, batch=batch)
     named = float(str(refusal.value).split()[4].rstrip(","))
     assert abs(named / limit - 1) < 2e-3
 
@@ -121,4 +121,4 @@ def test_the_limit_with_a_short_batch_is_where_the_mean_square_stops_decaying():
 )
 def test_bad_batches_are_refused_in_a_sentence(changes, sentence):
     with pytest.raises(ValueError, match="^" + sentence):
-        iid.curve(np.linspace(0.1, 2, 40), 5, **changes)
+        exact.curve("iid", np.linspace(0.1, 2, 40), 5, **changes)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, theory
+from edgelaw import data, exact
 from edgelaw.exact import first_epoch
-from edgelaw.theory import random_reshuffle
 
 
 def gaussian_spectrum(rho, count=400):
@@ -49,7 +48,7 @@ def test_the_whole_first_epoch_is_that_of_the_engines(shape, exponent, step):
     values, rho = eigenvalues(rows(*shape, exponent, 3)), shape[0] / shape[1]
     whole = first_epoch.curve(values, 1.0, step, rho)
     assert whole.error < 1e-6
-    engine = theory.single_shuffle.curve(values, 1, step, rho)
+    engine = exact.curve("single_shuffle", values, 1, step, rho)
     allowed = max(whole.error + engine.error, 1e-9)
     for loss in ("test", "train"):
         ours, theirs = getattr(whole, loss)[-1], getattr(engine, loss)[-1]
@@ -74,15 +73,18 @@ def test_products_of_real_rows(shape, step):
                 losses.append([(W**2).sum() / d, ((X @ W) ** 2).sum() / (m * d)])
         runs.append(np.transpose(losses))
     mean, error = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / np.sqrt(24)
-    exact = first_epoch.curve(eigenvalues(X), counts / m, step, m / d)
+    truth = first_epoch.curve(eigenvalues(X), counts / m, step, m / d)
     for loss, measured, deviation in zip(("test", "train"), mean, error, strict=True):
-        predicted = getattr(exact, loss)[1:]
+        predicted = getattr(truth, loss)[1:]
         assert (np.abs(measured - predicted) < 4 * deviation + 1.5 / d * predicted + 1e-12).all()
 
 
 def test_the_train_loss_is_that_of_the_reshuffle_engine():
     values = eigenvalues(rows(300, 200, 0.5, 1))
-    ours, theirs = first_epoch.curve(values, 1.0, 0.8, 1.5), random_reshuffle.curve(values, 1, 0.8, 1.5)
+    ours, theirs = (
+        first_epoch.curve(values, 1.0, 0.8, 1.5),
+        exact.curve("random_reshuffle", values, 1, 0.8, 1.5),
+    )
     assert abs(ours.train[-1] / theirs.train[-1] - 1) < ours.error + theirs.error + 1e-9
 
 

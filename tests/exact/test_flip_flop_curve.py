@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import levy
 from edgelaw.exact.flip_flop import boundary
 from edgelaw.exact.flip_flop import pole as flip_flop_pole
 from edgelaw.exact.flip_flop.circle import Circle
 from edgelaw.exact.flip_flop.collocation import Problem, Unsolved, graded_panels
 from edgelaw.exact.flip_flop.spectra import SampleSpectrum
-from edgelaw.theory import flip_flop, single_shuffle
+from edgelaw.theory import flip_flop
 
 EPOCHS = np.array([1, 2, 3, 5, 8, 14, 25, 45, 70, 100])
 
@@ -41,7 +41,7 @@ def losses(curve, epochs):
     ("step", "rho"), [(0.1, 1.0), (0.5, 2.0), (1.0, 0.5), (1.5, 1.0), (1.9, 2.0), (1.9, 0.5)]
 )
 def test_equal_covariance_eigenvalues_give_the_closed_forms(step, rho):
-    curve = flip_flop.population_curve([3.0, 3.0], EPOCHS, step, rho)
+    curve = exact.population_curve("flip_flop", [3.0, 3.0], EPOCHS, step, rho)
     np.testing.assert_allclose(curve.test, flip_flop.test_loss(curve.epochs, step, rho), rtol=1e-7)
     np.testing.assert_allclose(curve.train, flip_flop.train_loss(curve.epochs, step, rho), rtol=1e-5)
     assert 0 <= curve.error < 1e-5
@@ -67,11 +67,11 @@ def marchenko_pastur(rho, size=400):
 def test_the_marchenko_pastur_spectrum_gives_the_closed_forms(step, rho):
     values, weights = marchenko_pastur(rho)
     for epochs in (50, 200):
-        curve = flip_flop.curve(values, epochs, step, rho, weights)
-        for ours, exact in ((curve.test, flip_flop.test_loss), (curve.train, flip_flop.train_loss)):
-            exact = exact(curve.epochs, step, rho)
-            large = exact > 1e-11
-            largest = np.abs(ours[large] / exact[large] - 1).max()
+        curve = exact.curve("flip_flop", values, epochs, step, rho, weights)
+        for ours, truth in ((curve.test, flip_flop.test_loss), (curve.train, flip_flop.train_loss)):
+            truth = truth(curve.epochs, step, rho)
+            large = truth > 1e-11
+            largest = np.abs(ours[large] / truth[large] - 1).max()
             assert largest < (1e-6 if step > 1.5 else 1e-8)
             assert largest <= curve.error
         assert curve.error < 1e-4
@@ -79,7 +79,7 @@ def test_the_marchenko_pastur_spectrum_gives_the_closed_forms(step, rho):
 
 @pytest.mark.parametrize("step", [0.3, 1.0, 1.6])
 def test_orthogonal_rows_are_multiplied_by_one_minus_the_step(step):
-    curve = flip_flop.curve(np.full(25, 7.0), 20, step)
+    curve = exact.curve("flip_flop", np.full(25, 7.0), 20, step)
     np.testing.assert_allclose(curve.test, (1 - step) ** (2.0 * np.arange(21)), rtol=1e-12)
     np.testing.assert_array_equal(curve.test, curve.train)
 
@@ -88,17 +88,17 @@ def test_orthogonal_rows_are_multiplied_by_one_minus_the_step(step):
 def test_the_boundary_problem_itself_handles_orthogonal_rows(step):
     n = np.arange(1, 41)
     losses, error, _ = boundary.losses(SampleSpectrum(np.ones(1), np.ones(1), 1.0), n, step)
-    exact = np.tile((1 - step) ** (2.0 * n), (2, 1))
-    shown = exact > 1e-12
+    truth = np.tile((1 - step) ** (2.0 * n), (2, 1))
+    shown = truth > 1e-12
     assert error < 1e-3
-    assert (np.abs(losses / exact - 1)[shown] < error).all()
+    assert (np.abs(losses / truth - 1)[shown] < error).all()
 
 
 @pytest.mark.parametrize(("step", "rho"), [(0.6, 1.0), (1.4, 0.7), (1.0, 1.8)])
 def test_the_first_epoch_is_that_of_single_shuffle(step, rho):
     covariance = [0.3, 1.0, 2.5]
-    ours = flip_flop.population_curve(covariance, 1, step, rho)
-    other = single_shuffle.population_curve(covariance, 1, step, rho)
+    ours = exact.population_curve("flip_flop", covariance, 1, step, rho)
+    other = exact.population_curve("single_shuffle", covariance, 1, step, rho)
     np.testing.assert_allclose([ours.test[1], ours.train[1]], [other.test[1], other.train[1]], rtol=1e-6)
 
 
@@ -122,7 +122,7 @@ def test_matrices_of_a_given_covariance_deviate_by_order_one_over_d(name, step):
     rng = np.random.default_rng(11)
     draws = np.stack([exact_losses(unit_rows(covariance, d, rng), step, n) for _ in range(runs)])
     mean, error = draws.mean(axis=0), draws.std(axis=0, ddof=1) / runs**0.5
-    theory = losses(flip_flop.population_curve(covariance, 50, step), n)
+    theory = losses(exact.population_curve("flip_flop", covariance, 50, step), n)
     assert (error[0] < 0.01 * mean[0]).all()
     assert (error[1] < 0.02 * mean[1]).all()
     assert (np.abs(mean / theory - 1) < 4 * error / mean + 4 / d).all()
@@ -135,7 +135,7 @@ def test_matrices_with_more_or_fewer_rows_than_columns(step, rho):
     covariance = np.repeat([0.5, 1.0, 2.5], d // 3)
     draws = np.stack([exact_losses(unit_rows(covariance, int(rho * d), rng), step, n) for _ in range(runs)])
     mean, error = draws.mean(axis=0), draws.std(axis=0, ddof=1) / runs**0.5
-    theory = losses(flip_flop.population_curve(covariance, 10, step, rho), n)
+    theory = losses(exact.population_curve("flip_flop", covariance, 10, step, rho), n)
     assert (error < 0.02 * mean).all()
     assert (np.abs(mean / theory - 1) < 4 * error / mean + 4 / d).all()
 
@@ -144,7 +144,7 @@ def test_a_sample_s_own_eigenvalues_predict_its_curve():
     step, d, runs, n = 1.5, 400, 8, np.array([1, 2, 5, 10, 20, 50])
     rng = np.random.default_rng(3)
     U = unit_rows(1 / np.arange(1.0, d + 1) ** 0.8, d, rng)
-    curve = flip_flop.curve(np.linalg.eigvalsh(U.T @ U), n, step)
+    curve = exact.curve("flip_flop", np.linalg.eigvalsh(U.T @ U), n, step)
     draws = np.stack([exact_losses(U[rng.permutation(d)], step, n) for _ in range(runs)])
     mean, error = draws.mean(axis=0), draws.std(axis=0, ddof=1) / runs**0.5
     assert (error[0] < 0.003 * mean[0]).all()
@@ -163,7 +163,7 @@ def test_a_spectrum_with_a_gap_decays_exponentially(step):
         left, right = data.haar(d, d, rng), data.haar(d, d, rng)
         draws.append(exact_losses(left * np.sqrt(eigenvalues) @ right.T, step, n))
     mean, error = np.mean(draws, axis=0), np.std(draws, axis=0, ddof=1) / 6**0.5
-    curve = flip_flop.curve(eigenvalues, 40, step)
+    curve = exact.curve("flip_flop", eigenvalues, 40, step)
     assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 0.5 * n / d).all()
     assert curve.test[40] < 1e-8
     ratio = curve.test[2:] / curve.test[1:-1]
@@ -178,7 +178,7 @@ def test_real_embeddings_follow_the_curve_of_their_eigenvalues():
     step = 0.5
     n = np.array([1, 2, 5, 10, 20, 50])
     X = data.preprocess(data.load("wikipedia").features, 512, 512, 0).X
-    curve = flip_flop.curve(np.linalg.eigvalsh(X.T @ X), 50, step)
+    curve = exact.curve("flip_flop", np.linalg.eigvalsh(X.T @ X), 50, step)
     assert curve.error < 1e-3
     rng = np.random.default_rng(4)
     draws = np.stack([exact_losses(X[rng.permutation(512)], step, n) for _ in range(6)])
@@ -193,8 +193,8 @@ def test_real_embeddings_follow_the_curve_of_their_eigenvalues():
 
 
 def test_null_directions_of_a_covariance_keep_their_share():
-    full = flip_flop.population_curve([0.5, 1.5], [1, 10, 60], 1.2, 1.5)
-    half = flip_flop.population_curve([0, 0.5, 1.5, 0], [1, 10, 60], 1.2, 0.75)
+    full = exact.population_curve("flip_flop", [0.5, 1.5], [1, 10, 60], 1.2, 1.5)
+    half = exact.population_curve("flip_flop", [0, 0.5, 1.5, 0], [1, 10, 60], 1.2, 0.75)
     np.testing.assert_allclose(half.test, 0.5 + 0.5 * full.test, rtol=1e-6)
     np.testing.assert_allclose(half.train, full.train, rtol=1e-5)
 
@@ -209,15 +209,15 @@ def test_null_directions_of_a_sample_keep_their_share():
         for _ in range(6)
     ]
     mean, error = np.mean(draws, axis=0), np.std(draws, axis=0, ddof=1) / 6**0.5
-    curve = flip_flop.curve(eigenvalues, 4)
+    curve = exact.curve("flip_flop", eigenvalues, 4)
     assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 6 / d).all()
     assert 0.25 < curve.test[4] < 0.252
 
 
 def test_later_epochs_continue_the_same_curve():
     covariance = [0.3, 1.0, 2.0]
-    near = flip_flop.population_curve(covariance, [90, 100], 0.8)
-    far = flip_flop.population_curve(covariance, [90, 100, 3000], 0.8)
+    near = exact.population_curve("flip_flop", covariance, [90, 100], 0.8)
+    far = exact.population_curve("flip_flop", covariance, [90, 100, 3000], 0.8)
     np.testing.assert_allclose(far.test[:3], near.test, rtol=1e-6)
     np.testing.assert_allclose(far.train[:3], near.train, rtol=1e-6)
 
@@ -227,8 +227,8 @@ def test_later_epochs_continue_the_same_curve():
 )
 def test_the_edge_constants_are_the_limits_of_the_curve(covariance, step):
     n = np.array([2000, 4000, 8000])
-    curve = flip_flop.population_curve(covariance, n, step)
-    test, train = flip_flop.population_constants(covariance, step)
+    curve = exact.population_curve("flip_flop", covariance, n, step)
+    test, train = exact.constants("flip_flop", covariance, step)
     test, train = curve.test[1:] * n**0.5 / test, curve.train[1:] * n**1.5 / train
     without = np.array([1, -6, 8]) / 3  # the terms in 1/n and 1/n²
     assert abs(without @ test - 1) < 1e-6
@@ -237,7 +237,7 @@ def test_the_edge_constants_are_the_limits_of_the_curve(covariance, step):
     inverse = np.mean(covariance) * np.mean(1 / np.array(covariance))
     law = edge_coefficient(step, v)
     expected = np.sqrt(inverse * law / np.pi)
-    assert abs(flip_flop.population_constants(covariance, step)[0] / expected - 1) < 1e-12
+    assert abs(exact.constants("flip_flop", covariance, step)[0] / expected - 1) < 1e-12
 
 
 def edge_coefficient(step, v):
@@ -248,7 +248,7 @@ def edge_coefficient(step, v):
 def test_the_effective_step_counts_the_sample_s_variance():
     rng = np.random.default_rng(0)
     U = unit_rows(np.repeat([0.5, 1.5], 600), 1200, rng)
-    effective = flip_flop.effective_step(1.5, np.linalg.eigvalsh(U.T @ U))
+    effective = exact.effective_step("flip_flop", 1.5, np.linalg.eigvalsh(U.T @ U))
     assert abs(effective * 2 * edge_coefficient(1.5, 0.25) - 1) < 0.01
 
 
@@ -256,8 +256,8 @@ def test_the_effective_step_counts_the_sample_s_variance():
 
 
 def test_all_epochs_agree_with_some_of_them():
-    some = flip_flop.population_curve([0.5, 1.5], [1, 300, 777, 1000], 0.7)
-    every = flip_flop.population_curve([0.5, 1.5], 1000, 0.7)
+    some = exact.population_curve("flip_flop", [0.5, 1.5], [1, 300, 777, 1000], 0.7)
+    every = exact.population_curve("flip_flop", [0.5, 1.5], 1000, 0.7)
     np.testing.assert_allclose(losses(every, some.epochs), [some.test, some.train], rtol=1e-8)
 
 
@@ -275,20 +275,20 @@ def test_losses_that_have_vanished_are_continued():
 @pytest.mark.parametrize("step", [0.12, 0.2, 1.0])
 def test_losses_that_vanish_at_once_are_continued_from_the_first_epoch(step):
     values, weights = marchenko_pastur(64)
-    curve = flip_flop.curve(values, 3, step, 64.0, weights)
+    curve = exact.curve("flip_flop", values, 3, step, 64.0, weights)
     assert curve.continued == (0 if step == 1.0 else 1)
     assert curve.test[2:].max() < 1e-12
-    exact = flip_flop.test_loss(1, step, 64.0), flip_flop.train_loss(1, step, 64.0)
-    gap = np.abs(np.array([curve.test[1], curve.train[1]]) - exact)
-    assert (gap <= curve.error * np.array(exact) + 1e-15).all()
+    truth = flip_flop.test_loss(1, step, 64.0), flip_flop.train_loss(1, step, 64.0)
+    gap = np.abs(np.array([curve.test[1], curve.train[1]]) - truth)
+    assert (gap <= curve.error * np.array(truth) + 1e-15).all()
 
 
 def test_a_circle_gives_the_coefficients_of_a_cut():
     circle = Circle(0.0, 4 / 100, 1e-10)
     n = np.arange(1, 101)
     computed = circle.coefficients(np.stack([(1 - circle.z(circle.x)) ** -0.5]), n)[0]
-    exact = np.cumprod((n - 0.5) / n)
-    np.testing.assert_allclose(computed, exact, rtol=1e-9)
+    truth = np.cumprod((n - 0.5) / n)
+    np.testing.assert_allclose(computed, truth, rtol=1e-9)
 
 
 # -------------------------------------------------------------------------------------------------------- refusals
@@ -297,7 +297,7 @@ def test_a_circle_gives_the_coefficients_of_a_cut():
 def test_a_curve_that_two_resolutions_do_not_share_is_refused(monkeypatch):
     monkeypatch.setattr(boundary, "losses", lambda spectrum, n, step: (np.ones((2, len(n))), 0.1, None))
     with pytest.raises(ArithmeticError, match="resolutions"):
-        flip_flop.population_curve([0.5, 1.5], 5)
+        exact.population_curve("flip_flop", [0.5, 1.5], 5)
 
 
 def test_newton_s_method_says_when_it_fails():
@@ -322,5 +322,5 @@ def test_an_equation_that_is_not_solved_at_two_resolutions_is_refused(monkeypatc
     monkeypatch.setattr(boundary, "solved", unsolved)
     monkeypatch.setattr(flip_flop_pole, "losses", lost)
     with pytest.raises(ArithmeticError, match="two resolutions"):
-        flip_flop.curve(np.linspace(0, 2, 40), 5)
+        exact.curve("flip_flop", np.linspace(0, 2, 40), 5)
     assert tried == [*boundary.RESOLUTIONS, *boundary._FAR, *flip_flop_pole.WAYS[:2]]

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, spectrum
+from edgelaw import data, exact, spectrum
 from edgelaw.exact import sources
 from edgelaw.exact.batches.partition import Partition, partition
 from edgelaw.exact.random_reshuffle import batches, operator
-from edgelaw.theory import iid
-from edgelaw.theory import random_reshuffle as rr
 
 
 def unit_rows(m, d, exponent=0.0, rng=1):
@@ -65,8 +63,8 @@ def test_one_batch_is_gradient_descent_in_the_transform_itself():
     G = x + (1 - rho) / z  # the Cauchy transform of S
     for i, j in [(0, 1), (1, 2), (0, 2)]:
         # (1−τλ)²/((z₁−λ)(z₂−λ)) = τ² + [(1−τz₁)²/(z₁−λ) − (1−τz₂)²/(z₂−λ)]/(z₂−z₁)
-        exact = tau**2 + ((1 - tau * z[i]) ** 2 * G[i] - (1 - tau * z[j]) ** 2 * G[j]) / (z[j] - z[i])
-        assert b[i, j] == pytest.approx(exact, rel=1e-11)
+        truth = tau**2 + ((1 - tau * z[i]) ** 2 * G[i] - (1 - tau * z[j]) ** 2 * G[j]) / (z[j] - z[i])
+        assert b[i, j] == pytest.approx(truth, rel=1e-11)
 
 
 @pytest.mark.parametrize("rho", [0.5, 1.0, 4.0])
@@ -76,18 +74,18 @@ def test_all_rows_in_one_batch_are_gradient_descent(rho):
     eigenvalues = spectrum.gram_eigenvalues(U * np.sqrt(d))
     eigenvalues[eigenvalues < 1e-10] = 0.0
     step = 1.5 * len(U) / np.linalg.norm(U, 2) ** 2
-    curve = rr.curve(eigenvalues, 30, step, rho, batch=len(U))
+    curve = exact.curve("random_reshuffle", eigenvalues, 30, step, rho, batch=len(U))
     factors = (1 - step / d * eigenvalues / eigenvalues.mean())[:, None] ** (2 * curve.epochs)
-    for ours, exact in (
+    for ours, truth in (
         (curve.test, factors.mean(axis=0)),
         (curve.train, (eigenvalues @ factors) / eigenvalues.sum()),
     ):
-        assert np.abs(ours / exact - 1)[exact > 1e-9].max() < 1e-8
+        assert np.abs(ours / truth - 1)[truth > 1e-9].max() < 1e-8
 
 
 def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_batch():
     values, n = np.linspace(0.05, 2, 60) ** 2, np.array([1, 5, 20])
-    rows = rr.curve(values, n, 0.8)
+    rows = exact.curve("random_reshuffle", values, n, 0.8)
     law = operator.sample(*sources.sample(values))
     off = []
     for count in (1024, 2048, 4096):
@@ -109,19 +107,19 @@ def test_the_first_epoch_sees_fresh_rows_whatever_the_order():
         C = (1 - kappa * tau * covariance[::50]) ** 2 * C + kappa * tau**2 * covariance[::50] * (
             covariance[::50] @ C / 2
         )
-    curve = rr.population_curve(covariance, [1], 10 * tau, batch=10)
+    curve = exact.population_curve("random_reshuffle", covariance, [1], 10 * tau, batch=10)
     assert curve.test[1] == pytest.approx(C.mean(), rel=1e-8)
-    assert iid.curve(covariance, [1], tau).test[1] < curve.test[1]
+    assert exact.curve("iid", covariance, [1], tau).test[1] < curve.test[1]
 
 
 @pytest.mark.parametrize(("batches_per_epoch", "limit"), [(1, 0.5), (2, 1.22258), (8, 1.76976)])
 def test_isotropic_steps_are_stable_up_to_the_limit_of_the_operator(batches_per_epoch, limit):
     batch = 64 // batches_per_epoch
     with pytest.raises(ValueError, match="unstable") as refusal:
-        rr.population_curve(np.ones(64), 2, 1.01 * limit * batch, batch=batch)
+        exact.population_curve("random_reshuffle", np.ones(64), 2, 1.01 * limit * batch, batch=batch)
     stated = float(str(refusal.value).split("below ")[1].split(",")[0])
     assert stated == pytest.approx(limit * batch, rel=2e-5)
-    curve = rr.population_curve(np.ones(64), 400, 0.9 * limit * batch, batch=batch)
+    curve = exact.population_curve("random_reshuffle", np.ones(64), 400, 0.9 * limit * batch, batch=batch)
     assert curve.test[-1] < curve.test[200] < 0.1
 
 
@@ -136,7 +134,7 @@ def test_matrices_follow_the_curve_with_equal_batches_and_a_short_one(m, exponen
     eigenvalues[eigenvalues < 1e-9] = 0.0
     step = share * 2 * batch / np.linalg.norm(U[:batch], 2) ** 2
     (test, train), (test_se, train_se) = simulated(U, epochs, step, batch, runs)
-    curve = rr.curve(eigenvalues, epochs, step, m / d, batch=batch)
+    curve = exact.curve("random_reshuffle", eigenvalues, epochs, step, m / d, batch=batch)
     assert test_se.max() < 0.005
     assert train_se.max() < 0.015
     assert (np.abs(curve.test[1:] / test - 1) < 4 * test_se + 1 / d).all()  # a bias of O(1/d) is expected
@@ -156,5 +154,5 @@ def test_matrices_follow_the_curve_with_equal_batches_and_a_short_one(m, exponen
 )
 def test_bad_batches_are_refused_in_one_sentence(arguments, message):
     with pytest.raises(ValueError, match=message) as refusal:
-        rr.curve(np.linspace(0.1, 2, 60), 3, **arguments)
+        exact.curve("random_reshuffle", np.linspace(0.1, 2, 60), 3, **arguments)
     assert str(refusal.value).count(". ") == 0

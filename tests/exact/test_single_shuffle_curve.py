@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import agreement, graded_circle, sources
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.spectrum import gram_eigenvalues
@@ -24,7 +24,7 @@ def marchenko_pastur(rho=1.0, nodes=3000):
 @pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
 def test_marchenko_pastur_gives_the_closed_forms(step):
     n = np.arange(1, 101)
-    curve = single_shuffle.curve(**marchenko_pastur(), epochs=100, step=step)
+    curve = exact.curve("single_shuffle", **marchenko_pastur(), epochs=100, step=step)
     assert np.abs(curve.test[1:] / single_shuffle.test_loss(n, step) - 1).max() < 1e-7
     assert np.abs(curve.train[1:] / single_shuffle.train_loss(n, step) - 1).max() < 1e-5
     assert curve.error < 1e-5
@@ -33,14 +33,14 @@ def test_marchenko_pastur_gives_the_closed_forms(step):
 @pytest.mark.parametrize(("step", "rho"), [(0.1, 0.5), (0.1, 2.0), (1.0, 1.0), (1.9, 0.5)])
 def test_an_isotropic_covariance_gives_the_closed_forms_relatively_also_where_they_are_tiny(step, rho):
     n = np.array([1, 2, 7, 30, 100])
-    curve = single_shuffle.population_curve(np.ones(3), n, step, rho)
+    curve = exact.population_curve("single_shuffle", np.ones(3), n, step, rho)
     assert np.abs(curve.test[1:] / single_shuffle.test_loss(n, step, rho) - 1).max() < 1e-7
     assert np.abs(curve.train[1:] / single_shuffle.train_loss(n, step, rho) - 1).max() < 1e-5
 
 
 def test_large_epochs_continue_without_a_seam():
     n = np.array([12, 13, 24, 25, 1000, 100_000])
-    curve = single_shuffle.population_curve(np.ones(2), n, 0.8)
+    curve = exact.population_curve("single_shuffle", np.ones(2), n, 0.8)
     assert np.abs(curve.test[1:] / single_shuffle.test_loss(n, 0.8) - 1).max() < 1e-8
     assert np.abs(curve.train[1:] / single_shuffle.train_loss(n, 0.8) - 1).max() < 1e-5
 
@@ -51,7 +51,7 @@ def test_one_epoch_by_hand(step):
     equation of IID sampling with the covariance in place of the sample, solved here by an eigendecomposition.
     """
     covariance = np.array([0.3, 0.9, 1.8])
-    rows = single_shuffle.population_curve(covariance, 1, step)
+    rows = exact.population_curve("single_shuffle", covariance, 1, step)
     lam = covariance / covariance.mean()
     generator = -2 * step * np.diag(lam) + step**2 * np.outer(lam, lam) / 3
     values, vectors = np.linalg.eig(generator)
@@ -61,12 +61,12 @@ def test_one_epoch_by_hand(step):
 
 def test_orthogonal_rows_shrink_by_one_minus_step():
     n = np.arange(6)
-    curve = single_shuffle.curve(np.full(40, 2.0), 5, 0.6)
+    curve = exact.curve("single_shuffle", np.full(40, 2.0), 5, 0.6)
     assert np.allclose(curve.test, 0.4 ** (2 * n), rtol=1e-6)
     assert np.allclose(curve.train, 0.4 ** (2 * n), rtol=1e-6)
 
 
-def exact(U, step, epochs):
+def truth(U, step, epochs):
     A = kaczmarz.epoch_matrix(U, step)
     P, done, values = A, 1, []
     for n in epochs:
@@ -92,9 +92,9 @@ def test_matrices_follow_their_own_eigenvalues(name, step):
     for _ in range(2):
         X = rng.standard_normal((d, d)) * np.sqrt(COVARIANCES[name](d))
         U = X / np.linalg.norm(X, axis=1)[:, None]
-        curve = single_shuffle.curve(gram_eigenvalues(data.normalize_rows(X)), epochs, step)
+        curve = exact.curve("single_shuffle", gram_eigenvalues(data.normalize_rows(X)), epochs, step)
         predicted = np.array([curve.test[1:], curve.train[1:]])
-        ratios += [exact(U[rng.permutation(d)], step, epochs) / predicted - 1 for _ in range(12)]
+        ratios += [truth(U[rng.permutation(d)], step, epochs) / predicted - 1 for _ in range(12)]
     mean, error = np.mean(ratios, axis=0), np.std(ratios, axis=0, ddof=1) / np.sqrt(len(ratios))
     assert (error.max(axis=1) < [0.005, 0.015]).all()
     assert (np.abs(mean[0]) < 1.5 / d + 4 * error[0]).all()
@@ -105,27 +105,29 @@ def test_both_forms_agree_to_the_sampling_error():
     d = 1000
     covariance = COVARIANCES["j^(-1/2)"](d)
     X = np.random.default_rng(2).standard_normal((d, d)) * np.sqrt(covariance)
-    sample = single_shuffle.curve(gram_eigenvalues(data.normalize_rows(X)), 20, 1.0)
-    population = single_shuffle.population_curve(covariance, 20, 1.0)
+    sample = exact.curve("single_shuffle", gram_eigenvalues(data.normalize_rows(X)), 20, 1.0)
+    population = exact.population_curve("single_shuffle", covariance, 20, 1.0)
     assert np.abs(sample.test / population.test - 1).max() < 0.01
     assert np.abs(sample.train / population.train - 1).max() < 0.02
 
 
 def test_rho_one_population_and_nearly_one_agree():
     covariance = [0.4, 1.6]
-    at, near = (single_shuffle.population_curve(covariance, [1, 5, 20], 1.2, rho) for rho in (1.0, 1.0001))
+    at, near = (
+        exact.population_curve("single_shuffle", covariance, [1, 5, 20], 1.2, rho) for rho in (1.0, 1.0001)
+    )
     assert np.abs(near.test / at.test - 1).max() < 2e-3
     assert np.abs(near.train / at.train - 1).max() < 6e-3
 
 
 def test_null_directions_stay_in_the_test_loss_for_ever():
     """Half of the directions are in no row, so m = d rows are twice as many as there are dimensions."""
-    half = single_shuffle.population_curve([0.0, 1.0], [1, 10], 1.0)
-    full = single_shuffle.population_curve([1.0], [1, 10], 1.0, rho=2.0)
+    half = exact.population_curve("single_shuffle", [0.0, 1.0], [1, 10], 1.0)
+    full = exact.population_curve("single_shuffle", [1.0], [1, 10], 1.0, rho=2.0)
     assert np.allclose(half.test, 0.5 + 0.5 * full.test, rtol=1e-9)
     assert np.allclose(half.train, full.train, rtol=1e-7)
     zeros = np.concatenate([np.zeros(2), np.linspace(0.01, 2, 198)])
-    assert single_shuffle.curve(zeros, 60, 1.0).test[-1] > 0.01
+    assert exact.curve("single_shuffle", zeros, 60, 1.0).test[-1] > 0.01
 
 
 @pytest.mark.parametrize("step", [0.5, 1.0])
@@ -133,11 +135,11 @@ def test_a_gap_at_zero_is_right_and_goes_on_where_nothing_is_left(step):
     """Eigenvalues in [0.1, 1.9] at m = d decay exponentially: over six orders of magnitude as matrices do."""
     d, epochs = 200, [1, 2, 5, 10, 25]
     X = data.normalize_rows(data.with_spectrum(np.linspace(0.1, 1.9, d), d, np.random.default_rng(0)))
-    curve = single_shuffle.curve(gram_eigenvalues(X), epochs, step)
-    measured = exact(X / np.linalg.norm(X, axis=1)[:, None], step, epochs)
+    curve = exact.curve("single_shuffle", gram_eigenvalues(X), epochs, step)
+    measured = truth(X / np.linalg.norm(X, axis=1)[:, None], step, epochs)
     assert np.allclose(measured[0], curve.test[1:], rtol=0.01)
     assert np.allclose(measured[1], curve.train[1:], rtol=0.03)
-    long = single_shuffle.curve(gram_eigenvalues(X), 300, step)
+    long = exact.curve("single_shuffle", gram_eigenvalues(X), 300, step)
     assert np.allclose(long.test[epochs], curve.test[1:], rtol=long.error + curve.error)
     assert (np.diff(long.train) <= 0).all()
     if long.continued is not None:
@@ -146,13 +148,13 @@ def test_a_gap_at_zero_is_right_and_goes_on_where_nothing_is_left(step):
 
 def test_thousands_of_epochs_near_step_two_are_refused_not_guessed():
     with pytest.raises(ArithmeticError, match=r"at most (1300|4096) epochs, or for a smaller step"):
-        single_shuffle.curve(np.linspace(0.0001, 2, 40), [6000], 1.97)
+        exact.curve("single_shuffle", np.linspace(0.0001, 2, 40), [6000], 1.97)
 
 
 def test_a_curve_that_has_vanished_goes_on_by_its_last_rate_and_says_since_when():
     """Sixty-four rows per dimension: after a few epochs less is left than is computed."""
     values = np.linspace(0.6, 1.4, 60)
-    curve = single_shuffle.curve(values, 40, 0.5, rho=64.0)
+    curve = exact.curve("single_shuffle", values, 40, 0.5, rho=64.0)
     assert curve.continued is not None
     assert curve.train[curve.continued] < 1e-12
     late = np.log(curve.train[curve.continued : curve.continued + 4])
@@ -171,18 +173,18 @@ def test_closed_forms_at_every_aspect_to_eight_digits(rho, step):
     if rho < 1:
         values, shares = np.append(0, values), np.append(1 - rho, shares)
     n = np.arange(1, 51)
-    curve = single_shuffle.curve(values, 50, step, rho, weights=shares / shares.sum())
+    curve = exact.curve("single_shuffle", values, 50, step, rho, weights=shares / shares.sum())
     for loss, plateau in (("test", max(0.0, 1 - rho)), ("train", 0.0)):
-        exact = getattr(single_shuffle, loss + "_loss")(n, step, rho)
-        seen = exact - plateau > 1e-12
-        error = np.abs(getattr(curve, loss)[1:] / np.where(seen, exact, 1) - 1)[seen].max(initial=0.0)
+        truth = getattr(single_shuffle, loss + "_loss")(n, step, rho)
+        seen = truth - plateau > 1e-12
+        error = np.abs(getattr(curve, loss)[1:] / np.where(seen, truth, 1) - 1)[seen].max(initial=0.0)
         assert error < 1e-8
         assert error <= curve.error
 
 
 def test_no_epochs_leave_everything():
-    assert single_shuffle.curve(np.linspace(0.1, 2, 30), 0).test.tolist() == [1.0]
-    assert single_shuffle.population_curve([0.5, 1.5], 0).train.tolist() == [1.0]
+    assert exact.curve("single_shuffle", np.linspace(0.1, 2, 30), 0).test.tolist() == [1.0]
+    assert exact.population_curve("single_shuffle", [0.5, 1.5], 0).train.tolist() == [1.0]
 
 
 def test_settings_that_all_fail_are_refused_with_the_first_reason(monkeypatch):
@@ -191,11 +193,11 @@ def test_settings_that_all_fail_are_refused_with_the_first_reason(monkeypatch):
 
     monkeypatch.setattr(shuffle_curve, "_losses", fail)
     with pytest.raises(ArithmeticError, match="solved to 1e-3 only"):
-        single_shuffle.curve(np.linspace(0.1, 2, 30), 3)
+        exact.curve("single_shuffle", np.linspace(0.1, 2, 30), 3)
     for name in ("_settings", "followed"):
         monkeypatch.setattr(shuffle_curve, name, lambda *_: iter(()))
     with pytest.raises(ArithmeticError, match="No contour around this spectrum"):
-        single_shuffle.curve(np.linspace(0.1, 2, 30), 3)
+        exact.curve("single_shuffle", np.linspace(0.1, 2, 30), 3)
 
 
 @pytest.mark.parametrize("even", [graded_circle.QUICK, graded_circle.DECAYING, graded_circle.PRECISE])
@@ -211,10 +213,10 @@ def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sid
     places = np.concatenate([circle.points, circle.points.conj()])
     one = (1 / (1 - places[:, None] / poles)).sum(axis=1)
     computed = circle.pair_coefficients(one[circle.first] * one[circle.second])
-    exact = (poles ** (-n[:, None].astype(float))).sum(axis=1).real ** 2
+    truth = (poles ** (-n[:, None].astype(float))).sum(axis=1).real ** 2
     # only every eighth coefficient is not zero, on the scale of 1.2^(−2n)
-    np.testing.assert_allclose(computed * 1.2 ** (2.0 * n), exact * 1.2 ** (2.0 * n), atol=64 * 3e-7)
-    np.testing.assert_allclose(exact[n % 8 == 0] * 1.2 ** (2.0 * n[n % 8 == 0]), 64)
+    np.testing.assert_allclose(computed * 1.2 ** (2.0 * n), truth * 1.2 ** (2.0 * n), atol=64 * 3e-7)
+    np.testing.assert_allclose(truth[n % 8 == 0] * 1.2 ** (2.0 * n[n % 8 == 0]), 64)
 
 
 @pytest.mark.parametrize("size", [32, 33])
@@ -232,12 +234,12 @@ def test_the_first_aliases_of_two_staggered_circles_cancel(size):
 def test_graded_and_staggered_circles_give_the_same_coefficients():
     """Of 1/(1 − (z + w)/3), whose coefficients are central binomials over powers of nine."""
     n = np.arange(1, 21)
-    exact = scipy.special.binom(2 * n, n) / 9.0**n
+    truth = scipy.special.binom(2 * n, n) / 9.0**n
     for grading, size in ((graded_circle.EVEN, 60), (0.3, 80)):
         circle = graded_circle.circle(n, size, 1.2, grading)
         places = np.concatenate([circle.points, circle.points.conj()])
         computed = circle.pair_coefficients(1 / (1 - (places[circle.first] + places[circle.second]) / 3))
-        np.testing.assert_allclose(computed, exact, rtol=1e-8)
+        np.testing.assert_allclose(computed, truth, rtol=1e-8)
 
 
 def test_a_singularity_in_a_narrow_sector_bounds_the_domain():
@@ -248,7 +250,7 @@ def test_a_singularity_in_a_narrow_sector_bounds_the_domain():
     values, shares = sources.sample(values)
     setting = next(shuffle_curve.of_sample(values, shares, 0.5, shuffle_curve.RowByRow(1.9), 200))
     edge, _ = shuffle_curve.domain(setting, setting.pairs[1], 200)
-    curve = single_shuffle.curve(values, 200, 1.9, 0.5, weights=shares)
+    curve = exact.curve("single_shuffle", values, 200, 1.9, 0.5, weights=shares)
     rate = -np.log(curve.train[200] / curve.train[199])
     # the losses decay like e^(−2·edge·n) times a power of n between −1/2 and −3/2
     assert 2 * edge + 0.5 / 200 < rate < 2 * edge + 1.6 / 200
@@ -257,22 +259,22 @@ def test_a_singularity_in_a_narrow_sector_bounds_the_domain():
 @pytest.mark.parametrize(("rho", "step"), [(0.125, 1.95), (0.5, 1.9), (1.0, 1.9), (1.0, 1.95)])
 def test_next_to_step_two_200_epochs_have_six_digits_and_an_honest_error(rho, step):
     n = np.arange(201)
-    curve = single_shuffle.curve(**marchenko_pastur(rho), epochs=n, step=step, rho=rho)
-    exact = np.array([single_shuffle.test_loss(n, step, rho), single_shuffle.train_loss(n, step, rho)])
-    error = np.abs(np.array([curve.test, curve.train]) / exact - 1)
-    seen = exact - np.array([[max(0.0, 1 - rho)], [0.0]]) > 1e-12
+    curve = exact.curve("single_shuffle", **marchenko_pastur(rho), epochs=n, step=step, rho=rho)
+    truth = np.array([single_shuffle.test_loss(n, step, rho), single_shuffle.train_loss(n, step, rho)])
+    error = np.abs(np.array([curve.test, curve.train]) / truth - 1)
+    seen = truth - np.array([[max(0.0, 1 - rho)], [0.0]]) > 1e-12
     assert curve.continued is None
     assert error[seen].max() <= min(1e-6, curve.error)
 
 
 def test_a_thousand_epochs_next_to_step_two_take_more_points_than_epochs():
     n = np.array([10, 999, 1000])
-    curve = single_shuffle.curve(**marchenko_pastur(), epochs=n, step=1.98)
+    curve = exact.curve("single_shuffle", **marchenko_pastur(), epochs=n, step=1.98)
     for loss in ("test", "train"):
-        exact = getattr(single_shuffle, loss + "_loss")(n, 1.98)
-        assert np.abs(getattr(curve, loss)[1:] / exact - 1).max() <= min(1e-6, curve.error)
+        truth = getattr(single_shuffle, loss + "_loss")(n, 1.98)
+        assert np.abs(getattr(curve, loss)[1:] / truth - 1).max() <= min(1e-6, curve.error)
     with pytest.raises(ArithmeticError, match="ask for at most 1300 epochs, or for a smaller step"):
-        single_shuffle.curve(**marchenko_pastur(), epochs=[2000], step=1.98)
+        exact.curve("single_shuffle", **marchenko_pastur(), epochs=[2000], step=1.98)
 
 
 def test_what_has_vanished_does_not_make_the_stated_error_larger():

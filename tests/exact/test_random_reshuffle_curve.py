@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, spectrum
+from edgelaw import data, exact, spectrum
 from edgelaw.exact.random_reshuffle import operator
 from edgelaw.exact.random_reshuffle import pairs as reshuffle_pairs
 from edgelaw.kaczmarz import simulate
-from edgelaw.theory import flip_flop, iid
+from edgelaw.theory import flip_flop
 from edgelaw.theory import random_reshuffle as rr
 
 
@@ -21,8 +21,8 @@ def marchenko_pastur(rho=1.0):
     return values / rho, weights
 
 
-def far(values, exact):
-    return np.abs(values / exact - 1).max()
+def far(values, truth):
+    return np.abs(values / truth - 1).max()
 
 
 # --------------------------------------------------------------------------------------------- known exactly
@@ -30,14 +30,14 @@ def far(values, exact):
 
 @pytest.mark.parametrize("step", [0.5, 1.9])
 def test_orthogonal_rows_multiply_both_losses_by_the_same_factor_every_epoch(step):
-    curve = rr.curve(np.full(25, 3.0), epochs=6, step=step)
-    exact = (1 - step) ** (2 * np.arange(7))
-    assert far(curve.test, exact) < 1e-9
-    assert far(curve.train, exact) < 1e-9
+    curve = exact.curve("random_reshuffle", np.full(25, 3.0), epochs=6, step=step)
+    truth = (1 - step) ** (2 * np.arange(7))
+    assert far(curve.test, truth) < 1e-9
+    assert far(curve.train, truth) < 1e-9
 
 
 def test_orthogonal_rows_at_step_one_are_done_after_an_epoch():
-    assert np.abs(rr.curve(np.ones(20), epochs=3).test[1:]).max() < 1e-12
+    assert np.abs(exact.curve("random_reshuffle", np.ones(20), epochs=3).test[1:]).max() < 1e-12
 
 
 def test_the_first_orders_in_the_step_are_traces():
@@ -46,7 +46,7 @@ def test_the_first_orders_in_the_step_are_traces():
     values /= values.mean()
     m2, m3 = (values**2).mean(), (values**3).mean()
     steps = np.linspace(0.02, 0.3, 7)
-    loss = np.array([rr.curve(values, [1], step).test[1] for step in steps])
+    loss = np.array([exact.curve("random_reshuffle", values, [1], step).test[1] for step in steps])
     fit = np.polynomial.Polynomial.fit(steps, (loss - 1) / steps, 6).convert().coef
     assert fit[0] == pytest.approx(-2, abs=1e-6)
     assert fit[1] == pytest.approx(2 * m2 - 1, rel=1e-4)
@@ -56,8 +56,10 @@ def test_the_first_orders_in_the_step_are_traces():
 @pytest.mark.parametrize(("step", "rho"), [(0.4, 2.0), (1.0, 1.0), (1.7, 0.5)])
 def test_the_first_epoch_sees_fresh_rows_as_iid_sampling_from_the_covariance_does(step, rho):
     covariance = np.concatenate([np.linspace(0.2, 1, 30), np.full(10, 3.0)])
-    fresh = iid.curve(covariance, [1], step, rho).test[1]
-    assert rr.population_curve(covariance, [1], step, rho).test[1] == pytest.approx(fresh, rel=1e-8)
+    fresh = exact.curve("iid", covariance, [1], step, rho).test[1]
+    assert exact.population_curve("random_reshuffle", covariance, [1], step, rho).test[1] == pytest.approx(
+        fresh, rel=1e-8
+    )
 
 
 def test_the_double_transform_is_the_closed_one_for_isotropic_rows():
@@ -68,8 +70,8 @@ def test_the_double_transform_is_the_closed_one_for_isotropic_rows():
         G = 1 - rho / (x * z)
         for i, j in [(0, 1), (1, 2), (2, 3), (3, 0)]:
             assert b.plain[i, j] == pytest.approx(rr.two_resolvents(G[i], G[j], step, rho), rel=1e-10)
-            exact = rr.two_resolvents(G[i], G[j].conj(), step, rho)
-            assert b.conjugate[i, j] == pytest.approx(exact, rel=1e-10)
+            truth = rr.two_resolvents(G[i], G[j].conj(), step, rho)
+            assert b.conjugate[i, j] == pytest.approx(truth, rel=1e-10)
 
 
 def test_the_double_transform_is_symmetric_though_it_does_not_look_it():
@@ -92,7 +94,7 @@ def test_the_double_transform_is_symmetric_though_it_does_not_look_it():
 @pytest.mark.parametrize("step", [0.1, 1.9])
 def test_a_marchenko_pastur_sample_has_the_closed_curve_and_an_honest_error(step):
     values, weights = marchenko_pastur()
-    curve = rr.curve(7 * values, 100, step, weights=weights)
+    curve = exact.curve("random_reshuffle", 7 * values, 100, step, weights=weights)
     test, train = rr.test_loss(curve.epochs, step), rr.train_loss(curve.epochs, step)
     assert far(curve.test, test) < 1e-7
     assert far(curve.train, train) < 1e-5
@@ -104,12 +106,12 @@ def test_a_marchenko_pastur_sample_has_the_closed_curve_and_an_honest_error(step
 @pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
 def test_no_aspect_is_refused_and_losses_above_1e_12_are_right_to_eight_digits(step, rho):
     values, weights = marchenko_pastur(rho)
-    curve = rr.curve(values, 200, step, rho, weights)
+    curve = exact.curve("random_reshuffle", values, 200, step, rho, weights)
     assert curve.error < 1e-4
-    for ours, exact in ((curve.test, rr.test_loss), (curve.train, rr.train_loss)):
-        exact = exact(curve.epochs, step, rho)
-        large = exact > 1e-12
-        gap = far(ours[large], exact[large])
+    for ours, truth in ((curve.test, rr.test_loss), (curve.train, rr.train_loss)):
+        truth = truth(curve.epochs, step, rho)
+        large = truth > 1e-12
+        gap = far(ours[large], truth[large])
         assert gap < (1e-8 if step < 1.9 else 1e-6)
         assert gap < curve.error
 
@@ -126,7 +128,7 @@ def test_no_loss_is_too_small_after_the_first_epoch():
 
 def test_losses_that_vanish_go_on_by_their_last_ratio():
     values, weights = marchenko_pastur(64.0)
-    curve = rr.curve(values, 4, 1.0, 64.0, weights)
+    curve = exact.curve("random_reshuffle", values, 4, 1.0, 64.0, weights)
     assert curve.continued == 0
     assert (curve.test[1:] < 1e-12).all()
     assert np.diff(np.log(curve.test)) == pytest.approx(-64, rel=0.2)
@@ -134,7 +136,7 @@ def test_losses_that_vanish_go_on_by_their_last_ratio():
 
 @pytest.mark.parametrize(("step", "rho"), [(0.1, 1.0), (0.7, 2.0), (1.9, 0.5), (1.9, 1.0)])
 def test_the_identity_covariance_has_the_closed_curve(step, rho):
-    curve = rr.population_curve(np.ones(3), 100, step, rho)
+    curve = exact.population_curve("random_reshuffle", np.ones(3), 100, step, rho)
     assert far(curve.test, rr.test_loss(curve.epochs, step, rho)) < 1e-7
     assert far(curve.train, rr.train_loss(curve.epochs, step, rho)) < 1e-5
 
@@ -142,7 +144,10 @@ def test_the_identity_covariance_has_the_closed_curve(step, rho):
 def test_many_epochs_are_applied_not_extrapolated():
     values, weights = marchenko_pastur()
     n = np.array([50, 4000])
-    for curve in (rr.curve(values, n, 1.2, weights=weights), rr.population_curve([1.0], n, 1.2)):
+    for curve in (
+        exact.curve("random_reshuffle", values, n, 1.2, weights=weights),
+        exact.population_curve("random_reshuffle", [1.0], n, 1.2),
+    ):
         assert far(curve.test[1:], rr.test_loss(n, 1.2)) < 1e-6
         assert far(curve.train[1:], rr.train_loss(n, 1.2)) < 1e-5
 
@@ -152,11 +157,11 @@ def test_many_epochs_are_applied_not_extrapolated():
 
 def test_null_directions_stay_in_the_test_loss():
     values = np.append(np.zeros(30), np.linspace(0.5, 1.5, 90))
-    curve = rr.curve(values, [5, 400], 1.0)
+    curve = exact.curve("random_reshuffle", values, [5, 400], 1.0)
     assert curve.test[-1] == pytest.approx(0.25, abs=1e-12)
     assert curve.train[-1] < 1e-12
     covariance = np.append(np.zeros(10), np.ones(30))
-    curve = rr.population_curve(covariance, [5, 20], 1.0, rho=1.5)
+    curve = exact.population_curve("random_reshuffle", covariance, [5, 20], 1.0, rho=1.5)
     assert far(curve.test, 0.25 + 0.75 * rr.test_loss(curve.epochs, 1.0, 2.0)) < 1e-8
     assert far(curve.train, rr.train_loss(curve.epochs, 1.0, 2.0)) < 1e-6
 
@@ -169,7 +174,7 @@ def ratios(eigenvalues, step, recorded, designs, rng):
     draws = []
     for _ in range(designs):
         X = data.normalize_rows(data.with_spectrum(eigenvalues, len(eigenvalues), rng))
-        curve = rr.curve(spectrum.gram_eigenvalues(X), recorded, step)
+        curve = exact.curve("random_reshuffle", spectrum.gram_eigenvalues(X), recorded, step)
         run = simulate(
             X, "random_reshuffle", recorded[-1], step=step, probes=128, runs=8, record=recorded, rng=rng
         )
@@ -199,8 +204,8 @@ def test_a_sample_agrees_with_its_covariance():
     d, step = 1200, 1.2
     covariance = np.arange(1, d + 1) ** -0.5
     X = data.gaussian(d, d, rng=3) * np.sqrt(covariance)
-    drawn = rr.curve(np.linalg.eigvalsh(X.T @ X), [1, 5, 20], step)
-    limit = rr.population_curve(covariance, [1, 5, 20], step)
+    drawn = exact.curve("random_reshuffle", np.linalg.eigvalsh(X.T @ X), [1, 5, 20], step)
+    limit = exact.population_curve("random_reshuffle", covariance, [1, 5, 20], step)
     assert far(drawn.test, limit.test) < 0.02
     assert far(drawn.train, limit.train) < 0.05
 
@@ -209,7 +214,7 @@ def test_real_embeddings_follow_the_curve_of_their_eigenvalues():
     step = 1.5
     made = data.preprocess(data.load("cifar10").features, 512, 512, rng=2)
     recorded = [1, 4, 16]
-    curve = rr.curve(spectrum.gram_eigenvalues(made.X), recorded, step)
+    curve = exact.curve("random_reshuffle", spectrum.gram_eigenvalues(made.X), recorded, step)
     run = simulate(made.X, "random_reshuffle", 16, step=step, probes=256, runs=20, record=recorded, rng=5)
     assert curve.error < 1e-4
     assert (run.test_se[1:] < 0.005 * run.test[1:]).all()
@@ -223,7 +228,7 @@ def test_real_embeddings_follow_the_curve_of_their_eigenvalues():
 
 def test_the_test_loss_never_rises():
     for values in (np.linspace(0, 1, 50) ** 4, np.append(np.ones(60), 30.0)):
-        assert (np.diff(rr.curve(values, 40, 1.9).test) <= 1e-12).all()
+        assert (np.diff(exact.curve("random_reshuffle", values, 40, 1.9).test) <= 1e-12).all()
 
 
 def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
@@ -231,19 +236,19 @@ def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
     for place, name in ((operator, "_ACCURATE"), (operator, "_TRUSTED"), (operator.common, "LARGEST_ERROR")):
         monkeypatch.setattr(place, name, 1e-16)
     with pytest.raises(ArithmeticError, match="estimated relative error"):
-        rr.curve(values, 5)
+        exact.curve("random_reshuffle", values, 5)
     monkeypatch.undo()
     monkeypatch.setattr(operator.Operator, "losses", lambda self, n: np.tile(1.1**n, (2, 1)))
     with pytest.raises(ArithmeticError, match="estimated relative error"):
-        rr.curve(values, 5)
+        exact.curve("random_reshuffle", values, 5)
 
 
 def test_a_few_eigenvalues_on_many_scales_are_refused():
     with pytest.raises(ArithmeticError, match="could not be computed"):
-        rr.curve([1e-4, 1e-2, 1.0, 1e2, 1e4], 5, weights=np.ones(5))
+        exact.curve("random_reshuffle", [1e-4, 1e-2, 1.0, 1e2, 1e4], 5, weights=np.ones(5))
 
 
 def test_edge_constants_that_two_contours_do_not_share_are_refused(monkeypatch):
     monkeypatch.setattr(operator, "_TRUSTED", 1e-16)
     with pytest.raises(ArithmeticError, match="edge constants"):
-        rr.population_constants([0.5, 1.5])
+        exact.constants("random_reshuffle", [0.5, 1.5])

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from edgelaw import data
+from edgelaw import data, exact
 from edgelaw.exact import graded_circle, levy
 from edgelaw.exact.batches.partition import Partition, partition
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.exact.single_shuffle.batch_pairs import BatchPairs
 from edgelaw.exact.single_shuffle.batches import Batches
+from edgelaw.exact.single_shuffle.curves import from_settings
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import gradient_descent, single_shuffle
+from edgelaw.theory import gradient_descent
 
 COVARIANCE = np.array([0.3, 0.9, 1.8] * 40)
 
@@ -21,7 +22,7 @@ def population(update, epochs, covariance=(1.0,), rho=1.0):
     n = np.arange(epochs + 1)
     shares = np.full(len(values), 1 / len(values))
     settings = shuffle_curve.of_covariance(values / values.mean(), shares, rho, update, epochs)
-    return single_shuffle._any_spectrum(n, settings)
+    return from_settings(n, settings)
 
 
 def matrix_curves(rows, epochs, step, batch, orders):
@@ -55,8 +56,13 @@ def test_matrices_agree_within_the_noise_of_their_orders_and_one_over_d(shape, d
     rows = data.gaussian(*shape, rng=7) * np.arange(1, shape[1] + 1) ** -decay
     losses = matrix_curves(rows, 16, step, batch, orders=6)
     mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(6)
-    curve = single_shuffle.curve(
-        gram_eigenvalues(data.normalize_rows(rows)), 16, step, rho=shape[0] / shape[1], batch=batch
+    curve = exact.curve(
+        "single_shuffle",
+        gram_eigenvalues(data.normalize_rows(rows)),
+        16,
+        step,
+        rho=shape[0] / shape[1],
+        batch=batch,
     )
     limits = {
         "test": (0.003, 0.01),
@@ -75,12 +81,12 @@ def test_one_epoch_by_hand(batch):
     s = np.ones(120)
     for kappa, tau in zip(cut.kappas, cut.taus, strict=True):
         s = (1 - tau * kappa * lam) ** 2 * s + tau**2 * kappa * lam * (lam * s).mean()
-    curve = single_shuffle.population_curve(COVARIANCE, 1, cut.taus[0] * batch, batch=batch)
+    curve = exact.population_curve("single_shuffle", COVARIANCE, 1, cut.taus[0] * batch, batch=batch)
     assert abs(curve.test[1] / s.mean() - 1) < 1e-8
 
 
 def test_small_batches_tend_to_single_rows_at_the_step_per_row():
-    single = single_shuffle.population_curve(COVARIANCE, 20, 0.8)
+    single = exact.population_curve("single_shuffle", COVARIANCE, 20, 0.8)
     fine, coarse = (population(Batches(0.8 * b, b, 2e5), 20, COVARIANCE) for b in (2, 4))
     for name in ("test", "train"):
         one, two, limit = (getattr(curve, name) for curve in (fine, coarse, single))
@@ -98,13 +104,13 @@ def test_one_batch_per_epoch_is_gradient_descent():
     step = 1.6 / eigenvalues.max()
     values, shares = eigenvalues, np.full(60, 1 / 60)
     settings = shuffle_curve.of_sample(values, shares, 1.0, Batches(60 * step, 60, 60), 30)
-    exact = gradient_descent.curve(eigenvalues, 30, step)
+    truth = gradient_descent.curve(eigenvalues, 30, step)
     for curve in (
-        single_shuffle._any_spectrum(n, settings),
-        single_shuffle.curve(eigenvalues, 30, 60 * step, batch=60),
+        from_settings(n, settings),
+        exact.curve("single_shuffle", eigenvalues, 30, 60 * step, batch=60),
     ):
-        assert np.abs(curve.test / exact.test - 1).max() < 1e-6
-        assert np.abs(curve.train / exact.train - 1).max() < 1e-6
+        assert np.abs(curve.test / truth.test - 1).max() < 1e-6
+        assert np.abs(curve.train / truth.train - 1).max() < 1e-6
 
 
 @pytest.mark.parametrize("batches", [1, 2, 7])
@@ -125,7 +131,7 @@ def test_a_short_batch_that_is_hardly_short_gives_what_equal_batches_give(batche
 
 
 def test_many_roots_of_unity_are_summed_by_a_short_rule():
-    whole = single_shuffle.population_curve(np.ones(4000), 5, 1.4, batch=2)
+    whole = exact.population_curve("single_shuffle", np.ones(4000), 5, 1.4, batch=2)
     few = population(Batches(1.4, 2, 4000), 5)
     assert np.abs(whole.test / few.test - 1).max() < 1e-9
     s = 1.0
@@ -135,18 +141,18 @@ def test_many_roots_of_unity_are_summed_by_a_short_rule():
 
 
 def test_orthogonal_rows_shrink_by_their_own_step():
-    curve = single_shuffle.curve(np.ones(30), 2, 4.0, batch=8)  # 8, 8, 8 and 6 rows
+    curve = exact.curve("single_shuffle", np.ones(30), 2, 4.0, batch=8)  # 8, 8, 8 and 6 rows
     by_hand = [0.8 * 0.5 ** (2 * n) + 0.2 * (1 / 3) ** (2 * n) for n in range(3)]
     assert np.allclose(curve.test, by_hand, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("batches", "exact"), [(2, 8 - 4 * 3**0.5), (4, 1.44), (8, 1.69)])
-def test_isotropic_rows_are_refused_from_where_the_cloud_reaches_minus_one(batches, exact):
+def test_isotropic_rows_are_refused_from_where_the_cloud_reaches_minus_one(batches, truth):
     """With y = θ^L, L(1 − θ)(1 − y) = (1 + θ)(1 + y), the step per row is θ(1 + θ)(1 + y)/(θ + y)."""
     batch = 64 // batches
-    single_shuffle.population_curve(np.ones(64), 2, 0.97 * exact * batch, batch=batch)
+    exact.population_curve("single_shuffle", np.ones(64), 2, 0.97 * truth * batch, batch=batch)
     with pytest.raises(ValueError, match=r"step must be below .* unstable, not"):
-        single_shuffle.population_curve(np.ones(64), 2, 1.05 * exact * batch, batch=batch)
+        exact.population_curve("single_shuffle", np.ones(64), 2, 1.05 * truth * batch, batch=batch)
 
 
 @pytest.mark.parametrize(
@@ -162,4 +168,4 @@ def test_isotropic_rows_are_refused_from_where_the_cloud_reaches_minus_one(batch
 )
 def test_bad_batches_are_refused_in_a_sentence(changes, sentence):
     with pytest.raises(ValueError, match="^" + sentence):
-        single_shuffle.curve(np.linspace(0.1, 2, 40), 5, **changes)
+        exact.curve("single_shuffle", np.linspace(0.1, 2, 40), 5, **changes)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, spectrum
+from edgelaw import data, exact, spectrum
 from edgelaw.exact import levy
 from edgelaw.exact.batches.partition import Partition, partition
 from edgelaw.exact.flip_flop import batches
@@ -81,13 +81,13 @@ def test_all_rows_in_one_batch_are_gradient_descent(rho):
     eigenvalues = spectrum.gram_eigenvalues(U * np.sqrt(d))
     eigenvalues[eigenvalues < 1e-10] = 0.0
     step = 1.5 * len(U) / np.linalg.norm(U, 2) ** 2
-    curve = flip_flop.curve(eigenvalues, 30, step, rho, batch=len(U))
+    curve = exact.curve("flip_flop", eigenvalues, 30, step, rho, batch=len(U))
     factors = (1 - step / d * eigenvalues / eigenvalues.mean())[:, None] ** (2 * curve.epochs)
-    for ours, exact in (
+    for ours, truth in (
         (curve.test, factors.mean(axis=0)),
         (curve.train, (eigenvalues @ factors) / eigenvalues.sum()),
     ):
-        assert np.abs(ours / exact - 1)[exact > 1e-9].max() < 1e-8
+        assert np.abs(ours / truth - 1)[truth > 1e-9].max() < 1e-8
 
 
 def test_the_recursion_with_one_batch_is_gradient_descent_too():
@@ -101,7 +101,7 @@ def test_the_recursion_with_one_batch_is_gradient_descent_too():
 
 def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_batch():
     covariance, n = np.array([0.3, 1.0, 1.7]), np.array([1, 5, 20])
-    rows = flip_flop.population_curve(covariance, n, 0.8)
+    rows = exact.population_curve("flip_flop", covariance, n, 0.8)
     law = flip_flop_spectra.PopulationSpectrum(covariance, np.full(3, 1 / 3), 1.0)
     off = []
     for count in (256, 512, 1024):
@@ -120,9 +120,9 @@ def test_isotropic_batches_contract_up_to_the_edge_of_marchenko_and_pastur():
     for batch in (4, 16, 64):
         limit = 2 * batch / (1 + np.sqrt(batch / 64)) ** 2
         with pytest.raises(ValueError, match="contracting") as refusal:
-            flip_flop.population_curve(np.ones(64), 2, 1.001 * limit, batch=batch)
+            exact.population_curve("flip_flop", np.ones(64), 2, 1.001 * limit, batch=batch)
         assert float(str(refusal.value).split("below ")[1].split(",")[0]) == pytest.approx(limit, rel=1e-5)
-        assert flip_flop.population_curve(np.ones(64), 40, 0.98 * limit, batch=batch).test[-1] < 0.15
+        assert exact.population_curve("flip_flop", np.ones(64), 40, 0.98 * limit, batch=batch).test[-1] < 0.15
 
 
 def test_the_edge_of_a_block_of_a_sample_is_that_of_random_blocks():
@@ -159,7 +159,7 @@ def test_matrices_follow_the_curve(m, exponent, batch, share):
     eigenvalues[eigenvalues < 1e-9] = 0.0
     step = share * 2 * batch / np.linalg.norm(U[:batch], 2) ** 2
     (test, train), (test_se, train_se) = simulated(U, epochs, step, batch, runs)
-    curve = flip_flop.curve(eigenvalues, epochs, step, m / d, batch=batch)
+    curve = exact.curve("flip_flop", eigenvalues, epochs, step, m / d, batch=batch)
     assert test_se.max() < 0.005
     assert train_se.max() < 0.015
     assert (np.abs(curve.test[1:] / test - 1) < 4 * test_se + 1 / d).all()  # a bias of O(1/d) is expected
@@ -173,7 +173,7 @@ def test_a_short_last_batch_is_covered_by_the_error_and_exact_in_the_first_epoch
     rest = d % batch
     step = share * 2 * rest / np.linalg.norm(U[:rest], 2) ** 2
     (test, train), (test_se, train_se) = simulated(U, epochs, step, batch, runs)
-    curve = flip_flop.curve(np.linalg.eigvalsh(U.T @ U), epochs, step, batch=batch)
+    curve = exact.curve("flip_flop", np.linalg.eigvalsh(U.T @ U), epochs, step, batch=batch)
     assert max(test_se.max(), train_se.max()) < 0.01
     assert abs(curve.test[1] / test[0] - 1) < 4 * test_se[0] + 1 / d
     assert abs(curve.train[1] / train[0] - 1) < 4 * train_se[0] + 2 / d
@@ -211,5 +211,5 @@ def test_equations_that_newton_s_method_does_not_solve_are_said_to_be_so():
 )
 def test_bad_batches_are_refused_in_one_sentence(arguments, message):
     with pytest.raises(ValueError, match=message) as refusal:
-        flip_flop.curve(np.linspace(0.1, 2, 60), 3, **arguments)
+        exact.curve("flip_flop", np.linspace(0.1, 2, 60), 3, **arguments)
     assert str(refusal.value).count(". ") == 0

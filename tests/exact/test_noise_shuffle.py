@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from edgelaw import shipped
+from edgelaw import exact, shipped
 from edgelaw.exact.flip_flop import labels as flip_flop
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.single_shuffle import labels as single_shuffle
-from edgelaw.theory import flip_flop as unlabelled_flip_flop
-from edgelaw.theory import single_shuffle as unlabelled
 
 
 def unit_rows(m, d, seed=0, power=0.5):
@@ -111,7 +109,10 @@ def test_residuals_of_an_epoch_depend_on_the_gram_matrix_alone_in_every_order(d)
 def test_consistent_isotropic_targets_give_the_curve_without_labels(m, step):
     X, n = unit_rows(m, 40), np.array([1, 2, 5, 10])
     rows = LabelledRows.of(X, X)  # one output per coordinate of w*
-    labelled, plain = single_shuffle.curve(rows, n, step), unlabelled.curve(rows.spectrum, n, step, m / 40)
+    labelled, plain = (
+        exact.probe_curve("single_shuffle", rows, n, step),
+        exact.curve("single_shuffle", rows.spectrum, n, step, m / 40),
+    )
     assert np.allclose(labelled.train / rows.start, plain.train, rtol=0, atol=1e-8)
     plateau = max(0.0, 1 - m / 40)
     assert np.allclose(labelled.distance / 40, plain.test - plateau, rtol=0, atol=3e-8 + 2 * plain.error)
@@ -127,17 +128,19 @@ def test_residuals_are_a_signal_in_a_direction_of_vanishing_eigenvalue():
     def consistent(eigenvalue):
         rows = LabelledRows.of(np.column_stack([X, np.sqrt(eigenvalue) * r / np.linalg.norm(r)]), t)
         assert rows.residual < 1e-12
-        return single_shuffle.curve(rows, n, 1.1).train
+        return exact.probe_curve("single_shuffle", rows, n, 1.1).train
 
     limit = (10 * consistent(1e-6) - consistent(1e-5)) / 9  # what is left is linear in the eigenvalue
-    assert np.allclose(single_shuffle.curve(noisy, n, 1.1).train, limit, rtol=1e-6)
+    assert np.allclose(exact.probe_curve("single_shuffle", noisy, n, 1.1).train, limit, rtol=1e-6)
 
 
 def test_scale_of_rows_and_targets_is_a_matter_of_units():
     X, rng = unit_rows(60, 30), np.random.default_rng(2)
     T, fresh, fresh_T = rng.normal(size=(60, 2)), unit_rows(50, 30, 3), rng.normal(size=(50, 2))
-    one = single_shuffle.curve(LabelledRows.of(X, T, (fresh, fresh_T)), 3, 0.9)
-    other = single_shuffle.curve(LabelledRows.of(4 * X, 3 * T, (4 * fresh, 3 * fresh_T)), 3, 0.9)
+    one = exact.probe_curve("single_shuffle", LabelledRows.of(X, T, (fresh, fresh_T)), 3, 0.9)
+    other = exact.probe_curve(
+        "single_shuffle", LabelledRows.of(4 * X, 3 * T, (4 * fresh, 3 * fresh_T)), 3, 0.9
+    )
     assert np.allclose(other.train, 9 * one.train, rtol=1e-6)
     assert np.allclose(other.held_out, 9 * one.held_out, rtol=1e-6)
     assert np.allclose(other.distance, 9 / 16 * one.distance, rtol=1e-5)
@@ -147,7 +150,10 @@ def test_floors_are_the_limits_of_the_curves():
     X, rng = unit_rows(120, 40), np.random.default_rng(4)
     fresh = unit_rows(100, 40, 9)
     rows = LabelledRows.of(X, X[:, 0] + rng.normal(size=120), (fresh, fresh[:, 0] + rng.normal(size=100)))
-    floors, late = single_shuffle.floor(rows, 1.0), single_shuffle.curve(rows, [150], 1.0)
+    floors, late = (
+        exact.probe_floor("single_shuffle", rows, 1.0),
+        exact.probe_curve("single_shuffle", rows, [150], 1.0),
+    )
     assert floors.train == pytest.approx(late.train[-1], rel=1e-8)
     assert floors.held_out == pytest.approx(late.held_out[-1], rel=1e-8)
     assert floors.distance == pytest.approx(late.distance[-1], rel=1e-6)
@@ -159,7 +165,9 @@ def test_floor_of_small_steps_is_a_square_of_the_step(m):
     rows = LabelledRows.of(X, rng.normal(size=m))
 
     def ratio(step):
-        return single_shuffle.floor(rows, step).excess / single_shuffle.small_step_excess(rows, step)
+        return exact.probe_floor("single_shuffle", rows, step).excess / single_shuffle.small_step_excess(
+            rows, step
+        )
 
     assert 1.005 < ratio(0.01) < 1.02  # the next order, one percent per 0.01
     assert 2 * ratio(0.005) - ratio(0.01) == pytest.approx(1, abs=5e-4)
@@ -168,7 +176,10 @@ def test_floor_of_small_steps_is_a_square_of_the_step(m):
 def test_floor_agrees_with_fixed_points_of_epochs():
     X, rng, step = unit_rows(120, 60, 3, power=0.3), np.random.default_rng(7), 0.5
     y = X[:, 0] + 0.5 * rng.normal(size=120)
-    floors, w = single_shuffle.floor(LabelledRows.of(X, y), step), np.linalg.lstsq(X, y, rcond=None)[0]
+    floors, w = (
+        exact.probe_floor("single_shuffle", LabelledRows.of(X, y), step),
+        np.linalg.lstsq(X, y, rcond=None)[0],
+    )
     losses = []
     for _ in range(200):
         order = rng.permutation(120)
@@ -186,7 +197,7 @@ def test_floor_agrees_with_fixed_points_of_epochs():
 @pytest.mark.parametrize(("m", "step"), [(96, 0.3), (96, 1.0), (48, 0.3), (192, 1.0)])
 def test_real_labels_under_single_shuffle(name, m, step):
     X, T, fresh, fresh_T = embedded(name, m, 48)
-    curve = single_shuffle.curve(LabelledRows.of(X, T, (fresh, fresh_T)), 8, step)
+    curve = exact.probe_curve("single_shuffle", LabelledRows.of(X, T, (fresh, fresh_T)), 8, step)
     w = runs(X, T, step, 8, 150)
     train = ((X @ w - T) ** 2).sum(axis=-1).mean(axis=-1)
     held = ((fresh @ w - fresh_T) ** 2).sum(axis=-1).mean(axis=-1)
@@ -199,7 +210,7 @@ def test_real_labels_under_single_shuffle(name, m, step):
 def test_flip_flop_distance_of_isotropic_targets_is_the_curve_without_labels():
     rows = LabelledRows.of(X := unit_rows(80, 40), X)
     labelled = flip_flop.distance(rows, 6, 1.0)
-    plain = unlabelled_flip_flop.curve(rows.spectrum, 6, 1.0, 2.0)
+    plain = exact.curve("flip_flop", rows.spectrum, 6, 1.0, 2.0)
     assert np.allclose(labelled.distance / 40, plain.test, rtol=0, atol=1e-7 + plain.error + labelled.error)
 
 
@@ -218,27 +229,28 @@ def test_flip_flop_distance_of_real_labels_at_even_and_odd_epochs(step):
 def test_what_theory_does_not_have_is_refused_in_one_sentence():
     rows = LabelledRows.of(unit_rows(60, 30), np.ones(60))
     with pytest.raises(ValueError, match="step must be the same in all epochs"):
-        single_shuffle.curve(rows, 2, [0.5, 0.4])
+        exact.probe_curve("single_shuffle", rows, 2, [0.5, 0.4])
     with pytest.raises(ValueError, match="batch must be 1"):
-        single_shuffle.curve(rows, 2, 0.5, batch=4)
+        exact.probe_curve("single_shuffle", rows, 2, 0.5, batch=4)
     with pytest.raises(ValueError, match="at most 4096"):
-        single_shuffle.curve(rows, 5000, 0.5)
+        exact.probe_curve("single_shuffle", rows, 5000, 0.5)
     with pytest.raises(ValueError, match="step must be"):
-        single_shuffle.curve(rows, 2, 2.0)
+        exact.probe_curve("single_shuffle", rows, 2, 2.0)
     with pytest.raises(ValueError, match="at least 20 dimensions"):
-        single_shuffle.curve(LabelledRows.of(np.eye(5), np.ones(5)), 2, 0.5)
+        exact.probe_curve("single_shuffle", LabelledRows.of(np.eye(5), np.ones(5)), 2, 0.5)
     with pytest.raises(ValueError, match="targets must not all be zero"):
-        single_shuffle.floor(LabelledRows.of(np.eye(25), np.zeros(25)), 0.5)
+        exact.probe_floor("single_shuffle", LabelledRows.of(np.eye(25), np.zeros(25)), 0.5)
     with pytest.raises(ValueError, match="have no theory yet"):
-        flip_flop.curve(rows, 2, 0.5)
+        exact.probe_curve("flip_flop", rows, 2, 0.5)
 
 
 def test_equal_steps_are_a_constant_step_and_zero_epochs_are_the_start():
     rows = LabelledRows.of(unit_rows(60, 30), np.ones(60))
     assert np.array_equal(
-        single_shuffle.curve(rows, 2, [0.5, 0.5]).train, single_shuffle.curve(rows, 2, 0.5).train
+        exact.probe_curve("single_shuffle", rows, 2, [0.5, 0.5]).train,
+        exact.probe_curve("single_shuffle", rows, 2, 0.5).train,
     )
-    assert single_shuffle.curve(rows, 0).train.tolist() == [rows.start]
+    assert exact.probe_curve("single_shuffle", rows, 0).train.tolist() == [rows.start]
     assert flip_flop.distance(rows, 0).distance.tolist() == [rows.energies.sum()]
 
 
@@ -248,5 +260,5 @@ def test_rows_of_unequal_norm_enlarge_the_stated_error_as_under_random_reshuffle
     rows = LabelledRows.of(X, X[:, 0] + rng.standard_normal(90))
     equal = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], X[:, 0] + rng.standard_normal(90))
     assert rows.norm_spread > 0.2
-    assert single_shuffle.curve(rows, 3, 0.8).error > 0.7 * 0.8 * rows.norm_spread
-    assert single_shuffle.curve(equal, 3, 0.8).error < 1e-3
+    assert exact.probe_curve("single_shuffle", rows, 3, 0.8).error > 0.7 * 0.8 * rows.norm_spread
+    assert exact.probe_curve("single_shuffle", equal, 3, 0.8).error < 1e-3

@@ -4,13 +4,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from edgelaw import data, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import levy, sources
 from edgelaw.exact.single_shuffle import kernel as shuffle_kernel
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.theory import random_reshuffle, single_shuffle
+from edgelaw.theory import single_shuffle
 
 
 def rows(m, d, decay, centred=False, seed=0):
@@ -79,12 +79,12 @@ def test_closed_forms(rho, step):
     spectrum = sources.sample(values, shares)
     for setting in shuffle_curve.followed(*spectrum, rho, shuffle_curve.RowByRow(step), 40):
         fine, coarse = shuffle_curve._losses(setting, n)
-        exact = single_shuffle.test_loss(n, step, rho), single_shuffle.train_loss(n, step, rho)
+        truth = single_shuffle.test_loss(n, step, rho), single_shuffle.train_loss(n, step, rho)
         for i, plateau in enumerate((max(0.0, 1 - rho), 0.0)):
-            seen = (exact[i] - plateau > 1e-10) & np.isfinite(fine[i])
+            seen = (truth[i] - plateau > 1e-10) & np.isfinite(fine[i])
             assert seen.sum() > 3
-            assert np.abs(fine[i] / exact[i] - 1)[seen].max() < 3e-7
-            assert np.abs(coarse[i] / exact[i] - 1)[seen].max() < 3e-6
+            assert np.abs(fine[i] / truth[i] - 1)[seen].max() < 3e-7
+            assert np.abs(coarse[i] / truth[i] - 1)[seen].max() < 3e-6
 
 
 WITHOUT_ROOM = {
@@ -104,12 +104,12 @@ def test_spectra_without_room_for_a_contour_are_answered(name):
     """Three contours agree, and the first epoch is random reshuffle's, which has other equations."""
     spectrum, rho, step, last = WITHOUT_ROOM[name]
     values = spectrum()
-    curve = single_shuffle.curve(values, last, step, rho)
+    curve = exact.curve("single_shuffle", values, last, step, rho)
     assert curve.error < 1e-4
     shown = slice(0, last + 1 if curve.continued is None else curve.continued)
     assert (np.diff(curve.train[shown]) < 0).all()
     assert curve.continued is None or curve.train[curve.continued] < 1e-12
-    first = random_reshuffle.curve(values, 1, step, rho)
+    first = exact.curve("random_reshuffle", values, 1, step, rho)
     assert abs(curve.test[1] / first.test[1] - 1) < curve.error + first.error
     assert abs(curve.train[1] / first.train[1] - 1) < curve.error + first.error
     n = np.arange(1, last + 1)
@@ -123,7 +123,7 @@ def test_spectra_without_room_for_a_contour_are_answered(name):
 @pytest.mark.parametrize(("step", "last"), [(1.5, 40), (1.9, 100)])
 def test_centred_rows_keep_their_null_eigenvalue(step, last):
     """No row is left out any more, so that the error is not of the order 1/m."""
-    curve = single_shuffle.curve(rows(64, 512, 0.5, centred=True), last, step, 1 / 8)
+    curve = exact.curve("single_shuffle", rows(64, 512, 0.5, centred=True), last, step, 1 / 8)
     assert curve.error < 1e-4
 
 
@@ -135,7 +135,7 @@ def test_matrices_of_two_levels(step):
     """
     d, m, epochs, rng = 256, 300, [1, 2, 3, 5, 10, 20], np.random.default_rng(3)
     X = data.normalize_rows(data.with_spectrum(two_levels(0.3, 1.6, 0.5, d), m, rng))
-    curve = single_shuffle.curve(gram_eigenvalues(X), epochs, step, m / d)
+    curve = exact.curve("single_shuffle", gram_eigenvalues(X), epochs, step, m / d)
     U, losses = X / np.linalg.norm(X, axis=1)[:, None], []
     for _ in range(24):
         A = kaczmarz.epoch_matrix(U[rng.permutation(m)], step)
