@@ -48,7 +48,7 @@ from edgelaw.exact.labels.curves import (
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.random_reshuffle.interpolation import Family, Pieces, Ruler
 from edgelaw.exact.random_reshuffle.interpolation import family as interpolated
-from edgelaw.theory import iid as unlabelled
+from edgelaw.exact.iid import curves as unlabelled
 
 _POINTS, _SHIFT = 32, 0.1  # of the interpolation between steps
 _BASIS = 20  # dimensions of what is not diagonal of an epoch
