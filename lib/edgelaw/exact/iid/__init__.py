@@ -5,11 +5,10 @@ from edgelaw.exact.iid.curves import (
     curve,
     curve_at,
     effective_step,
-    expected_curve,
     population_curve,
 )
-from edgelaw.exact.iid.labels import curve as probe_curve
-from edgelaw.exact.iid.labels import floor
+from edgelaw.exact.iid.expected import expected_curve
+from edgelaw.exact.iid.labels import floor, probe_curve
 
 __all__ = [
     "constants",
