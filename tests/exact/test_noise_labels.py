@@ -11,6 +11,7 @@ from scipy.linalg import hadamard
 from edgelaw import exact
 from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.labels.curves import start
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 
 
@@ -177,7 +178,7 @@ def test_one_update_takes_the_right_amount_off_the_distance_whatever_the_norms(u
         e = vectors @ (np.array(signs) * (vectors.T @ w))
         moved = e - rate * X * (X @ e)[:, None] + rate * X * residual[:, None]
         mean += (moved**2).sum(axis=1).mean() / 64
-    once = iid.updates(rows, 0.6, batch=1, count=1)(iid.start(rows)).second
+    once = iid.updates(rows, 0.6, batch=1, count=1)(start(rows)).second
     assert once.sum() == pytest.approx(mean, rel=1e-12)
 
 
@@ -217,7 +218,7 @@ def test_equal_eigenvalues_share_a_mode():
     a, s = 0.5 / 4, rows.energies
     for _ in range(8):
         s = ((1 - a) ** 2 - a**2) * s + 0.25 * (rows.coupling * (rows.coupling @ s) + rows.kicks)
-    assert np.allclose(iid.epoch(rows, 0.5)(iid.start(rows)).second, s, rtol=1e-12)
+    assert np.allclose(iid.epoch(rows, 0.5)(start(rows)).second, s, rtol=1e-12)
 
 
 def test_equal_eigenvalues_share_a_mode_with_ridge_too():
@@ -228,7 +229,7 @@ def test_equal_eigenvalues_share_a_mode_with_ridge_too():
         keep = 1 - shrink - a
         s = (keep**2 - a**2) * s + noise + rows.energies * (2 * shrink * keep * mean + shrink**2)
         mean = keep * mean + shrink
-    after = iid.epoch(rows, 0.5, ridge=0.2)(iid.start(rows))
+    after = iid.epoch(rows, 0.5, ridge=0.2)(start(rows))
     assert np.allclose(after.second, s, rtol=1e-12)
     assert np.allclose(after.mean, mean, rtol=1e-12)
 

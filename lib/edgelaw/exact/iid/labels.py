@@ -45,7 +45,6 @@ from edgelaw.exact.labels.curves import (
     label_curve,
     label_floor,
     requested,
-    start,
     walk,
 )
 from edgelaw.exact.labels.rows import LabelledRows

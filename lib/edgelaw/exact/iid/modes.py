@@ -36,9 +36,9 @@ def equal_poles(poles: Array) -> Integers:
 def secular(poles: Array, g: Array) -> Roots:
     """The roots x of 1 + Σ g²/(p − x) = 0, one above each of the ascending poles p, all g positive.
 
-    A root is sought as its distance τ from the nearer pole, so that all p − x are relatively accurate. A step takes that
-    pole's term as it is, and of the others their sum and its derivative, as a constant and a term at the other end of
-    the interval, or at the last root as a line: the root of such an equation is a quadratic's.
+    A root is sought as its distance τ from the nearer pole, so that all p − x are relatively accurate. A step takes
+    that pole's term as it is, and of the others their sum and its derivative, as a constant and a term at the other end
+    of the interval, or at the last root as a line: the root of such an equation is a quadratic's.
     """
     count = len(poles)
     blocks = np.array_split(np.arange(count), -(-(count**2) // _BLOCK))
