@@ -36,7 +36,9 @@ from edgelaw.exact import agreement, levy, sources
 
 __all__ = ["curve", "losses"]
 
-_POLES = np.array([0.5, 0.3])  # of two contours: how far left of zero, over the time and the step, or in a gap
+_POLES = np.array(
+    [0.5, 0.3]
+)  # of two contours: how far left of zero, over the time and the step, or in a gap
 _TOLERANCE = 1e-11  # of the averages
 _PANELS = np.geomspace(1e-4, 1.0, 41)  # of the whole time; the source is integrated over each
 _GAUSS = np.polynomial.legendre.leggauss(12)
@@ -54,27 +56,16 @@ def curve(
 
     Parameters
     ----------
-    eigenvalues : array_like
-        Of :math:`X^\top X/m`, zeros included, at least 20 of them, on any scale.
+    eigenvalues, step, rho, weights
+        As in :func:`edgelaw.exact.curve`.
     fractions : array_like
         In [0, 1]: row updates over rows. 0 is always among those returned.
-    step : float
-        η, in (0, 2).
-    rho : float
-        m/d.
-    weights : array_like, optional
-        The share of the spectrum at each eigenvalue, if not equal.
 
     Returns
     -------
     LearningCurve
         Its `epochs` are the fractions, ascending; `error` is three times the largest relative difference between two
-        resolutions where a loss is above 1e-12, usually below 1e-8.
-
-    Raises
-    ------
-    ArithmeticError
-        If two resolutions differ by more than 2 %.
+        resolutions where a loss is above 1e-12, usually below 1e-8. More than 2 % is refused by an `ArithmeticError`.
 
     Examples
     --------
@@ -130,9 +121,7 @@ def _difference(fine: Array, coarse: Array) -> float:
     return float(difference) if np.isfinite(difference) else np.inf
 
 
-def losses(
-    average: levy.Average, rho: float, step: float, times: Array, still: float | None = None
-) -> Array:
+def losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None = None) -> Array:
     """Both losses at ascending times s from 0 on, at most ρ, for one average: what every order's first epoch is.
 
     `still` is the weight at λ = 0 where it is known without the rounding errors of the average: for a contour that

@@ -6,9 +6,9 @@ with eigenvalues λ of mean 1, the mean square s of the error along an eigenvect
 .. math:: s \leftarrow \bigl((1-a)^2 - \tfrac1ba^2\bigr)s + \tfrac{\eta^2}b\,q\,(q\cdot s) + \text{kick}, \qquad
    a = \eta\lambda/d, \quad q = \lambda/d .
 
-`labels` has it as it stands, with the kick of residuals, any start, weight decay and a step per epoch. As d grows it has
-two limits. With batches of κd rows the term :math:`a^2/b` vanishes: the recursion of `batches`. With single rows it stays
-and many updates are a flow; with time in epochs and ⟨·⟩ the mean over the spectrum,
+`labels` has it as it stands, with the kick of residuals, any start, weight decay and a step per epoch. As d grows it
+has two limits. With batches of κd rows the term :math:`a^2/b` vanishes: the recursion of `batches`. With single rows it
+stays and many updates are a flow; with time in epochs and ⟨·⟩ the mean over the spectrum,
 
 .. math:: s' = \rho\,(-2 \eta \lambda s + \eta^2 \lambda \langle \lambda s \rangle), \qquad s(0) = 1 .
 
@@ -17,8 +17,8 @@ The test loss is ⟨s⟩, the training loss ⟨λs⟩, and
 positive weights, :math:`\int e^{-2\eta\rho nx}\,d\mu(x)` and the same with :math:`x/(1-\eta/2)` in it, in which nothing
 cancels. From a sample the rates x are the roots of the secular equation (`modes`), the same that gives `labels` the
 powers of its map. From a covariance, with v the solution of Silverstein's equation and :math:`g = -\rho(1+xv)`, the
-Cauchy transform of the training loss's measure is :math:`g/(a+bxg)`, :math:`b = \eta/2`, :math:`a = 1-b`, and the losses
-are its inverse Laplace transform on Talbot's contour about the slowest rate.
+Cauchy transform of the training loss's measure is :math:`g/(a+bxg)`, :math:`b = \eta/2`, :math:`a = 1-b`, and the
+losses are its inverse Laplace transform on Talbot's contour about the slowest rate.
 
 How it is known: for rows with a Haar left basis, Gaussian rows among them, the flow is **proved** at every fixed n, in
 the mean over the draws; for other rows, and with batches, it is **derived**. `expected_curve` has the finite d exactly.

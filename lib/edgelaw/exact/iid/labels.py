@@ -263,15 +263,12 @@ def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: flo
     made = modes(loss, step / batch**0.5 * rows.coupling)
     decay, rest = (_power(1 - x, count, x) for x in (made.rates, loss))
     # Σ_{k<count} P^k of a constant source, mode by mode
-    sums = [
-        np.where(x > 0, (1 - y) / np.where(x > 0, x, 1), count)
-        for x, y in ((made.rates, decay), (loss, rest))
-    ]
+    of_rates, of_loss = (_geometric(x, y, count) for x, y in ((made.rates, decay), (loss, rest)))
     still = shrink / gone if shrink else np.zeros_like(a)
     keep = 1 - gone
     constant = step**2 / batch * rows.kicks + rows.energies * shrink * (2 * keep * still + shrink)
-    source = made.apply(constant, *sums)
-    lost = _PER_SUM * made.apply(np.abs(constant), *sums, sizes=True)
+    source = made.apply(constant, of_rates, of_loss)
+    lost = _PER_SUM * made.apply(np.abs(constant), of_rates, of_loss, sizes=True)
     ridge = _ridge(made, keep, 2 * shrink * keep * rows.energies, count) if shrink else None
     return Updates(made, decay, rest, source, lost, still, _power(keep, count, gone), ridge)
 
@@ -281,6 +278,11 @@ def _ridge(made: Modes, keep: Array, strength: Array, count: int) -> Ridge:
     across = made.vectors.T[:, made.members] * made.direction
     seen = across * _divided_difference((1 - made.rates)[:, None], keep, count) * strength
     return Ridge(seen, _divided_difference(1 - made.loss, keep, count) * strength)
+
+
+def _geometric(lost: Array, power: Array, count: int) -> Array:
+    """Σ_{k<count} (1 − lost)^k, from the power (1 − lost)^count."""
+    return np.where(lost > 0, (1 - power) / np.where(lost > 0, lost, 1), count)
 
 
 def _power(kept: Array, count: int, lost: Array) -> Array:

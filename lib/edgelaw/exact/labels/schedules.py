@@ -123,6 +123,7 @@ class Objective:
         if self.loss == "distance":
             return np.ones_like(state.second), np.zeros_like(state.mean)
         held, f = rows.held_out, 1 - state.mean
+        assert held is not None  # `_bounds` has refused
         return held.squares, 2 * (
             held.linear - held.quadratic @ f - held.squares * state.mean * rows.energies
         )
@@ -250,7 +251,8 @@ def _bounds(
 
 def _peak(objective: Objective, shape: Array) -> Array:
     """The steps of a shape whose peak leaves the least loss: a grid, then a parabola within its best cell."""
-    grid = np.linspace(*np.log(objective.bounds), _GRID)
+    low, high = np.log(objective.bounds)
+    grid = np.linspace(low, high, _GRID)
     losses = [objective(np.exp(peak) * shape) for peak in grid]
     best = int(np.argmin(losses))
     ends = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
