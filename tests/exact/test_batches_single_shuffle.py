@@ -6,10 +6,10 @@ import pytest
 from edgelaw import data, exact
 from edgelaw.exact import graded_circle, levy
 from edgelaw.exact.batches.partition import Partition, partition
+from edgelaw.exact.single_shuffle import from_settings
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.exact.single_shuffle.batch_pairs import BatchPairs
 from edgelaw.exact.single_shuffle.batches import Batches
-from edgelaw.exact.single_shuffle.curves import from_settings
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import gradient_descent
 

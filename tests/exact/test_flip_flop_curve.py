@@ -67,7 +67,7 @@ def marchenko_pastur(rho, size=400):
 def test_the_marchenko_pastur_spectrum_gives_the_closed_forms(step, rho):
     values, weights = marchenko_pastur(rho)
     for epochs in (50, 200):
-        curve = exact.curve("flip_flop", values, epochs, step, rho, weights)
+        curve = exact.curve("flip_flop", values, epochs, step, rho, weights=weights)
         for ours, truth in ((curve.test, flip_flop.test_loss), (curve.train, flip_flop.train_loss)):
             truth = truth(curve.epochs, step, rho)
             large = truth > 1e-11
@@ -275,7 +275,7 @@ def test_losses_that_have_vanished_are_continued():
 @pytest.mark.parametrize("step", [0.12, 0.2, 1.0])
 def test_losses_that_vanish_at_once_are_continued_from_the_first_epoch(step):
     values, weights = marchenko_pastur(64)
-    curve = exact.curve("flip_flop", values, 3, step, 64.0, weights)
+    curve = exact.curve("flip_flop", values, 3, step, 64.0, weights=weights)
     assert curve.continued == (0 if step == 1.0 else 1)
     assert curve.test[2:].max() < 1e-12
     truth = flip_flop.test_loss(1, step, 64.0), flip_flop.train_loss(1, step, 64.0)

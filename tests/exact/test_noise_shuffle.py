@@ -240,7 +240,7 @@ def test_what_theory_does_not_have_is_refused_in_one_sentence():
         exact.probe_curve("single_shuffle", LabelledRows.of(np.eye(5), np.ones(5)), 2, 0.5)
     with pytest.raises(ValueError, match="targets must not all be zero"):
         exact.probe_floor("single_shuffle", LabelledRows.of(np.eye(25), np.zeros(25)), 0.5)
-    with pytest.raises(ValueError, match="have no theory yet"):
+    with pytest.raises(ValueError, match="has no theory of labels; simulate it"):
         exact.probe_curve("flip_flop", rows, 2, 0.5)
 
 

@@ -106,7 +106,7 @@ def test_a_marchenko_pastur_sample_has_the_closed_curve_and_an_honest_error(step
 @pytest.mark.parametrize("step", [0.1, 1.0, 1.9])
 def test_no_aspect_is_refused_and_losses_above_1e_12_are_right_to_eight_digits(step, rho):
     values, weights = marchenko_pastur(rho)
-    curve = exact.curve("random_reshuffle", values, 200, step, rho, weights)
+    curve = exact.curve("random_reshuffle", values, 200, step, rho, weights=weights)
     assert curve.error < 1e-4
     for ours, truth in ((curve.test, rr.test_loss), (curve.train, rr.train_loss)):
         truth = truth(curve.epochs, step, rho)
@@ -128,7 +128,7 @@ def test_no_loss_is_too_small_after_the_first_epoch():
 
 def test_losses_that_vanish_go_on_by_their_last_ratio():
     values, weights = marchenko_pastur(64.0)
-    curve = exact.curve("random_reshuffle", values, 4, 1.0, 64.0, weights)
+    curve = exact.curve("random_reshuffle", values, 4, 1.0, 64.0, weights=weights)
     assert curve.continued == 0
     assert (curve.test[1:] < 1e-12).all()
     assert np.diff(np.log(curve.test)) == pytest.approx(-64, rel=0.2)
@@ -233,7 +233,11 @@ def test_the_test_loss_never_rises():
 
 def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
     values = np.linspace(0.1, 2, 40)
-    for place, name in ((operator, "_ACCURATE"), (operator, "_TRUSTED"), (operator.common, "LARGEST_ERROR")):
+    for place, name in (
+        (operator, "_ACCURATE"),
+        (operator, "_TRUSTED"),
+        (operator.agreement, "LARGEST_ERROR"),
+    ):
         monkeypatch.setattr(place, name, 1e-16)
     with pytest.raises(ArithmeticError, match="estimated relative error"):
         exact.curve("random_reshuffle", values, 5)

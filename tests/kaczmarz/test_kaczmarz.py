@@ -3,13 +3,11 @@
 import os
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 
 from edgelaw import data
-from edgelaw._common import threads
 from edgelaw.curves import LearningCurve
 from edgelaw.kaczmarz import blocks, compiled, engines, epoch_matrix, iterates, simulate
 from edgelaw.kaczmarz.problem import Problem
@@ -561,44 +559,6 @@ def test_a_generator_moves_on_from_call_to_call():
     first, second = simulate(X, "iid", 2, rng=rng), simulate(X, "iid", 2, rng=rng)
     assert (first.test == simulate(X, "iid", 2, rng=5).test).all()
     assert (first.test[1:] != second.test[1:]).all()
-
-
-def test_blas_has_one_thread_inside_and_as_many_as_before_outside():
-    controls = threads._controls()
-    if not controls:
-        pytest.skip("numpy and scipy use another BLAS than OpenBLAS")
-    before = [get() for get, _ in controls]
-    for _, put in controls:
-        put(2)
-    try:
-        inside = []
-
-        def other_thread():
-            with threads.one_blas_thread():
-                pass
-            inside.extend(get() for get, _ in controls)
-
-        with threads.one_blas_thread():
-            inside.extend(get() for get, _ in controls)
-            thread = threading.Thread(target=other_thread)  # its end must not end ours
-            thread.start()
-            thread.join()
-        assert set(inside) == {1}
-        assert {get() for get, _ in controls} == {2}
-    finally:
-        for (_, put), count in zip(controls, before, strict=True):
-            put(count)
-
-
-def test_where_there_is_no_openblas_nothing_is_changed(monkeypatch, tmp_path):
-    monkeypatch.setattr(threads.pathlib, "Path", lambda *_: tmp_path / "nothing")
-    assert threads._libraries() == []
-
-
-def test_the_number_of_cores_is_known_without_affinity(monkeypatch):
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert threads.cores() == 1
 
 
 # Bad input

@@ -1,67 +1,40 @@
-"""One BLAS thread while a simulation runs, so that its digits do not depend on the number of cores.
+"""Threads: one for BLAS while a simulation runs, and as many as wanted, or can be had, for the runs themselves.
 
 A matrix product splits its work differently over different numbers of threads, and the last digits follow.
 The simulator's parallelism is over runs, each computed from start to end by one thread, so BLAS has no use
-for more. The number of BLAS threads is the process's own, set at run time through the library that numpy
-and scipy loaded. OpenBLAS is found in the wheels of numpy and scipy on every platform, and on Linux
-wherever it was loaded from; with another BLAS nothing is changed here, and its own variable (such as
-``MKL_NUM_THREADS=1``) gives the same guarantee.
+for more. The number of BLAS threads belongs to the process and is set at run time.
 """
 
+import concurrent.futures
 import contextlib
-import ctypes
 import functools
 import os
-import pathlib
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
-import numpy
-import scipy
+import threadpoolctl
 
 _lock = threading.Lock()
 _users = 0  # simulations under way in this process, which may run in several of the caller's threads
-_before: list[int] = []
-
-
-def _libraries() -> list[pathlib.Path]:
-    """Paths of the OpenBLAS libraries of this process."""
-    paths: set[pathlib.Path] = set()
-    for module in (numpy, scipy):
-        home = pathlib.Path(str(module.__file__)).parent
-        for folder in (home.parent / f"{module.__name__}.libs", home / ".dylibs"):
-            paths.update(folder.glob("*openblas*"))
-    maps = pathlib.Path("/proc/self/maps")
-    if maps.exists():
-        loaded = (line.split(maxsplit=5)[-1] for line in maps.read_text().splitlines())
-        paths.update(pathlib.Path(name) for name in loaded if "openblas" in pathlib.Path(name).name)
-    return sorted(paths)
+_limits = contextlib.ExitStack()
 
 
 @functools.cache
-def _controls() -> list[tuple[Callable[[], int], Callable[[int], object]]]:
-    """Pairs of functions (threads in use, set threads), one pair per library."""
-    controls = []
-    for path in _libraries():
-        library = ctypes.CDLL(str(path))
-        for prefix in ("scipy_openblas", "openblas"):
-            for suffix in ("", "64_", "_64"):
-                get = getattr(library, f"{prefix}_get_num_threads{suffix}", None)
-                put = getattr(library, f"{prefix}_set_num_threads{suffix}", None)
-                if get and put:
-                    controls.append((get, put))
-    return controls
+def blas() -> threadpoolctl.ThreadpoolController:
+    """The BLAS libraries of numpy and scipy: looked for once, since that takes milliseconds."""
+    import scipy.linalg  # noqa: F401  (its BLAS is its own, and can be found only when it is loaded)
+
+    return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Within this context the process's BLAS uses one thread; afterwards as many as before."""
-    global _users, _before
+    global _users
     with _lock:
         if _users == 0:
-            _before = [get() for get, _ in _controls()]
-            for _, put in _controls():
-                put(1)
+            _limits.enter_context(blas().limit(limits=1))
         _users += 1
     try:
         yield
@@ -69,10 +42,43 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
-                for (_, put), threads in zip(_controls(), _before, strict=True):
-                    put(threads)
+                _limits.close()
 
 
 def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def executor(workers: int) -> concurrent.futures.Executor:
+    """So many threads that take calls; where none can be started, as in browsers, the caller's own, call by call.
+
+    Examples
+    --------
+    >>> with executor(2) as pool:
+    ...     list(pool.map(abs, (-1, 2)))
+    [1, 2]
+    """
+    return concurrent.futures.ThreadPoolExecutor(workers) if _can_be_started() else Synchronous()
+
+
+class Synchronous(concurrent.futures.Executor):
+    """An executor without threads: what is submitted is done at once, and Ctrl-C goes to who submits."""
+
+    def submit(self, function: Callable, /, *arguments: Any, **options: Any) -> concurrent.futures.Future:
+        """The result of the call, or its failure."""
+        future: concurrent.futures.Future = concurrent.futures.Future()
+        try:
+            future.set_result(function(*arguments, **options))
+        except Exception as failure:
+            future.set_exception(failure)
+        return future
+
+
+def _can_be_started() -> bool:
+    """Whether there are threads here: tried, because a limit of the system may be reached at any time."""
+    try:
+        threading.Thread(target=int).start()
+    except RuntimeError:
+        return False
+    return True

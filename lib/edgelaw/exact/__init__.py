@@ -11,17 +11,14 @@ variables, ``flip_flop`` a boundary value problem. All of them state their numer
 
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact.iid import curve_at, expected_curve
+from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
 from edgelaw.exact.largest_step import critical_batch, stability
-
-if TYPE_CHECKING:
-    from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
 
 __all__ = [
     "constants",
@@ -37,9 +34,9 @@ __all__ = [
 ]
 
 
-def _room(order: str) -> ModuleType:
-    """The module behind an order, loaded when it is asked for."""
-    return import_module(f"{__name__}.{arguments.choice(order, 'order', orders.ORDERS)}")
+def _room(order: str, part: str = "") -> ModuleType:
+    """The package behind an order or a part of it, loaded when it is asked for."""
+    return import_module(f"{__name__}.{arguments.choice(order, 'order', orders.ORDERS)}{part}")
 
 
 @threads.one_blas_thread()
@@ -203,12 +200,12 @@ def effective_step(order: str, step: float, eigenvalues: ArrayLike | None = None
 @threads.one_blas_thread()
 def probe_curve(
     order: str,
-    rows: "LabelledRows",
+    rows: LabelledRows,
     epochs: ArrayLike,
     step: ArrayLike = 1.0,
     batch: int = 1,
     ridge: float = 0.0,
-) -> "LabelCurve":
+) -> LabelCurve:
     """Training and held-out loss of SGD from zero weights on rows with targets, noisy or not.
 
     Parameters
@@ -241,11 +238,11 @@ def probe_curve(
     [1.0, 0.25, 0.0625]
     """
     options = _probe_options(order, ridge)
-    return _room(order).probe_curve(rows, epochs, step, batch, **options)
+    return _room(order, ".labels").curve(rows, epochs, step, batch, **options)
 
 
 @threads.one_blas_thread()
-def probe_floor(order: str, rows: "LabelledRows", step: float, batch: int = 1) -> "LabelFloor":
+def probe_floor(order: str, rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     """Where a constant step ends on rows with targets: the losses after many epochs, in the mean over orders.
 
     Parameters
@@ -265,7 +262,7 @@ def probe_floor(order: str, rows: "LabelledRows", step: float, batch: int = 1) -
     0.0
     """
     _probe_options(order, 0.0)
-    return _room(order).floor(rows, step, batch)
+    return _room(order, ".labels").floor(rows, step, batch)
 
 
 def _probe_options(order: str, ridge: float) -> dict[str, float]:

@@ -18,7 +18,7 @@ In five lines:
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -226,7 +226,7 @@ def _theory(
 
     single = request.batch == 1  # the diagnostic visits rows one by one
     known = curve_of if set(WATCHED) <= set(curves) and single else None
-    with ThreadPoolExecutor(threads.cores()) as pool:
+    with threads.executor(threads.cores()) as pool:
         parts = {order: pool.submit(one, order) for order in request.orders}
         # after the orders in the queue, so that the curves it waits for are being computed
         looked_at = pool.submit(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
-from edgelaw._common import preprocessing
+from edgelaw._common import preprocessing, threads
 from edgelaw._common.gram import OuterProducts
 from edgelaw._common.types import Array
 from edgelaw.inputs.oddities import Watch
@@ -20,7 +19,7 @@ def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
     """The same items, each made by another thread while the one before is in use."""
     iterator = iter(items)
     end = object()
-    with ThreadPoolExecutor(1) as thread:
+    with threads.executor(1) as thread:
         coming = thread.submit(next, iterator, end)
         try:
             while (item := coming.result()) is not end:

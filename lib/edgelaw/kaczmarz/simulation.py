@@ -326,7 +326,7 @@ def _spread(run: Callable, children: list[np.random.Generator], workers: int, ha
     """The results of `run` for each child, by so many threads; the first failure, or Ctrl-C, halts them all."""
     if workers == 1:
         return [run(child) for child in children]
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+    with threads.executor(workers) as pool:
         futures = [pool.submit(run, child) for child in children]
         try:
             finished, _ = concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_EXCEPTION)

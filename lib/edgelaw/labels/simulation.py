@@ -7,7 +7,6 @@ the ridge κ as its ``weight_decay``. The last batch of an epoch averages over i
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -101,7 +100,7 @@ def simulate(
     children = rng.spawn(runs)
     with threads.one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         results = [one(children[0])]  # alone, so that one thread compiles
-        with ThreadPoolExecutor(threads.cores()) as pool:
+        with threads.executor(threads.cores()) as pool:
             results += list(pool.map(one, children[1:]))
     train = np.array([result[0] for result in results])
     held_out = None if prepared.held is None else np.array([result[1] for result in results])

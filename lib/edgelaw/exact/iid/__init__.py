@@ -1,22 +1,197 @@
-"""IID sampling on any spectrum, with batches and targets: a recursion of mean squares along eigenvectors."""
+r"""IID sampling on any spectrum: one map of mean squares along eigenvectors, diagonal plus rank one.
 
-from edgelaw.exact.iid.curves import (
-    constants,
-    curve,
-    curve_at,
-    effective_step,
-    population_curve,
-)
+An update averages b rows, drawn at random with replacement, at step η. In the eigenbasis of the rows' Gram matrix,
+with eigenvalues λ of mean 1, the mean square s of the error along an eigenvector becomes
+
+.. math:: s \leftarrow \bigl((1-a)^2 - \tfrac1ba^2\bigr)s + \tfrac{\eta^2}b\,q\,(q\cdot s) + \text{kick}, \qquad
+   a = \eta\lambda/d, \quad q = \lambda/d .
+
+`labels` has it as it stands, with the kick of residuals, any start, weight decay and a step per epoch. As d grows it
+has two limits. With batches of κd rows the term :math:`a^2/b` vanishes: the recursion of `batches`. With single rows it
+stays and many updates are a flow; with time in epochs and ⟨·⟩ the mean over the spectrum,
+
+.. math:: s' = \rho\,(-2 \eta \lambda s + \eta^2 \lambda \langle \lambda s \rangle), \qquad s(0) = 1 .
+
+The test loss is ⟨s⟩, the training loss ⟨λs⟩, and
+:math:`\langle s \rangle' = -\rho \eta (2-\eta) \langle \lambda s \rangle`. Both are sums of decaying exponentials with
+positive weights, :math:`\int e^{-2\eta\rho nx}\,d\mu(x)` and the same with :math:`x/(1-\eta/2)` in it, in which nothing
+cancels. From a sample the rates x are the roots of the secular equation (`modes`), the same that gives `labels` the
+powers of its map. From a covariance, with v the solution of Silverstein's equation and :math:`g = -\rho(1+xv)`, the
+Cauchy transform of the training loss's measure is :math:`g/(a+bxg)`, :math:`b = \eta/2`, :math:`a = 1-b`, and the
+losses are its inverse Laplace transform on Talbot's contour about the slowest rate.
+
+How it is known: for rows with a Haar left basis, Gaussian rows among them, the flow is **proved** at every fixed n, in
+the mean over the draws; for other rows, and with batches, it is **derived**. `expected_curve` has the finite d exactly.
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.curves import LearningCurve
+from edgelaw.exact import agreement, silverstein, sources
+from edgelaw.exact.batches import requests
+from edgelaw.exact.iid import batches
 from edgelaw.exact.iid.expected import expected_curve
-from edgelaw.exact.iid.labels import floor, probe_curve
+from edgelaw.exact.iid.modes import equal_poles, secular
+from edgelaw.exact.labels.curves import ROUNDING
+from edgelaw.theory import iid as closed_form
 
-__all__ = [
-    "constants",
-    "curve",
-    "curve_at",
-    "effective_step",
-    "expected_curve",
-    "floor",
-    "population_curve",
-    "probe_curve",
-]
+__all__ = ["constants", "curve", "curve_at", "effective_step", "expected_curve", "population_curve"]
+
+_NEVER_MOVES = 1e-100  # of the largest eigenvalue: what is smaller would take 10^100 epochs
+_POINTS = 24, 20  # of Talbot's contour, at two resolutions
+
+
+def curve(
+    eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+    batch: int = 1,
+) -> LearningCurve:
+    """From a sample's spectrum, to a relative 1e-12 at any n."""
+    n = sources.recorded(epochs)
+    if requests.single_rows(batch):
+        return _flow(eigenvalues, n, step, rho, weights)
+    values, shares = sources.sample(eigenvalues, weights, _NEVER_MOVES)
+    cut, step, _ = requests.requested(eigenvalues, batch, step, rho, weights)
+    rule = batches.of_sample(values, shares)
+    batches.refuse_unstable(rule, values[-1], cut, step)
+    test, train = batches.losses(rule, cut, n)
+    return agreement.learning_curve(n, test, train, ROUNDING)
+
+
+def curve_at(
+    eigenvalues: ArrayLike,
+    times: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> LearningCurve:
+    """The curve of single rows at any times, in epochs: to this order an epoch is nothing special.
+
+    Parameters
+    ----------
+    eigenvalues, step, rho, weights
+        As in :func:`edgelaw.exact.curve`.
+    times : array_like
+        Non-negative numbers of epochs; 0 is always among those returned.
+
+    Returns
+    -------
+    LearningCurve
+        Its `epochs` are the times, ascending.
+
+    Examples
+    --------
+    >>> [round(float(x), 6) for x in curve_at(np.ones(20), 0.5).test]
+    [1.0, 0.606531]
+    """
+    n = np.union1d(arguments.real_array(np.atleast_1d(times), "times", 1), 0)
+    if n[0] < 0:
+        raise ValueError("times must not be negative.")
+    return _flow(eigenvalues, n, step, rho, weights)
+
+
+def _flow(
+    eigenvalues: ArrayLike, n: npt.NDArray, step: float, rho: float, weights: ArrayLike | None
+) -> LearningCurve:
+    """The limit of single rows, by its rates."""
+    step, rho = arguments.step(step), arguments.aspect(rho)
+    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights, _NEVER_MOVES))
+    rates, test = rates_and_weights(values, shares, step)
+    train = test * rates / (1 - step / 2)
+    error = ROUNDING + max(abs(test.sum() / shares.sum() - 1), abs(train.sum() - 1))
+    test, train = closed_form.decaying(n, 2 * step * rho * rates, test, train)
+    return agreement.learning_curve(n, null + test, train, error)
+
+
+def rates_and_weights(values: Array, shares: Array, step: float) -> tuple[Array, Array]:
+    """The measure μ: rates x, in units of 2·step an epoch at m = d, and masses, for ascending values of mean 1."""
+    groups = equal_poles(values)
+    merged = np.bincount(groups, shares)
+    values = np.bincount(groups, shares * values) / merged
+    b = step / 2
+    roots = secular(-values[::-1], (np.sqrt(b * merged) * values)[::-1])
+    rates = -roots.values
+    return rates, ((1 - b) / rates) ** 2 / (b * roots.squares)
+
+
+def population_curve(
+    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0, batch: int = 1
+) -> LearningCurve:
+    """From a covariance, to about 1e-9."""
+    n = sources.recorded(epochs)
+    values, shares, null = sources.covariance(covariance_eigenvalues, _NEVER_MOVES)
+    if requests.single_rows(batch):
+        law = silverstein.Sample(values, shares, arguments.aspect(rho) / (1 - null))
+        made = _population_flow(law, n, arguments.step(step))
+    else:
+        cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+        law = batches.sample_law(values, shares, rho)
+        batches.refuse_unstable(*batches.narrow(law), cut, step)
+        made = agreement.settled(n, batches.attempts(law, cut, int(n[-1])))
+    return dataclasses.replace(made, test=null + (1 - null) * made.test, error=max(made.error, ROUNDING))
+
+
+def _population_flow(law: silverstein.Sample, n: npt.NDArray, step: float) -> LearningCurve:
+    """The limit of single rows, by Talbot's contour at two resolutions."""
+    if len(n) == 1:
+        return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
+    a, b, rho = 1 - step / 2, step / 2, law.rho
+    start = law.leftmost(lambda x, v: a - b * rho * x * (1 + x * v))
+
+    def transforms(x: npt.NDArray) -> npt.NDArray:
+        v = law.companion(x)
+        g = -rho * (1 + x * v)
+        shifted = b * rho * g - a * rho * v if rho < 1 else b * g + a * ((1 - rho) / x - rho * v)
+        return np.stack([shifted, g]) / (a + b * x * g)
+
+    plateau = max(0.0, 1 - rho)
+    fine, coarse = (
+        silverstein.decay(transforms, 2 * step * rho, start, n[1:], points) + np.array([[plateau], [0.0]])
+        for points in _POINTS
+    )
+    return agreement.vouched(n, n[1:], fine, coarse, plateau, ROUNDING)
+
+
+def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
+    r"""The theorem's constants with :math:`Q = \frac2\pi\sqrt{\langle1/\lambda\rangle}`, over eigenvalues of mean 1.
+
+    With batches the step per row τ stands for η in the first, and in the second :math:`2-\eta` becomes
+    :math:`2-2\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle`, the mean over the spectrum of the sample: what the noise
+    of all other directions adds to that of the slow ones. NaN if b does not divide m: the noise varies in an epoch.
+    """
+    (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
+    if requests.single_rows(batch):
+        factor = inverse**0.5
+        return factor * closed_form.test_constant(step), factor * closed_form.train_constant(step)
+    values, shares, _ = sources.covariance(covariance_eigenvalues)
+    cut, step, _ = requests.requested(covariance_eigenvalues, batch, step, 1.0)
+    rule, largest = batches.narrow(batches.sample_law(values, shares, 1.0))
+    batches.refuse_unstable(rule, largest, cut, step)
+    rate = float(cut.kappas @ cut.taus)
+    test = float(np.sqrt(inverse / (2 * np.pi * rate)))
+    return test, test / (4 * rate * (1 - batches.echo(rule, cut))) if cut.equal else float("nan")
+
+
+def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
+    """The step itself, whatever the spectrum; with batches the step per row, with a short last one Lη/m. **Proved.**"""
+    if requests.single_rows(batch):
+        if eigenvalues is not None:
+            arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
+        return arguments.step(step)
+    if eigenvalues is None:
+        arguments.whole(batch, "batch", 1)
+        raise ValueError(
+            "eigenvalues must be given for a batch of more than one row: their number is the dimension d."
+        )
+    values, shares = arguments.spectrum(eigenvalues)
+    cut, step, _ = requests.requested(eigenvalues, batch, step, 1.0)
+    batches.refuse_unstable(batches.of_sample(values, shares), values[-1], cut, step)
+    return float(cut.kappas @ cut.taus)

@@ -59,7 +59,7 @@ _PER_SUM = 8 * float(
 )  # what a product with the eigenvectors may lose, beside sums that cancel
 
 
-def probe_curve(
+def curve(
     rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1, ridge: float = 0.0
 ) -> LabelCurve:
     """Losses by epoch; `error` is 2e-12 and a bound of what rounding makes of the sums, over the smallest loss."""

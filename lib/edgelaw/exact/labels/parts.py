@@ -73,10 +73,8 @@ def signal_and_noise(
     >>> [round(float(value), 6) for value in parts.noise[:, 0]]  # η/(2 − η)
     [0.333333, 0.333333]
     """
-    if arguments.choice(order, "order", orders.ORDERS) == "flip_flop":
-        curve = import_module("edgelaw.exact.flip_flop.labels").distance
-    else:
-        curve = import_module(f"edgelaw.exact.{order}").probe_curve
+    room = import_module(f"edgelaw.exact.{arguments.choice(order, 'order', orders.ORDERS)}.labels")
+    curve = room.distance if order == "flip_flop" else room.curve
     losses, errors = [], []
     for level in (0.0, 1.0):
         design = LabelledRows.isotropic(eigenvalues, rows, level)

@@ -208,7 +208,7 @@ def best_schedule(
         steps = _free(objective, min(starts, key=objective))
     all_epochs = np.arange(n + 1)
     if order == "iid":
-        curve = room.probe_curve(rows, all_epochs, steps, batch)
+        curve = room.curve(rows, all_epochs, steps, batch)
     else:
         curve = room.curve_of(rows, all_epochs, steps, families)
     return Tuned(shape, steps, objective(steps), float(constant[0]), objective(constant), curve)

@@ -1,7 +1,168 @@
-"""Random reshuffle on any spectrum: an operator on functions of the eigenvalues, applied once per epoch."""
+"""Random reshuffle on any spectrum: curves, constants and the effective step from its operator T."""
 
-from edgelaw.exact.random_reshuffle.curves import constants, curve, effective_step, population_curve
-from edgelaw.exact.random_reshuffle.labels import curve as probe_curve
-from edgelaw.exact.random_reshuffle.labels import floor
+import dataclasses
 
-__all__ = ["constants", "curve", "effective_step", "floor", "population_curve", "probe_curve"]
+import numpy as np
+
+from edgelaw._common import arguments
+from edgelaw._common.types import ArrayLike
+from edgelaw.curves import LearningCurve
+from edgelaw.exact import agreement, sources
+from edgelaw.exact.batches import edges, requests
+from edgelaw.exact.random_reshuffle import batches as in_batches
+from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
+
+
+def curve(
+    eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+    batch: int = 1,
+) -> LearningCurve:
+    r"""Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone.
+
+    The rows enter through :math:`K = UU^\top` only, and where their left basis is Haar, as for Gaussian rows of any
+    covariance, through its spectrum F. An epoch averaged over its permutation acts on functions of
+    :math:`S = U^\top U`, :math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)` with
+
+    .. math::
+
+       \begin{gathered}
+       (Tg)(\lambda) = \bar a(\lambda)^2 g(\lambda) + \int k(\lambda,\mu)\,g(\mu)\,dF(\mu), \\
+       \bar a(\lambda) = -\frac1{2\pi i}\oint \frac{z\,e^{-\eta/G(z)}}{z-\lambda}\,\frac{G'(z)}{G(z)}\,dz ,
+       \end{gathered}
+
+    G the Cauchy transform of F; k is given by its double Cauchy transform, which solves a linear differential equation
+    in the number of rows used (the book's chapter "Any spectrum"). Then
+
+    .. math:: \text{test} = \int T^n 1\,dF, \qquad \text{train} = \int \lambda\,T^n 1\,dF .
+    """
+    values, shares = sources.sample(eigenvalues, weights)
+    n = sources.recorded(epochs)
+    if requests.single_rows(batch):
+        step, rho = arguments.step(step), arguments.aspect(rho)
+        law = reshuffle_operator.sample(values, shares, rho)
+        (test, train), error, continued = reshuffle_operator.losses(law, n, reshuffle_operator.Rows(step))
+    else:
+        cut, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
+        law = reshuffle_operator.sample(values, shares, rho)
+        (test, train), error, continued = in_batches.losses(law, n, cut, step)
+    return dataclasses.replace(
+        agreement.learning_curve(n, law.null + test, train / rho, error), continued=continued
+    )
+
+
+def population_curve(
+    covariance_eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    batch: int = 1,
+) -> LearningCurve:
+    r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
+
+    The same operator as in `curve`, with the spectrum F that Silverstein's equation gives for the covariance.
+    """
+    values, shares, null = sources.covariance(covariance_eigenvalues)
+    n = sources.recorded(epochs)
+    if requests.single_rows(batch):
+        step, rho = arguments.step(step), arguments.aspect(rho) / (1 - null)
+        law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
+        (test, train), error, continued = reshuffle_operator.losses(law, n, reshuffle_operator.Rows(step))
+    else:
+        cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+        reach = 0.1 * rho / ((cut.kappas @ cut.taus) * max(1, n[-1]))
+        law = reshuffle_operator.population(values, shares, rho, reach)
+        (test, train), error, continued = in_batches.losses(law, n, cut, step)
+    test = null + (1 - null) * (law.null + test)
+    return dataclasses.replace(agreement.learning_curve(n, test, train / rho, error), continued=continued)
+
+
+def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
+    r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
+
+    With :math:`\ell = \langle1/\lambda\rangle` over the eigenvalues at mean 1, :math:`\eta_{RR} = -\bar a'(0)` the
+    :func:`effective_step` of a large square sample, and g the solution of :math:`(1-T)g = \lambda`,
+
+    .. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
+       \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
+
+    since T is symmetric in :math:`L^2(F)`: :math:`\text{train}_n = \int\lambda\,T^n1\,dF` is the decrease of
+    :math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch. With averaged batches T is that of `curve`;
+    if b does
+    not divide m it is not symmetric, and the training constant is NaN: it is not known.
+    """
+    (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
+    values, shares, _ = sources.covariance(covariance_eigenvalues)
+    if requests.single_rows(batch):
+        epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(arguments.step(step))
+    else:
+        cut = edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut
+        epoch = in_batches.Epoch(cut)
+    law = reshuffle_operator.population(values, shares, 1.0, reach=0.01)
+    if requests.single_rows(batch) or cut.batches > 1:
+        rate, potential, _ = reshuffle_operator.edge(law, epoch)
+        potential = potential if epoch.symmetric else np.nan
+    else:  # gradient descent
+        rate = float(cut.taus[0])
+        potential = 1 / (2 * rate)
+    test = float(np.sqrt(inverse / (2 * np.pi * rate)))
+    return test, test * potential / 2
+
+
+def _edge_rate(values, epoch, nodes):
+    """The contour integral of `effective_step`, on an ellipse in log(1 + z/α) around [0, λmax]."""
+    alpha = max(np.quantile(values, 0.05), 1e-4 * values.max())
+    half = np.log1p(values.max() / alpha) / 2
+    angle = 2 * np.pi * (np.arange(nodes) + 0.5) / nodes
+    eccentricity = np.arcsinh(1.2 / half)
+    u = half + half * np.cosh(eccentricity + 1j * angle)
+    z = alpha * np.expm1(u)
+    dz = alpha * np.exp(u) * half * np.sinh(eccentricity + 1j * angle) * 1j * (2 * np.pi / nodes)
+    inverse = 1 / (z[:, None] - values)
+    G, slope = inverse.mean(axis=1), -(inverse**2).mean(axis=1)
+    return float((epoch.mean(G, 1.0) / z * slope / G * dz).sum().imag / (2 * np.pi))
+
+
+def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
+    r"""The gradient-descent step with the same test-loss edge: η(1 + η/2) for isotropic Gaussian rows.
+
+    In general it is :math:`-\bar a'(0)`, the rate at which the mean epoch forgets a direction of small eigenvalue. With
+    :math:`G(z) = \frac1d\sum_j 1/(z-\lambda_j)`,
+
+    .. math::  \eta_{RR} = \frac{1}{2\pi i}\oint \frac{e^{-\eta/G(z)}}{z}\,\frac{G'(z)}{G(z)}\,dz
+               = \eta + \frac{\eta^2}{2} + \frac{\eta^3}{6}(2-m_2) + \dots,
+
+    around the spectrum and 0, where m₂ is the mean of λ² when that of λ is 1. The first two terms are the same for
+    every spectrum. With :math:`K(x) = 1/x + R(x)` the inverse of G, R the R-transform, it is
+    :math:`\sum_k (-1)^{k+1}\frac{\eta^k}{k!}[x^k]\,1/K(x)`.
+
+    *Domain.* m = d, a left edge at zero of any exponent, Haar left singular vectors, many epochs. It sets in sooner
+    than single shuffle's: the corrections are of order 1/n whatever the exponent.
+
+    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
+    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
+    Here :math:`e^{-\eta/G}` becomes :math:`(1-\frac{\tau\kappa}{G})^L` for L batches, a shorter last one included, and
+    isotropic rows have :math:`\tau + \frac{\tau^2}2(1-\kappa)`.
+    """
+    if requests.single_rows(batch):
+        eta = arguments.step(step)
+        if eigenvalues is None:
+            return eta * (1 + eta / 2)
+        epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(eta)
+    else:
+        epoch = in_batches.Epoch(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
+    assert eigenvalues is not None  # batches without them were refused
+    values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
+    values = values / values.mean()
+    previous, nodes = np.nan, 64
+    while nodes <= 4096:
+        rate = _edge_rate(values, epoch, nodes)
+        if abs(rate - previous) <= 1e-9 * abs(rate):
+            return rate
+        previous, nodes = rate, 2 * nodes
+    raise ValueError(
+        "The effective step of these eigenvalues could not be computed to 1e-9: they spread over too many scales."
+    )

@@ -36,7 +36,7 @@ from edgelaw.exact.random_reshuffle import maps as reshuffle_labels
 from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
 
 _POINTS = 18  # of the interpolation between steps
-_OPERATORS = 16  # different steps of a schedule that are not interpolated, unless told otherwise
+_OPERATORS = 3  # different steps of a schedule that are not interpolated, unless told otherwise
 _SHIFT, _LINEAR = 2.0, 3.0  # of its ruler: over the largest eigenvalue, and the part that goes with the step
 _BELOW = 0.98  # the largest step of the epochs that all schedules share, over the limit
 _SAME = 1 + 1e-9  # between two ways to compute a limit

@@ -1,7 +1,181 @@
-"""Single shuffle on any spectrum: diagonal coefficients of a generating function of two variables."""
+"""Single shuffle on any spectrum: curves, constants and the effective step."""
 
-from edgelaw.exact.single_shuffle.curves import constants, curve, effective_step, population_curve
-from edgelaw.exact.single_shuffle.labels import curve as probe_curve
-from edgelaw.exact.single_shuffle.labels import floor
+import dataclasses
 
-__all__ = ["constants", "curve", "effective_step", "floor", "population_curve", "probe_curve"]
+import numpy as np
+
+from edgelaw._common import arguments
+from edgelaw._common.types import ArrayLike
+from edgelaw.curves import LearningCurve
+from edgelaw.exact import agreement, graded_circle, sources
+from edgelaw.exact.batches import edges, limits, requests
+from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.single_shuffle import batches
+from edgelaw.exact.single_shuffle import settings as shuffle_curve
+
+_LEAST = graded_circle.PRECISE.least  # stated: circles are made for so much, and may agree better by chance
+
+
+def curve(
+    eigenvalues: ArrayLike,
+    epochs: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+    batch: int = 1,
+) -> LearningCurve:
+    r"""Learning curve on a given sample spectrum, as d → ∞ with the rows' left basis Haar.
+
+    Both losses depend on the rows only through :math:`K = U U^\top`, whose eigenvectors are Haar for Gaussian rows
+    of any covariance: the eigenvalues are enough. They enter through their free cumulants
+    (:mod:`edgelaw.exact.levy`):
+    :math:`\sum_n z^n E A^n \simeq (I - z e^{-c\Sigma})^{-1}` with
+    :math:`c\,(1/\eta + \langle\lambda\alpha\rangle) = \rho` and :math:`\alpha = (e^{c\lambda}/z - 1)^{-1}`, and the
+    losses are coefficients :math:`[z^nw^n]` of a bilinear form in two such resolvents.
+    """
+    n = sources.recorded(epochs)
+    if not requests.single_rows(batch):
+        return _batch_curve(eigenvalues, n, step, rho, weights, batch)
+    step = arguments.step(step)
+    rho, (values, shares) = arguments.aspect(rho), sources.sample(eigenvalues, weights)
+    if len(values) == 1 and rho == 1:
+        return agreement.orthogonal(n, step)
+    update, last = shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
+    return from_settings(n, shuffle_curve.of_sample(values, shares, rho, update, last, follow=True))
+
+
+def _batch_curve(eigenvalues, n, step, rho, weights, batch):
+    """The curve of averaged batches on a sample spectrum."""
+    values, shares = sources.sample(eigenvalues, weights)
+    partition, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
+    update = batches.Batches(step, int(batch), np.size(eigenvalues))
+    if len(values) == 1 and rho == 1:
+        _refuse(step, 2 * step / float(partition.taus.max()))
+        return batches.orthogonal(n, partition)
+    if partition.batches == 1:
+        _refuse(step, 2 * update.dims / float(values[-1]))
+        return batches.whole(n, values, shares, update)
+
+    def settings_of(update, last, places=None):
+        return shuffle_curve.of_sample(values, shares, rho, update, last, places)
+
+    _refuse_beyond(SampleRows(values, shares, rho), partition, settings_of, update)
+    return from_settings(n, settings_of(update, max(int(n[-1]), 1)))
+
+
+def _refuse_beyond(rows, partition, settings_of, update):
+    """Refuse a step at which an epoch has eigenvalues outside the unit circle."""
+    if limits.contraction(rows, partition) > 1 or (partition.equal and batches.stable(settings_of, update)):
+        return
+    limits.refuse_unstable("single_shuffle", rows, partition, update.dims, update.step)
+
+
+def _refuse(step, limit):
+    if step >= limit:
+        raise ValueError(
+            f"step must be below {limit:.6g}, where single shuffle with this batch becomes unstable, not {step:g}."
+        )
+
+
+def population_curve(
+    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0, batch: int = 1
+) -> LearningCurve:
+    r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
+
+    The formulas of `curve`, with the average over the covariance's eigenvalues.
+    """
+    n = sources.recorded(epochs)
+    if not requests.single_rows(batch):
+        return _batch_population_curve(covariance_eigenvalues, n, step, rho, batch)
+    step = arguments.step(step)
+    rho = arguments.aspect(rho)
+    values, shares, null = sources.covariance(covariance_eigenvalues)
+    moving = from_settings(
+        n,
+        shuffle_curve.of_covariance(
+            values, shares, rho / (1 - null), shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
+        ),
+    )
+    return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
+
+
+def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
+    """The curve of averaged batches for rows of a covariance."""
+    values, shares, null = sources.covariance(covariance_eigenvalues)
+    partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+    update = batches.Batches(step, int(batch), np.size(covariance_eigenvalues) * (1 - null))
+
+    def settings_of(update, last, places=None):
+        return shuffle_curve.of_covariance(values, shares, rho, update, last)
+
+    _refuse_beyond(PopulationRows(values, shares, rho), partition, settings_of, update)
+    moving = from_settings(n, settings_of(update, max(int(n[-1]), 1)))
+    return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
+
+
+def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
+    r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
+
+    With :math:`a = 1/\eta - 1/2`, v the variance of the eigenvalues (mean 1) and
+    :math:`\ell = \langle1/\lambda\rangle`,
+
+    .. math:: \text{test} \sim \sqrt{\frac{\ell a}{2\pi n}}, \qquad
+       \text{train} \sim \frac{\sqrt{\ell}\,(a^2 + \frac14 + \frac v6)}{4\sqrt{2\pi a}}\, n^{-3/2} .
+
+    With L = m/b averaged batches, κ = 1/L and τ = η/b, :math:`a = 1/\tau - \frac12(1-\kappa)`, and the bracket is
+    :math:`a^2 + \frac{1-\kappa^2}{12}(3+2v)`: it is :math:`\lVert Mo\rVert^2` of a null vector o of the Gram
+    matrix, and
+    2a is :math:`o^\top Eo` (the matrices M and E of an epoch). A shorter last batch is taken into account.
+    """
+    second, inverse = sources.edge_averages(covariance_eigenvalues, np.square, np.reciprocal)
+    if not requests.single_rows(batch):
+        edge = edges.of_covariance("single_shuffle", covariance_eigenvalues, step, batch)
+        a, square = edges.slow_forms(edge.cut, edge.rows, second)
+        test = np.sqrt(inverse * a / (2 * np.pi))
+        return float(test), float(test * square / (4 * a))
+    a = 1 / arguments.step(step) - 0.5
+    variance = second - 1
+    test = np.sqrt(inverse * a / (2 * np.pi))
+    train = np.sqrt(inverse / (2 * np.pi * a)) * (a**2 + 1 / 4 + variance / 6) / 4
+    return float(test), float(train)
+
+
+def from_settings(n, settings):
+    """The learning curve of the first setting that works, at two resolutions."""
+    if len(n) == 1:
+        return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
+    computed = agreement.supporting_epochs(n)
+    (fine, coarse), setting = shuffle_curve.losses(settings, computed)
+    floor = max(_LEAST, *(average.error for average in setting.averages))
+    curve = agreement.vouched(n, computed, fine, coarse, setting.plateau, floor)
+    return agreement.with_a_row_less(curve, setting.missing) if setting.missing else curve
+
+
+def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
+    r"""The gradient-descent step with the same test-loss edge at m = d: :math:`1/a = 2\eta/(2-\eta)`.
+
+    On isotropic Gaussian rows gradient descent at a step :math:`\eta'` has the edge :math:`1/\sqrt{2\pi\eta'
+    n}`, single shuffle :math:`\sqrt{a/2\pi n}`. It is never smaller than the step, twice it at step 1, and no
+    longer a stable step of gradient descent above step 2/3.
+
+    *Domain.* Any spectrum with a left edge :math:`Q\lambda^\beta` at zero, any :math:`\beta > 0`, m = d, for rows whose
+    left singular vectors are Haar (Gaussian rows of any covariance, designs with Haar bases): the answer does not
+    depend on ``eigenvalues``, which are only checked. It is a limit :math:`n \to \infty`, good once
+    :math:`C(\beta)\,\kappa_2 f_n \ll 12 a^2\beta` (:func:`edgelaw.theory.gap.skew_correction`); for
+    :math:`\beta \lesssim 0.15` that takes more epochs than anyone runs. For clustered or otherwise structured rows it
+    fails, at every n (:func:`edgelaw.theory.gap.cluster_gain`). *Derived*: the skew part of M is shown to vanish on
+    the slow space to leading order in d; confirmed by exact traces for seven exponents and steps.
+
+    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
+    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
+    Here it is :math:`1/a`, :math:`a = 1/\tau - \frac12\frac{m-b}{m-1}`: the mean of :math:`o^\top Mo` over a
+    null vector o
+    of the Gram matrix of exchangeable rows. With ``batch`` > 1 eigenvalues are required, since their number is m = d,
+    and a step beyond stability is refused. A shorter last batch is taken into account.
+    """
+    if not requests.single_rows(batch):
+        edge = edges.of_sample("single_shuffle", eigenvalues, step, batch)
+        return 1 / edges.slow_forms(edge.cut, edge.rows).first
+    if eigenvalues is not None:
+        arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
+    return 1 / (1 / arguments.step(step) - 0.5)
