@@ -36,12 +36,12 @@ from edgelaw.exact import agreement, levy, sources
 
 __all__ = ["curve", "losses"]
 
-_POLES = np.array(
+_CONTOUR_POLES = np.array(
     [0.5, 0.3]
 )  # of two contours: how far left of zero, over the time and the step, or in a gap
-_TOLERANCE = 1e-11  # of the averages
-_PANELS = np.geomspace(1e-4, 1.0, 41)  # of the whole time; the source is integrated over each
-_GAUSS = np.polynomial.legendre.leggauss(12)
+_OF_AVERAGES = 1e-11  # of the averages
+_TIME_PANELS = np.geomspace(1e-4, 1.0, 41)  # of the whole time; the source is integrated over each
+_PANEL_RULE = np.polynomial.legendre.leggauss(12)
 
 
 @threads.one_blas_thread()
@@ -85,7 +85,7 @@ def curve(
     null = float(shares[values == 0].sum())
     best = (np.inf if times[-1] else 0.0), np.ones((2, len(parts)))
     for poles in _poles(gram[0], rho, step, times[-1]):
-        averages = [levy.from_gram(*gram, rho, pole, _TOLERANCE) for pole in poles]
+        averages = [levy.from_gram(*gram, rho, pole, _OF_AVERAGES) for pole in poles]
         still = null if rho > 1 and poles[0] > 0 else None
         fine, coarse = (losses(average, rho, step, times, still) for average in averages)
         best = min(best, (_difference(fine, coarse), fine), key=lambda pair: pair[0])
@@ -107,10 +107,10 @@ def _fractions(fractions: ArrayLike) -> Array:
 def _poles(values: Array, rho: float, step: float, time: float) -> Iterator[Array]:
     """Pairs of poles for the contours of two averages: left of zero, and in the gap below the positive eigenvalues."""
     if time > 0:
-        yield -_POLES * rho / (time * step)
+        yield -_CONTOUR_POLES * rho / (time * step)
     smallest = values[values > 0][0]
-    if time > 0 and _POLES[0] * rho / (time * step) < smallest:
-        yield (1 - _POLES) * smallest
+    if time > 0 and _CONTOUR_POLES[0] * rho / (time * step) < smallest:
+        yield (1 - _CONTOUR_POLES) * smallest
 
 
 def _difference(fine: Array, coarse: Array) -> float:
@@ -137,7 +137,7 @@ def losses(average: levy.Average, rho: float, step: float, times: Array, still: 
     decay = np.exp(np.multiply.outer(times, rates))
     test = decay @ (read * inverse.sum(axis=1))
     fresh = rho * decay @ (read * (inverse @ nodes))
-    ends = np.union1d(times, times[-1] * _PANELS)
+    ends = np.union1d(times, times[-1] * _TIME_PANELS)
     known = _driven(nodes, weights, step, rates, inverse, ends) @ read
     train = (fresh + known[np.searchsorted(ends, times)]) / rho
     made = np.stack([still + test.real, train.real])
@@ -154,7 +154,7 @@ def _driven(
     ends: Array,
 ) -> npt.NDArray:
     """What the source in D has made by the `ends` of panels of time, in the modes: an array (ends, modes)."""
-    points, masses = _GAUSS
+    points, masses = _PANEL_RULE
     state = np.zeros(len(nodes), dtype=complex)
     states = [state]
     for start, end in itertools.pairwise(ends):

@@ -43,7 +43,7 @@ from edgelaw.theory import iid as closed_form
 __all__ = ["constants", "curve", "curve_at", "effective_step", "expected_curve", "population_curve"]
 
 _NEVER_MOVES = 1e-100  # of the largest eigenvalue: what is smaller would take 10^100 epochs
-_POINTS = 24, 20  # of Talbot's contour, at two resolutions
+_TALBOT_POINTS = 24, 20  # of Talbot's contour, at two resolutions
 
 
 def curve(
@@ -155,7 +155,7 @@ def _population_flow(law: silverstein.Sample, n: npt.NDArray, step: float) -> Le
     plateau = max(0.0, 1 - rho)
     fine, coarse = (
         silverstein.decay(transforms, 2 * step * rho, start, n[1:], points) + np.array([[plateau], [0.0]])
-        for points in _POINTS
+        for points in _TALBOT_POINTS
     )
     return agreement.vouched(n, n[1:], fine, coarse, plateau, ROUNDING)
 

@@ -37,10 +37,9 @@ from edgelaw.exact import levy, silverstein
 from edgelaw.exact.agreement import Attempt
 from edgelaw.exact.batches.partition import Partition
 
-_ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25, 0.15  # half-heights of contours around a sample's spectrum
-_LARGEST = 3.5  # decimal digits: by as much s may grow on the contour, and as many are lost
-_TOLERANCES = 1e-12, 1e-10  # of the rules at two resolutions
-_SEARCHED = 40  # halvings of the interval of a limit: to a relative 1e-10
+_HALF_HEIGHTS = 1.2, 0.85, 0.6, 0.4, 0.25, 0.15  # half-heights of contours around a sample's spectrum
+_GROWN_DIGITS = 3.5  # decimal digits: by as much s may grow on the contour, and as many are lost
+_RULE_TOLERANCES = 1e-12, 1e-10  # of the rules at two resolutions
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +87,7 @@ def sample_law(values: Array, shares: Array, rho: float) -> silverstein.Sample:
 
 def attempts(law: silverstein.Sample, cut: Partition, last: int) -> Iterator[Callable[[Integers], Attempt]]:
     """The losses of a covariance's sample up to epoch `last`, on one contour after another, the widest first."""
-    for angle in _ANGLES:
+    for angle in _HALF_HEIGHTS:
         yield partial(_attempt, law, cut, last, angle)
 
 
@@ -96,13 +95,13 @@ def _attempt(law: silverstein.Sample, cut: Partition, last: int, angle: float, n
     """Both losses by two rules on contours of about the same height; refused where s would grow on them."""
     pole, ends, null = _contour(law, 2 * last * float(cut.kappas @ cut.taus))
     growth = np.abs(1 - cut.kappas[0] * cut.taus[0] * levy.ellipse(ends, pole, angle=angle)).max()
-    if 2 * last * cut.batches * np.log10(growth) > _LARGEST:
+    if 2 * last * cut.batches * np.log10(growth) > _GROWN_DIGITS:
         raise ArithmeticError(
             "No contour around this spectrum lies where the updates contract: take a smaller step or fewer epochs."
         )
     rules = [
         _around(law, ends, pole, width * angle, tolerance, null)
-        for width, tolerance in zip((1.0, 0.9), _TOLERANCES, strict=True)
+        for width, tolerance in zip((1.0, 0.9), _RULE_TOLERANCES, strict=True)
     ]
     fine, coarse = (losses(rule, cut, n) for rule in rules)
     return Attempt(fine, coarse, max(0.0, 1 - law.rho), max(rule.error for rule in rules))
@@ -138,7 +137,7 @@ def _around(
 def narrow(law: silverstein.Sample) -> tuple[Rule, float]:
     """The rule of a covariance's sample spectrum for functions that are singular a little off its right edge."""
     ends = np.array([law.leftmost(lambda x, v: 1.0), law.rightmost()])
-    return _around(law, ends, -0.02, _ANGLES[-1], _TOLERANCES[1], None), float(ends[1])
+    return _around(law, ends, -0.02, _HALF_HEIGHTS[-1], _RULE_TOLERANCES[1], None), float(ends[1])
 
 
 # ------------------------------------------------------------------------------------------------------- the limit
@@ -182,8 +181,7 @@ def stable(rule: Rule, largest: float, cut: Partition) -> bool:
 def limit(rule: Rule, largest: float, cut: Partition) -> float:
     """By which factor the step can grow or must shrink to be the largest stable one."""
     low, high = 0.0, 2 / (largest * float(cut.kappas[0] * cut.taus[0]))
-    for _ in range(_SEARCHED):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if stable(rule, largest, cut.scaled(middle)) else (low, middle)
     return low
 

@@ -49,7 +49,7 @@ from edgelaw.exact.labels.curves import (
 )
 from edgelaw.exact.labels.rows import LabelledRows
 
-_POINTS, _SHIFT, _BASIS = (
+_SERIES_TERMS, _RULER_SHIFT, _SERIES_BASIS = (
     32,
     0.1,
     20,
@@ -114,7 +114,7 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
     position = np.log1p(rows.eigenvalues)
     width = np.ptp(position)
     place = 2 * (position - position.min()) / width - 1 if width > 0 else np.zeros(len(position))
-    table = chebyshev.chebvander(place, min(_BASIS, len(place)) - 1)
+    table = chebyshev.chebvander(place, min(_SERIES_BASIS, len(place)) - 1)
     left = np.linalg.qr(rows.coupling[:, None] * table)[0]
     cut = sizes(rows, batch)
 
@@ -126,8 +126,8 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
             mean *= (1 - a) ** count
         return square, mean
 
-    ruler = interpolation.Ruler(low, high, _SHIFT)
-    steps = ruler.steps(_POINTS)
+    ruler = interpolation.Ruler(low, high, _RULER_SHIFT)
+    steps = ruler.steps(_SERIES_TERMS)
     kernels, kicks = [], []
     for step, square in zip(steps, diagonal(steps)[0], strict=True):
         made = epoch(rows, step, batch)

@@ -15,7 +15,7 @@ from edgelaw._common.types import Array, Integers
 
 SAME_POLE = 1e-13  # relative distance of two poles between which no root can be told
 _LAST_STEP = 1e-8  # relative step of an iteration that converges quadratically, after which one more is exact
-_BLOCK = 2**17  # distances of roots and poles held at once: what a processor's cache takes
+_DISTANCES_AT_ONCE = 2**17  # distances of roots and poles held at once: what a processor's cache takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ def secular(poles: Array, g: Array) -> Roots:
     of the interval, or at the last root as a line: the root of such an equation is a quadratic's.
     """
     count = len(poles)
-    blocks = np.array_split(np.arange(count), -(-(count**2) // _BLOCK))
+    blocks = np.array_split(np.arange(count), -(-(count**2) // _DISTANCES_AT_ONCE))
     parts = [_block(poles, g, block) for block in blocks if len(block)]
     nearest, offsets, squares = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Roots(poles[nearest] + offsets, nearest, offsets, squares)

@@ -11,7 +11,7 @@ from edgelaw.exact import sources
 from edgelaw.exact.labels.rows import LabelledRows
 
 ROUNDING = 2e-12  # stated at least of curves by rates that are exact to some 1e-16, of which n makes more
-_NORMS = 0.7  # relative error of the training loss, over step times the spread of squared norms
+_NORMS_ERROR = 0.7  # relative error of the training loss, over step times the spread of squared norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,4 +167,4 @@ def norms_error(rows: LabelledRows, steps: Array) -> float:
     >>> norms_error(LabelledRows.of(np.eye(3), np.ones(3)), np.array([0.5, 1.0]))
     0.0
     """
-    return _NORMS * float(steps.max(initial=0.0)) * rows.norm_spread
+    return _NORMS_ERROR * float(steps.max(initial=0.0)) * rows.norm_spread

@@ -20,8 +20,8 @@ from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact.labels.rows import LabelledRows
 
 LOSSES = ("distance", "train")
-_FINE = 40  # points between two steps of a grid
-_SMALL = 1e-4  # of the start: a curve's relative error is stated of what is larger
+_BETWEEN_STEPS = 40  # points between two steps of a grid
+_STATED_ABOVE = 1e-4  # of the start: a curve's relative error is stated of what is larger
 
 
 class Parts(NamedTuple):
@@ -82,7 +82,7 @@ def signal_and_noise(
         distance = made.distance[1:] / design.energies.sum()
         train = getattr(made, "train", np.full(len(made.epochs), np.nan))[1:]
         losses.append(np.stack([distance, train - level]))
-        errors.append(made.error * np.maximum(np.abs([distance, train]), _SMALL * (1 + level)))
+        errors.append(made.error * np.maximum(np.abs([distance, train]), _STATED_ABOVE * (1 + level)))
     return Parts(losses[0], losses[1] - losses[0], errors[0], errors[0] + errors[1])
 
 
@@ -107,7 +107,7 @@ def best_steps(steps: ArrayLike, parts: Parts, noise: ArrayLike) -> tuple[Array,
     [0.3, 0.124]
     """
     grid = np.log(arguments.real_array(steps, "steps", 1))
-    fine = np.linspace(grid[0], grid[-1], _FINE * (len(grid) - 1) + 1)
+    fine = np.linspace(grid[0], grid[-1], _BETWEEN_STEPS * (len(grid) - 1) + 1)
     unknown = np.isnan(parts.signal).any(axis=-1, keepdims=True)
 
     def between(values: Array) -> Array:

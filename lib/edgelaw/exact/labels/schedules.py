@@ -33,9 +33,11 @@ from edgelaw.exact.labels.rows import LabelledRows
 ORDERS = ("iid", "random_reshuffle")
 SHAPES = ("constant", "cosine", "linear", "1/t", "best")
 LOSSES = ("train", "held_out", "distance")
-_TRIED = 1e-3, 0.98  # the smallest step over the largest, and that over the limit of stability
-_GRID = 25  # peaks tried before the best is refined
-_FLAT = 1e-4  # relative slope of a loss by the logarithm of a step, below which there is little to gain
+_STEPS_TRIED = 1e-3, 0.98  # the smallest step over the largest, and that over the limit of stability
+_PEAKS_TRIED = 25  # peaks tried before the best is refined
+_LITTLE_TO_GAIN = (
+    1e-4  # relative slope of a loss by the logarithm of a step, below which there is little to gain
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,17 +247,17 @@ def _bounds(
     if loss == "held_out" and rows.held_out is None:
         raise ValueError('loss "held_out" needs rows made with held-out rows; ask for "train" or give them.')
     limit = _room(order).step_limit(rows, batch)
-    high = _TRIED[1] * limit if upper is None else arguments.number(upper, "upper", 0, limit)
-    return _TRIED[0] * high, high
+    high = _STEPS_TRIED[1] * limit if upper is None else arguments.number(upper, "upper", 0, limit)
+    return _STEPS_TRIED[0] * high, high
 
 
 def _peak(objective: Objective, shape: Array) -> Array:
     """The steps of a shape whose peak leaves the least loss: a grid, then a parabola within its best cell."""
     low, high = np.log(objective.bounds)
-    grid = np.linspace(low, high, _GRID)
+    grid = np.linspace(low, high, _PEAKS_TRIED)
     losses = [objective(np.exp(peak) * shape) for peak in grid]
     best = int(np.argmin(losses))
-    ends = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
+    ends = grid[max(best - 1, 0)], grid[min(best + 1, _PEAKS_TRIED - 1)]
     refined = scipy.optimize.minimize_scalar(
         lambda peak: objective(np.exp(peak) * shape), bounds=ends, method="bounded", options={"xatol": 1e-4}
     )
@@ -293,7 +295,7 @@ def _free(objective: Objective, steps: Array) -> Array:
     """
     first = np.log(np.clip(steps, *objective.bounds))
     at_first, slope = objective.gradient(np.exp(first))
-    unit = max(np.abs(slope * np.exp(first)).max(), _FLAT * at_first)
+    unit = max(np.abs(slope * np.exp(first)).max(), _LITTLE_TO_GAIN * at_first)
 
     def value(logs: Array) -> tuple[float, Array]:
         at = np.exp(logs)
