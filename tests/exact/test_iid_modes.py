@@ -32,8 +32,8 @@ def test_poles_that_agree_are_one_group_and_others_are_not():
     values, vectors = np.linalg.eigh(matrix(loss, g))
     dense = vectors @ np.diag(values**2) @ vectors.T
     assert np.allclose(made.apply(np.eye(12), made.rates**2, loss**2), dense, rtol=0, atol=1e-13)
-    apart = 0.2 * (1 + 10 * modes.SAME_POLE * np.arange(12))
-    assert len(modes.modes(apart, g).rates) == 12
+    separate = 0.2 * (1 + 10 * modes.SAME_POLE * np.arange(12))
+    assert len(modes.modes(separate, g).rates) == 12
     assert len(modes.modes(0.2 * (1 + 0.1 * modes.SAME_POLE * np.arange(2)), g[:2]).rates) == 1
 
 

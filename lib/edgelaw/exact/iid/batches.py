@@ -65,9 +65,9 @@ def losses(rule: Rule, cut: Partition, n: Integers) -> Array:
     factors = (1 - cut.kappas[0] * cut.taus[0] * rule.nodes) ** 2  # κτ = η/d for every batch
     noise = cut.kappas * cut.taus**2
     s, total = np.ones_like(rule.nodes), rule.heavy.sum()
-    wanted, made = set(n.tolist()), []
+    recorded_at, made = set(n.tolist()), []
     for epoch in range(int(n[-1]) + 1):
-        if epoch in wanted:
+        if epoch in recorded_at:
             made.append((rule.null + (rule.weights @ s).real, total.real))
         for strength in noise:
             s *= factors

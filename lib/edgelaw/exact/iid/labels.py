@@ -226,13 +226,13 @@ class Updates:
         """The state after the updates."""
         second = self.linear(state.second) + self.source
         new = self.modes.apply(np.abs(state.second), self.decay, self.rest, sizes=True)
-        apart = state.mean - self.still
+        from_end = state.mean - self.still
         if self.ridge is not None:
-            second = second + self.ridge.brought(self.modes, apart)
-            new = new + self.ridge.brought(self.modes, np.abs(apart), sizes=True)
+            second = second + self.ridge.brought(self.modes, from_end)
+            new = new + self.ridge.brought(self.modes, np.abs(from_end), sizes=True)
         before = np.broadcast_to(state.rounding, second.shape)
         rounding = np.abs(self.linear(before)) + _PER_SUM * new + self.lost
-        return State(second, self.still + self.keep * apart, rounding)
+        return State(second, self.still + self.keep * from_end, rounding)
 
     def linear(self, second: Array) -> Array:
         """The second moments alone, without what comes in; columns alike."""
@@ -246,13 +246,13 @@ class Ridge:
     seen: Array
     alone: Array
 
-    def brought(self, modes: Modes, apart: Array, sizes: bool = False) -> Array:
+    def brought(self, modes: Modes, from_end: Array, sizes: bool = False) -> Array:
         """The second moments that come in for means so far from their end; with `sizes`, of terms that add up."""
         vectors, seen = (np.abs(x) if sizes else x for x in (modes.vectors, self.seen))
-        left = (np.abs(self.alone) if sizes else self.alone) * apart
+        left = (np.abs(self.alone) if sizes else self.alone) * from_end
         if not sizes:
             left = left - modes.back(modes.within(left[:, None]))[:, 0]
-        return modes.back((vectors @ (seen @ apart))[:, None])[:, 0] + left
+        return modes.back((vectors @ (seen @ from_end))[:, None])[:, 0] + left
 
 
 def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: float = 0.0) -> Updates:
@@ -293,9 +293,9 @@ def _power(kept: Array, count: int, lost: Array) -> Array:
 def _divided_difference(p: Array, q: Array, count: int) -> Array:
     """(p^count − q^count)/(p − q), also where p and q nearly agree."""
     p, q = np.broadcast_arrays(p, q)
-    apart = p - q
-    alike = np.abs(apart) * count < 0.5 * np.abs(q)
+    difference = p - q
+    alike = np.abs(difference) * count < 0.5 * np.abs(q)
     with np.errstate(all="ignore"):
-        near = q**count * np.expm1(count * np.log1p(apart / q)) / apart
-        near = np.where(apart == 0, count * q ** (count - 1.0), near)
-        return np.where(alike, near, (p**count - q**count) / np.where(apart == 0, 1.0, apart))
+        near = q**count * np.expm1(count * np.log1p(difference / q)) / difference
+        near = np.where(difference == 0, count * q ** (count - 1.0), near)
+        return np.where(alike, near, (p**count - q**count) / np.where(difference == 0, 1.0, difference))
