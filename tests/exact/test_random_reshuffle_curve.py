@@ -120,7 +120,9 @@ def test_no_loss_is_too_small_after_the_first_epoch():
     X = data.gaussian(64 * 64, 64, rng=5) * np.arange(1, 65) ** -0.25
     eigenvalues = spectrum.gram_eigenvalues(data.normalize_rows(X))
     for step in (0.25, 1.0):
-        curve, other = (order.curve(eigenvalues, 6, step, 64.0) for order in (rr, flip_flop))
+        curve, other = (
+            exact.curve(order, eigenvalues, 6, step, 64.0) for order in ("random_reshuffle", "flip_flop")
+        )
         assert curve.continued == other.continued == (0 if curve.test[1] < 1e-12 else 1)
         assert curve.test[1] == pytest.approx(other.test[1], rel=1e-12)
         assert np.diff(np.log(curve.train[1:])) == pytest.approx(np.log(curve.train[1]), rel=1e-12)
