@@ -19,6 +19,7 @@ from edgelaw._common.types import Array, ArrayLike
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import partition
 from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import interpolation
 from edgelaw.exact.labels.curves import (
     LabelCurve,
     LabelFloor,
@@ -31,7 +32,6 @@ from edgelaw.exact.labels.curves import (
 )
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.random_reshuffle import batches as in_batches
-from edgelaw.exact.random_reshuffle import interpolation
 from edgelaw.exact.random_reshuffle import maps as reshuffle_labels
 from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
 
