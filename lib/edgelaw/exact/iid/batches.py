@@ -144,8 +144,7 @@ def narrow(law: silverstein.Sample) -> tuple[Rule, float]:
 
 
 def echo(rule: Rule, cut: Partition) -> float:
-    r""":math:`	au\langle\lambda/(2-	au\kappa\lambda)
-    angle` of whole batches: the noise that noise makes."""
+    r""":math:`\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle` of whole batches: the noise that noise makes."""
     tau, shrink = float(cut.taus[0]), float(cut.kappas[0] * cut.taus[0])
     return tau * float((rule.heavy / (2 - shrink * rule.nodes)).sum().real)
 
@@ -153,18 +152,11 @@ def echo(rule: Rule, cut: Partition) -> float:
 def stable(rule: Rule, largest: float, cut: Partition) -> bool:
     r"""Whether the mean square of the error decays, for a spectrum that ends at `largest`.
 
-        The visits of an epoch drive each other through a circulant matrix with the eigenvalues
-        :math:`c_r = \omega^r\langle\lambda^2/(1-\omega^rg)
-    angle`, ω the L-th root of unity and
-        :math:`g = (1-	au\kappa\lambda)^2`. With the noise :math:`
-    u = 	au^2\kappa` of all batches it is stable if
-        :math:`
-    u c_0 < 1`, and with :math:`
-    u_s` of the last one if also
-        :math:`(
-    u_s-
-    u)rac1L\sum_rc_r/(1-
-    u c_r) < 1`.
+    The visits of an epoch drive each other through a circulant matrix with the eigenvalues
+    :math:`c_r = \omega^r\langle\lambda^2/(1-\omega^rg)\rangle`, ω the L-th root of unity and
+    :math:`g = (1-\tau\kappa\lambda)^2`. With the noise :math:`\nu = \tau^2\kappa` of all batches it is stable if
+    :math:`\nu c_0 < 1`, and with :math:`\nu_s` of the last one if also
+    :math:`(\nu_s-\nu)\frac1L\sum_rc_r/(1-\nu c_r) < 1`.
     """
     shrink = cut.kappas[0] * cut.taus[0]
     if shrink * largest >= 2 or echo(rule, cut) >= 1:
