@@ -212,7 +212,7 @@ def measured(case, values, weights):
     """The case with its stated and its true error."""
     n = np.arange(case.epochs + 1)
     try:
-        curve = exact.curve(case.order, values, n, case.step, case.rho, weights)
+        curve = exact.curve(case.order, values, n, case.step, case.rho, weights=weights)
     except (
         ArithmeticError,
         ValueError,

@@ -1,4 +1,4 @@
-"""The map of the rooms: which there are, what lives in each, who may import whom; written into CONTRIBUTING.md.
+"""The map of the rooms and a tour of five files, written into CONTRIBUTING.md.
 
 python tools/house.py            rewrite the map from the tree and from the layers declared in pyproject.toml
 python tools/house.py --compare  fail if the map in CONTRIBUTING.md is not what would be written
@@ -16,6 +16,13 @@ LIBRARY = ROOT / "lib" / "edgelaw"
 PAGE = ROOT / "CONTRIBUTING.md"
 START, END = "<!-- map of the rooms: written by `make map` -->", "<!-- end of the map -->"
 MOST_ENTRIES = 15
+TOUR = {  # from the row update to a learning curve
+    "lib/edgelaw/kaczmarz/compiled.py": "the row update, w ← w − η (u·w − t) u, as a loop over the rows of an epoch",
+    "lib/edgelaw/orders.py": "in which order the rows come: IID, reshuffled, shuffled once, forwards and backwards",
+    "lib/edgelaw/kaczmarz/simulation.py": "`simulate`: many starts and runs of that loop, and the means of their losses",
+    "lib/edgelaw/curves.py": "`LearningCurve`: two losses by epoch with their errors, simulated or computed",
+    "lib/edgelaw/theory/iid.py": "what must come out as d grows: the same losses as an integral over decay rates",
+}
 
 
 def layers():
@@ -55,13 +62,31 @@ def table():
     return lines
 
 
+def tour():
+    """The files that a new reader takes first, with their lengths, rounded up so that small changes do not show."""
+    lines = [
+        "From the row update to a learning curve in five files:",
+        "",
+        "| file | lines, about | what it says |",
+        "|---|---:|---|",
+    ]
+    for path, purpose in TOUR.items():
+        count = len((ROOT / path).read_text().splitlines())
+        lines.append(f"| `{path}` | {-50 * (-count // 50)} | {purpose} |")
+    return [
+        *lines,
+        "",
+        "One door further, `lib/edgelaw/exact/__init__.py` has the curves of every other spectrum.",
+    ]
+
+
 def page():
     """CONTRIBUTING.md with the map as it should be."""
     text = PAGE.read_text()
     if text.count(START) != 1 or text.count(END) != 1:
         sys.exit(f"CONTRIBUTING.md must hold the lines {START!r} and {END!r} once each.")
     before, rest = text.split(START)
-    return "\n".join([before + START, "", *table(), "", END]) + rest.split(END)[1]
+    return "\n".join([before + START, "", *table(), "", *tour(), "", END]) + rest.split(END)[1]
 
 
 def entries(folder):

@@ -146,7 +146,7 @@ def test_orthogonal_rows_shrink_by_their_own_step():
     assert np.allclose(curve.test, by_hand, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("batches", "exact"), [(2, 8 - 4 * 3**0.5), (4, 1.44), (8, 1.69)])
+@pytest.mark.parametrize(("batches", "truth"), [(2, 8 - 4 * 3**0.5), (4, 1.44), (8, 1.69)])
 def test_isotropic_rows_are_refused_from_where_the_cloud_reaches_minus_one(batches, truth):
     """With y = θ^L, L(1 − θ)(1 − y) = (1 + θ)(1 + y), the step per row is θ(1 + θ)(1 + y)/(θ + y)."""
     batch = 64 // batches

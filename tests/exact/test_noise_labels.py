@@ -11,6 +11,7 @@ from scipy.linalg import hadamard
 from edgelaw import exact
 from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.labels.curves import start
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 
 
@@ -177,7 +178,7 @@ def test_one_update_takes_the_right_amount_off_the_distance_whatever_the_norms(u
         e = vectors @ (np.array(signs) * (vectors.T @ w))
         moved = e - rate * X * (X @ e)[:, None] + rate * X * residual[:, None]
         mean += (moved**2).sum(axis=1).mean() / 64
-    once = iid.updates(rows, 0.6, batch=1, count=1)(rows.energies)
+    once = iid.updates(rows, 0.6, batch=1, count=1)(start(rows)).second
     assert once.sum() == pytest.approx(mean, rel=1e-12)
 
 
@@ -193,12 +194,44 @@ def test_powers_of_the_matrix_are_the_recursion(uneven, batch):
     assert exact.probe_curve("iid", rows, 3, 0.6, batch).distance[-1] == pytest.approx(s.sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize("ridge", [1e-6, 0.03, 1.0])
+def test_powers_of_the_matrix_are_the_recursion_with_ridge_too(uneven, batch, ridge):
+    rows = LabelledRows.of(*uneven)
+    a, s, mean, shrink = 0.6 * rows.eigenvalues / 6, rows.energies, np.ones(6), 0.6 * ridge / rows.scale
+    keep = 1 - shrink - a
+    for size, count in 3 * iid.sizes(rows, batch):
+        for _ in range(count):
+            s = (
+                (keep**2 - a**2 / size) * s
+                + 0.36 / size * (rows.coupling * (rows.coupling @ s) + rows.kicks)
+                + rows.energies * (2 * shrink * keep * mean + shrink**2)
+            )
+            mean = keep * mean + shrink
+    curve = exact.probe_curve("iid", rows, 3, 0.6, batch, ridge)
+    assert curve.distance[-1] == pytest.approx(s.sum(), rel=1e-12)
+    assert curve.error < 1e-10
+
+
 def test_equal_eigenvalues_share_a_mode():
     rows = LabelledRows.of(np.concatenate([np.eye(4), np.eye(4)]), np.arange(8.0))
     a, s = 0.5 / 4, rows.energies
     for _ in range(8):
         s = ((1 - a) ** 2 - a**2) * s + 0.25 * (rows.coupling * (rows.coupling @ s) + rows.kicks)
-    assert np.allclose(iid.epoch(rows, 0.5)(iid.start(rows)).second, s, rtol=1e-12)
+    assert np.allclose(iid.epoch(rows, 0.5)(start(rows)).second, s, rtol=1e-12)
+
+
+def test_equal_eigenvalues_share_a_mode_with_ridge_too():
+    rows = LabelledRows.of(np.concatenate([np.eye(4), np.eye(4)]), np.arange(8.0))
+    a, shrink, s, mean = 0.5 / 4, 0.5 * 0.2 / rows.scale, rows.energies, np.ones(4)
+    for _ in range(8):
+        noise = 0.25 * (rows.coupling * (rows.coupling @ s) + rows.kicks)
+        keep = 1 - shrink - a
+        s = (keep**2 - a**2) * s + noise + rows.energies * (2 * shrink * keep * mean + shrink**2)
+        mean = keep * mean + shrink
+    after = iid.epoch(rows, 0.5, ridge=0.2)(start(rows))
+    assert np.allclose(after.second, s, rtol=1e-12)
+    assert np.allclose(after.mean, mean, rtol=1e-12)
 
 
 def test_the_limit_of_stability_is_two_for_equal_norms_and_less_otherwise(hadamard_problem, uneven):
@@ -358,9 +391,7 @@ def test_many_rows_per_dimension_have_iids_floor():
 )
 def test_curves_of_real_labels_are_those_of_real_runs(order, name, dims, rows, step, batch, runs):
     X, T, *held = helpers.labelled(name, dims, rows)
-    theory = (iid if order == "iid" else random_reshuffle).curve(
-        LabelledRows.of(X, T, tuple(held)), 6, step, batch
-    )
+    theory = exact.probe_curve(order, LabelledRows.of(X, T, tuple(held)), 6, step, batch)
     losses = helpers.simulated(X, T, [step] * 6, order, runs, np.random.default_rng(11), held, batch)
     mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(runs)
     computed = np.stack([theory.train, theory.held_out, theory.distance], axis=1)
@@ -473,7 +504,7 @@ def test_one_row_and_rows_of_zeros_are_allowed():
 def test_a_step_of_zero_changes_nothing():
     X, T, *_ = helpers.labelled("cifar10", 32, 64)
     rows = LabelledRows.of(X, T)
-    for order in (iid, random_reshuffle):
-        curve = order.curve(rows, 2, [0.0, 0.5])
+    for order in ("iid", "random_reshuffle"):
+        curve = exact.probe_curve(order, rows, 2, [0.0, 0.5])
         assert curve.train[1] == pytest.approx(curve.train[0], rel=1e-12)
-        assert curve.train[2] == pytest.approx(order.curve(rows, 1, 0.5).train[1], rel=1e-12)
+        assert curve.train[2] == pytest.approx(exact.probe_curve(order, rows, 1, 0.5).train[1], rel=1e-12)

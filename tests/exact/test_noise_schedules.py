@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from edgelaw import exact
-from edgelaw.exact.labels import LabelledRows, schedules
-from edgelaw.exact.random_reshuffle import interpolation
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows, interpolation, schedules
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
+
+FAMILIES = {"iid": iid.covering, "random_reshuffle": random_reshuffle.family}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def test_without_noise_a_schedule_and_its_reverse_leave_the_same_distance(rows, 
 @pytest.mark.parametrize("order", ["iid", "random_reshuffle"])
 @pytest.mark.parametrize("loss", ["train", "held_out", "distance"])
 def test_the_adjoint_gives_the_gradient(rows, order, loss):
-    family = schedules.ORDERS[order].family(rows, 0.002, 1.9)[0]
+    family = FAMILIES[order](rows, 0.002, 1.9)[0]
     objective, steps = schedules.Objective(rows, family, loss), np.array([1.2, 0.7, 0.4, 0.05])
     value, slope = objective.gradient(steps)
     assert value == pytest.approx(objective(steps), rel=1e-12)
@@ -49,8 +51,7 @@ def test_the_adjoint_gives_the_gradient(rows, order, loss):
 
 @pytest.mark.parametrize(("order", "accuracy"), [("iid", 1e-5), ("random_reshuffle", 3e-3)])
 def test_interpolated_epochs_are_those_of_their_step(rows, order, accuracy):
-    module = schedules.ORDERS[order]
-    family = module.family(rows, 0.002, 1.9)[0]
+    family = FAMILIES[order](rows, 0.002, 1.9)[0]
     for step in (0.004, 0.05, 0.3, 1.0, 1.7):
         truth = exact.probe_curve(order, rows, 6, step).train[-1] - rows.residual
         assert schedules.Objective(rows, family, "train")(np.full(6, step)) - rows.residual == pytest.approx(
@@ -142,9 +143,9 @@ def test_the_best_schedule_is_at_least_as_good_as_every_shape(rows, order):
     excess = {shape: result.loss - rows.residual for shape, result in tuned.items()}
     assert excess["best"] < 0.9 * excess["constant"]
     assert best.curve.train[-1] == pytest.approx(best.loss, rel=1e-6)
-    slope = schedules.Objective(
-        rows, schedules.ORDERS[order].family(rows, 0.00196, 1.96)[0], "train"
-    ).gradient(best.steps)[1]
+    slope = schedules.Objective(rows, FAMILIES[order](rows, 0.00196, 1.96)[0], "train").gradient(best.steps)[
+        1
+    ]
     assert np.abs(slope * best.steps).max() < 1e-3 * excess["best"]
 
 

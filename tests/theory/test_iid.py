@@ -274,7 +274,7 @@ def test_a_crowd_of_eigenvalues_at_a_shifted_edge_is_no_trouble(beta):
     values, weights, _ = power_law(beta)
     values = 0.1 + 0.9 * values
     curve = exact.curve("iid", values, 3, 1.5, weights=weights)
-    rates, parts = engine._modes(*arguments.spectrum(values, weights), 1.5)
+    rates, parts = engine.rates_and_weights(*arguments.spectrum(values, weights), 1.5)
     assert parts.sum() == pytest.approx(1, abs=1e-13)
     assert rates @ parts == pytest.approx(0.25, abs=1e-13)
     assert (np.diff(curve.test) < 0).all()
@@ -296,8 +296,8 @@ def test_weights_are_multiplicities():
     ids=["geometric", "tiny", "huge", "two heaps"],
 )
 def test_extreme_scales_neither_overflow_nor_lose_mass(values):
-    values, shares, null = sources.positive(*arguments.spectrum(values, smallest=engine._SMALLEST))
-    rates, parts = engine._modes(values, shares, 1.2)
+    values, shares, null = sources.positive(*arguments.spectrum(values, smallest=engine._NEVER_MOVES))
+    rates, parts = engine.rates_and_weights(values, shares, 1.2)
     assert parts.sum() + null == pytest.approx(1, abs=1e-13)
     assert rates @ parts == pytest.approx(0.4, abs=1e-13)
 

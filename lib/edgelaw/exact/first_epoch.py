@@ -24,21 +24,24 @@ With many more rows than dimensions nothing else matters: the loss is near zero 
 """
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, levy, sources
 
-__all__ = ["curve"]
+__all__ = ["curve", "losses"]
 
-_POLES_IN_A_GAP = 0.5, 0.7  # of the smallest positive eigenvalue
-_POLES = 0.5, 0.3  # over the time and the step, left of zero
-_TOLERANCE = 1e-11
-_PANELS = np.geomspace(1e-4, 1.0, 41)  # of the whole time; the source is integrated over each
-_GAUSS = np.polynomial.legendre.leggauss(12)
+_CONTOUR_POLES = np.array(
+    [0.5, 0.3]
+)  # of two contours: how far left of zero, over the time and the step, or in a gap
+_OF_AVERAGES = 1e-11  # of the averages
+_TIME_PANELS = np.geomspace(1e-4, 1.0, 41)  # of the whole time; the source is integrated over each
+_PANEL_RULE = np.polynomial.legendre.leggauss(12)
 
 
 @threads.one_blas_thread()
@@ -53,27 +56,16 @@ def curve(
 
     Parameters
     ----------
-    eigenvalues : array_like
-        Of :math:`X^\top X/m`, zeros included, at least 20 of them, on any scale.
+    eigenvalues, step, rho, weights
+        As in :func:`edgelaw.exact.curve`.
     fractions : array_like
         In [0, 1]: row updates over rows. 0 is always among those returned.
-    step : float
-        η, in (0, 2).
-    rho : float
-        m/d.
-    weights : array_like, optional
-        The share of the spectrum at each eigenvalue, if not equal.
 
     Returns
     -------
     LearningCurve
         Its `epochs` are the fractions, ascending; `error` is three times the largest relative difference between two
-        resolutions where a loss is above 1e-12, usually below 1e-8.
-
-    Raises
-    ------
-    ArithmeticError
-        If two resolutions differ by more than 2 %.
+        resolutions where a loss is above 1e-12, usually below 1e-8. More than 2 % is refused by an `ArithmeticError`.
 
     Examples
     --------
@@ -93,7 +85,7 @@ def curve(
     null = float(shares[values == 0].sum())
     best = (np.inf if times[-1] else 0.0), np.ones((2, len(parts)))
     for poles in _poles(gram[0], rho, step, times[-1]):
-        averages = [levy.from_gram(*gram, rho, pole, _TOLERANCE) for pole in poles]
+        averages = [levy.from_gram(*gram, rho, pole, _OF_AVERAGES) for pole in poles]
         still = null if rho > 1 and poles[0] > 0 else None
         fine, coarse = (losses(average, rho, step, times, still) for average in averages)
         best = min(best, (_difference(fine, coarse), fine), key=lambda pair: pair[0])
@@ -102,8 +94,7 @@ def curve(
         raise ArithmeticError(
             f"Two resolutions of the first epoch differ by a relative {difference:.0e}, so it is not returned."
         )
-    nan = np.full(len(parts), np.nan)
-    return LearningCurve(parts, test, train, nan, nan.copy(), error=float(3 * difference))
+    return agreement.learning_curve(parts, test, train, 3 * difference)
 
 
 def _fractions(fractions: ArrayLike) -> Array:
@@ -113,13 +104,13 @@ def _fractions(fractions: ArrayLike) -> Array:
     return parts
 
 
-def _poles(values: Array, rho: float, step: float, time: float):
+def _poles(values: Array, rho: float, step: float, time: float) -> Iterator[Array]:
     """Pairs of poles for the contours of two averages: left of zero, and in the gap below the positive eigenvalues."""
     if time > 0:
-        yield [-part * rho / (time * step) for part in _POLES]
+        yield -_CONTOUR_POLES * rho / (time * step)
     smallest = values[values > 0][0]
-    if step * time * smallest / rho > 0.5:
-        yield [part * smallest for part in _POLES_IN_A_GAP]
+    if time > 0 and _CONTOUR_POLES[0] * rho / (time * step) < smallest:
+        yield (1 - _CONTOUR_POLES) * smallest
 
 
 def _difference(fine: Array, coarse: Array) -> float:
@@ -130,8 +121,8 @@ def _difference(fine: Array, coarse: Array) -> float:
     return float(difference) if np.isfinite(difference) else np.inf
 
 
-def losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None) -> Array:
-    """Both losses at ascending times from 0 on.
+def losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None = None) -> Array:
+    """Both losses at ascending times s from 0 on, at most ρ, for one average: what every order's first epoch is.
 
     `still` is the weight at λ = 0 where it is known without the rounding errors of the average: for a contour that
     leaves out zero, with more rows than dimensions, it is the share of directions that no row has.
@@ -146,17 +137,24 @@ def losses(average: levy.Average, rho: float, step: float, times: Array, still: 
     decay = np.exp(np.multiply.outer(times, rates))
     test = decay @ (read * inverse.sum(axis=1))
     fresh = rho * decay @ (read * (inverse @ nodes))
-    ends = np.union1d(times, times[-1] * _PANELS)
+    ends = np.union1d(times, times[-1] * _TIME_PANELS)
     known = _driven(nodes, weights, step, rates, inverse, ends) @ read
     train = (fresh + known[np.searchsorted(ends, times)]) / rho
-    losses = np.stack([still + test.real, train.real])
-    losses[:, 0] = 1.0
-    return losses
+    made = np.stack([still + test.real, train.real])
+    made[:, 0] = 1.0
+    return made
 
 
-def _driven(nodes, weights, step, rates, inverse, ends):
+def _driven(
+    nodes: npt.NDArray,
+    weights: npt.NDArray,
+    step: float,
+    rates: npt.NDArray,
+    inverse: npt.NDArray,
+    ends: Array,
+) -> npt.NDArray:
     """What the source in D has made by the `ends` of panels of time, in the modes: an array (ends, modes)."""
-    points, masses = _GAUSS
+    points, masses = _PANEL_RULE
     state = np.zeros(len(nodes), dtype=complex)
     states = [state]
     for start, end in itertools.pairwise(ends):

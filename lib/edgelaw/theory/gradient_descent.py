@@ -24,6 +24,7 @@ __all__ = [
     "test_loss",
     "train_constant",
     "train_loss",
+    "weighted_losses",
 ]
 TINY = 1e-300  # what is smaller comes out as 0.0
 
@@ -85,7 +86,7 @@ def _marchenko_pastur(n, step, rho, power):
     """∫ λ^power (1 − step λ)^{2n} dF at each n."""
     n = arguments.counts(n, "n")
     law = MarchenkoPastur(arguments.aspect(rho))
-    step = _step(step, law.support[1])
+    step = stable_step(step, law.support[1])
     values = [_integral(int(k), step, law, power) for k in n.ravel()]
     return np.reshape(values, n.shape) if n.ndim else float(values[0])
 
@@ -134,7 +135,7 @@ def test_constant(step: float) -> float:
     >>> round(float(test_constant(0.25)), 6)
     0.797885
     """
-    return float(1 / np.sqrt(2 * np.pi * _step(step, 4.0)))
+    return float(1 / np.sqrt(2 * np.pi * stable_step(step, 4.0)))
 
 
 def train_constant(step: float) -> float:
@@ -148,7 +149,7 @@ def train_constant(step: float) -> float:
     >>> round(float(train_constant(0.25)), 6)
     0.797885
     """
-    return float((2 * _step(step, 4.0)) ** -1.5 / (2 * np.sqrt(np.pi)))
+    return float((2 * stable_step(step, 4.0)) ** -1.5 / (2 * np.sqrt(np.pi)))
 
 
 def effective_step(step: float) -> float:
@@ -161,7 +162,7 @@ def effective_step(step: float) -> float:
     >>> effective_step(0.3)
     0.3
     """
-    return _step(step, 4.0)
+    return stable_step(step, 4.0)
 
 
 def curve(eigenvalues: ArrayLike, epochs: ArrayLike, step: float) -> LearningCurve:
@@ -190,19 +191,32 @@ def curve(eigenvalues: ArrayLike, epochs: ArrayLike, step: float) -> LearningCur
     >>> curve([0.5, 1.5], epochs=1, step=1.0).test.tolist()
     [1.0, 0.25]
     """
-    values = _eigenvalues(eigenvalues)
-    step = _step(step, values.max())
+    values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
     recorded = arguments.epochs(epochs)
-    logs = np.where(
-        step * values < 0.5, np.log1p(-np.minimum(step * values, 0.5)), _log_abs(1 - step * values)
-    )
-    logs = np.maximum(logs, -1e3)  # a factor of zero, and n = 0 can still multiply it
-    test, train = np.empty(len(recorded)), np.empty(len(recorded))
-    for k, n in enumerate(recorded.tolist()):
-        left = np.exp(2 * n * logs)
-        test[k], train[k] = left.mean(), (values * left).mean()
-    test[test < TINY] = train[train < TINY] = 0.0
+    test, train = weighted_losses(recorded, values, np.full(len(values), 1 / len(values)), step)
     return LearningCurve(recorded, test, train, np.zeros_like(test), np.zeros_like(train))
+
+
+def weighted_losses(n: ArrayLike, eigenvalues: Array, weights: Array, step: float) -> tuple[Array, Array]:
+    r"""The losses of a start that is spread over the eigenvectors with these weights (**proved**).
+
+    They are :math:`\sum_j a_j(1-\eta\lambda_j)^{2n}` and the same with :math:`a_j\lambda_j`, each of the shape of n.
+    Equal weights are the mean over random starts, :func:`curve`.
+
+    Examples
+    --------
+    >>> test, train = weighted_losses(1, np.array([0.5, 1.5]), np.array([1.0, 0.0]), step=1.0)
+    >>> float(test), float(train)
+    (0.25, 0.125)
+    """
+    counts = arguments.counts(n, "n")
+    shrunk = stable_step(step, eigenvalues.max()) * eigenvalues
+    logs = np.where(shrunk < 0.5, np.log1p(-np.minimum(shrunk, 0.5)), _log_abs(1 - shrunk))
+    logs = np.maximum(logs, -1e3)  # a factor of zero, and n = 0 can still multiply it
+    both = np.stack([weights, weights * eigenvalues])
+    losses = np.array([both @ np.exp(2 * count * logs) for count in counts.ravel().tolist()])
+    losses = np.where(losses < TINY, 0.0, losses).reshape(*counts.shape, 2)
+    return losses[..., 0], losses[..., 1]
 
 
 def asymptotic_test(n: ArrayLike, edge: EdgeFit, step: float) -> FloatOrArray:
@@ -263,9 +277,6 @@ def _edge_terms(n, edge, step):
         return size * t**-edge.beta, size * edge.beta * t ** -(edge.beta + 1)
 
 
-def _eigenvalues(eigenvalues: ArrayLike) -> Array:
-    return arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
-
-
-def _step(step: float, largest: float) -> float:
+def stable_step(step: float, largest: float) -> float:
+    """A step of gradient descent that does not diverge where this is the largest eigenvalue."""
     return arguments.number(step, "step (gradient descent diverges from 2/λmax on)", 0, 2 / largest)

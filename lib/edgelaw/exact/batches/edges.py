@@ -109,13 +109,3 @@ def flip_flop(edge: Edge) -> float:
     linear = (s * e - 1) * (L - 1) * (2 * L - 1) / (3 * L)
     square = s * e**2 * (L**2 - 1) / (3 * L**2) / (1 - (1 - kappa) * e)
     return first + (linear + square) / 2
-
-
-def iid_noise(edge: Edge) -> float:
-    r""":math:`\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle` over the spectrum of m = d rows; NaN if batches vary."""
-    if not edge.cut.equal:
-        return float("nan")
-    tau = float(edge.cut.taus[0])
-    rate = tau * float(edge.cut.kappas[0])
-    s = 2 / rate
-    return float(tau / rate * (s * edge.blocks.cauchy(1.0, s) - 1))

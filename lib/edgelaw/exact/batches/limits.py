@@ -83,19 +83,15 @@ def _short_batch(rows, cut, low, high):
 
 def refuse_unstable(order: str, rows: Rows, cut: Partition, dims: float, step: float) -> None:
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
-    if order == "iid":
-        rule, largest = _iid_rule(rows)
-        stable = iid.stable(rule, largest, cut)
-    else:
-        stable = contraction(rows, cut) > 1
-        if order == "random_reshuffle" and cut.batches > 1 and not stable:
-            epoch = random_reshuffle.Batches(cut)
-            stable = engine.amplification(_reshuffle_law(rows), epoch) < 1
+    stable = contraction(rows, cut) > 1
+    if order == "random_reshuffle" and cut.batches > 1 and not stable:
+        epoch = random_reshuffle.Batches(cut)
+        stable = engine.amplification(_reshuffle_law(rows), epoch) < 1
     if stable:
         return
     limit = step * factor(order, rows, cut, dims)
     if step >= limit:
-        name = "IID" if order == "iid" else order.replace("_", " ").replace("flip flop", "flip-flop")
+        name = order.replace("_", " ").replace("flip flop", "flip-flop")
         raise ValueError(
             f"step must be below {limit:.6g}, where {name} with this batch becomes unstable, not {step:g}."
         )

@@ -25,130 +25,131 @@ transform :math:`\int\lambda\,dF/(\zeta-\lambda)` on a contour around the suppor
 functions analytic inside, as in :mod:`edgelaw.exact.levy`; s is a polynomial in λ.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
-from edgelaw._common.compiled import compiled
+from edgelaw._common.types import Array, Integers
 from edgelaw.exact import levy, silverstein
+from edgelaw.exact.agreement import Attempt
+from edgelaw.exact.batches.partition import Partition
 
-_ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25, 0.15  # half-heights of contours, the first that the recursion bears
-_LARGEST = 8.0  # the logarithm of what s may grow to on the contour
-_GAP = 3.0  # with so many decay times of the left edge the losses' decay is exponential
-_REACH = 0.01  # of the rule that stands for a covariance
-_TOLERANCES = 1e-12, 1e-10  # of the two rules
-_WIDTHS = 1.0, 0.9  # of their contours
+_HALF_HEIGHTS = 1.2, 0.85, 0.6, 0.4, 0.25, 0.15  # half-heights of contours around a sample's spectrum
+_GROWN_DIGITS = 3.5  # decimal digits: by as much s may grow on the contour, and as many are lost
+_RULE_TOLERANCES = 1e-12, 1e-10  # of the rules at two resolutions
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
     """A spectrum as nodes, the weights of λ dF and of dF at them, and what never changes: the share of zeros."""
 
-    nodes: np.ndarray
-    heavy: np.ndarray
-    weights: np.ndarray
+    nodes: npt.NDArray
+    heavy: npt.NDArray
+    weights: npt.NDArray
     null: float
     error: float = 0.0
 
 
-def of_sample(values, shares):
+def of_sample(values: Array, shares: Array) -> Rule:
     """The rule of a sample: its positive eigenvalues, mean 1."""
     moving = values > 0
     nodes, weights = values[moving], shares[moving]
     return Rule(nodes, nodes * weights, weights, float(shares[~moving].sum()))
 
 
-def losses(rule, partition, n):
+def losses(rule: Rule, cut: Partition, n: Integers) -> Array:
     """Test and training loss after n epochs, ascending, an array (2, len(n))."""
-    factors = (1 - partition.kappas[0] * partition.taus[0] * rule.nodes) ** 2  # κτ = η/d for every batch
-    short = -1 if partition.equal else partition.batches - 1
-    test, train = _recursion(
-        factors, rule.nodes, rule.heavy, rule.weights, _noise(partition), partition.batches, short, n
-    )
-    return np.stack([rule.null + test.real, train.real])
-
-
-def _noise(partition):
-    """τ²κ of a whole batch and of the last one."""
-    return partition.kappas[[0, -1]] * partition.taus[[0, -1]] ** 2
-
-
-@compiled
-def _recursion(factors, nodes, heavy, weights, noise, batches, short, n):
-    """⟨s⟩ and ⟨λs⟩ after n epochs of so many batches; the one numbered `short` has another noise."""
-    s = np.ones_like(nodes)
-    total = np.sum(heavy)
-    test, train = np.empty(n.size, heavy.dtype), np.empty(n.size, heavy.dtype)
-    place, epoch = 0, 0
-    while place < n.size:
-        if n[place] == epoch:
-            test[place], train[place] = np.sum(weights * s), total
-            place += 1
-            continue
-        for batch in range(batches):
-            source = total * (noise[1] if batch == short else noise[0])
-            total = total * 0
-            for k in range(nodes.size):
-                s[k] = factors[k] * s[k] + source * nodes[k]
-                total += heavy[k] * s[k]
-        epoch += 1
-        if not abs(total) > 1e-305:
-            total = total * 0
-    return test, train
+    factors = (1 - cut.kappas[0] * cut.taus[0] * rule.nodes) ** 2  # κτ = η/d for every batch
+    noise = cut.kappas * cut.taus**2
+    s, total = np.ones_like(rule.nodes), rule.heavy.sum()
+    recorded_at, made = set(n.tolist()), []
+    for epoch in range(int(n[-1]) + 1):
+        if epoch in recorded_at:
+            made.append((rule.null + (rule.weights @ s).real, total.real))
+        for strength in noise:
+            s *= factors
+            s += (strength * total) * rule.nodes
+            total = rule.heavy @ s
+    return np.array(made).T
 
 
 # ---------------------------------------------------------------------------------------------------- the covariance
 
 
-def sample_law(values, shares, rho):
+def sample_law(values: Array, shares: Array, rho: float) -> silverstein.Sample:
     """The limit spectrum of a sample; a few dozen nodes stand for a covariance of many eigenvalues, to 1e-13."""
-    average = levy.from_covariance(values, shares, _REACH, 1e-13)
+    average = levy.from_covariance(values, shares, 0.01, 1e-13)
     return silverstein.Sample(average.nodes, average.weights, rho)
 
 
-def of_covariance(law, partition, last):
-    """Two rules of a covariance's sample spectrum for `last` epochs; none if no contour lies where updates contract."""
-    decays = 2 * last * float((partition.kappas * partition.taus).sum())
-    edge = law.leftmost(lambda x, v: 1.0)
-    gapped = decays * edge > _GAP
-    pole = 0.5 * edge if gapped else -1 / decays
-    low, high = edge, law.rightmost()
-    shrink = float(partition.kappas[0] * partition.taus[0])
-    for angle in _ANGLES:
-        contour = levy.ellipse(np.array([low, high]), pole, angle=angle)
-        if 2 * last * partition.batches * np.log(np.abs(1 - shrink * contour)).max() < _LARGEST:
-            break
-    else:
-        return []
-    return [
-        _around(law, np.array([low, high]), pole, width * angle, tolerance, gapped)
-        for width, tolerance in zip(_WIDTHS, _TOLERANCES, strict=True)
+def attempts(law: silverstein.Sample, cut: Partition, last: int) -> Iterator[Callable[[Integers], Attempt]]:
+    """The losses of a covariance's sample up to epoch `last`, on one contour after another, the widest first."""
+    for angle in _HALF_HEIGHTS:
+        yield partial(_attempt, law, cut, last, angle)
+
+
+def _attempt(law: silverstein.Sample, cut: Partition, last: int, angle: float, n: Integers) -> Attempt:
+    """Both losses by two rules on contours of about the same height; refused where s would grow on them."""
+    pole, ends, null = _contour(law, 2 * last * float(cut.kappas @ cut.taus))
+    growth = np.abs(1 - cut.kappas[0] * cut.taus[0] * levy.ellipse(ends, pole, angle=angle)).max()
+    if 2 * last * cut.batches * np.log10(growth) > _GROWN_DIGITS:
+        raise ArithmeticError(
+            "No contour around this spectrum lies where the updates contract: take a smaller step or fewer epochs."
+        )
+    rules = [
+        _around(law, ends, pole, width * angle, tolerance, null)
+        for width, tolerance in zip((1.0, 0.9), _RULE_TOLERANCES, strict=True)
     ]
+    fine, coarse = (losses(rule, cut, n) for rule in rules)
+    return Attempt(fine, coarse, max(0.0, 1 - law.rho), max(rule.error for rule in rules))
 
 
-def _around(law, ends, pole, angle, tolerance, gapped):
+def _contour(law: silverstein.Sample, decays: float) -> tuple[float, Array, float | None]:
+    """The pole of contours for so many decay times, the ends of the spectrum, and the share of zeros left outside.
+
+    With a few decay times of its left edge the losses decay exponentially, and the contour keeps out of zero; else the
+    pole is where the losses begin to be resolved, and the zeros are what the nodes leave.
+    """
+    edge = law.leftmost(lambda x, v: 1.0)
+    ends = np.array([edge, law.rightmost()])
+    if decays * edge > 3:
+        return 0.5 * edge, ends, max(0.0, 1 - law.rho)
+    return -1 / decays, ends, None
+
+
+def _around(
+    law: silverstein.Sample, ends: Array, pole: float, angle: float, tolerance: float, null: float | None
+) -> Rule:
     """The rule for functions analytic inside one contour."""
 
-    def sampled(points):
+    def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
         zeta = levy.ellipse(ends, pole, points, angle)
         return zeta, 1 - law.rho * (1 + zeta * law.companion(zeta))
 
     nodes, residues, error = levy.rational(sampled, tolerance)
     weights = residues / nodes
-    null = max(0.0, 1 - law.rho) if gapped else 1 - float(weights.sum().real)
-    return Rule(nodes, residues, weights, null, error)
+    return Rule(nodes, residues, weights, 1 - float(weights.sum().real) if null is None else null, error)
 
 
-def narrow(law):
+def narrow(law: silverstein.Sample) -> tuple[Rule, float]:
     """The rule of a covariance's sample spectrum for functions that are singular a little off its right edge."""
     ends = np.array([law.leftmost(lambda x, v: 1.0), law.rightmost()])
-    return _around(law, ends, -0.02, _ANGLES[-1], 1e-9, gapped=False), ends[1]
+    return _around(law, ends, -0.02, _HALF_HEIGHTS[-1], _RULE_TOLERANCES[1], None), float(ends[1])
 
 
 # ------------------------------------------------------------------------------------------------------- the limit
 
 
-def stable(rule, largest, partition):
+def echo(rule: Rule, cut: Partition) -> float:
+    r""":math:`\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle` of whole batches: the noise that noise makes."""
+    tau, shrink = float(cut.taus[0]), float(cut.kappas[0] * cut.taus[0])
+    return tau * float((rule.heavy / (2 - shrink * rule.nodes)).sum().real)
+
+
+def stable(rule: Rule, largest: float, cut: Partition) -> bool:
     r"""Whether the mean square of the error decays, for a spectrum that ends at `largest`.
 
     The visits of an epoch drive each other through a circulant matrix with the eigenvalues
@@ -157,25 +158,30 @@ def stable(rule, largest, partition):
     :math:`\nu c_0 < 1`, and with :math:`\nu_s` of the last one if also
     :math:`(\nu_s-\nu)\frac1L\sum_rc_r/(1-\nu c_r) < 1`.
     """
-    shrink = partition.kappas[0] * partition.taus[0]
-    if shrink * largest >= 2:
+    shrink = cut.kappas[0] * cut.taus[0]
+    if shrink * largest >= 2 or echo(rule, cut) >= 1:
         return False
-    noise, last = _noise(partition)
-    first = (rule.heavy / (2 - shrink * rule.nodes)).sum().real / shrink
-    if noise * first >= 1:
-        return False
-    if partition.equal:
+    if cut.equal:
         return True
-    turns = np.exp(2j * np.pi * np.arange(1, partition.batches) / partition.batches)
+    noise, last = (cut.kappas * cut.taus**2)[[0, -1]]
+    turns = np.exp(2j * np.pi * np.arange(1, cut.batches) / cut.batches)
     source, g = rule.heavy * rule.nodes, (1 - shrink * rule.nodes) ** 2
-    visits = np.append(first, [turn * (source / (1 - turn * g)).sum() for turn in turns])
+    visits = np.append(echo(rule, cut) / noise, [turn * (source / (1 - turn * g)).sum() for turn in turns])
     return bool((last - noise) * (visits / (1 - noise * visits)).mean().real < 1)
 
 
-def limit(rule, largest, partition):
-    """By which factor the step can grow or must shrink to be the largest stable one, to a relative 1e-10."""
-    low, high = 0.0, 2 / (largest * float(partition.kappas[0] * partition.taus[0]))
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if stable(rule, largest, partition.scaled(middle)) else (low, middle)
+def limit(rule: Rule, largest: float, cut: Partition) -> float:
+    """By which factor the step can grow or must shrink to be the largest stable one."""
+    low, high = 0.0, 2 / (largest * float(cut.kappas[0] * cut.taus[0]))
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if stable(rule, largest, cut.scaled(middle)) else (low, middle)
     return low
+
+
+def refuse_unstable(rule: Rule, largest: float, cut: Partition, step: float) -> None:
+    """Refuse a step at which the mean square of the error does not decay."""
+    if not stable(rule, largest, cut):
+        below = limit(rule, largest, cut) * step
+        raise ValueError(
+            f"step must be below {below:.6g}, where IID with this batch becomes unstable, not {step:g}."
+        )

@@ -20,92 +20,61 @@ and rotations of the left singular vectors: *derived*, and exact where all rows 
 
 It is neither a shift of the spectrum nor d more rows: the decay has no sampling noise.
 
-A diagonal matrix and a rank-one one: eigenvalues by the secular equation, and an epoch of any number of updates by
-their powers. With D the diagonal, the mean square is stable if
-:math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and, for batches, :math:`a_j < 2`.
+A diagonal matrix and a rank-one one: eigenvalues p by the secular equation (:mod:`edgelaw.exact.iid.modes`), and an
+epoch of any number T of updates by their powers. Under ridge :math:`\mu_j` tends to :math:`\mu^*_j = \beta/(\beta+a_j)`
+like powers of :math:`k_j = 1-\beta-a_j`, which adds :math:`(p^T-k_j^T)/(p-k_j)` times what a mode sees of j. With D the
+diagonal, the mean square is stable if :math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and, for batches,
+:math:`a_j < 2`.
 """
 
 import dataclasses
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from edgelaw._common import arguments
-from edgelaw._common.compiled import compiled
-from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import iid as unlabelled
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.exact.iid.modes import Modes, modes
+from edgelaw.exact.labels import interpolation
 from edgelaw.exact.labels.curves import (
+    ROUNDING,
     LabelCurve,
     LabelFloor,
     State,
     label_curve,
     label_floor,
     requested,
-    start,
+    walk,
 )
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.random_reshuffle.interpolation import Family, Pieces, Ruler
-from edgelaw.exact.random_reshuffle.interpolation import family as interpolated
 
-_POINTS, _SHIFT = 32, 0.1  # of the interpolation between steps
-_BASIS = 20  # dimensions of what is not diagonal of an epoch
-_MARGIN = 1 - 1e-12  # of the stability limit
-_ROUNDING = 1e-12  # stated at least, as by the curve without labels
-_EPS = float(np.finfo(float).eps)
-_PER_SUM = (
-    8.0  # units in the last place that a product with the eigenvectors may lose, beside sums that cancel
-)
+_SERIES_TERMS, _RULER_SHIFT, _SERIES_BASIS = (
+    32,
+    0.1,
+    20,
+)  # of the series in the step: terms, ruler, dimensions of what is not diagonal
+_PER_SUM = 8 * float(
+    np.finfo(float).eps
+)  # what a product with the eigenvectors may lose, beside sums that cancel
 
 
 def curve(
     rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1, ridge: float = 0.0
 ) -> LabelCurve:
-    """Losses under IID sampling, one step for all epochs or one per epoch.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    epochs : int or array of int
-        Up to which epoch, or the epochs wanted; 0 is always among those returned.
-    step : float or array
-        Learning rate times `rows.scale`, below `step_limit`; an array has one step per epoch.
-    batch : int
-        Rows per averaged update, drawn with replacement; the last update of an epoch takes what is left of m.
-    ridge : float
-        ``weight_decay`` of `torch.optim.SGD`, in the units of the rows; its product with the learning rate, `step` over
-        `rows.scale`, must be below 1. The recursion is then followed update by update.
-
-    Returns
-    -------
-    LabelCurve
-        `error` is 1e-12 and a bound of what rounding makes of the sums, relative to the smallest loss.
-
-    Examples
-    --------
-    Two orthogonal rows: at step 1 a draw learns its row, and half the draws of an epoch learn either.
-
-    >>> rows = LabelledRows.of(np.eye(2), [1.0, 1.0])
-    >>> curve(rows, 2).train.round(12).tolist()
-    [1.0, 0.25, 0.0625]
-    """
+    """Losses by epoch; `error` is 2e-12 and a bound of what rounding makes of the sums, over the smallest loss."""
     n, steps = requested(epochs, step, step_limit(rows, batch))
-    make: Callable = functools.partial(epoch, rows, batch=batch)
-    if ridge != 0:
-        decay = arguments.number(ridge, "ridge", 0)
-        if steps.max(initial=0.0) * decay >= rows.scale:
-            raise ValueError(
-                f"ridge times the learning rate must be below 1, not {steps.max() * decay / rows.scale:.4g}."
-            )
-        make = functools.partial(_Shrinking, rows, batch=batch, ridge=decay)
-    states = walk(rows, n, steps, make)
+    decay = arguments.number(ridge, "ridge", 0) if ridge else 0.0
+    if steps.max(initial=0.0) * decay >= rows.scale:
+        raise ValueError(
+            f"ridge times the learning rate must be below 1, not {steps.max() * decay / rows.scale:.4g}."
+        )
+    states = walk(rows, n, steps, lambda eta: epoch(rows, eta, batch, decay))
     made = label_curve(rows, n, states)
-    return dataclasses.replace(made, error=_ROUNDING + _rounding(rows, made, states))
+    return dataclasses.replace(made, error=ROUNDING + _rounding(rows, made, states))
 
 
-def _rounding(rows, made, states):
+def _rounding(rows: LabelledRows, made: LabelCurve, states: list[State]) -> float:
     """The largest part of a loss that rounding may have made: of second moments, and of the held-out loss's terms."""
     moved = np.array([np.broadcast_to(state.rounding, state.second.shape) for state in states])
     parts = [
@@ -116,24 +85,12 @@ def _rounding(rows, made, states):
         held, f = rows.held_out, np.abs(1 - np.array([state.mean for state in states]))
         terms = held.start + 2 * f @ np.abs(held.linear) + ((f @ np.abs(held.quadratic)) * f).sum(axis=1)
         second = np.array([state.second for state in states])
-        parts.append(((moved + _EPS * second) @ held.squares + _EPS * terms, made.held_out))
+        eps = np.finfo(float).eps
+        parts.append(((moved + eps * second) @ held.squares + eps * terms, made.held_out))
     # a loss of zero is exact, or states an infinite relative error
     return float(
         max(np.divide(a, np.abs(b), out=np.where(a > 0, np.inf, 0.0), where=b != 0).max() for a, b in parts)
     )
-
-
-def walk(rows, n, steps, epoch_of):
-    """The states at the epochs n, by the maps that `epoch_of` gives for a step; each is made once."""
-    maps: dict = {}
-    now, states = start(rows), [start(rows)]
-    for k, step in enumerate(steps, start=1):
-        if step not in maps:
-            maps[step] = epoch_of(step)
-        now = maps[step](now)
-        if k in n:
-            states.append(now)
-    return states
 
 
 def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
@@ -144,25 +101,24 @@ def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
     >>> mean_error(LabelledRows.of(np.eye(2), [1.0, 1.0]), np.array([1.0, 1.0])).tolist()
     [0.0625, 0.0625]
     """
+    updates = sum(count for _, count in sizes(rows, batch))
     moved = np.multiply.outer(steps, rows.eigenvalues / rows.shape[1])
-    left: Array = np.ones(len(rows.eigenvalues))
-    for _, count in sizes(rows, batch):
-        left = left * np.prod((1 - moved) ** count, axis=0)
-    return left
+    return np.prod((1 - moved) ** updates, axis=0)
 
 
-def family(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[Family]:
+def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
     """Epochs at any step between two, for searches; the list has one resolution.
 
     The matrix of an epoch without its diagonal is projected on polynomials of the logarithm of 1 + λ.
     """
     position = np.log1p(rows.eigenvalues)
-    place = 2 * (position - position.min()) / max(np.ptp(position), 1e-12) - 1
-    table = chebyshev.chebvander(place, min(_BASIS, len(place)) - 1)
+    width = np.ptp(position)
+    place = 2 * (position - position.min()) / width - 1 if width > 0 else np.zeros(len(position))
+    table = chebyshev.chebvander(place, min(_SERIES_BASIS, len(place)) - 1)
     left = np.linalg.qr(rows.coupling[:, None] * table)[0]
     cut = sizes(rows, batch)
 
-    def diagonal(steps):
+    def diagonal(steps: Array) -> tuple[Array, Array]:
         square, mean = np.ones((2, len(steps), len(rows.eigenvalues)))
         a = np.multiply.outer(steps, rows.eigenvalues / rows.shape[1])
         for size, count in cut:
@@ -170,31 +126,23 @@ def family(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[
             mean *= (1 - a) ** count
         return square, mean
 
-    ruler = Ruler(low, high, _SHIFT)
-    steps = ruler.steps(_POINTS)
+    ruler = interpolation.Ruler(low, high, _RULER_SHIFT)
+    steps = ruler.steps(_SERIES_TERMS)
     kernels, kicks = [], []
     for step, square in zip(steps, diagonal(steps)[0], strict=True):
         made = epoch(rows, step, batch)
         kernels.append(left.T @ (made.linear(left) - square[:, None] * left))
-        kicks.append(made(State(np.zeros(len(square)), np.ones(len(square)))).second)
-    return [interpolated(Pieces(left, diagonal, np.array(kernels), np.array(kicks)), ruler)]
+        kicks.append(made.kick())
+    pieces = interpolation.Pieces(left, diagonal, np.array(kernels), np.array(kicks))
+    return [interpolation.family(pieces, ruler)]
 
 
 def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
-    r"""Where the losses end at a constant step: the excess training loss is :math:`\frac{\eta}{2-\eta}\sigma^2` for
-    single rows of equal norm.
-
-    Examples
-    --------
-    >>> rows = LabelledRows.of(np.array([[1.0], [1.0]]), [1.0, -1.0])
-    >>> round(floor(rows, 0.5).excess, 12)
-    0.333333333333
-    """
+    r"""Where a constant step ends: the excess is :math:`\frac{\eta}{2-\eta}\sigma^2` for single rows of equal norm."""
     _, steps = requested(1, step, step_limit(rows, batch))
     made = epoch(rows, steps[0], batch)
     identity = np.eye(len(rows.eigenvalues))
-    kick = made(State(np.zeros(len(identity)), np.ones(len(identity)))).second
-    second: Array = np.linalg.solve(identity - made.linear(identity), kick).astype(np.float64)
+    second: Array = np.linalg.solve(identity - made.linear(identity), made.kick()).astype(np.float64)
     return label_floor(rows, second)
 
 
@@ -211,39 +159,14 @@ def step_limit(rows: LabelledRows, batch: int = 1) -> float:
     if batch == 1:  # Σ η q²/(2 λ/d) = 1
         return float(2 / (rows.coupling**2 / rates).sum())
 
-    def excess(eta):
+    def stable(eta: float) -> bool:
         a = eta * rates
-        return (eta**2 / batch * rows.coupling**2 / (2 * a - (1 - 1 / batch) * a**2)).sum() - 1
+        return float((eta**2 / batch * rows.coupling**2 / (2 * a - (1 - 1 / batch) * a**2)).sum()) < 1
 
-    low, high = 0.0, 2 / rates.max() * _MARGIN
-    if excess(high) < 0:
-        return float(high)
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
-    return float(low)
-
-
-@dataclass(frozen=True, eq=False)
-class Epoch:
-    """An epoch at one step: what it makes of a state, by updates of one or of two sizes."""
-
-    parts: tuple
-    mean: Array
-
-    def __call__(self, state: State) -> State:
-        """The state after the epoch."""
-        second, rounding = state.second, state.rounding
-        for part in self.parts:
-            rounding = part.rounded(second, rounding)
-            second = part(second)
-        return State(second, state.mean * self.mean, rounding)
-
-    def linear(self, second: Array) -> Array:
-        """The second moments after the epoch, without kicks."""
-        for part in self.parts:
-            second = part.linear(second)
-        return second
+    low, high = 0.0, 2 / float(rates.max())
+    while low < (middle := (low + high) / 2) < high:  # to the last digit
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
 
 
 def sizes(rows: LabelledRows, batch: int) -> list[tuple[int, int]]:
@@ -252,135 +175,127 @@ def sizes(rows: LabelledRows, batch: int) -> list[tuple[int, int]]:
     return [(batch, whole)] + [(rest, 1)] * (rest > 0)
 
 
-def epoch(rows: LabelledRows, step: float, batch: int = 1) -> Epoch:
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """An epoch at one step: what it makes of a state, by updates of one or of two sizes."""
+
+    parts: tuple["Updates", ...]
+
+    def __call__(self, state: State) -> State:
+        """The state after the epoch."""
+        for part in self.parts:
+            state = part(state)
+        return state
+
+    def linear(self, second: Array) -> Array:
+        """The second moments after the epoch, without kicks and ridge; columns alike."""
+        for part in self.parts:
+            second = part.linear(second)
+        return second
+
+    def kick(self) -> Array:
+        """The second moments after the epoch from none before: what residuals, and ridge, bring in."""
+        none = np.zeros(len(self.parts[0].still))
+        return self(State(none, self.parts[0].still)).second
+
+
+def epoch(rows: LabelledRows, step: float, batch: int = 1, ridge: float = 0.0) -> Epoch:
     """The epoch at one step."""
-    a = step * rows.eigenvalues / rows.shape[1]
-    cut = sizes(rows, batch)
-    parts = [updates(rows, step, size, count) for size, count in cut]
-    return Epoch(tuple(parts), (1 - a) ** sum(count for _, count in cut))
+    shrink = step / rows.scale * ridge
+    return Epoch(tuple(updates(rows, step, size, count, shrink) for size, count in sizes(rows, batch)))
 
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """So many updates: powers of the eigenvalues of a diagonal plus a rank-one matrix, and the sum of the kicks.
+    """So many updates: powers of the map's modes, the sum of the kicks, and what the means bring in under ridge.
 
-    Directions that decay alike are one for the rank-one part: `grouped` (g, r) maps onto them, and what it leaves out
-    decays by the diagonal alone.
+    `still` is where the means would end, `keep` what is left of their distance from it. `decay` and `rest` are powers,
+    of the modes and of the diagonal; `source` what comes in with the means at their end, and `lost` its rounding.
     """
 
-    members: Integers
-    direction: Array
-    count: int
-    vectors: Array
+    modes: Modes
     decay: Array
     rest: Array
-    kick: Array
+    source: Array
     lost: Array
+    still: Array
+    keep: Array
+    ridge: "Ridge | None"
 
-    def __call__(self, second: Array) -> Array:
-        """The second moments after the updates."""
-        return self.linear(second) + self.kick
+    def __call__(self, state: State) -> State:
+        """The state after the updates."""
+        second = self.linear(state.second) + self.source
+        new = self.modes.apply(np.abs(state.second), self.decay, self.rest, sizes=True)
+        from_end = state.mean - self.still
+        if self.ridge is not None:
+            second = second + self.ridge.brought(self.modes, from_end)
+            new = new + self.ridge.brought(self.modes, np.abs(from_end), sizes=True)
+        before = np.broadcast_to(state.rounding, second.shape)
+        rounding = np.abs(self.linear(before)) + _PER_SUM * new + self.lost
+        return State(second, self.still + self.keep * from_end, rounding)
 
     def linear(self, second: Array) -> Array:
-        """The same without kicks."""
-        return _apply(self, second, self.decay, self.rest)
-
-    def rounded(self, second: Array, rounding: Array | float) -> Array:
-        """How far rounding may be from the second moments after the updates, from how far it was before."""
-        new = _EPS * _PER_SUM * _apply(self, np.abs(second), self.decay, self.rest, sizes=True)
-        return np.abs(self.linear(np.broadcast_to(rounding, second.shape))) + new + self.lost
-
-
-def _apply(self, values, decay, rest, sizes=False):
-    """Functions of the matrix: `decay` on its eigenvectors, `rest` on what the groups leave out; columns alike.
-
-    With `sizes` no terms cancel: the sum of their sizes.
-    """
-    columns = values.reshape(len(rest), -1)
-    direction = self.direction[:, None]
-    vectors = np.abs(self.vectors) if sizes else self.vectors
-    inside = np.zeros((len(decay), columns.shape[1]))
-    np.add.at(inside, self.members, direction * columns)
-    left = columns if sizes else columns - direction * inside[self.members]
-    moved = vectors @ (decay[:, None] * (vectors.T @ inside))
-    return (direction * moved[self.members] + rest[:, None] * left).reshape(values.shape)
-
-
-def updates(rows: LabelledRows, step: float, batch: int, count: int) -> Updates:
-    """`count` updates of `batch` rows."""
-    a = step * rows.eigenvalues / rows.shape[1]
-    loss = a * (2 - (1 - 1 / batch) * a)  # 1 − D
-    weights = step**2 / batch * rows.coupling**2
-    order = np.argsort(-loss, kind="stable")
-    members = np.empty(len(loss), dtype=np.int64)
-    descending = loss[order]
-    # Poles that agree to thirteen digits are one: no root can be told between them.
-    members[order] = np.cumsum(np.append(False, descending[1:] < descending[:-1] * (1 - 1e-13)))
-    heads = np.bincount(members, weights)
-    size = np.bincount(members)
-    direction = np.sqrt(
-        np.divide(weights, heads[members], out=1 / size[members] ** 0.5, where=heads[members] > 0)
-    )
-    poles = np.zeros(len(heads))
-    poles[members] = -loss
-    rates, vectors = _modes(poles, heads)
-    decay, rest = (np.exp(count * _log(x)) if (x < 1).all() else (1 - x) ** count for x in (rates, loss))
-    made = Updates(members, direction, count, vectors, decay, rest, *np.zeros((2, len(loss))))
-    # Σ_{k<count} P^k applied to the kick, mode by mode
-    sums = [
-        np.where(x > 0, (1 - y) / np.where(x > 0, x, 1), count) for x, y in ((rates, decay), (loss, rest))
-    ]
-    kick = _apply(made, step**2 / batch * rows.kicks, *sums)
-    lost = _EPS * _PER_SUM * _apply(made, step**2 / batch * rows.kicks, sums[0], sums[1], sizes=True)
-    return Updates(members, direction, count, vectors, decay, rest, kick, lost)
+        """The second moments alone, without what comes in; columns alike."""
+        return self.modes.apply(second, self.decay, self.rest)
 
 
 @dataclass(frozen=True, eq=False)
-class _Shrinking:
-    """An epoch with weight decay at one step, update by update."""
+class Ridge:
+    """What means that are not at their end add to the second moments: modes (groups, r), and the diagonal alone."""
 
-    rows: LabelledRows
-    step: float
-    batch: int
-    ridge: float
+    seen: Array
+    alone: Array
 
-    def __call__(self, state: State) -> State:
-        """The state after the epoch."""
-        rows = self.rows
-        second, mean, shrink = state.second.copy(), state.mean.copy(), self.step / rows.scale * self.ridge
-        for size, count in sizes(rows, self.batch):
-            a, noise = self.step * rows.eigenvalues / rows.shape[1], self.step**2 / size
-            _shrinking(second, mean, rows.energies, a, rows.coupling, rows.kicks, noise, size, shrink, count)
-        # all terms but the second's own are sums of positive ones
-        return State(second, mean, state.rounding + _EPS * _PER_SUM * np.sqrt(rows.shape[0]) * np.abs(second))
+    def brought(self, modes: Modes, from_end: Array, sizes: bool = False) -> Array:
+        """The second moments that come in for means so far from their end; with `sizes`, of terms that add up."""
+        vectors, seen = (np.abs(x) if sizes else x for x in (modes.vectors, self.seen))
+        left = (np.abs(self.alone) if sizes else self.alone) * from_end
+        if not sizes:
+            left = left - modes.back(modes.within(left[:, None]))[:, 0]
+        return modes.back((vectors @ (seen @ from_end))[:, None])[:, 0] + left
 
 
-@compiled
-def _shrinking(second, mean, energies, a, coupling, kicks, noise, size, shrink, count):
-    """`count` updates of the second moments and means, in place."""
-    for _ in range(count):
-        total = 0.0
-        for j in range(second.size):
-            total += coupling[j] * second[j]
-        for j in range(second.size):
-            keep = 1.0 - shrink - a[j]
-            second[j] = (
-                (keep * keep - a[j] * a[j] / size) * second[j]
-                + noise * (coupling[j] * total + kicks[j])
-                + energies[j] * (2 * shrink * keep * mean[j] + shrink * shrink)
-            )
-            mean[j] = keep * mean[j] + shrink
+def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: float = 0.0) -> Updates:
+    """`count` updates of `batch` rows, with weights multiplied by 1 − shrink at each."""
+    a = step * rows.eigenvalues / rows.shape[1]
+    gone = a + shrink
+    loss = gone * (2 - gone) + a**2 / batch  # 1 − D
+    made = modes(loss, step / batch**0.5 * rows.coupling)
+    decay, rest = (_power(1 - x, count, x) for x in (made.rates, loss))
+    # Σ_{k<count} P^k of a constant source, mode by mode
+    of_rates, of_loss = (_geometric(x, y, count) for x, y in ((made.rates, decay), (loss, rest)))
+    still = shrink / gone if shrink else np.zeros_like(a)
+    keep = 1 - gone
+    constant = step**2 / batch * rows.kicks + rows.energies * shrink * (2 * keep * still + shrink)
+    source = made.apply(constant, of_rates, of_loss)
+    lost = _PER_SUM * made.apply(np.abs(constant), of_rates, of_loss, sizes=True)
+    ridge = _ridge(made, keep, 2 * shrink * keep * rows.energies, count) if shrink else None
+    return Updates(made, decay, rest, source, lost, still, _power(keep, count, gone), ridge)
 
 
-def _log(x):
-    return np.log1p(-x)
+def _ridge(made: Modes, keep: Array, strength: Array, count: int) -> Ridge:
+    """Σ_{k<count} P^k diag(strength · keep^(count−1−k)), mode by mode."""
+    across = made.vectors.T[:, made.members] * made.direction
+    seen = across * _divided_difference((1 - made.rates)[:, None], keep, count) * strength
+    return Ridge(seen, _divided_difference(1 - made.loss, keep, count) * strength)
 
 
-def _modes(poles, weights):
-    """1 − the eigenvalues of diag(1 + poles) + √w√wᵀ and its eigenvectors, poles ascending and different."""
-    if not weights.any():
-        return -poles, np.eye(len(poles))
-    roots, _, near, offsets = unlabelled.secular(poles, weights)
-    gaps = (poles[near] - poles[:, None]) + offsets  # root k − pole j, without cancellation
-    vectors = np.sqrt(weights)[:, None] / gaps
-    return -roots, vectors / np.linalg.norm(vectors, axis=0)
+def _geometric(lost: Array, power: Array, count: int) -> Array:
+    """Σ_{k<count} (1 − lost)^k, from the power (1 − lost)^count."""
+    return np.where(lost > 0, (1 - power) / np.where(lost > 0, lost, 1), count)
+
+
+def _power(kept: Array, count: int, lost: Array) -> Array:
+    """kept^count with kept = 1 − lost: by logarithms of what is lost, so that small losses keep their digits."""
+    return np.exp(count * np.log1p(-lost)) if (lost < 1).all() else kept**count
+
+
+def _divided_difference(p: Array, q: Array, count: int) -> Array:
+    """(p^count − q^count)/(p − q), also where p and q nearly agree."""
+    p, q = np.broadcast_arrays(p, q)
+    difference = p - q
+    alike = np.abs(difference) * count < 0.5 * np.abs(q)
+    with np.errstate(all="ignore"):
+        near = q**count * np.expm1(count * np.log1p(difference / q)) / difference
+        near = np.where(difference == 0, count * q ** (count - 1.0), near)
+        return np.where(alike, near, (p**count - q**count) / np.where(difference == 0, 1.0, difference))

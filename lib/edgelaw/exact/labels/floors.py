@@ -18,7 +18,7 @@ from edgelaw import orders
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Rng
 
-_BLOCK = 512  # rows: their Gram matrix is the largest array of an epoch
+_ROWS_AT_ONCE = 512  # rows: their Gram matrix is the largest array of an epoch
 
 
 class Floor(NamedTuple):
@@ -147,12 +147,12 @@ def _epoch(U: Array, r: Array, step: float, affine: Array) -> Array:
     A block of rows u_1, ..., u_k is one update :math:`e \\mapsto e + U^\\top M^{-1}(r - Ue)`, by a triangular solve.
     """
     affine = affine.copy()
-    for first in range(0, len(U), _BLOCK):
-        rows = U[first : first + _BLOCK]
+    for first in range(0, len(U), _ROWS_AT_ONCE):
+        rows = U[first : first + _ROWS_AT_ONCE]
         M = np.tril(rows @ rows.T, -1)
         M[np.diag_indices(len(M))] = 1 / step
         gap = -rows @ affine
-        gap[:, 0] += r[first : first + _BLOCK]
+        gap[:, 0] += r[first : first + _ROWS_AT_ONCE]
         affine += rows.T @ scipy.linalg.solve_triangular(M, gap, lower=True)
     return affine
 

@@ -8,30 +8,20 @@ with s the least training loss over the excess training loss at the start, so th
 level of noise. :func:`edgelaw.kaczmarz.signal_and_noise` runs the same.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from edgelaw import orders
+from edgelaw import orders, shipped
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact.flip_flop import labels as flip_flop
-from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.random_reshuffle import labels as random_reshuffle
-from edgelaw.exact.single_shuffle import labels as single_shuffle
 
-_CURVES: dict[str, Callable[..., Any]] = {
-    "iid": iid.curve,
-    "random_reshuffle": random_reshuffle.curve,
-    "single_shuffle": single_shuffle.curve,
-    "flip_flop": flip_flop.distance,
-}
-_FINE = 40  # points between two steps of a grid
-_TINY = 1e-300
-_SMALL = 1e-4  # of the start: a curve's relative error is stated of what is larger
+LOSSES = ("distance", "train")
+_BETWEEN_STEPS = 40  # points between two steps of a grid
+_STATED_ABOVE = 1e-4  # of the start: a curve's relative error is stated of what is larger
 
 
 class Parts(NamedTuple):
@@ -83,7 +73,8 @@ def signal_and_noise(
     >>> [round(float(value), 6) for value in parts.noise[:, 0]]  # η/(2 − η)
     [0.333333, 0.333333]
     """
-    curve = _CURVES[arguments.choice(order, "order", orders.ORDERS)]
+    room = import_module(f"edgelaw.exact.{arguments.choice(order, 'order', orders.ORDERS)}.labels")
+    curve = room.distance if order == "flip_flop" else room.curve
     losses, errors = [], []
     for level in (0.0, 1.0):
         design = LabelledRows.isotropic(eigenvalues, rows, level)
@@ -91,7 +82,7 @@ def signal_and_noise(
         distance = made.distance[1:] / design.energies.sum()
         train = getattr(made, "train", np.full(len(made.epochs), np.nan))[1:]
         losses.append(np.stack([distance, train - level]))
-        errors.append(made.error * np.maximum(np.abs([distance, train]), _SMALL * (1 + level)))
+        errors.append(made.error * np.maximum(np.abs([distance, train]), _STATED_ABOVE * (1 + level)))
     return Parts(losses[0], losses[1] - losses[0], errors[0], errors[0] + errors[1])
 
 
@@ -116,11 +107,12 @@ def best_steps(steps: ArrayLike, parts: Parts, noise: ArrayLike) -> tuple[Array,
     [0.3, 0.124]
     """
     grid = np.log(arguments.real_array(steps, "steps", 1))
-    fine = np.linspace(grid[0], grid[-1], _FINE * (len(grid) - 1) + 1)
+    fine = np.linspace(grid[0], grid[-1], _BETWEEN_STEPS * (len(grid) - 1) + 1)
     unknown = np.isnan(parts.signal).any(axis=-1, keepdims=True)
 
-    def between(values):
-        return np.exp(CubicSpline(grid, np.log(np.maximum(np.nan_to_num(values), _TINY)), axis=-1)(fine))
+    def between(values: Array) -> Array:
+        logs = np.log(np.maximum(np.nan_to_num(values), np.finfo(float).tiny))
+        return np.exp(CubicSpline(grid, logs, axis=-1)(fine))
 
     signal, rising = between(np.maximum(parts.signal, parts.signal_error)), between(parts.noise)
     minima = []
@@ -162,3 +154,41 @@ def leader(losses: ArrayLike, errors: ArrayLike = 0.0, margin: float = 0.01) -> 
     tie = following - least <= np.maximum(margin * np.abs(least), known)
     lead = np.divide(following, least, out=np.full_like(least, np.nan), where=least > 0)
     return np.where(tie, -1, ranks[0]), lead
+
+
+def recorded_parts(design: str, loss: str = "distance", epochs: int = 4) -> tuple[Array, Parts]:
+    """Both parts of one loss on one design of the sweep "noise_map", from :func:`signal_and_noise`.
+
+    Parameters
+    ----------
+    design : str
+        One of "gaussian 2", "gaussian 4", "power law 4", "cifar10 4" and "wikipedia 4": rows, and rows per dimension.
+    loss : str
+        "distance" or "train".
+    epochs : int
+        4 or 20.
+
+    Returns
+    -------
+    steps : ndarray (25,)
+    parts : Parts
+        Arrays (orders, steps), known to 0.2 %; NaN where the order has no theory.
+
+    Examples
+    --------
+    >>> steps, parts = recorded_parts("gaussian 4")
+    >>> parts.noise.shape == (4, len(steps))
+    True
+    """
+    sweep = shipped.sweep("noise_map")
+    designs, budgets = sweep["designs"].tolist(), sweep["epochs"].tolist()
+    where = LOSSES.index(arguments.choice(loss, "loss", LOSSES))
+    if epochs not in budgets:
+        raise ValueError(f"epochs must be one of {budgets}, not {epochs!r}.")
+    at = designs.index(arguments.choice(design, "design", designs)), slice(None), where, budgets.index(epochs)
+    logs = np.cumsum(sweep["log2"][(slice(None), *at)], axis=-1, dtype=np.int64) / 250  # in the sweep's units
+    values = 2.0**logs
+    errors = 10.0 ** sweep["error10"][(slice(None), *at)]
+    if loss == "train":
+        values[:, orders.ORDERS.index("flip_flop")] = np.nan
+    return sweep["steps"].astype(np.float64), Parts(*values, *errors)

@@ -14,7 +14,7 @@ import numpy as np
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 
-_SMALLEST = 1e-12  # of the largest eigenvalue: what is below is rounding
+_ROUNDED_AWAY = 1e-12  # of the largest eigenvalue: what is below is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +213,7 @@ def _eigenvectors(X, scale):
     m, d = X.shape
     narrow = d <= m
     values, vectors = np.linalg.eigh((X.T @ X if narrow else X @ X.T) * (d / (m * scale)))
-    kept = values > _SMALLEST * values[-1]
+    kept = values > _ROUNDED_AWAY * values[-1]
     values, vectors = values[kept], vectors[:, kept]
     if not narrow:
         vectors = X.T @ vectors

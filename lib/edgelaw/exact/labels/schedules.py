@@ -1,7 +1,7 @@
 r"""The best constant step and the best schedule for a number of epochs, by theory alone.
 
-A schedule is one step per epoch. The loss after n epochs is linear in the maps of :mod:`edgelaw.exact.iid.labels` or
-:mod:`edgelaw.exact.random_reshuffle.labels`, so that its gradient by all n steps costs as much as the loss, twice: the
+A schedule is one step per epoch. The loss after n epochs is linear in the maps of :mod:`edgelaw.exact.iid` or
+:mod:`edgelaw.exact.random_reshuffle`, so that its gradient by all n steps costs as much as the loss, twice: the
 adjoint walks back through the same maps. Shapes, with k = 0, ..., n − 1 and a peak η:
 
 ===========  ==========================================
@@ -18,26 +18,26 @@ a decay of the step pays through noise, or through a start that is not isotropic
 """
 
 from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 import scipy.optimize
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array
-from edgelaw.exact.iid import labels as iid
-from edgelaw.exact.labels.curves import LabelCurve, label_curve, start
+from edgelaw.exact.labels import interpolation
+from edgelaw.exact.labels.curves import LabelCurve, State, label_curve, start
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.random_reshuffle import interpolation
-from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 
-ORDERS = {"iid": iid, "random_reshuffle": random_reshuffle}
-_FAMILIES = {"iid": iid.family, "random_reshuffle": random_reshuffle.covering}
+ORDERS = ("iid", "random_reshuffle")
 SHAPES = ("constant", "cosine", "linear", "1/t", "best")
 LOSSES = ("train", "held_out", "distance")
-_RANGE = 1e-3  # the smallest step tried, over the largest
-_BELOW = 0.98  # the largest step tried, over the limit
-_GRID = 25  # peaks tried before the best is refined
-_FLAT = 1e-4  # relative slope of a loss by the logarithm of a step, below which there is little to gain
+_STEPS_TRIED = 1e-3, 0.98  # the smallest step over the largest, and that over the limit of stability
+_PEAKS_TRIED = 25  # peaks tried before the best is refined
+_LITTLE_TO_GAIN = (
+    1e-4  # relative slope of a loss by the logarithm of a step, below which there is little to gain
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Objective:
         family: interpolation.Family,
         loss: str,
         bounds: tuple[float, float] | None = None,
-    ):
+    ) -> None:
         self.rows, self.family, self.loss = rows, family, loss
         self.bounds = family.ruler[:2] if bounds is None else bounds
 
@@ -113,11 +113,11 @@ class Objective:
             after = after * epochs.mean[k]
         return self._value(last), slope
 
-    def _value(self, state):
+    def _value(self, state: State) -> float:
         curve = label_curve(self.rows, np.zeros(1, dtype=np.int64), [state])
         return float(getattr(curve, self.loss)[0])
 
-    def _adjoint(self, state):
+    def _adjoint(self, state: State) -> tuple[Array, Array]:
         """The derivatives of the loss by the second moments and by the means."""
         rows = self.rows
         if self.loss == "train":
@@ -125,6 +125,7 @@ class Objective:
         if self.loss == "distance":
             return np.ones_like(state.second), np.zeros_like(state.mean)
         held, f = rows.held_out, 1 - state.mean
+        assert held is not None  # `_bounds` has refused
         return held.squares, 2 * (
             held.linear - held.quadratic @ f - held.squares * state.mean * rows.energies
         )
@@ -195,23 +196,23 @@ def best_schedule(
     arguments.choice(shape, "shape", SHAPES)
     n = arguments.whole(epochs, "epochs", 1)
     low, high = _bounds(order, rows, loss, upper, batch)
-    families = _FAMILIES[order](rows, low, high, batch)
+    room = _room(order)
+    families = room.covering(rows, low, high, batch)
     objective = Objective(rows, families[0], loss, (low, high))
     constant = _peak(objective, np.ones(n))
     steps = constant
     if shape in ("cosine", "linear"):
         steps = _peak(objective, profile(shape, n))
     elif shape == "1/t":
-        steps = _inverse(objective, n, constant[0])
+        steps = _inverse(objective, n)
     elif shape == "best":
         starts = [constant, *(_peak(objective, profile(name, n)) for name in ("cosine", "linear"))]
         steps = _free(objective, min(starts, key=objective))
     all_epochs = np.arange(n + 1)
-    curve = (
-        iid.curve(rows, all_epochs, steps, batch)
-        if order == "iid"
-        else random_reshuffle.curve_of(rows, all_epochs, steps, families)
-    )
+    if order == "iid":
+        curve = room.curve(rows, all_epochs, steps, batch)
+    else:
+        curve = room.curve_of(rows, all_epochs, steps, families)
     return Tuned(shape, steps, objective(steps), float(constant[0]), objective(constant), curve)
 
 
@@ -233,23 +234,30 @@ def profile(shape: str, epochs: int, decay: float = 0.0) -> Array:
     }[shape]
 
 
-def _bounds(order, rows, loss, upper, batch):
+def _room(order: str) -> ModuleType:
+    """Where an order has its epochs, loaded when it is asked for."""
+    return import_module(f"edgelaw.exact.{arguments.choice(order, 'order', ORDERS)}.labels")
+
+
+def _bounds(
+    order: str, rows: LabelledRows, loss: str, upper: float | None, batch: int
+) -> tuple[float, float]:
     """The least and the largest step of a search; an order, a loss or a step that cannot be searched is refused."""
-    arguments.choice(order, "order", ORDERS)
     arguments.choice(loss, "loss", LOSSES)
     if loss == "held_out" and rows.held_out is None:
         raise ValueError('loss "held_out" needs rows made with held-out rows; ask for "train" or give them.')
-    limit = ORDERS[order].step_limit(rows, batch)
-    high = _BELOW * limit if upper is None else arguments.number(upper, "upper", 0, limit)
-    return _RANGE * high, high
+    limit = _room(order).step_limit(rows, batch)
+    high = _STEPS_TRIED[1] * limit if upper is None else arguments.number(upper, "upper", 0, limit)
+    return _STEPS_TRIED[0] * high, high
 
 
-def _peak(objective, shape):
+def _peak(objective: Objective, shape: Array) -> Array:
     """The steps of a shape whose peak leaves the least loss: a grid, then a parabola within its best cell."""
-    grid = np.linspace(*np.log(objective.bounds), _GRID)
+    low, high = np.log(objective.bounds)
+    grid = np.linspace(low, high, _PEAKS_TRIED)
     losses = [objective(np.exp(peak) * shape) for peak in grid]
     best = int(np.argmin(losses))
-    ends = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
+    ends = grid[max(best - 1, 0)], grid[min(best + 1, _PEAKS_TRIED - 1)]
     refined = scipy.optimize.minimize_scalar(
         lambda peak: objective(np.exp(peak) * shape), bounds=ends, method="bounded", options={"xatol": 1e-4}
     )
@@ -257,7 +265,7 @@ def _peak(objective, shape):
     return np.exp(peak) * shape
 
 
-def _inverse(objective, n, constant):
+def _inverse(objective: Objective, n: int) -> Array:
     """The steps η/(1 + ck) with the least loss; c = 0 is the constant step."""
     decays = np.concatenate([[0.0], np.geomspace(0.03, 10, 8)])
     tried = [_peak(objective, profile("1/t", n, decay)) for decay in decays]
@@ -266,7 +274,7 @@ def _inverse(objective, n, constant):
         return steps
     first = np.log([steps[0], max(steps[0] / steps[1] - 1, 1e-3)])
 
-    def loss(parameters):
+    def loss(parameters: Array) -> float:
         peak, decay = np.exp(parameters)
         return objective(np.clip(peak, *objective.bounds) * profile("1/t", n, decay))
 
@@ -279,7 +287,7 @@ def _inverse(objective, n, constant):
     return steps
 
 
-def _free(objective, steps):
+def _free(objective: Objective, steps: Array) -> Array:
     """All steps by gradients, in their logarithms.
 
     The loss is measured from its start in units of its steepest slope, or of 1e-4 of itself where it is flatter: what
@@ -287,9 +295,9 @@ def _free(objective, steps):
     """
     first = np.log(np.clip(steps, *objective.bounds))
     at_first, slope = objective.gradient(np.exp(first))
-    unit = max(np.abs(slope * np.exp(first)).max(), _FLAT * at_first)
+    unit = max(np.abs(slope * np.exp(first)).max(), _LITTLE_TO_GAIN * at_first)
 
-    def value(logs):
+    def value(logs: Array) -> tuple[float, Array]:
         at = np.exp(logs)
         loss, slope = objective.gradient(at)
         return (loss - at_first) / unit, slope * at / unit

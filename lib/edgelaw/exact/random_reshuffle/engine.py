@@ -26,7 +26,6 @@ import numpy as np
 import scipy.linalg
 
 from edgelaw._common.types import Array, Integers
-from edgelaw.curves import VANISHED
 from edgelaw.exact import agreement, first_epoch, levy
 from edgelaw.exact.random_reshuffle import kick
 from edgelaw.exact.random_reshuffle.contours import INSIDE, Complex, Contour, Law, Nodes, usable
@@ -322,7 +321,7 @@ def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
     law, maps = pair.fine.law, pair.maps(epoch)
     with np.errstate(all="ignore"):
         fine, coarse = _losses(pair.fine, maps.fine, n), _losses(pair.coarse, maps.coarse, n)
-    wrong = abs(maps.first - fine[0, 0]) / max(abs(fine[0, 0]), VANISHED)
+    wrong = abs(maps.first - fine[0, 0]) / max(abs(fine[0, 0]), _AT_ONCE)
     if not wrong <= agreement.LARGEST_ERROR:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: its first epoch is off by {wrong:.0e}."

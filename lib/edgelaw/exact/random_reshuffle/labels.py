@@ -19,6 +19,7 @@ from edgelaw._common.types import Array, ArrayLike
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import partition
 from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import interpolation
 from edgelaw.exact.labels.curves import (
     LabelCurve,
     LabelFloor,
@@ -30,7 +31,7 @@ from edgelaw.exact.labels.curves import (
     start,
 )
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.random_reshuffle import contours, engine, interpolation
+from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches, stable_factor
 from edgelaw.exact.random_reshuffle.engine import EpochMap
 from edgelaw.exact.random_reshuffle.epochs import Epoch

@@ -6,6 +6,7 @@ import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
+from edgelaw.theory import gradient_descent
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class HeadProblem:
         recorded = arguments.counts(steps, "steps")
         if recorded.ndim != 1 or len(recorded) == 0 or (np.diff(recorded) < 0).any():
             raise ValueError("steps must be an ascending list of non-negative integers.")
-        step = self._step(step)
+        step = gradient_descent.stable_step(step, self.eigenvalues[-1])
         W, done, unit = np.array(start, dtype=float), 0, ((start - self.solution) ** 2).sum()
         error, residual = np.empty(len(recorded)), np.empty(len(recorded))
         for k, n in enumerate(recorded.tolist()):
@@ -79,14 +80,8 @@ class HeadProblem:
         :math:`a_j = 1/d`, the mean over random starts, these are the book's test and training loss,
         :func:`edgelaw.theory.gradient_descent.curve`; with :meth:`weights` of a start they are that start's own.
         """
-        n, step = arguments.counts(steps, "steps"), self._step(step)
-        left = np.abs(1 - step * self.eigenvalues) ** (2.0 * n[..., None])
-        return left @ weights, left @ (weights * self.eigenvalues)
-
-    def _step(self, step: float) -> float:
-        """A step of gradient descent that does not diverge."""
-        name = "step (gradient descent diverges from 2/λmax on)"
-        return arguments.number(step, name, 0, 2 / self.eigenvalues[-1])
+        n = arguments.counts(steps, "steps")
+        return gradient_descent.weighted_losses(n, self.eigenvalues, weights, step)
 
 
 def head_problem(X: ArrayLike, labels: ArrayLike, classes: int) -> HeadProblem:

@@ -18,7 +18,7 @@ from numpy.polynomial import chebyshev
 from edgelaw._common.types import Array
 from edgelaw.exact.labels.curves import State
 
-_DIFFERENCE = 1e-4  # relative change of the step for derivatives
+_STEP_DIFFERENCE = 1e-4  # relative change of the step for derivatives
 
 
 class Epochs(NamedTuple):
@@ -127,7 +127,7 @@ class Family:
         # T_k′ for every k at once: the derivative of the identity's series
         along = chebyshev.chebval(place, chebyshev.chebder(np.eye(count))).T
         along = along * (self.ruler.slope(steps) * steps**2)[:, None] + table * (2 * steps)[:, None]
-        up, down = steps * (1 + _DIFFERENCE), steps * (1 - _DIFFERENCE)
+        up, down = steps * (1 + _STEP_DIFFERENCE), steps * (1 - _STEP_DIFFERENCE)
         width = (up - down)[:, None]
         diagonal = [(a - b) / width for a, b in zip(self.diagonal(up), self.diagonal(down), strict=True)]
         return Epochs(self.left, *diagonal, *self._series(along))

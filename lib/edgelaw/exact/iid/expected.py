@@ -1,0 +1,96 @@
+r"""The exact mean of one data set under IID sampling, at its own finite d: no limit, no noise.
+
+The mean of :math:`ww^\top` obeys :math:`M \mapsto \frac1m\sum_i(I-\eta u_iu_i^\top)M(I-\eta u_iu_i^\top)`, a symmetric
+operator on d × d matrices, so :math:`\operatorname{tr}M_k/d` is the k-th moment of a measure on (−1, 1], and Lanczos
+from M = I turns it into a Gauss quadrature. The training loss follows from the trace decrement identity. *Proved.*
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import scipy.linalg
+
+from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.curves import LearningCurve
+from edgelaw.exact import agreement, sources
+
+_CHECKED_EVERY = 8  # Lanczos steps: the losses of two such times are compared
+_EXHAUSTED = 1e-12  # of the operator's size: a next vector shorter than this is rounding
+
+
+def expected_curve(
+    X: ArrayLike, epochs: ArrayLike, step: float = 1.0, tolerance: float = 1e-10
+) -> LearningCurve:
+    r"""The exact expected learning curve of one data set, over row draws and isotropic starts: no limit, no noise.
+
+    Parameters
+    ----------
+    X : array (m, d)
+        The rows; only their directions matter.
+    epochs : int or array of int
+        Up to which epoch, or the epochs wanted; 0 is always among those returned.
+    step : float
+        η, in (0, 2).
+    tolerance : float
+        Lanczos stops when eight more steps change neither loss by more than this, relatively, at any epoch wanted.
+
+    Returns
+    -------
+    LearningCurve
+        With NaN for standard errors: nothing was drawn. A Lanczos step costs three d × d × m products, and about
+        :math:`8\sqrt{n}` of them are needed for n epochs.
+
+    Examples
+    --------
+    Two orthogonal rows: a start survives an epoch of two draws in the direction not drawn.
+
+    >>> curve = expected_curve(np.diag([1.0, 3.0]), epochs=2)
+    >>> curve.test.round(6).tolist()
+    [1.0, 0.25, 0.0625]
+    """
+    X = arguments.matrix(X, minimum=1).astype(np.float64, copy=False)
+    norms = np.linalg.norm(X, axis=1)
+    if not norms.all():
+        raise ValueError(f"X must have no zero row, but row {norms.argmin()} is zero; leave it out.")
+    U, n, step = X / norms[:, None], sources.recorded(epochs), arguments.step(step)
+    tolerance = arguments.number(tolerance, "tolerance", 0)
+    m, d = U.shape
+    A = U.T @ U / m
+
+    def generator(M: Array) -> Array:
+        """The change of M by one mean update, m/step times."""
+        quadratic = np.einsum("ij,ij->i", U @ M, U)
+        change = A @ M
+        return step * (U.T * quadratic) @ U - m * (change + change.T)
+
+    losses = np.full((2, len(n)), np.inf)
+    for theta, weights in _lanczos(generator, np.eye(d) / np.sqrt(d)):
+        previous = losses
+        powers = (1 + theta * step / m) ** (m * n[:, None])
+        train = -theta / (m / d * (2 - step))
+        losses = np.stack([powers @ weights, powers @ (weights * train)])
+        if (np.abs(losses - previous) <= tolerance * np.abs(losses) + np.finfo(float).tiny).all():
+            break
+    test, train = losses
+    return agreement.learning_curve(n, test, train, tolerance)
+
+
+def _lanczos(operator: Callable[[Array], Array], start: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield eigenvalues and squared first components of the Lanczos matrix now and then, until it ends."""
+    diagonal: list[float] = []
+    off: list[float] = []
+    old, new, size = np.zeros_like(start), start, 0.0
+    while True:
+        image = operator(new) - size * old
+        diagonal.append(float(np.vdot(new, image)))
+        image -= diagonal[-1] * new
+        size = float(np.linalg.norm(image))
+        exhausted = size <= _EXHAUSTED * max(map(abs, diagonal))
+        if len(diagonal) % _CHECKED_EVERY == 0 or exhausted:
+            theta, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off)
+            yield theta, vectors[0] ** 2
+        if exhausted:
+            return
+        off.append(size)
+        old, new = new, image / size
