@@ -9,6 +9,7 @@ Silverstein's equation.
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,8 @@ _HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, funct
 _ROOM = 0.02  # the least distance from zero at which a contour may pass between F and zero
 INSIDE = 0.8  # the average's contour, over that of the epoch
 
-Complex = npt.NDArray[np.complex128]
-Nodes = Array | Complex
+Complex = npt.NDArray[Any]  # of complex numbers
+Nodes = npt.NDArray[Any]  # real for a sample's eigenvalues, complex on contours
 
 
 @dataclass(frozen=True)

@@ -214,18 +214,18 @@ def _chebyshev(y: Nodes) -> Nodes:
     return table
 
 
-def _orthonormal(table: Nodes, weights: Nodes) -> Array:
+def _orthonormal(table: Nodes, weights: Nodes) -> Nodes:
     """The triangle R such that the columns of table R⁻¹ are orthonormal; fewer columns if there are no more."""
     if np.iscomplexobj(table):
         triangle = _triangle((table.T @ (table * weights[:, None])).real)
     else:
-        triangle = np.linalg.qr(np.sqrt(weights)[:, None] * table, mode="r")
+        triangle = np.asarray(np.linalg.qr(np.sqrt(weights)[:, None] * table, mode="r"))
     small = np.abs(np.diag(triangle)) < 1e-6 * np.abs(triangle[0, 0])
     count = int(np.argmax(small)) if small.any() else len(triangle)
     return triangle[:count, :count]
 
 
-def _triangle(gram: Array) -> Array:
+def _triangle(gram: Array) -> Nodes:
     """Cholesky's triangle of the largest leading part that is positive."""
     for count in range(len(gram), 1, -1):
         try:

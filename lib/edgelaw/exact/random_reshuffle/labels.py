@@ -11,6 +11,7 @@ for rows of equal norm; at a finite d the mean losses are seen to differ by a re
 import dataclasses
 import itertools
 import weakref
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -279,7 +280,7 @@ class Maps:
             return Rows(float(step))
         return Batches(partition.partition(*self.shape, self.batch, float(step)))
 
-    def mean(self, steps: ArrayLike) -> Array:
+    def mean(self, steps: Iterable[float]) -> Array:
         """ā, a row per step."""
         return self.frames.fine.mean([self.epoch(step) for step in steps])[:, self.places]
 
