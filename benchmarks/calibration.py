@@ -24,7 +24,8 @@ from edgelaw.exact import agreement, sources
 from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
 from edgelaw.exact.flip_flop import pole as flip_flop_pole
 from edgelaw.exact.flip_flop.spectra import SampleSpectrum
-from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
+from edgelaw.exact.random_reshuffle import contours as reshuffle_contours
+from edgelaw.exact.random_reshuffle import engine as reshuffle_engine
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER
@@ -140,15 +141,15 @@ def extended_iid(values, weights, n, step, rho):
 def sharper():
     """The engines at a much higher resolution, on other contours."""
     fine = flip_flop_boundary.Resolution
-    margin, times = flip_flop_boundary._MARGIN, reshuffle_operator._times
+    margin = flip_flop_boundary._MARGIN
+    reshuffle = reshuffle_engine.Resolution
     settings = {
-        reshuffle_operator: {
-            "_SCALE": 0.7,
-            "_LARGEST": 32,
-            "_DIGITS": 32,
+        reshuffle_contours: {"SCALE": 0.7},
+        reshuffle_engine: {
+            "POLYNOMIALS": 32,
             "INSIDE": 0.72,
-            "_ACCURATE": 0.0,
-            "_times": lambda *parts: times(*parts) + 10,
+            "FINE": reshuffle(13.9, 1.2, 1.0),
+            "COARSE": reshuffle(12.5, 1.1, 1.1),
         },
         shuffle_curve: {
             "_TOLERANCES": {False: (1e-13, 1e-12), True: (1e-14, 1e-13)},

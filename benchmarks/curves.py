@@ -22,8 +22,8 @@ import numpy as np
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import graded_circle
 from edgelaw.exact.flip_flop import collocation as flip_flop_collocation
-from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
-from edgelaw.exact.random_reshuffle import pairs as reshuffle_pairs
+from edgelaw.exact.random_reshuffle import contours as reshuffle_contours
+from edgelaw.exact.random_reshuffle import rows as reshuffle_rows
 from edgelaw.exact.single_shuffle import pairs as shuffle_pairs
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER
@@ -60,7 +60,7 @@ def spectra():
 
 def forget():
     """Drop what the engines keep from one curve for the next, so that no turn is cheaper than the first."""
-    for module in (graded_circle, shuffle_pairs, flip_flop_collocation, reshuffle_operator, reshuffle_pairs):
+    for module in (graded_circle, shuffle_pairs, flip_flop_collocation, reshuffle_contours, reshuffle_rows):
         for kept in vars(module).values():
             if hasattr(kept, "cache_clear"):
                 kept.cache_clear()

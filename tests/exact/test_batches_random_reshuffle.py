@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from edgelaw import data, exact, spectrum
-from edgelaw.exact import sources
+from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches.partition import Partition, partition
-from edgelaw.exact.random_reshuffle import batches, operator
+from edgelaw.exact.random_reshuffle import batches, contours, engine
+from edgelaw.exact.random_reshuffle.epochs import Points
 
 
 def unit_rows(m, d, exponent=0.0, rng=1):
@@ -41,7 +42,7 @@ def resolvents(rho):
 @pytest.mark.parametrize("batch", [1, 4, 20, 40])
 def test_the_double_transform_is_symmetric_though_it_does_not_look_it(batch):
     z, x = resolvents(0.8)
-    b = batches.two_resolvents(AVERAGE, z, x, 0.8, partition(40, 50, batch, 0.9 * batch))
+    b = batches.two_resolvents(Points(z, x, *AVERAGE, 0.8), partition(40, 50, batch, 0.9 * batch))
     assert b.asymmetry < 1e-12
     assert np.abs(b.plain[0, 1] - b.plain[0, 2]) > 1e-2 * np.abs(b.plain).max()
 
@@ -49,8 +50,8 @@ def test_the_double_transform_is_symmetric_though_it_does_not_look_it(batch):
 def test_a_short_last_batch_makes_the_transform_that_of_the_transposed_epoch():
     z, x = resolvents(0.8)
     cut = partition(40, 50, 15, 6.0)
-    b = batches.two_resolvents(AVERAGE, z, x, 0.8, cut)
-    turned = batches.two_resolvents(AVERAGE, z, x, 0.8, Partition(cut.kappas[::-1], cut.taus[::-1]))
+    b = batches.two_resolvents(Points(z, x, *AVERAGE, 0.8), cut)
+    turned = batches.two_resolvents(Points(z, x, *AVERAGE, 0.8), Partition(cut.kappas[::-1], cut.taus[::-1]))
     assert np.abs(b.plain - turned.plain.T).max() < 1e-12 * np.abs(b.plain).max()
     assert np.abs(b.plain - b.plain.T).max() > 1e-3 * np.abs(b.plain).max()
 
@@ -59,7 +60,7 @@ def test_one_batch_is_gradient_descent_in_the_transform_itself():
     """(z₁−S)⁻¹ and (1−τS)² commute: b is ⟨r₁r₂⟩ less what two partial fractions say, by the resolvent identity."""
     rho, tau = 0.8, 0.3
     z, x = resolvents(rho)
-    b = batches.two_resolvents(AVERAGE, z, x, rho, partition(40, 50, 40, tau * 40)).plain
+    b = batches.two_resolvents(Points(z, x, *AVERAGE, rho), partition(40, 50, 40, tau * 40)).plain
     G = x + (1 - rho) / z  # the Cauchy transform of S
     for i, j in [(0, 1), (1, 2), (0, 2)]:
         # (1−τλ)²/((z₁−λ)(z₂−λ)) = τ² + [(1−τz₁)²/(z₁−λ) − (1−τz₂)²/(z₂−λ)]/(z₂−z₁)
@@ -86,12 +87,12 @@ def test_all_rows_in_one_batch_are_gradient_descent(rho):
 def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_batch():
     values, n = np.linspace(0.05, 2, 60) ** 2, np.array([1, 5, 20])
     rows = exact.curve("random_reshuffle", values, n, 0.8)
-    law = operator.sample(*sources.sample(values))
+    law = contours.sample(*sources.sample(values))
     off = []
     for count in (1024, 2048, 4096):
         cut = Partition(np.full(count, 1 / count), np.full(count, 0.8))
-        test, train = operator.losses(law, rows.epochs, batches.Epoch(cut)).values
-        off.append([test / rows.test - 1, train / rows.train - 1])
+        made = agreement.settled(rows.epochs, engine.attempts(law, batches.Batches(cut)))
+        off.append([made.test / rows.test - 1, made.train / rows.train - 1])
     off = np.array(off)[:, :, 1:]
     extrapolated = (
         off[0] / 3 - 2 * off[1] + 8 / 3 * off[2]

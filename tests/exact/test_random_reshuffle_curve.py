@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from edgelaw import data, exact, spectrum
-from edgelaw.exact.random_reshuffle import operator
-from edgelaw.exact.random_reshuffle import pairs as reshuffle_pairs
+from edgelaw.exact import agreement, first_epoch
+from edgelaw.exact.random_reshuffle import engine, rows
+from edgelaw.exact.random_reshuffle.epochs import Points
 from edgelaw.kaczmarz import simulate
-from edgelaw.theory import flip_flop
 from edgelaw.theory import random_reshuffle as rr
 
 
@@ -23,6 +23,10 @@ def marchenko_pastur(rho=1.0):
 
 def far(values, truth):
     return np.abs(values / truth - 1).max()
+
+
+def grid(count, rho, rate):
+    return rows.time_grid(rows.Times(count, rho, rate * rho))
 
 
 # --------------------------------------------------------------------------------------------- known exactly
@@ -66,7 +70,7 @@ def test_the_double_transform_is_the_closed_one_for_isotropic_rows():
     x = np.array([0.1 + 0.2j, 0.3 - 0.4j, -0.5 + 0.3j, -1 + 0.5j])
     for step, rho in [(0.1, 0.5), (1.0, 1.0), (1.9, 2.0)]:
         z = rho / x + 1 / (1 - x)
-        b = reshuffle_pairs.two_resolvents((np.ones(1), np.ones(1)), z, x, rho, step, 40)
+        b = rows.two_resolvents(Points(z, x, np.ones(1), np.ones(1), rho), step, grid(40, rho, step))
         G = 1 - rho / (x * z)
         for i, j in [(0, 1), (1, 2), (2, 3), (3, 0)]:
             assert b.plain[i, j] == pytest.approx(rr.two_resolvents(G[i], G[j], step, rho), rel=1e-10)
@@ -79,7 +83,9 @@ def test_the_double_transform_is_symmetric_though_it_does_not_look_it():
     x, rho = np.array([0.1 + 0.1j, 0.15 - 0.2j, -0.5 + 0.3j]), 0.7
     z = rho / x + (average[0] / (1 - x[:, None] * average[0])) @ average[1]
     b, turned = (
-        reshuffle_pairs.two_resolvents(average, z[order], x[order], rho, 1.3, 48)
+        rows.two_resolvents(
+            Points(z[order], x[order], *average, rho), 1.3, grid(48, rho, 1.3 * average[0].max())
+        )
         for order in (slice(None), slice(None, None, -1))
     )
     assert b.asymmetry < 1e-13
@@ -116,24 +122,23 @@ def test_no_aspect_is_refused_and_losses_above_1e_12_are_right_to_eight_digits(s
         assert gap < curve.error
 
 
-def test_no_loss_is_too_small_after_the_first_epoch():
+def test_a_first_epoch_that_leaves_nothing_has_a_relative_accuracy():
     X = data.gaussian(64 * 64, 64, rng=5) * np.arange(1, 65) ** -0.25
     eigenvalues = spectrum.gram_eigenvalues(data.normalize_rows(X))
     for step in (0.25, 1.0):
-        curve, other = (
-            exact.curve(order, eigenvalues, 6, step, 64.0) for order in ("random_reshuffle", "flip_flop")
-        )
-        assert curve.continued == other.continued == (0 if curve.test[1] < 1e-12 else 1)
-        assert curve.test[1] == pytest.approx(other.test[1], rel=1e-12)
+        curve = exact.curve("random_reshuffle", eigenvalues, 6, step, 64.0)
+        first = first_epoch.curve(eigenvalues, 1.0, step, 64.0)
+        assert curve.continued == 1
+        assert curve.test[1] == pytest.approx(first.test[1], rel=1e-6)
+        assert curve.train[1] == pytest.approx(first.train[1], rel=1e-6)
         assert np.diff(np.log(curve.train[1:])) == pytest.approx(np.log(curve.train[1]), rel=1e-12)
 
 
 def test_losses_that_vanish_go_on_by_their_last_ratio():
     values, weights = marchenko_pastur(64.0)
     curve = exact.curve("random_reshuffle", values, 4, 1.0, 64.0, weights=weights)
-    assert curve.continued == 0
-    assert (curve.test[1:] < 1e-12).all()
-    assert np.diff(np.log(curve.test)) == pytest.approx(-64, rel=0.2)
+    assert curve.continued == 1
+    assert np.diff(np.log(curve.test)) == pytest.approx(-64, rel=1e-9)
 
 
 @pytest.mark.parametrize(("step", "rho"), [(0.1, 1.0), (0.7, 2.0), (1.9, 0.5), (1.9, 1.0)])
@@ -233,28 +238,37 @@ def test_the_test_loss_never_rises():
         assert (np.diff(exact.curve("random_reshuffle", values, 40, 1.9).test) <= 1e-12).all()
 
 
-def test_a_curve_that_cannot_be_vouched_for_is_refused(monkeypatch):
-    values = np.linspace(0.1, 2, 40)
-    for place, name in (
-        (operator, "_ACCURATE"),
-        (operator, "_TRUSTED"),
-        (operator.agreement, "LARGEST_ERROR"),
-    ):
-        monkeypatch.setattr(place, name, 1e-16)
-    with pytest.raises(ArithmeticError, match="estimated relative error"):
-        exact.curve("random_reshuffle", values, 5)
-    monkeypatch.undo()
-    monkeypatch.setattr(operator.Operator, "losses", lambda self, n: np.tile(1.1**n, (2, 1)))
-    with pytest.raises(ArithmeticError, match="estimated relative error"):
-        exact.curve("random_reshuffle", values, 5)
+def test_a_curve_whose_first_epoch_is_wrong_is_refused(monkeypatch):
+    monkeypatch.setattr(engine, "_losses", lambda frame, one, n: np.tile(1.1**n, (2, 1)))
+    with pytest.raises(ArithmeticError, match="its first epoch is off"):
+        exact.curve("random_reshuffle", np.linspace(0.1, 2, 40), 5)
+
+
+def test_a_curve_that_two_resolutions_do_not_share_is_refused(monkeypatch):
+    losses = engine._losses
+    monkeypatch.setattr(
+        engine,
+        "_losses",
+        lambda frame, *rest: losses(frame, *rest) * (1 if frame.resolution == engine.FINE else 1.1),
+    )
+    with pytest.raises(ArithmeticError, match="Two resolutions differ"):
+        exact.curve("random_reshuffle", np.linspace(0.1, 2, 40), 5)
+
+
+def test_long_ways_by_powers_of_the_matrix_are_those_of_single_epochs(monkeypatch):
+    slow = exact.curve("random_reshuffle", np.linspace(0.01, 2, 40), [300, 320], 0.3)
+    monkeypatch.setattr(engine, "_EPOCHS_PER_SQUARE", 10.0)
+    assert (
+        far(exact.curve("random_reshuffle", np.linspace(0.01, 2, 40), [300, 320], 0.3).test, slow.test) < 1e-9
+    )
 
 
 def test_a_few_eigenvalues_on_many_scales_are_refused():
-    with pytest.raises(ArithmeticError, match="could not be computed"):
+    with pytest.raises(ArithmeticError, match="not returned"):
         exact.curve("random_reshuffle", [1e-4, 1e-2, 1.0, 1e2, 1e4], 5, weights=np.ones(5))
 
 
 def test_edge_constants_that_two_contours_do_not_share_are_refused(monkeypatch):
-    monkeypatch.setattr(operator, "_TRUSTED", 1e-16)
+    monkeypatch.setattr(agreement, "LARGEST_ERROR", 1e-16)
     with pytest.raises(ArithmeticError, match="edge constants"):
         exact.constants("random_reshuffle", [0.5, 1.5])

@@ -14,7 +14,7 @@ from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.iid import batches as iid
 from edgelaw.exact.random_reshuffle import batches as random_reshuffle
-from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
+from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.single_shuffle import batches as single_shuffle
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 
@@ -85,8 +85,8 @@ def refuse_unstable(order: str, rows: Rows, cut: Partition, dims: float, step: f
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
     stable = contraction(rows, cut) > 1
     if order == "random_reshuffle" and cut.batches > 1 and not stable:
-        epoch = random_reshuffle.Epoch(cut)
-        stable = reshuffle_operator.amplification(_reshuffle_law(rows), epoch) < 1
+        epoch = random_reshuffle.Batches(cut)
+        stable = engine.amplification(_reshuffle_law(rows), epoch) < 1
     if stable:
         return
     limit = step * factor(order, rows, cut, dims)
@@ -105,8 +105,8 @@ def _iid_rule(rows):
 
 def _reshuffle_law(rows):
     if isinstance(rows, SampleRows):
-        return reshuffle_operator.sample(rows.values, rows.shares, rows.rho)
-    return reshuffle_operator.population(rows.values, rows.shares, rows.rho, reach=0.01)
+        return contours.sample(rows.values, rows.shares, rows.rho)
+    return contours.population(rows.values, rows.shares, rows.rho, reach=0.01)
 
 
 def _largest(rows):

@@ -1,16 +1,37 @@
-"""Random reshuffle on any spectrum: curves, constants and the effective step from its operator T."""
+r"""Random reshuffle on any spectrum: curves, constants and the effective step from its operator T.
+
+Rows enter through :math:`K = UU^\top` only, and where their left basis is Haar through its spectrum F. An epoch
+averaged over its permutation acts on functions of :math:`S = U^\top U`,
+:math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a multiplication and an integral (:mod:`~edgelaw.exact.random_reshuffle.engine`). Then
+
+.. math:: \text{test} = \int T^n 1\,dF, \qquad \text{train} = \int \lambda\,T^n 1\,dF :
+
+the map of energies that labels have, from an isotropic start and without residuals.
+
+**Edge.** With :math:`\ell = \langle1/\lambda\rangle` over a covariance's eigenvalues at mean 1,
+:math:`\eta_{RR} = -\bar a'(0)` the effective step, and g the solution of :math:`(1-T)g = \lambda`, at ρ = 1
+
+.. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
+   \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
+
+since T is symmetric in :math:`L^2(F)`: :math:`\text{train}_n = \int\lambda\,T^n1\,dF` is the decrease of
+:math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch. If batches are unequal T is not symmetric, and the
+training constant is NaN: it is not known.
+"""
 
 import dataclasses
 
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import ArrayLike
+from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests
-from edgelaw.exact.random_reshuffle import batches as in_batches
-from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
+from edgelaw.exact.random_reshuffle import contours, engine
+from edgelaw.exact.random_reshuffle.batches import Batches, refuse_unstable
+from edgelaw.exact.random_reshuffle.epochs import Epoch
+from edgelaw.exact.random_reshuffle.rows import Rows
 
 
 def curve(
@@ -21,37 +42,17 @@ def curve(
     weights: ArrayLike | None = None,
     batch: int = 1,
 ) -> LearningCurve:
-    r"""Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone.
-
-    The rows enter through :math:`K = UU^\top` only, and where their left basis is Haar, as for Gaussian rows of any
-    covariance, through its spectrum F. An epoch averaged over its permutation acts on functions of
-    :math:`S = U^\top U`, :math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)` with
-
-    .. math::
-
-       \begin{gathered}
-       (Tg)(\lambda) = \bar a(\lambda)^2 g(\lambda) + \int k(\lambda,\mu)\,g(\mu)\,dF(\mu), \\
-       \bar a(\lambda) = -\frac1{2\pi i}\oint \frac{z\,e^{-\eta/G(z)}}{z-\lambda}\,\frac{G'(z)}{G(z)}\,dz ,
-       \end{gathered}
-
-    G the Cauchy transform of F; k is given by its double Cauchy transform, which solves a linear differential equation
-    in the number of rows used (the book's chapter "Any spectrum"). Then
-
-    .. math:: \text{test} = \int T^n 1\,dF, \qquad \text{train} = \int \lambda\,T^n 1\,dF .
-    """
+    """Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone."""
     values, shares = sources.sample(eigenvalues, weights)
     n = sources.recorded(epochs)
     if requests.single_rows(batch):
-        step, rho = arguments.step(step), arguments.aspect(rho)
-        law = reshuffle_operator.sample(values, shares, rho)
-        (test, train), error, continued = reshuffle_operator.losses(law, n, reshuffle_operator.Rows(step))
+        epoch: Epoch = Rows(arguments.step(step))
+        law = contours.sample(values, shares, arguments.aspect(rho))
     else:
-        cut, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
-        law = reshuffle_operator.sample(values, shares, rho)
-        (test, train), error, continued = in_batches.losses(law, n, cut, step)
-    return dataclasses.replace(
-        agreement.learning_curve(n, law.null + test, train / rho, error), continued=continued
-    )
+        cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, weights)
+        epoch, law = Batches(cut), contours.sample(values, shares, aspect)
+        refuse_unstable(law, cut, eta)
+    return agreement.settled(n, engine.attempts(law, epoch))
 
 
 def population_curve(
@@ -61,58 +62,41 @@ def population_curve(
     rho: float = 1.0,
     batch: int = 1,
 ) -> LearningCurve:
-    r"""Learning curve for m = ρ d Gaussian rows of a given covariance, as d → ∞: no data needed.
-
-    The same operator as in `curve`, with the spectrum F that Silverstein's equation gives for the covariance.
-    """
+    """The same for m = ρ d Gaussian rows of a covariance, with the spectrum that Silverstein's equation gives."""
     values, shares, null = sources.covariance(covariance_eigenvalues)
     n = sources.recorded(epochs)
     if requests.single_rows(batch):
-        step, rho = arguments.step(step), arguments.aspect(rho) / (1 - null)
-        law = reshuffle_operator.population(values, shares, rho, reach=0.1 / (step * max(1, n[-1])))
-        (test, train), error, continued = reshuffle_operator.losses(law, n, reshuffle_operator.Rows(step))
+        eta, aspect = arguments.step(step), arguments.aspect(rho) / (1 - null)
+        epoch: Epoch = Rows(eta)
+        law = contours.population(values, shares, aspect, reach=0.1 / (eta * max(1, n[-1])))
     else:
-        cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
-        reach = 0.1 * rho / ((cut.kappas @ cut.taus) * max(1, n[-1]))
-        law = reshuffle_operator.population(values, shares, rho, reach)
-        (test, train), error, continued = in_batches.losses(law, n, cut, step)
-    test = null + (1 - null) * (law.null + test)
-    return dataclasses.replace(agreement.learning_curve(n, test, train / rho, error), continued=continued)
+        cut, eta, aspect = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+        reach = 0.1 * aspect / ((cut.kappas @ cut.taus) * max(1, n[-1]))
+        epoch, law = Batches(cut), contours.population(values, shares, aspect, reach)
+        refuse_unstable(law, cut, eta)
+    made = agreement.settled(n, engine.attempts(law, epoch))
+    return dataclasses.replace(made, test=null + (1 - null) * made.test)
 
 
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
-    r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance.
-
-    With :math:`\ell = \langle1/\lambda\rangle` over the eigenvalues at mean 1, :math:`\eta_{RR} = -\bar a'(0)` the
-    :func:`effective_step` of a large square sample, and g the solution of :math:`(1-T)g = \lambda`,
-
-    .. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
-       \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
-
-    since T is symmetric in :math:`L^2(F)`: :math:`\text{train}_n = \int\lambda\,T^n1\,dF` is the decrease of
-    :math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch. With averaged batches T is that of `curve`;
-    if b does
-    not divide m it is not symmetric, and the training constant is NaN: it is not known.
-    """
+    r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance."""
     (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
     values, shares, _ = sources.covariance(covariance_eigenvalues)
+    law = contours.population(values, shares, 1.0, reach=0.01)
     if requests.single_rows(batch):
-        epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(arguments.step(step))
+        rate, potential = engine.edge(law, Rows(arguments.step(step)))
     else:
         cut = edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut
-        epoch = in_batches.Epoch(cut)
-    law = reshuffle_operator.population(values, shares, 1.0, reach=0.01)
-    if requests.single_rows(batch) or cut.batches > 1:
-        rate, potential, _ = reshuffle_operator.edge(law, epoch)
-        potential = potential if epoch.symmetric else np.nan
-    else:  # gradient descent
         rate = float(cut.taus[0])
-        potential = 1 / (2 * rate)
+        potential = 1 / (2 * rate)  # gradient descent's
+        if cut.batches > 1:
+            rate, potential = engine.edge(law, Batches(cut))
+        potential = potential if cut.equal else np.nan
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
     return test, test * potential / 2
 
 
-def _edge_rate(values, epoch, nodes):
+def _edge_rate(values: Array, epoch: Epoch, nodes: int) -> float:
     """The contour integral of `effective_step`, on an ellipse in log(1 + z/α) around [0, λmax]."""
     alpha = max(np.quantile(values, 0.05), 1e-4 * values.max())
     half = np.log1p(values.max() / alpha) / 2
@@ -151,9 +135,9 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
         eta = arguments.step(step)
         if eigenvalues is None:
             return eta * (1 + eta / 2)
-        epoch: reshuffle_operator.Rows | in_batches.Epoch = reshuffle_operator.Rows(eta)
+        epoch: Epoch = Rows(eta)
     else:
-        epoch = in_batches.Epoch(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
+        epoch = Batches(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
     assert eigenvalues is not None  # batches without them were refused
     values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
     values = values / values.mean()

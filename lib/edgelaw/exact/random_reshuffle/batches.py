@@ -1,7 +1,7 @@
-r"""The double Cauchy transform b of random reshuffle's operator T, for averaged batches of rows.
+r"""An epoch of averaged batches of rows: the double Cauchy transform b of its operator.
 
 An epoch is a product of :math:`P_k = I - \tau_kU_k^\top U_k`, one factor per batch of :math:`\kappa_kd` rows. With x,
-r and a of :mod:`edgelaw.exact.random_reshuffle.operator` and :math:`\theta_k = 1 - \kappa_k\tau_k\lambda` its
+r and a of :mod:`edgelaw.exact.random_reshuffle.rows` and :math:`\theta_k = 1 - \kappa_k\tau_k\lambda` its
 differential equations become, with :math:`\gamma_k = \langle\lambda rf_{k-1}\rangle` and :math:`c_k = \langle\lambda
 C_{k-1}\rangle`,
 
@@ -34,75 +34,63 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgelaw._common.compiled import compiled
+from edgelaw._common.types import Array
 from edgelaw.exact.batches.partition import Partition
-from edgelaw.exact.random_reshuffle import kick as reshuffle_kick
-from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
-from edgelaw.exact.random_reshuffle.pairs import Pair
+from edgelaw.exact.random_reshuffle import engine
+from edgelaw.exact.random_reshuffle.contours import Complex, Law
+from edgelaw.exact.random_reshuffle.epochs import TINY, End, Pairs, Points
 
 _CHUNK = 128  # batches whose G are held at a time
-_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Epoch:
-    """An epoch of averaged batches as `reshuffle_operator` asks for it."""
+class Batches:
+    """An epoch of averaged batches."""
 
-    partition: Partition
-    contracts = False  # a stable step may let the loss rise at first
-    fewest = 0  # one batch has no kernel
+    cut: Partition
 
     @property
-    def symmetric(self):
-        """Whether A and its transpose have the same law."""
-        return self.partition.equal
+    def symmetric(self) -> bool:
+        """Whether all batches are equal, so that A and its transpose have the same law."""
+        return self.cut.equal
 
-    def mean(self, x, rho):
-        """What stands for the mean epoch in the contour integral of ā: ∏(1 − κτ/x)."""
-        cut = self.partition
-        if cut.equal:
-            return (1 - cut.kappas[0] * cut.taus[0] / x) ** cut.batches
-        return (1 - cut.kappas * cut.taus / x[:, None]).prod(axis=1)
+    def mean(self, x: Complex, rho: float) -> Complex:
+        """∏(1 − κτ/x)."""
+        if self.cut.equal:
+            return (1 - self.cut.kappas[0] * self.cut.taus[0] / x) ** self.cut.batches
+        return (1 - self.cut.kappas * self.cut.taus / x[:, None]).prod(axis=1)
 
-    def pair(self, average, z, x, rho, part):
-        """b at all pairs of the points z, and of them and their conjugates; nothing is discretised, so no `part` is."""
-        return two_resolvents(average, z, x, rho, self.partition)
+    def pairs(self, points: Points, part: float) -> Pairs:
+        """b at all pairs of the points, and of them and their conjugates; nothing is discretised, so no `part` is."""
+        return two_resolvents(points, self.cut)
 
-    def end(self, average, z, x, rho, tau, part):
+    def end(self, points: Points, tau: Complex, part: float) -> End:
         """C at the end of an epoch, for the kick of residuals: of the transposed epoch, whose last batch comes first.
 
         The kick is what reaches λ from 0, while C says what reaches 0 from z.
         """
-        cut = Partition(self.partition.kappas[::-1].copy(), self.partition.taus[::-1].copy())
-        t, w = (np.asarray(values, dtype=complex) for values in average)
-        r, a, size = 1 / (z[:, None] * (1 - x[:, None] * t)), x * z / rho, cut.kappas * cut.taus
-        gamma, c, _ = _forwards(t, w, r, a, size, cut.taus)
-        return reshuffle_kick.end_of_batches(z, x, a, gamma, c, tau, size, cut.taus)
-
-    def rate(self, parts):
-        """How fast the test loss falls in the first epoch."""
-        return -np.log(max(parts.first, _TINY))
-
-    def at_once(self, law):
-        """No epoch is replaced by another equation's."""
-        return None
+        return _end(points, tau, reverse(self.cut))
 
 
-def losses(law, n, cut, step):
-    """Losses of F's positive part as `reshuffle_operator.losses` returns them; a step beyond stability is refused."""
-    if reshuffle_operator.amplification(law, Epoch(cut)) >= 1:
+def reverse(cut: Partition) -> Partition:
+    """The batches in the opposite order."""
+    return Partition(cut.kappas[::-1].copy(), cut.taus[::-1].copy())
+
+
+def refuse_unstable(law: Law, cut: Partition, step: float) -> None:
+    """Refuse a step beyond stability."""
+    if engine.amplification(law, Batches(cut)) >= 1:
         limit = step * stable_factor(law, cut)
         raise ValueError(
             f"step must be below {limit:.6g}, where random reshuffle with this batch becomes unstable, not {step:g}."
         )
-    return reshuffle_operator.losses(law, n, Epoch(cut))
 
 
-def stable_factor(law, cut):
+def stable_factor(law: Law, cut: Partition) -> float:
     """By what all steps may be multiplied before T's spectral radius is 1, to a relative 1e-6."""
 
-    def stable(factor):
-        return reshuffle_operator.amplification(law, Epoch(Partition(cut.kappas, factor * cut.taus))) < 1
+    def stable(factor: float) -> bool:
+        return engine.amplification(law, Batches(cut.scaled(factor))) < 1
 
     low = high = 1.0
     while not stable(low):
@@ -115,105 +103,93 @@ def stable_factor(law, cut):
     return low
 
 
-def two_resolvents(average, z, x, rho, cut):
-    """b at all pairs of the points z and of them and their conjugates; ⟨·⟩ must be closed under conjugation."""
-    b, first = _transform(average, z, x, rho, cut)
-    other = b if cut.equal else _transform(average, z, x, rho, Partition(cut.kappas[::-1], cut.taus[::-1]))[0]
-    count = len(z)
+def two_resolvents(points: Points, cut: Partition) -> Pairs:
+    """b at all pairs of the points and of them and their conjugates."""
+    b, count = _transform(points, cut), len(points.z)
+    other = b if cut.equal else _transform(points, reverse(cut))
     plain, conjugate = b[:, :count], b[:, count:]
-    difference = max(
-        np.abs(plain - other[:, :count].T).max(), np.abs(conjugate - other[:, count:].conj().T).max()
-    )
-    return Pair(plain, conjugate, float(difference / max(np.abs(b).max(), _TINY)), first)
+    plain_off, conjugate_off = plain - other[:, :count].T, conjugate - other[:, count:].conj().T
+    difference = max(np.abs(plain_off).max(), np.abs(conjugate_off).max())
+    return Pairs(plain, conjugate, float(difference / max(np.abs(b).max(), TINY)), _first(points, cut))
 
 
-def _transform(average, z, x, rho, cut):
-    """b at the points z and, along the second axis, at them and their conjugates; and the first epoch's test loss."""
-    t, w = (np.asarray(part, dtype=complex) for part in average)
-    r, mirrored = (1 / (at[:, None] * (1 - y[:, None] * t)) for at, y in ((z, x), (z.conj(), x.conj())))
-    a, size = x * z / rho, cut.kappas * cut.taus
-    gamma, c, first = _forwards(t, w, r, a, size, np.ascontiguousarray(cut.taus))
-    r2, a2 = np.concatenate([r, mirrored]), np.concatenate([a, a.conj()])
-    gamma, c = (
-        np.concatenate([part, part.conj()], axis=1)[::-1] for part in (gamma, c)
-    )  # the last batch first
+def _transform(points: Points, cut: Partition) -> Complex:
+    """b at the points and, along the second axis, at them and their conjugates."""
+    t, w, a, r = points.nodes, points.weights, points.a, points.resolvent()
+    size = cut.kappas * cut.taus
+    r2, a2 = np.concatenate([r, points.mirrored().resolvent()]), np.concatenate([a, a.conj()])
+    # the last batch first
+    gamma, c = (np.concatenate([part, part.conj()], axis=1)[::-1] for part in _forwards(points, cut))
     noise = (size * cut.taus)[::-1, None] * (c + a2 * gamma**2)
     gamma = size[::-1, None] * gamma
     G = np.ones(r.shape, dtype=complex)
     sums = np.zeros((r.size, len(a2)), dtype=complex)  # Σ κτγG
     Gamma, rest = np.zeros((2, len(a), len(a2)), dtype=complex)
-    for first_batch in range(0, cut.batches, _CHUNK):
-        part = slice(first_batch, first_batch + _CHUNK)
-        table, h, square = _backwards(G, t, w, r, a, np.ascontiguousarray(size[::-1][part]))
-        sums += table.reshape(r.size, -1) @ gamma[part]
+    for first in range(0, cut.batches, _CHUNK):
+        part = slice(first, first + _CHUNK)
+        table, G = _backwards(points, G, size[::-1][part])
+        moments = w * t * r * table
+        h = moments.sum(axis=-1).T
+        square = (moments * table).sum(axis=-1).T + a[:, None] * h**2
+        sums += table.reshape(len(table), -1).T @ gamma[part]
         Gamma += h @ gamma[part]
         rest += square @ noise[part]
     Phi = G[:, :, None] - a2 * (t[:, None] * sums.reshape(*r.shape, -1))
     W = (w * r)[:, :, None] * r2.T
     psi, v = (t[:, None] * W * Phi).sum(axis=1), ((t**2)[:, None] * W).sum(axis=1)
     both = a[:, None] * a2
-    g = (psi - both * v * Gamma) / (1 - rho * both * v)
-    return (W * Phi**2).sum(axis=1) + both * (rho * g * psi - Gamma * psi - g * Gamma) + rest, float(
-        first.real
-    )
+    g = (psi - both * v * Gamma) / (1 - points.rho * both * v)
+    return (W * Phi**2).sum(axis=1) + both * (points.rho * g * psi - Gamma * psi - g * Gamma) + rest
 
 
-@compiled
-def _forwards(t, w, r, a, size, taus):
-    """γ and c before every batch, one row per batch, at all points; and ⟨C_L⟩ for C_0 = 1 and fresh rows."""
-    points, nodes = r.shape
-    batches = size.size
-    gamma, c = (
-        np.empty((batches, points), dtype=np.complex128),
-        np.empty((batches, points), dtype=np.complex128),
-    )
-    f, C = np.empty(nodes, dtype=np.complex128), np.empty(nodes, dtype=np.complex128)
-    moments = w * t
-    for i in range(points):
-        for j in range(nodes):
-            f[j], C[j] = 1, r[i, j]
-        for k in range(batches):
-            total, square = 0j, 0j
-            for j in range(nodes):
-                total += moments[j] * r[i, j] * f[j]
-                square += moments[j] * C[j]
-            gamma[k, i], c[k, i] = total, square
-            feedback, source = a[i] * total, taus[k] * (square + a[i] * total * total)
-            for j in range(nodes):
-                rate = size[k] * t[j]
-                theta = 1 - rate
-                before = theta * f[j]
-                f[j] = before - rate * feedback
-                C[j] = theta * theta * C[j] + rate * (source - feedback * r[i, j] * (before + f[j]))
-    C[:] = 1
-    for k in range(batches):
-        square = (moments * C).sum()
-        for j in range(nodes):
-            rate = size[k] * t[j]
-            C[j] = (1 - rate) * (1 - rate) * C[j] + rate * taus[k] * square
-    return gamma, c, (w * C).sum()
+def _forwards(points: Points, cut: Partition) -> tuple[Complex, Complex]:
+    """γ and c before every batch, one row per batch, at all points."""
+    r, a = points.resolvent(), points.a[:, None]
+    moments = points.weights * points.nodes
+    gamma, c = np.empty((2, cut.batches, len(r)), dtype=complex)
+    f, C = np.ones(r.shape, dtype=complex), r
+    for k, (size, tau) in enumerate(zip(cut.kappas * cut.taus, cut.taus, strict=True)):
+        gamma[k], c[k] = (r * f) @ moments, C @ moments
+        feedback = a * gamma[k][:, None]
+        source = tau * (c[k][:, None] + feedback * gamma[k][:, None])
+        rate = size * points.nodes
+        before = (1 - rate) * f
+        f = before - rate * feedback
+        C = (1 - rate) ** 2 * C + rate * (source - feedback * r * (before + f))
+    return gamma, c
 
 
-@compiled
-def _backwards(G, t, w, r, a, size):
-    """G from the last of some batches to the first, in place; G, h and ⟨λrG²⟩ + ah² after each, last batch first."""
-    points, nodes = r.shape
-    batches = size.size
-    table = np.empty((points, nodes, batches), dtype=np.complex128)
-    h, square = (
-        np.empty((points, batches), dtype=np.complex128),
-        np.empty((points, batches), dtype=np.complex128),
-    )
-    for i in range(points):
-        for k in range(batches):
-            total, both = 0j, 0j
-            for j in range(nodes):
-                table[i, j, k] = G[i, j]
-                term = w[j] * t[j] * r[i, j] * G[i, j]
-                total += term
-                both += term * G[i, j]
-            h[i, k], square[i, k] = total, both + a[i] * total * total
-            for j in range(nodes):
-                rate = size[k] * t[j]
-                G[i, j] = (1 - rate) * G[i, j] - rate * a[i] * total
-    return table, h, square
+def _first(points: Points, cut: Partition) -> float:
+    """The test loss after an epoch, ⟨C⟩ for C₀ = 1 and fresh rows."""
+    C = np.ones(len(points.nodes), dtype=complex)
+    for size, tau in zip(cut.kappas * cut.taus, cut.taus, strict=True):
+        rate = size * points.nodes
+        C = (1 - rate) ** 2 * C + rate * tau * ((points.weights * points.nodes) @ C)
+    return float((points.weights @ C).real)
+
+
+def _backwards(points: Points, G: Complex, sizes: Array) -> tuple[Complex, Complex]:
+    """G after each of some batches, the last batch first, and before all of them."""
+    moments, a = points.weights * points.nodes * points.resolvent(), points.a
+    table = np.empty((len(sizes), *G.shape), dtype=complex)
+    for k, size in enumerate(sizes):
+        table[k] = G
+        rate = size * points.nodes
+        G = (1 - rate) * G - rate * (a * (moments * G).sum(axis=1))[:, None]
+    return table, G
+
+
+def _end(points: Points, tau: Complex, cut: Partition) -> End:
+    """C(z, τ) after an epoch of batches, and its slope at τ = 0, from γ and c before each."""
+    gamma, c = _forwards(points, cut)
+    z, size = points.z[:, None], cut.kappas * cut.taus
+    drives = points.a * gamma
+    fresh = cut.taus[:, None] * (c + drives * gamma)
+    r = points.resolvent(tau)
+    f, C = np.ones(r.shape, dtype=complex), r
+    for k in range(cut.batches):
+        rate, drive = size[k] * tau, drives[k][:, None]
+        before = (1 - rate) * f
+        f = before - rate * drive
+        C = (1 - rate) ** 2 * C + rate * (fresh[k][:, None] - drive * r * (before + f))
+    return End(C, points.x / points.z + size @ (fresh - 2 * drives / z.T))

@@ -9,8 +9,8 @@ for rows of equal norm; at a finite d the mean losses are seen to differ by a re
 """
 
 import dataclasses
+import itertools
 import weakref
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,9 +31,11 @@ from edgelaw.exact.labels.curves import (
     start,
 )
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.random_reshuffle import batches as in_batches
-from edgelaw.exact.random_reshuffle import maps as reshuffle_labels
-from edgelaw.exact.random_reshuffle import operator as reshuffle_operator
+from edgelaw.exact.random_reshuffle import contours, engine
+from edgelaw.exact.random_reshuffle.batches import Batches, stable_factor
+from edgelaw.exact.random_reshuffle.engine import EpochMap
+from edgelaw.exact.random_reshuffle.epochs import Epoch
+from edgelaw.exact.random_reshuffle.rows import Rows
 
 _POINTS = 18  # of the interpolation between steps
 _OPERATORS = 3  # different steps of a schedule that are not interpolated, unless told otherwise
@@ -166,10 +168,7 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     if batch != 1:
         _refuse_unstable(rows, eta, batch)
     epoch, _ = good_maps(rows, np.array([eta]), batch)(eta)
-    inverse = 1 / (1 - epoch.mean**2)
-    share = epoch.left.T @ (inverse[:, None] * epoch.left)
-    c = np.linalg.solve(np.eye(len(share)) - share @ epoch.kernel, epoch.left.T @ (inverse * epoch.kick))
-    return label_floor(rows, inverse * (epoch.kick + epoch.left @ (epoch.kernel @ c)))
+    return label_floor(rows, epoch.ends())
 
 
 def small_step_excess(rows: LabelledRows, step: float) -> float:
@@ -195,10 +194,8 @@ def _refuse_unstable(rows, step, batch):
     """Refuse a step at which T's spectral radius is 1 or more; the limit is sought only then."""
     maps = next(all_maps(rows, batch))
     epoch, _ = maps(step)
-    if (epoch.mean**2).max() < 1:
-        share = (epoch.left / (1 - epoch.mean**2)[:, None]).T @ epoch.left
-        if np.abs(np.linalg.eigvals(share @ epoch.kernel)).max() < 1:
-            return
+    if (epoch.mean**2).max() < 1 and epoch.radius() < 1:
+        return
     requested(1, step, step_limit(rows, batch))
 
 
@@ -229,7 +226,7 @@ def step_limit(rows: LabelledRows, batch: int = 1) -> float:
         return 2.0
 
     def limit():
-        return float(in_batches.stable_factor(_law(rows), partition.partition(*rows.shape, batch, 1.0)))
+        return float(stable_factor(_law(rows), partition.partition(*rows.shape, batch, 1.0)))
 
     return _kept(rows, ("limit", batch), limit)
 
@@ -240,7 +237,8 @@ def _curve(rows, n, steps, maps):
     for which in (0, 1):
         now, states = start(rows), [start(rows)]
         for k, step in enumerate(steps, start=1):
-            now = maps(step)[which](now)
+            one = maps(step)[which]
+            now = State(one(now.second), now.mean * one.mean)
             if k in n:
                 states.append(now)
         walks.append(states)
@@ -262,63 +260,43 @@ def _distance(fine, rough):
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Epoch:
-    """An epoch at one step, as a map of states: s becomes mean² s + left K leftᵀ s + kick."""
-
-    mean: Array
-    left: Array
-    kernel: Array
-    kick: Array
-
-    def __call__(self, state: State) -> State:
-        """The state after the epoch."""
-        return State(self.linear(state.second) + self.kick, state.mean * self.mean)
-
-    def linear(self, second: Array) -> Array:
-        """The second moments after the epoch, without the kick."""
-        return self.mean**2 * second + self.left @ (self.kernel @ (second @ self.left))
-
-
 class Maps:
     """Epochs at any step on one contour, each made once, at two resolutions."""
 
-    def __init__(self, rows, setting, batch):
-        self.setting, self.batch = setting, batch
-        self.shape, self.made = rows.shape, {}
-        nodes = setting.nodes
-        here = rows.eigenvalues * rows.aspect
+    def __init__(self, rows: LabelledRows, frames: engine.Frames, batch: int):
+        self.frames, self.batch, self.shape, self.noisy = frames, batch, rows.shape, rows.residual > 0
+        self.made: dict[float, list[EpochMap]] = {}
+        nodes = frames.fine.nodes
         # equal eigenvalues are one node
-        self.places = np.searchsorted((nodes[1:] + nodes[:-1]) / 2, here)
-        self.left = setting.left[self.places] / np.sqrt(rows.shape[1])
+        self.places = np.searchsorted((nodes[1:] + nodes[:-1]) / 2, rows.eigenvalues * rows.aspect)
+        left = nodes[:, None] * frames.fine.inside
+        self.left = left[self.places] / np.sqrt(rows.shape[1])
         self.noise = rows.shape[0] * rows.residual / rows.scale / np.sqrt(rows.shape[1])
 
-    def epoch(self, step):
+    def epoch(self, step: float) -> Epoch:
         """The epoch as the engine knows it."""
         if self.batch == 1:
-            return reshuffle_operator.Rows(float(step))
-        return in_batches.Epoch(partition.partition(*self.shape, self.batch, float(step)))
+            return Rows(float(step))
+        return Batches(partition.partition(*self.shape, self.batch, float(step)))
 
-    def mean(self, steps):
+    def mean(self, steps: ArrayLike) -> Array:
         """ā, a row per step."""
-        return self.setting.mean([self.epoch(step) for step in steps])[:, self.places]
+        return self.frames.fine.mean([self.epoch(step) for step in steps])[:, self.places]
 
-    def __call__(self, step):
+    def __call__(self, step: float) -> list[EpochMap]:
         """The epoch at two resolutions."""
         if step not in self.made:
             self.made[step] = self._made(step)
         return self.made[step]
 
-    def _made(self, step):
+    def _made(self, step: float) -> list[EpochMap]:
         if step == 0:
-            still = Epoch(
-                np.ones(len(self.left)), self.left[:, :1], np.zeros((1, 1)), np.zeros(len(self.left))
-            )
-            return still, still
+            here, few = len(self.left), self.left.shape[1]
+            return 2 * [EpochMap(np.ones(here), self.left, np.zeros((few, few)), np.zeros(here))]
         (mean,) = self.mean([step])
         return [
-            Epoch(mean, self.left, part.kernel, self.noise * (self.left @ part.kick))
-            for part in self.setting.smooth(self.epoch(step))
+            EpochMap(mean, self.left, part.kernel, self.noise * (self.left @ part.kick))
+            for part in self.frames.both(self.epoch(step), self.noisy)
         ]
 
 
@@ -400,9 +378,7 @@ def _kept(rows, name, make):
 def all_maps(rows: LabelledRows, batch: int = 1):
     """Maps on one contour after another, the most promising first; those made before are used again."""
     batch = arguments.batch(batch, rows.shape[0])
-    made, left = _kept(
-        rows, ("maps", batch), lambda: ([], reshuffle_labels.settings(_law(rows), rows.residual > 0))
-    )
+    made, left = _kept(rows, ("maps", batch), lambda: ([], itertools.islice(engine.frames(_law(rows)), 4)))
     place = 0
     while True:
         if place == len(made):
@@ -417,4 +393,4 @@ def all_maps(rows: LabelledRows, batch: int = 1):
 def _law(rows):
     """The law of the rows' spectrum, as the operator needs it."""
     values, shares = sources.sample(rows.spectrum, smallest=1e-13)
-    return reshuffle_operator.sample(values, shares, rows.aspect)
+    return contours.sample(values, shares, rows.aspect)

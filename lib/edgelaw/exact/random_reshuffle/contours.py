@@ -1,0 +1,209 @@
+r"""A spectrum as random reshuffle needs it: its transform, its average ⟨·⟩, its measure, and contours around it.
+
+For z off the spectrum F of :math:`S = \sum_i u_iu_i^\top` let x solve
+:math:`\rho/x + \langle\lambda/(1-\lambda x)\rangle = z`, with ⟨·⟩ the average of
+:mod:`edgelaw.exact.levy`. A sample has :math:`x = \rho G(z)`, G the Cauchy transform of the m × m matrix :math:`UU^\top`; a covariance has x by Silverstein's equation.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from edgelaw._common.types import Array
+from edgelaw.exact import levy, silverstein
+
+SCALE = 1.0  # eigenvalues below it look alike to the kernel
+_NEAR_LOWEST = 0.2  # so do, above a gap, those closer to the lowest one than this part of it
+_HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
+_ROOM = 0.02  # the least distance from zero at which a contour may pass between F and zero
+INSIDE = 0.8  # the average's contour, over that of the epoch
+
+Complex = npt.NDArray[np.complex128]
+Nodes = Array | Complex
+
+
+@dataclass(frozen=True)
+class Contour:
+    """An ellipse around [low, high] in log(1 + (z − low)/scale)."""
+
+    low: float
+    high: float
+    scale: float
+    eccentricity: float
+
+    @property
+    def length(self) -> float:
+        """Its width in the logarithm."""
+        return float(np.log1p((self.high - self.low) / self.scale))
+
+    @property
+    def height(self) -> float:
+        """Half the height of the ellipse in the logarithm."""
+        return float(self.length / 2 * np.sinh(self.eccentricity))
+
+    def scaled(self, factor: float) -> "Contour":
+        """An ellipse of another eccentricity about the same interval."""
+        return Contour(self.low, self.high, self.scale, factor * self.eccentricity)
+
+    def position(self, z: npt.NDArray) -> npt.NDArray:
+        """Where z is if low and high are at −1 and 1."""
+        return np.log1p((z - self.low) / self.scale) * 2 / self.length - 1
+
+    def points(self, digits: float) -> tuple[Complex, Complex]:
+        """Points of the upper half and dz/(2πi), of a trapezoidal rule with so many decimal digits."""
+        count = int(np.ceil(max(digits * np.log(10) / 2 / self.eccentricity, 20)))
+        angle = self.eccentricity + 1j * np.pi * (np.arange(count) + 0.5) / count
+        u = self.length / 2 * (1 + np.cosh(angle))
+        slope = self.scale * np.exp(u) * self.length / 2 * np.sinh(angle)
+        return self.low + self.scale * np.expm1(u), slope / (2 * count)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A spectrum F.
+
+    Attributes
+    ----------
+    lowest, highest : float
+        The ends of its positive part.
+    rho, null : float
+        m/d, and the share of zeros.
+    line : ndarray
+        Points of F at which an epoch's mean is compared with 1.
+    transform : callable
+        x and dx/dz at points z.
+    average : callable
+        Nodes and weights of ⟨·⟩ for functions analytic outside a contour.
+    measure : callable
+        Nodes and masses of the positive part, inside a contour; of a continuous one they may be taken coarsely.
+    """
+
+    lowest: float
+    highest: float
+    rho: float
+    null: float
+    line: Array
+    transform: Callable[[Complex], tuple[Complex, Complex]]
+    average: Callable[[Contour], tuple[Nodes, Nodes]]
+    measure: Callable[[Contour, bool], tuple[Nodes, Nodes]]
+
+
+def sample(values: Array, shares: Array, rho: float = 1.0) -> Law:
+    """The law of a sample of m = ρd rows: `values` are the eigenvalues of XᵀX/m, of mean 1, zeros included.
+
+    Those of S are ρ times them. Contours and averages do not depend on the step: a law just used is used again.
+    """
+    return _sample(values.tobytes(), shares.tobytes(), float(rho))
+
+
+@functools.lru_cache(maxsize=2)
+def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
+    values, shares = np.frombuffer(value_bytes), np.frombuffer(share_bytes)
+    nodes, masses = rho * values[values > 0], shares[values > 0]
+    gram, weights = levy.companion(values, shares, rho)
+
+    def transform(z: Complex) -> tuple[Complex, Complex]:
+        gap = 1 / (z[:, None] - gram)
+        return rho * gap @ weights, -rho * (gap**2) @ weights
+
+    @functools.cache
+    def average(contour: Contour) -> tuple[Nodes, Nodes]:
+        mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, 1e-13, contour.height)
+        # an atom at zero of rounding errors would put a pole in b
+        kept = np.abs(mean.weights) > 1e-9 * (mean.nodes == 0)
+        return mean.nodes[kept], mean.weights[kept]
+
+    return Law(
+        lowest=float(nodes[0]),
+        highest=float(gram[-1]),
+        rho=rho,
+        null=float(shares[values == 0].sum()),
+        line=nodes,
+        transform=transform,
+        average=average,
+        measure=lambda contour, fine: (nodes, masses),
+    )
+
+
+def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
+    """The law of S for m = ρd Gaussian rows whose covariance has these positive eigenvalues, of mean 1.
+
+    F is integrated on a thin contour around its continuous part, whose tip is within `reach` of the left edge.
+    """
+    covariance = silverstein.Sample(values, shares, rho)
+    left, right = rho * covariance.leftmost(lambda x, v: 1.0), rho * covariance.rightmost()
+    gauss = levy.from_covariance(values, shares, tolerance=1e-13)
+
+    def transform(z: Complex) -> tuple[Complex, Complex]:
+        x = -covariance.companion(np.where(z.imag > 0, z, z.conj()) / rho)
+        x = np.where(z.imag > 0, x, x.conj())
+        return x, 1 / (((values / (1 - np.multiply.outer(x, values))) ** 2) @ shares - rho / x**2)
+
+    def measure(contour: Contour, fine: bool) -> tuple[Nodes, Nodes]:
+        thin = Contour(left, right, min(contour.scale / 2, reach), 1.0)
+        z, dz = thin.scaled(np.arcsinh((0.8 if fine else 0.7) / thin.length)).points(14)
+        z, dz = np.concatenate([z, z.conj()]), np.concatenate([dz, dz.conj()])
+        return z, (transform(z)[0] + (1 - rho) / z) * dz
+
+    return Law(
+        lowest=float(left),
+        highest=float(right),
+        rho=rho,
+        null=max(0.0, 1 - rho),
+        line=np.linspace(left, right, 200)[1:],  # ā = 1 at an edge at zero
+        transform=transform,
+        average=lambda contour: (gauss.nodes, gauss.weights),
+        measure=measure,
+    )
+
+
+def usable(law: Law) -> Iterator[Contour]:
+    r"""Contours on which ⟨·⟩ is right, the most promising first: between F and zero if there is room, and around both.
+
+    Each is as close as can be. The test is :math:`\langle\lambda r\rangle = 1 - 1/a`, with
+    :math:`a = xz/\rho`, :math:`r = 1/(z(1-x\lambda))`. It fails on a contour so close to single eigenvalues that x
+    takes a value twice outside. A contour that wraps around in the logarithm meets functions that grow.
+    """
+    found = 0
+    for low, scale in _ends(law):
+        for eccentricity in (0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3):
+            contour = Contour(low, law.highest, scale, eccentricity)
+            if contour.height > _HALF_HEIGHT:
+                contour = contour.scaled(np.arcsinh(2 * _HALF_HEIGHT / contour.length) / eccentricity)
+            if _averages_well(law, contour):
+                found += 1
+                yield contour
+                break
+            if contour.eccentricity < eccentricity:
+                break
+    if not found:
+        raise ArithmeticError(
+            "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
+            "gaps too wide, for a contour around it."
+        )
+
+
+def _ends(law: Law) -> list[tuple[float, float]]:
+    """Left ends and scales to try; far from zero the scales between F and zero are one."""
+    bare = law.null == 0 and law.rho <= 1
+    low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
+    around = [(low if bare else 0.0, scale) for scale in (SCALE, SCALE / 3, 3 * SCALE)]
+    between = [(low, min(max(SCALE, _NEAR_LOWEST * low), part * low)) for part in (0.7, 0.5, 0.85)]
+    ends = between + around if law.lowest > _ROOM else around + between * (law.lowest > 0)
+    return list(dict.fromkeys(ends))
+
+
+@functools.lru_cache(maxsize=64)
+def _averages_well(law: Law, contour: Contour) -> bool:
+    """Whether the trapezoidal rule on a contour half as wide has ⟨λr⟩ right on this one."""
+    z, _ = contour.points(11)
+    x, _ = law.transform(z)
+    zeta, dz = contour.scaled(0.5).points(18)
+    inner, slope = law.transform(zeta)
+    w = -(zeta + (1 - law.rho) / inner) * slope * dz
+    t, w = np.concatenate([1 / inner, 1 / inner.conj()]), np.concatenate([w, w.conj()])
+    error = (t / (1 - x[:, None] * t)) @ w / z - 1 + law.rho / (x * z)
+    return bool(np.abs(error).max() < 1e-11)
