@@ -2,7 +2,8 @@ r"""Random reshuffle on any spectrum: curves, constants and the effective step f
 
 Rows enter through :math:`K = UU^\top` only, and where their left basis is Haar through its spectrum F. An epoch
 averaged over its permutation acts on functions of :math:`S = U^\top U`,
-:math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a multiplication and an integral (:mod:`~edgelaw.exact.random_reshuffle.engine`). Then
+:math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a multiplication and an integral
+(:mod:`~edgelaw.exact.random_reshuffle.engine`). Then
 
 .. math:: \text{test} = \int T^n 1\,dF, \qquad \text{train} = \int \lambda\,T^n 1\,dF :
 
