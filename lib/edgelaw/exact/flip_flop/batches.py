@@ -85,7 +85,7 @@ def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> Learn
 
 def _first_epoch(average: levy.Average, cut: Partition) -> Array:
     problem = Problem(average, cut)
-    return problem.first_epoch() + [problem.still, 0.0]
+    return problem.first_epoch() + np.array([problem.still, 0.0])
 
 
 def _gradient_descent(n: Integers, spectrum: SampleSpectrum, tau: float) -> LearningCurve:

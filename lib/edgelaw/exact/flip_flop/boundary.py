@@ -106,11 +106,20 @@ class Equations(Protocol):
 
     still: float
 
-    def start(self) -> Complex: ...
-    def first_epoch(self) -> Array: ...
-    def charted(self, solutions: list[Complex]) -> list[Complex]: ...
-    def newton(self, z: complex, X: Complex, steps: int = ...) -> tuple[Complex, npt.NDArray]: ...
-    def transforms(self, z: complex, X: Complex, end: npt.NDArray) -> Complex: ...
+    def start(self) -> Complex:
+        """The unknown at z = 0."""
+
+    def first_epoch(self) -> Array:
+        """Both losses after the first epoch."""
+
+    def charted(self, solutions: list[Complex]) -> list[Complex]:
+        """Solutions in the charts that suit the last of them."""
+
+    def newton(self, z: complex, X: Complex, steps: int = 8) -> tuple[Complex, npt.NDArray]:
+        """The unknown at z and its end, from a guess."""
+
+    def transforms(self, z: complex, X: Complex, end: npt.NDArray) -> Complex:
+        """The generating functions of both losses at z."""
 
 
 Build = Callable[
@@ -196,7 +205,7 @@ def losses(
         within = n <= last
         values[:, within] = circle.coefficients(transforms, n[within])
         if edge > 0 and n[0] == 1:  # directly, in case it is tiny already
-            values[:, 0] = present.first_epoch() + [present.still - spectrum.null, 0.0]
+            values[:, 0] = present.first_epoch() + np.array([present.still - spectrum.null, 0.0])
         return values
 
     return at
