@@ -19,7 +19,7 @@ MOST_ENTRIES = 15
 TOUR = {  # from the row update to a learning curve
     "lib/edgelaw/kaczmarz/compiled.py": "the row update, w ← w − η (u·w − t) u, as a loop over the rows of an epoch",
     "lib/edgelaw/orders.py": "in which order the rows come: IID, reshuffled, shuffled once, forwards and backwards",
-    "lib/edgelaw/kaczmarz/simulation.py": "`simulate`: many starts and runs of that loop, and the means of their losses",
+    "lib/edgelaw/kaczmarz/simulation.py": "`simulate`: many starts and runs of that loop, and the means of losses",
     "lib/edgelaw/curves.py": "`LearningCurve`: two losses by epoch with their errors, simulated or computed",
     "lib/edgelaw/theory/iid.py": "what must come out as d grows: the same losses as an integral over decay rates",
 }

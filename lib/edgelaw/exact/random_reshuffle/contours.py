@@ -1,9 +1,9 @@
 r"""A spectrum as random reshuffle needs it: its transform, its average ⟨·⟩, its measure, and contours around it.
 
 For z off the spectrum F of :math:`S = \sum_i u_iu_i^\top` let x solve
-:math:`\rho/x + \langle\lambda/(1-\lambda x)\rangle = z`, with ⟨·⟩ the average of :mod:`edgelaw.exact.levy`.
-A sample has :math:`x = \rho G(z)`, G the Cauchy transform of the m × m matrix :math:`UU^\top`; a covariance has x by
-Silverstein's equation.
+:math:`\rho/x + \langle\lambda/(1-\lambda x)\rangle = z`, with ⟨·⟩ the average of
+:mod:`edgelaw.exact.levy`. A sample has :math:`x = \rho G(z)`, G the Cauchy transform of the m × m matrix
+:math:`UU^\top`; a covariance has x by Silverstein's equation.
 """
 
 import functools
