@@ -36,7 +36,9 @@ POLYNOMIALS = 24  # at most: more only carry rounding
 _MEAN_DIGITS = 70  # of ā's contour integral, whose poles are the eigenvalues
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 _AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
-_CONTOURS = 2  # tried for a curve: a third lowered few stated errors of 300 random cases, and saved none from refusal
+_CONTOURS = (
+    2  # tried for a curve: a third lowered few stated errors of 300 random cases, and saved none from refusal
+)
 _EPOCHS_PER_SQUARE = 0.01  # over the square of the number of nodes: below, epochs one by one cost less
 
 
