@@ -43,8 +43,8 @@ class Attempt:
         with np.errstate(all="ignore"):
             alike = (np.abs(self.coarse / self.fine - 1) < LARGEST_ERROR) & (self.fine > level)
         alike |= (np.abs(self.fine - level) < VISIBLE) | np.isnan(self.fine)  # so late that nothing is left
-        both = alike.all(axis=0)
-        return len(both) if both.all() else int(np.argmin(both))
+        both = np.flatnonzero(~alike.all(axis=0))
+        return int(both[0]) if len(both) else self.fine.shape[1]
 
 
 def settled(n: Integers, attempts: Iterable[Callable[[Integers], Attempt]]) -> LearningCurve:

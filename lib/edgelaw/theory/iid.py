@@ -257,10 +257,10 @@ def _panels(centre, width):
 def decaying(n: Array, rates: Array, *weights: Array) -> Array:
     """Σ w exp(−rate·n) at each n, a row for each set of weights, without the terms that have vanished."""
     order = np.argsort(rates)
-    rates, weights = rates[order], np.stack(weights, axis=1)[order]
-    sums = np.empty((len(n), weights.shape[1]))
+    rates, columns = rates[order], np.stack(weights, axis=1)[order]
+    sums = np.empty((len(n), columns.shape[1]))
     for places in np.array_split(np.argsort(n), 1 + len(n) * len(rates) // 2**21):
         earliest = n[places].min() if len(places) else 1
         alive = np.searchsorted(rates, 745 / earliest, side="right") if earliest > 0 else len(rates)
-        sums[places] = np.exp(-np.multiply.outer(n[places], rates[:alive])) @ weights[:alive]
+        sums[places] = np.exp(-np.multiply.outer(n[places], rates[:alive])) @ columns[:alive]
     return sums.T

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, Integers
 
 SAME_POLE = 1e-13  # relative distance of two poles between which no root can be told
@@ -40,11 +41,75 @@ def secular(poles: Array, g: Array) -> Roots:
     that pole's term as it is, and of the others their sum and its derivative, as a constant and a term at the other end
     of the interval, or at the last root as a line: the root of such an equation is a quadratic's.
     """
-    count = len(poles)
-    blocks = np.array_split(np.arange(count), -(-(count**2) // _DISTANCES_AT_ONCE))
+    nearest, offsets, squares = _roots(poles, g)
+    return Roots(poles[nearest] + offsets, nearest, offsets, squares)
+
+
+def _roots_numpy(poles: Array, g: Array) -> tuple[Integers, Array, Array]:
+    """The nearest poles, offsets and squares of all roots, a block of poles at a time."""
+    blocks = np.array_split(np.arange(len(poles)), -(-(len(poles) ** 2) // _DISTANCES_AT_ONCE))
     parts = [_block(poles, g, block) for block in blocks if len(block)]
     nearest, offsets, squares = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Roots(poles[nearest] + offsets, nearest, offsets, squares)
+    return nearest, offsets, squares
+
+
+@compiled(numpy=_roots_numpy)
+def _roots(poles, g):
+    """The same, root by root: a sixth of the time at 2048 poles."""
+    count = len(poles)
+    nearest, offsets, squares = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
+    weights, total = g * g, 0.0
+    for i in range(count):
+        total += weights[i]
+        last = i == count - 1
+        width = total if last else poles[i + 1] - poles[i]
+        near, tau = i, width / 2
+        value, slope = _sums(poles, weights, near, tau)
+        if not last and 1 + value < weights[near] / tau:  # the next pole is nearer
+            near, width, tau = i + 1, -width, -tau
+            value, slope = _sums(poles, weights, near, tau)
+        low, high = min(width, 0.0), max(2 * width if last else width, 0.0)
+        converged = False
+        while not converged and high > low:
+            if 1 + value < weights[near] / tau:
+                low = tau
+            else:
+                high = tau
+            proposed = _one_root(1 + value, slope, weights[near], tau, width, last)
+            converged = not abs(proposed - tau) > _LAST_STEP * abs(tau)
+            tau = proposed if converged or low < proposed < high else (low + high) / 2
+            value, slope = _sums(poles, weights, near, tau)
+        nearest[i], offsets[i], squares[i] = near, tau, slope + weights[near] / (tau * tau)
+    return nearest, offsets, squares
+
+
+@compiled
+def _sums(poles, weights, near, tau):
+    """Σ g²/(p − x) and its derivative at x = p_near + τ, without the term of that pole."""
+    value = slope = 0.0
+    for j in range(near):
+        inverse = 1 / (poles[j] - poles[near] - tau)
+        value += weights[j] * inverse
+        slope += weights[j] * inverse * inverse
+    above, heavy = poles[near + 1 :], weights[near + 1 :]  # indices from 0: a loop for vector registers
+    for j in range(len(above)):
+        inverse = 1 / (above[j] - poles[near] - tau)
+        value += heavy[j] * inverse
+        slope += heavy[j] * inverse * inverse
+    return value, slope
+
+
+@compiled
+def _one_root(value, slope, weight, tau, width, last):
+    """What `_model_root` is for one root."""
+    if last:
+        square, linear, constant = slope, value - slope * tau, -weight
+    else:
+        far = width - tau
+        level = value - slope * far
+        square, linear, constant = -level, level * width + weight + slope * far * far, -weight * width
+    root = np.sqrt(max(linear * linear - 4 * square * constant, 0.0))
+    return -2 * constant / (linear + root) if linear >= 0 else (root - linear) / (2 * square)
 
 
 def _block(poles: Array, g: Array, places: Integers) -> tuple[Integers, Array, Array]:

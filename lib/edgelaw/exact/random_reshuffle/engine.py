@@ -34,6 +34,7 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 
 POLYNOMIALS = 24  # at most: more only carry rounding
 _MEAN_DIGITS = 70  # of ā's contour integral, whose poles are the eigenvalues
+_LARGEST_CONSTANT_ERROR = 1e-3  # edge constants whose two resolutions differ by more are not returned
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 _AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
 _CONTOURS = (
@@ -373,7 +374,7 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
         results.append((rate, float((1 + frame.origin @ one.kernel @ c) / (2 * rate))))
     fine, coarse = results
     error = max(abs(one / other - 1) for one, other in zip(fine, coarse, strict=True))
-    if not error <= agreement.LARGEST_ERROR:
+    if not error <= _LARGEST_CONSTANT_ERROR:
         raise ArithmeticError(
             f"The edge constants of random reshuffle could not be computed: estimated relative error {error:.1e}."
         )

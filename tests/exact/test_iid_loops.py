@@ -1,0 +1,15 @@
+"""The compiled loop of the secular equation and its NumPy twin."""
+
+import numpy as np
+import pytest
+
+from edgelaw.exact.iid import modes
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 300, 1500])
+def test_the_loop_and_its_twin_find_the_same_roots(count):
+    rng = np.random.default_rng(count)
+    poles, g = -np.sort(rng.gamma(0.5, size=count))[::-1], np.sqrt(rng.random(count) / count)
+    one, other = modes._roots(poles, g), modes._roots.twin(poles, g)
+    assert poles[one[0]] + one[1] == pytest.approx(poles[other[0]] + other[1], rel=1e-13)
+    assert one[2] == pytest.approx(other[2], rel=1e-10)
