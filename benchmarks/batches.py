@@ -52,17 +52,14 @@ def difference(X, order, epochs, share, batch):
     step = share * stability(order, eigenvalues, rho, batch=batch)
     truth = exact.curve(order, eigenvalues, epochs, step, rho, batch=batch)
     run = kaczmarz.simulate(
-        X.astype(np.float32),
+        kaczmarz.Problem(X.astype(np.float32), batch=batch),
         order,
         epochs,
         step,
         PROBES,
         RUNS,
-        batch,
         rng=1,
-        batch_mode="average",
         starts="orthonormal",
-        workers=1,
     )
     result = {}
     for loss in LOSSES:
@@ -103,8 +100,8 @@ def bias(dims, batch=8, tau=0.9, epochs=4, matrices=12):
     for seed in range(matrices):
         X = unit_rows(dims, dims, 0.5, seed)
         truth = exact.curve("flip_flop", gram_eigenvalues(X), epochs, batch * tau, batch=batch)
-        how = {"batch_mode": "average", "starts": "all", "workers": 1}
-        run = kaczmarz.simulate(X, "flip_flop", epochs, batch * tau, runs=2, batch=batch, rng=seed, **how)
+        problem = kaczmarz.Problem(X, batch=batch)
+        run = kaczmarz.simulate(problem, "flip_flop", epochs, batch * tau, runs=2, rng=seed, starts="all")
         offs.append(np.mean(truth.train[1:] / run.train[1:] - 1))
     return np.mean(offs), np.std(offs, ddof=1) / np.sqrt(matrices)
 

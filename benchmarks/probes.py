@@ -180,7 +180,7 @@ def torch_training(data, rates):
             cost.backward()
             rule.step()
         seconds.append(time.process_time() - before)
-    return seconds, finite(simulation.loss(*data.held, model.weight.detach().numpy()))
+    return seconds, finite(simulation.loss(*data.held, model.weight.detach().numpy().T))
 
 
 def torch_sweep(data, grid, epochs):
@@ -246,7 +246,7 @@ def lbfgs(data, epochs):
 
     options = {"maxiter": epochs}
     best = minimize(objective, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
-    return simulation.loss(*data.held, best.x.reshape(shape).T)
+    return simulation.loss(*data.held, best.x.reshape(shape))
 
 
 def cross_entropy(data, lr, epochs):

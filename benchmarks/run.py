@@ -79,7 +79,7 @@ def unit(X):
 def epochs(X, order, probes, every=1):
     """A function that runs `every` more epochs of a simulation that is under way, its blocks made."""
     start = np.random.default_rng(1).standard_normal((X.shape[1], probes)).astype(X.dtype)
-    walk = iterates(X, order, 10**6, start, record=range(0, 10**6, every))
+    walk = iterates(X, order, range(0, 10**6, every), start)
     next(walk), next(walk)
     return lambda: next(walk)
 
@@ -183,7 +183,7 @@ def long_horizon(count, d=256):
     record = np.unique(np.geomspace(1, count, 60).astype(int))
     simulate(X, "single_shuffle", 1, probes=1)
     start = time.perf_counter()
-    curve = simulate(X, "single_shuffle", count, probes=1, record=record)
+    curve = simulate(X, "single_shuffle", record, probes=1)
     seconds = time.perf_counter() - start
     assert 0 < curve.test[-1] < curve.test[1] < 1
     flat = X.ravel()
@@ -208,9 +208,11 @@ QUIET = 0.1  # cores that other work may keep busy while two cores are compared 
 def two_cores(turns, d=1024, probes=64):
     """How much faster two runs are on two cores than on one."""
     X = gaussian(d, d)
-    options = {"order": "single_shuffle", "epochs": 40, "probes": probes, "runs": 2, "record": [40]}
+    options = {"order": "single_shuffle", "epochs": [40], "probes": probes}
     t = best(
-        turns, one=lambda: simulate(X, workers=1, **options), two=lambda: simulate(X, workers=2, **options)
+        turns,
+        one=lambda: [simulate(X, rng=seed, **options) for seed in (0, 1)],
+        two=lambda: simulate(X, runs=2, **options),
     )
     return Bar("times faster: two runs on two cores against one", t["one"] / t["two"])
 

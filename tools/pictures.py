@@ -18,7 +18,7 @@ def _axes(ax, **settings):
 
 def _simulated(X, order, epochs, **settings):
     """SGD in single precision: half the time, and a difference of a millionth is no pixel."""
-    return kaczmarz.simulate(X.astype(np.float32), order, int(epochs), rng=1, **settings)
+    return kaczmarz.simulate(X.astype(np.float32), order, epochs, rng=1, **settings)
 
 
 def edge_and_order(size=512, epochs=EPOCHS, runs=4):
@@ -35,7 +35,7 @@ def edge_and_order(size=512, epochs=EPOCHS, runs=4):
     left.set(title="The eigenvalues of the data", ylim=(1e-3, 1.5), xlim=(1e-6, 10))
 
     for order in orders.ORDERS:
-        curve = _simulated(X, order, epochs[-1], probes=32, runs=runs, record=epochs)
+        curve = _simulated(X, order, epochs, probes=32, runs=runs)
         right.plot(curve.epochs[1:], curve.test[1:], markevery=2, **plots.order_style(order))
     right.plot(epochs, edge.laplace(2 * epochs), **plots.ASYMPTOTE)
     right.annotate(r"slope $-\frac{1}{2}$, from the edge", (20, 0.1), (14, 0.13), fontsize=12)
@@ -60,7 +60,7 @@ def cover(size=512, epochs=100, runs=2):
         eigenvalues = spectrum.gram_eigenvalues(data.normalize_rows(X))
         for order in orders.ORDERS:
             truth = exact.curve(order, eigenvalues, epochs)
-            ran = _simulated(X, order, epochs, probes=64, runs=runs, record=shown)
+            ran = _simulated(X, order, shown, probes=64, runs=runs)
             style = plots.order_style(order)
             ax.plot(truth.epochs[1:], truth.train[1:], **{**style, "marker": "", "label": None})
             ax.plot(ran.epochs[1:], ran.train[1:], **{**style, "linestyle": "none"}, markersize=6)

@@ -91,7 +91,7 @@ def rows(name, sorting, seed):
 
 def measure(X, order, step, seed):
     """Test and training loss from all starts: (2, epochs)."""
-    curve = kaczmarz.simulate(X, order, EPOCHS[-1], step, rng=seed, record=EPOCHS, starts="all", workers=1)
+    curve = kaczmarz.simulate(X, order, EPOCHS, step, rng=seed, starts="all")
     return losses.of_curve(curve).astype(np.float32)
 
 
@@ -106,8 +106,8 @@ def floor(U, targets, order, step, seed, normalised=True):
     """Mean squared distance from the least-squares solution and mean excess, at the ends of epochs, over the noise."""
     best = np.linalg.lstsq(U, targets, rcond=None)[0]
     record = range(SETTLED, FLOOR_EPOCHS)
-    settings = {"y": targets, "rng": seed, "record": record, "normalised": normalised}
-    walk = kaczmarz.iterates(U, order, FLOOR_EPOCHS, best, step, **settings)
+    problem = kaczmarz.Problem(U, targets, normalised=normalised)
+    walk = kaczmarz.iterates(problem, order, record, best, step, rng=seed)
     away = np.array([w - best for n, w in walk if n])
     noise = np.mean((U @ best - targets) ** 2)
     return (away**2).sum(axis=1).mean() / noise, ((away @ U.T) ** 2).mean() / noise

@@ -25,9 +25,7 @@ def measured(X, order, epochs, step, rng, runs):
     if order == "iid":
         curve = exact.expected_curve(X, epochs, step, tolerance=1e-5)
         return of_curve(curve), np.zeros((2, len(curve.epochs) - 1))
-    curve = kaczmarz.simulate(
-        X, order, int(epochs[-1]), step, runs=runs, rng=rng, record=epochs, starts="all"
-    )
+    curve = kaczmarz.simulate(X, order, epochs, step, runs=runs, rng=rng, starts="all")
     return of_curve(curve), np.array([curve.test_se[1:], curve.train_se[1:]])
 
 
@@ -58,7 +56,9 @@ def fresh_orders(U, order, epochs, step, rng, batch=1):
     because the recorded sweeps were drawn this way.
     """
     start = np.eye(U.shape[1], dtype=U.dtype)
-    walk = kaczmarz.iterates(U, order, int(epochs[-1]), start, step, batch, rng=rng, record=epochs)
+    walk = kaczmarz.iterates(
+        kaczmarz.Problem(U, batch=batch, mode="projection"), order, epochs, start, step, rng=rng
+    )
     return np.transpose([of_map(U, W) for n, W in walk if n])
 
 

@@ -87,7 +87,7 @@ def rows(source, kind, sorting, dims, seed):
 def measure(X, order, seed):
     """Test and training loss of plain SGD from all starts: (2, epochs)."""
     curve = kaczmarz.simulate(
-        X, order, EPOCHS[-1], STEP, rng=seed, record=EPOCHS, starts="all", workers=1, normalised=False
+        kaczmarz.Problem(X, normalised=False), order, EPOCHS, STEP, rng=seed, starts="all"
     )
     return losses.of_curve(curve)
 

@@ -246,7 +246,14 @@ def batches(rng, dims=256, draws=4, doublings=10, epochs=32):
             for j, size in enumerate(sizes):
                 (_, A), *_ = [
                     pair
-                    for pair in kaczmarz.iterates(U, "single_shuffle", 1, np.eye(dims), 1.0, size, rng=rng)
+                    for pair in kaczmarz.iterates(
+                        kaczmarz.Problem(U, batch=size, mode="projection"),
+                        "single_shuffle",
+                        1,
+                        np.eye(dims),
+                        1.0,
+                        rng=rng,
+                    )
                     if pair[0]
                 ]
                 n = 2 ** np.arange(doublings + 1)

@@ -51,7 +51,7 @@ def test_measured_losses_are_those_of_the_simulator():
     X = what_breaks.rows("anisotropic Gaussian", np.random.default_rng(1), 24)
     mean, error = what_breaks.measure(X, 1.0, np.random.default_rng(2), 40)
     for index, order in enumerate(ORDERS):
-        run = kaczmarz.simulate(X, order, 5, probes=64, runs=60, rng=3, record=[1, 2, 5])
+        run = kaczmarz.simulate(X, order, [1, 2, 5], probes=64, runs=60, rng=3)
         spread = np.hypot(run.test_se[1:], error[index, 0, :3])
         assert (spread < 0.05 * run.test[1:]).all()
         assert (np.abs(run.test[1:] - mean[index, 0, :3]) < 4 * spread).all()

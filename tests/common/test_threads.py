@@ -99,9 +99,9 @@ def test_ctrl_c_is_not_kept_for_later_where_no_thread_can_be_started(no_threads)
 
 def test_a_simulation_without_threads_gives_the_same_digits(no_threads, monkeypatch):
     X = np.random.default_rng(0).standard_normal((20, 10))
-    without = kaczmarz.simulate(X, "iid", 3, runs=4, workers=2)
+    without = kaczmarz.simulate(X, "iid", 3, runs=4)
     monkeypatch.undo()
-    assert (without.test == kaczmarz.simulate(X, "iid", 3, runs=4, workers=2).test).all()
+    assert (without.test == kaczmarz.simulate(X, "iid", 3, runs=4).test).all()
 
 
 def test_files_are_read_without_threads(no_threads):

@@ -44,7 +44,7 @@ def test_one_data_set_agrees_to_one_over_d(shape, batch, step):
 def test_the_simulator_draws_what_the_recursion_averages():
     rows = data.gaussian(40, 40, rng=5)
     simulated = kaczmarz.simulate(
-        rows, "iid", 4, step=1.9, batch=4, batch_mode="average", starts="all", runs=100, rng=1
+        kaczmarz.Problem(rows, batch=4), "iid", 4, step=1.9, runs=100, rng=1, starts="all"
     )
     test, train = exact_curve(rows, 4, 1.9, 4)
     assert (simulated.test_se <= 0.005 * simulated.test).all()

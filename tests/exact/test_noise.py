@@ -21,7 +21,7 @@ def test_the_iid_floor_is_where_simulation_ends(problem, step):
     X, y = problem
     floor = noise.iid_floor(X, y, step)
     record = range(400, 1200, 20)
-    curve = kaczmarz.simulate(X, "iid", 1200, step, probes=4, runs=64, y=y, rng=1, record=record, workers=1)
+    curve = kaczmarz.simulate(kaczmarz.Problem(X, y), "iid", record, step, probes=4, runs=64, rng=1)
     for losses, error, exact in (
         (curve.test, curve.test_se, floor.test),
         (curve.train, curve.train_se, floor.train),
@@ -75,7 +75,7 @@ def test_a_cycle_ends_where_it_repeats(problem, order, step):
     floor = noise.cycle_floor(X, y, order, step, rng=5)
     norms = np.linalg.norm(X, axis=1)
     solution = np.linalg.lstsq(X / norms[:, None], y / norms, rcond=None)[0]
-    walk = dict(kaczmarz.iterates(X, order, 2000, np.ones(20), step, y=y, rng=5, record=[1999, 2000]))
+    walk = dict(kaczmarz.iterates(kaczmarz.Problem(X, y), order, [1999, 2000], np.ones(20), step, rng=5))
     errors = [walk[n] - solution for n in (1999, 2000)]
     assert floor.test == pytest.approx(np.mean([e @ e for e in errors]), rel=1e-8)
     assert floor.train == pytest.approx(np.mean([((X @ e) ** 2).mean() for e in errors]), rel=1e-8)
@@ -95,7 +95,9 @@ def test_the_mean_iterate_is_the_filtered_solution():
     solution, runs = V @ np.ones(12), 4000
     ends = np.array(
         [
-            list(kaczmarz.iterates(X, "iid", 2, np.zeros(12), 0.8, y=X @ solution, rng=seed))[-1][1]
+            list(kaczmarz.iterates(kaczmarz.Problem(X, X @ solution), "iid", 2, np.zeros(12), 0.8, rng=seed))[
+                -1
+            ][1]
             for seed in range(runs)
         ]
     )

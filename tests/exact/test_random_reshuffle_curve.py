@@ -182,9 +182,7 @@ def ratios(eigenvalues, step, recorded, designs, rng):
     for _ in range(designs):
         X = data.normalize_rows(data.with_spectrum(eigenvalues, len(eigenvalues), rng))
         curve = exact.curve("random_reshuffle", spectrum.gram_eigenvalues(X), recorded, step)
-        run = simulate(
-            X, "random_reshuffle", recorded[-1], step=step, probes=128, runs=8, record=recorded, rng=rng
-        )
+        run = simulate(X, "random_reshuffle", recorded, step=step, probes=128, runs=8, rng=rng)
         draws.append([run.test[1:] / curve.test[1:], run.train[1:] / curve.train[1:]])
     draws = np.array(draws)
     return draws.mean(axis=0), draws.std(axis=0, ddof=1) / np.sqrt(designs)
@@ -222,7 +220,7 @@ def test_real_embeddings_follow_the_curve_of_their_eigenvalues():
     made = data.preprocess(data.load("cifar10").features, 512, 512, rng=2)
     recorded = [1, 4, 16]
     curve = exact.curve("random_reshuffle", spectrum.gram_eigenvalues(made.X), recorded, step)
-    run = simulate(made.X, "random_reshuffle", 16, step=step, probes=256, runs=20, record=recorded, rng=5)
+    run = simulate(made.X, "random_reshuffle", recorded, step=step, probes=256, runs=20, rng=5)
     assert curve.error < 1e-4
     assert (run.test_se[1:] < 0.005 * run.test[1:]).all()
     assert (run.train_se[1:] < 0.0134 * run.train[1:]).all()

@@ -19,7 +19,7 @@ def batches():
 def test_a_forecast_for_batches_follows_runs_of_the_same_batches(batches):
     for order, forecast in batches.forecasts.items():
         run = kaczmarz.simulate(
-            X, order, 8, forecast.step, runs=12, batch=12, rng=1, batch_mode="average", starts="all"
+            kaczmarz.Problem(X, batch=12), order, 8, forecast.step, runs=12, rng=1, starts="all"
         )
         error = run.test_se[1:] / run.test[1:]
         assert error.max() < 0.02

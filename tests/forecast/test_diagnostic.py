@@ -86,7 +86,7 @@ def test_what_it_measures_is_what_the_simulator_measures(shape, step):
     n = 2 ** np.arange(4)
     runs = diagnostic._measured(X, n, step, np.random.default_rng(0), np.ones((2, 2, 4)), 200)
     for k, order in enumerate(diagnostic.WATCHED):
-        curve = kaczmarz.simulate(X, order, 8, step, runs=200, rng=2, record=n, starts="all")
+        curve = kaczmarz.simulate(X, order, n, step, runs=200, rng=2, starts="all")
         for j, loss in enumerate(diagnostic.LOSSES):
             spread = np.hypot(runs.error[k, j], getattr(curve, loss + "_se")[1:])
             assert (np.abs(runs.measured[k, j] - getattr(curve, loss)[1:]) < 4 * spread).all()

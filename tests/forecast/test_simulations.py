@@ -15,7 +15,7 @@ def test_a_measured_curve_is_a_simulation_from_all_starts_or_orthonormal_ones_th
     X = data.normalize_rows(data.gaussian(30, 24, rng=0))
     for probes, starts in ((24, {"starts": "all"}), (16, {"starts": "orthonormal", "probes": 16})):
         measured = measuring.measured_curve(X, "flip_flop", N, 0.9, np.random.default_rng(2), 3, probes)
-        curve = kaczmarz.simulate(X, "flip_flop", 3, 0.9, runs=3, rng=2, record=N, **starts)
+        curve = kaczmarz.simulate(X, "flip_flop", N, 0.9, runs=3, rng=2, **starts)
         assert (measured.train[1:] == curve.train[1:]).all()
         assert (measured.train_se[1:] == curve.train_se[1:]).all()
         assert (measured.test[0], measured.train[0], measured.test_se[0], measured.train_se[0]) == (

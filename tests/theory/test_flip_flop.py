@@ -297,7 +297,7 @@ def test_matrices_agree_within_their_standard_error_at_odd_and_even_n(d, draws, 
 def test_the_traces_are_what_the_simulator_measures():
     X = data.gaussian(60, 60, rng=5)
     permutation = orders.stream("flip_flop", 60, np.random.default_rng(0).spawn(1)[0]).permutation
-    curve = kaczmarz.simulate(X, "flip_flop", 3, step=0.7, probes=40000, rng=0, method="blocked")
+    curve = kaczmarz.simulate(X, "flip_flop", 3, step=0.7, probes=40000, rng=0)
     U = X / np.linalg.norm(X, axis=1)[:, None]
     A = kaczmarz.epoch_matrix(U[permutation], 0.7)
     maps = [A, A.T @ A, A @ A.T @ A]

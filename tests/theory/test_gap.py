@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from edgelaw import data, exact
-from edgelaw.kaczmarz import epoch_matrix, iterates
+from edgelaw.kaczmarz import Problem, epoch_matrix, iterates
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.orders import BlockShuffle, ShuffleBuffer, concordance, stream
 from edgelaw.theory import gap, random_reshuffle, single_shuffle
@@ -176,7 +176,7 @@ def test_random_reshuffle_tends_to_its_effective_step_on_a_power_law():
         ratios = []
         for _ in range(3):
             U, values = power_law(d, beta, rng)
-            *_, (n, W) = iterates(U, "random_reshuffle", 40, np.eye(d), step, rng=rng, record=[40])
+            *_, (n, W) = iterates(U, "random_reshuffle", [40], np.eye(d), step, rng=rng)
             ratios.append(
                 gap.equivalent_step((W**2).sum() / d, values, n)
                 / exact.effective_step("random_reshuffle", step, values)
@@ -207,7 +207,9 @@ def test_a_batch_shortens_the_symmetric_part_by_its_share():
         ratios = []
         for _ in range(4):
             U, values = power_law(d, 0.5, rng)
-            (_, _), (_, A) = iterates(U, "single_shuffle", 1, np.eye(d), 1.0, batch, rng=rng)
+            (_, _), (_, A) = iterates(
+                Problem(U, batch=batch, mode="projection"), "single_shuffle", 1, np.eye(d), 1.0, rng=rng
+            )
             loss = gap.doubled_losses(A, 9)[-1]
             ratios.append(gap.equivalent_step(loss, values, 512) / gap.batch_step(1.0, batch / d))
         mean, error = np.mean(ratios), np.std(ratios, ddof=1) / 2

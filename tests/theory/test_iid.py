@@ -410,9 +410,7 @@ def test_the_record_is_what_the_simulator_gives(name):
 @pytest.mark.parametrize(("step", "beta", "runs"), [(0.5, None, 1200), (1.0, 0.3, 800)])
 def test_a_fresh_simulation_agrees_with_the_expected_curve(step, beta, runs):
     X = data.gaussian(96, 96, rng=5) if beta is None else data.power_law(96, 96, beta, rng=5)
-    simulated = kaczmarz.simulate(
-        X, "iid", 20, step=step, probes=8, runs=runs, rng=2, record=[1, 2, 5, 10, 20]
-    )
+    simulated = kaczmarz.simulate(X, "iid", [1, 2, 5, 10, 20], step=step, probes=8, runs=runs, rng=2)
     truth = exact.expected_curve(X, simulated.epochs, step)
     allowed = scipy.stats.norm.isf(scipy.stats.norm.sf(3) / 10)  # three standard errors, ten points
     assert agrees(simulated.test[1:], simulated.test_se[1:], truth.test[1:], 0.005, allowed)

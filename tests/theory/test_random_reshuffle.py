@@ -313,7 +313,7 @@ def exact_traces(d, step, recorded, seed):
     T = rr.overlap(values[:, None], values, step) / d
     T[np.diag_indices(d)] = rr.mean_epoch(values, step) ** 2
     ratios, f, done = [], np.ones(d), 0
-    for n, W in iterates(X, "random_reshuffle", recorded[-1], np.eye(d), step, rng=seed, record=recorded):
+    for n, W in iterates(X, "random_reshuffle", recorded, np.eye(d), step, rng=seed):
         for _ in range(n - done):
             f = T @ f
         done = n
@@ -335,7 +335,7 @@ def test_the_constant_one_over_root_three_pi_is_seen_in_matrices_to_three_per_mi
     for seed in range(5):
         X = data.normalize_rows(data.gaussian(d, d, seed))
         values = np.clip(spectrum.gram_eigenvalues(X), 0, 4)
-        walk = iterates(X, "random_reshuffle", recorded[-1], np.eye(d), rng=seed, record=recorded)
+        walk = iterates(X, "random_reshuffle", recorded, np.eye(d), rng=seed)
         traces = np.array([(W**2).sum() / d for n, W in walk if n > 0])
         # The mean epoch alone on these eigenvalues takes the noise of the design away: its own limit is the constant.
         means = np.array([(rr.mean_epoch(values) ** (2 * n)).mean() for n in recorded])
@@ -351,7 +351,7 @@ def test_simulated_curves_agree_within_their_standard_errors():
     rng, curves = np.random.default_rng(17), []
     for _ in range(10):
         X = data.gaussian(d, d, rng)
-        curve = simulate(X, "random_reshuffle", 12, probes=256, runs=1, record=recorded, rng=rng)
+        curve = simulate(X, "random_reshuffle", recorded, probes=256, runs=1, rng=rng)
         curves.append([curve.test[1:], curve.train[1:]])
     curves = np.array(curves)
     mean, error = curves.mean(axis=0), curves.std(axis=0, ddof=1) / np.sqrt(len(curves))

@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from edgelaw import orders
-from edgelaw.kaczmarz import iterates
+from edgelaw.kaczmarz import Problem, iterates
 from edgelaw.orders import ORDERS, stream
 from edgelaw.training.samplers import (
     IID,
@@ -51,7 +51,7 @@ def test_a_model_trained_through_a_dataloader_has_the_iterates_of_the_simulator(
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = rng.standard_normal(30)
     weights = train(OrderSampler(order, 30, seed=5), X, y, epochs=3, step=0.8, workers=workers)
-    for n, w in iterates(X, order, 3, np.zeros(12), step=0.8, y=y, rng=5):
+    for n, w in iterates(Problem(X, y), order, 3, np.zeros(12), step=0.8, rng=5):
         if n > 0:
             assert np.abs(weights[n - 1] - w).max() < 1e-6
             assert np.abs(w).max() > 0.1  # it went somewhere
@@ -306,18 +306,7 @@ def test_the_learning_rate_makes_torch_the_simulator(loss, batch, step, outputs)
             LOSS_OF[loss](model(x), y).backward()
             optimiser.step()
     for k in range(outputs):
-        walk = iterates(
-            X,
-            "random_reshuffle",
-            3,
-            np.zeros(d),
-            step,
-            batch=batch,
-            y=Y[:, k],
-            rng=2,
-            batch_mode="average",
-            record=[3],
-        )
+        walk = iterates(Problem(X, Y[:, k], batch=batch), "random_reshuffle", [3], np.zeros(d), step, rng=2)
         *_, (_, w) = walk
         assert np.abs(w).max() > 0.1
         assert np.abs(model.weight[k].detach().numpy() - w).max() < 1e-12 * max(1, np.abs(w).max())

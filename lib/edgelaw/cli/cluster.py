@@ -236,7 +236,7 @@ def _simulate(X, order, step, seed, epochs, probes):
     """One learning curve."""
     from edgelaw import kaczmarz
 
-    return kaczmarz.simulate(X, order, epochs, step, probes=probes, rng=seed, workers=1)
+    return kaczmarz.simulate(X, order, epochs, step, probes=probes, rng=seed)
 
 
 def _matrix(made):

@@ -68,9 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         runs: dict[str, LearningCurve] = {}
         for order in prediction.forecasts:
             bar(len(runs), len(prediction.forecasts), f"{order}: SGD")
-            runs[order] = kaczmarz.simulate(
-                design.matrix(), order, EPOCHS, runs=RUNS, record=RECORD, starts="all"
-            )
+            runs[order] = kaczmarz.simulate(design.matrix(), order, RECORD, runs=RUNS, starts="all")
     show(console(WIDTH), prediction, runs)
     return 0
 

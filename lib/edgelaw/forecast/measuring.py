@@ -65,11 +65,7 @@ def _whole_epochs(
         zeros = np.zeros(len(curve.epochs))
         return LearningCurve(curve.epochs, curve.test, curve.train, zeros, zeros.copy(), error=1e-5)
     how: dict[str, Any] = {"starts": "all"} if probes == d else {"starts": "orthonormal", "probes": probes}
-    if batch > 1:
-        how |= {"batch": batch, "batch_mode": "average"}
-    return kaczmarz.simulate(
-        X, order, int(epochs[-1]), step, runs=runs, rng=rng, record=epochs.tolist(), **how
-    )
+    return kaczmarz.simulate(kaczmarz.Problem(X, batch=batch), order, epochs, step, runs=runs, rng=rng, **how)
 
 
 def _within_the_first_epoch(

@@ -2,6 +2,16 @@
 
 from edgelaw.curves import LearningCurve
 from edgelaw.kaczmarz.moments import SignalAndNoise, signal_and_noise
-from edgelaw.kaczmarz.simulation import epoch_matrix, iterates, simulate
+from edgelaw.kaczmarz.problem import Problem
+from edgelaw.kaczmarz.simulation import by_run, epoch_matrix, iterates, simulate
 
-__all__ = ["LearningCurve", "SignalAndNoise", "epoch_matrix", "iterates", "signal_and_noise", "simulate"]
+__all__ = [
+    "LearningCurve",
+    "Problem",
+    "SignalAndNoise",
+    "by_run",
+    "epoch_matrix",
+    "iterates",
+    "signal_and_noise",
+    "simulate",
+]

@@ -8,16 +8,21 @@ where the pseudo-inverse makes repeated rows harmless. Since W_now = W − Σ_{i
     (I + P L) Z = P (U W − t),      L = the blocks of U Uᵀ strictly below the batches' diagonal,
 
 is unit lower triangular, and W ← W − Uᵀ Z. For single unit rows this is M Z = U W − t with M = I/step + L.
-Visited backwards, the same block has the transposed matrix: if T = (I + P L)⁻¹ P, then (I + P Lᵀ)⁻¹ P = Tᵀ.
+
+A ridge κ shrinks the weights by s = 1 − step·κ with every batch. What batch i adds has shrunk by s^(j−i−1) when batch j
+comes, so that these powers multiply L; the start has shrunk by s^j before batch j and by s^n after all n.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
 from edgelaw._common.types import Array, Integers
+from edgelaw.kaczmarz.problem import Problem
+from edgelaw.orders import Stream
 
 KEPT = 128  # rows of a block that is kept from epoch to epoch: large, its triangle is free
 FRESH = 64  # rows of a block used once: its Gram matrix costs FRESH/4 probes' worth of products
@@ -26,18 +31,20 @@ FRESH = 64  # rows of a block used once: its Gram matrix costs FRESH/4 probes' w
 class Coupling:
     """How the updates of one block act on each other: `solve` maps the residuals at its start to Z."""
 
-    def __init__(self, rows: Array, step: float, batch: int, mode: str) -> None:
-        self._step, self._batch, self._mode = step, batch, mode
+    def __init__(self, rows: Array, problem: Problem, step: float) -> None:
+        self._step, self._batch, self._mode = step, problem.batch, problem.mode
         self._projections: list[npt.NDArray[np.floating]] = []
         self._lower: Array | None = None
-        starts = range(0, len(rows), batch)
-        if mode == "projection" and batch > 1:
-            self._projections = [_pseudo_inverse(rows[k : k + batch]) for k in starts]
+        starts = range(0, len(rows), self._batch)
+        if self._mode == "projection" and self._batch > 1:
+            self._projections = [_pseudo_inverse(rows[k : k + self._batch]) for k in starts]
         if len(starts) > 1:
             gram = rows @ rows.T
-            if batch > 1:
-                number = np.arange(len(rows)) // batch
+            number = np.arange(len(rows)) // self._batch
+            if self._batch > 1:
                 gram *= number[:, None] > number
+            if problem.ridge:
+                gram *= (1 - step * problem.ridge) ** np.maximum(number[:, None] - number - 1, 0)
             self._lower = self._scaled(gram)
 
     def solve(self, residuals: Array) -> Array:
@@ -70,75 +77,99 @@ def _pseudo_inverse(rows: Array) -> npt.NDArray[np.floating]:
     return np.linalg.pinv(gram, rcond=max(rows.shape) * np.finfo(rows.dtype).eps, hermitian=True)
 
 
-def _size(batch: int, target: int) -> int:
-    """Rows of a block: whole batches, about `target` of them, never less than one batch."""
-    return batch * max(1, target // batch)
+class Block(NamedTuple):
+    """Consecutive updates as one: W ← sⁿ W − Uᵀ solve(U W − t), a ridge's powers of s in their places."""
+
+    rows: Array
+    targets: Array | None
+    solve: Callable[[Array], Array]
+    shrinkage: tuple[Array, Array, float] | None  # before each row's batch, after it, and of the whole block
+
+    def apply(self, W: Array, change: Array) -> None:
+        """Update W, in place; `change` is scratch of its shape."""
+        residuals = self.rows @ W
+        if self.shrinkage:
+            residuals *= self.shrinkage[0]
+        if self.targets is not None:
+            residuals -= self.targets
+        Z = self.solve(residuals)
+        if self.shrinkage:
+            Z *= self.shrinkage[1]
+            W *= self.shrinkage[2]
+        np.matmul(self.rows.T, Z, out=change)
+        W -= change
 
 
-def _apply(
-    rows: Array, targets: Array | None, solve: Callable[[Array], Array], W: Array, change: Array
-) -> None:
-    """W ← W − Uᵀ solve(U W − t), in place; `change` is scratch of W's shape."""
-    residuals = rows @ W
-    if targets is not None:
-        residuals -= targets[:, None]
-    np.matmul(rows.T, solve(residuals), out=change)
-    W -= change
+class Blocked:
+    """Epochs by triangular solves and matrix products.
 
-
-class FreshBlocks:
-    """Epochs through `rows` in an order that is always new: each block is gathered, coupled and forgotten."""
-
-    def __init__(self, rows: Array, targets: Array | None, step: float, batch: int, mode: str) -> None:
-        self.rows, self._targets = rows, targets
-        self._update = (step, batch, mode)
-        self._size = _size(batch, FRESH)
-
-    def epoch(self, W: Array, visits: Integers) -> None:
-        """Update W (d, probes), in place, by the rows listed in `visits`."""
-        change = np.empty_like(W)
-        for k in range(0, len(visits), self._size):
-            chosen = visits[k : k + self._size]
-            block = self.rows[chosen]
-            targets = None if self._targets is None else self._targets[chosen]
-            _apply(block, targets, Coupling(block, *self._update).solve, W, change)
-
-
-class KeptBlocks:
-    """Epochs through `rows` in their own order, forwards or backwards, with the triangles kept.
-
-    Only the small inverses T are kept (b numbers per row), never T U, which would be a second copy of the
-    data.
+    An order that repeats itself keeps the small inverses T = (I + P L)⁻¹ P from epoch to epoch (b numbers per row),
+    never T U, which would be a second copy of the data.
     """
 
-    def __init__(self, rows: Array, targets: Array | None, step: float, batch: int, mode: str) -> None:
-        self.rows, self._targets = rows, targets
-        self._update = (step, batch, mode)
-        self._size = _size(batch, KEPT)
-        self._forwards: list[tuple[slice, Array]] | None = None
-        self._backwards: list[tuple[slice, Array]] | None = None
+    layout: Literal["C", "F"] = "C"  # the d × probes matrix as BLAS likes it
+    overhead = 2**19  # of an epoch, in multiplications
 
-    def epoch(self, W: Array, backwards: bool = False) -> None:
-        """Update W (d, probes), in place, by one pass."""
+    def __init__(self, problem: Problem, stream: Stream) -> None:
+        self.problem, self.stream = problem, stream
+        self.rows, self._targets = problem.visited(stream.permutation)
+        self._kept: dict[bool, list[Block]] = {}
+        self._step = 0.0  # of the blocks that are kept
+
+    def advance(self, W: Array, start: int, count: int, step: float) -> None:
+        """Update W (d, probes), in place, through `count` epochs from number `start` on."""
         change = np.empty_like(W)
-        for chosen, T in self._blocks(backwards):
-            targets = None if self._targets is None else self._targets[chosen]
-            _apply(self.rows[chosen], targets, T.__matmul__, W, change)
+        for n in range(start, start + count):
+            for block in self._fresh(n, step) if self.stream.permutation is None else self._repeated(n, step):
+                block.apply(W, change)
 
-    def _blocks(self, backwards: bool) -> list[tuple[slice, Array]]:
-        """Slices and matrices T of the blocks in visiting order."""
-        m, batch = len(self.rows), self._update[1]
-        if not backwards or m % batch == 0:
-            if self._forwards is None:
-                starts = range(0, m, self._size)
-                self._forwards = [self._block(slice(k, min(k + self._size, m)), 1) for k in starts]
-            return [(s, T.T) for s, T in reversed(self._forwards)] if backwards else self._forwards
-        if self._backwards is None:  # the short batch is now at the other end: other batches, other blocks
-            ends = range(m, 0, -self._size)
-            self._backwards = [self._block(slice(max(k - self._size, 0), k), -1) for k in ends]
-        return self._backwards
+    def _fresh(self, n: int, step: float) -> Iterator[Block]:
+        """The blocks of an epoch that is new: each is gathered, coupled and forgotten."""
+        visits, size = self.stream.epoch(n), self._size(FRESH)
+        for k in range(0, len(visits), size):
+            chosen = visits[k : k + size]
+            rows = self.rows[chosen]
+            yield self._block(rows, chosen, Coupling(rows, self.problem, step).solve, step)
 
-    def _block(self, chosen: slice, direction: int) -> tuple[slice, Array]:
-        rows = self.rows[chosen][::direction]
-        T = Coupling(rows, *self._update).matrix(len(rows), rows.dtype)
-        return chosen, T[::direction, ::direction]
+    def _repeated(self, n: int, step: float) -> list[Block]:
+        """The blocks of an epoch through the permutation, made when they are first visited in this direction."""
+        backwards = self.stream.backwards(n)
+        if step != self._step:
+            self._kept, self._step = {}, step
+        if backwards not in self._kept:
+            m, size = len(self.rows), self._size(KEPT)
+            if backwards:  # a short last batch is at the other end
+                pieces = [slice(max(k - size, 0), k) for k in range(m, 0, -size)]
+            else:
+                pieces = [slice(k, min(k + size, m)) for k in range(0, m, size)]
+            self._kept[backwards] = [self._inverted(piece, backwards, step) for piece in pieces]
+        return self._kept[backwards]
+
+    def _inverted(self, piece: slice, backwards: bool, step: float) -> Block:
+        """The block of some rows with its matrix T, its parts in the order in which the rows lie."""
+        there = slice(None, None, -1 if backwards else 1)
+        rows = np.ascontiguousarray(self.rows[piece][there])
+        T = Coupling(rows, self.problem, step).matrix(len(rows), rows.dtype)
+        block = self._block(self.rows[piece], piece, np.ascontiguousarray(T[there, there]).__matmul__, step)
+        if block.shrinkage is None or not backwards:
+            return block
+        before, after, whole = block.shrinkage
+        return block._replace(shrinkage=(before[::-1], after[::-1], whole))
+
+    def _block(
+        self, rows: Array, chosen: slice | Integers, solve: Callable[[Array], Array], step: float
+    ) -> Block:
+        targets = None if self._targets is None else self._targets[chosen]
+        return Block(rows, targets, solve, self._shrinkage(len(rows), step))
+
+    def _shrinkage(self, size: int, step: float) -> tuple[Array, Array, float] | None:
+        """The powers of s for the batches of a block."""
+        if not self.problem.ridge:
+            return None
+        number = np.arange(size)[:, None] // self.problem.batch
+        powers = (1 - step * self.problem.ridge) ** np.arange(number[-1, 0] + 2)
+        return powers[number], powers[number[-1] - number], powers[-1]
+
+    def _size(self, target: int) -> int:
+        """Rows of a block: whole batches, about `target` rows, never less than one batch."""
+        return self.problem.batch * max(1, target // self.problem.batch)

@@ -1,21 +1,27 @@
-"""The row-by-row update as a compiled loop, for one or few probes: no block pays for itself there."""
+"""The update as a compiled loop, for one or few weight vectors: no block pays for itself there."""
+
+from typing import Literal
+
+import numpy as np
 
 from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, Integers
+from edgelaw.kaczmarz.problem import Problem
+from edgelaw.orders import Stream
 
 
 @compiled
-def sweep(
-    rows: Array, targets: Array, weights: Array, residuals: Array, visits: Integers, step: float
-) -> None:
+def sweep(rows: Array, targets: Array, weights: Array, visits: Integers, step: float, shrink: float) -> None:
     """Update each row of `weights` (probes, d), in place, through the rows of `rows` listed in `visits`.
 
-    One visit is w ← w − step (⟨u, w⟩ − t) u. The update by one row and the inner product with the next
-    share one pass over w, which halves the traffic; `residuals` (probes,) is scratch for those products.
+    One visit is w ← shrink · w − step (⟨u, w⟩ − t) u. The update by one row and the inner product with the next
+    share one pass over w, which halves the traffic. `targets` has one column for all probes, or one for each.
     """
+    own = min(1, targets.shape[1] - 1)
+    residuals = np.empty(weights.shape[0], weights.dtype)
     for q in range(weights.shape[0]):
         w, v = weights[q], rows[visits[0]]
-        s = -targets[visits[0]]
+        s = -targets[visits[0], own * q]
         for j in range(w.size):
             s += v[j] * w[j]
         residuals[q] = s
@@ -25,9 +31,68 @@ def sweep(
         for q in range(weights.shape[0]):
             w = weights[q]
             c = step * residuals[q]
-            s = -targets[following]
+            s = -targets[following, own * q]
+            if shrink != 1.0:
+                for j in range(w.size):
+                    w[j] *= shrink
             for j in range(w.size):
                 x = w[j] - c * u[j]
                 w[j] = x
                 s += v[j] * x
             residuals[q] = s
+
+
+@compiled
+def sweep_averages(
+    rows: Array, targets: Array, weights: Array, visits: Integers, batch: int, step: float, shrink: float
+) -> None:
+    """The same for the averaged updates of a batch of rows after the other; the last one may be shorter."""
+    own = min(1, targets.shape[1] - 1)
+    residuals = np.empty((batch, weights.shape[0]), weights.dtype)
+    for first in range(0, visits.size, batch):
+        chosen = visits[first : first + batch]
+        for a in range(chosen.size):
+            u = rows[chosen[a]]
+            for q in range(weights.shape[0]):
+                w = weights[q]
+                s = -targets[chosen[a], own * q]
+                for j in range(w.size):
+                    s += u[j] * w[j]
+                residuals[a, q] = s
+        part = step / chosen.size
+        for q in range(weights.shape[0]):
+            w = weights[q]
+            if shrink != 1.0:
+                for j in range(w.size):
+                    w[j] *= shrink
+            for a in range(chosen.size):
+                u = rows[chosen[a]]
+                c = part * residuals[a, q]
+                for j in range(w.size):
+                    w[j] -= c * u[j]
+
+
+class Compiled:
+    """Epochs by the compiled loop."""
+
+    layout: Literal["C", "F"] = "F"  # each probe contiguous
+    overhead = 2**8  # of an epoch, in multiplications
+
+    def __init__(self, problem: Problem, stream: Stream) -> None:
+        self.problem, self.stream = problem, stream
+        self.rows, targets = problem.visited(stream.permutation)
+        self._targets = np.zeros((len(self.rows), 1), self.rows.dtype) if targets is None else targets
+        self._places = None if stream.permutation is None else stream.permutation.argsort()
+
+    def advance(self, W: Array, start: int, count: int, step: float) -> None:
+        """Update W (d, probes), in place, through `count` epochs from number `start` on."""
+        visits, batch = self.stream.epochs(start, count), self.problem.batch
+        if self._places is not None:
+            visits = self._places[visits]
+        kind = self.rows.dtype.type
+        rates = kind(step), kind(1 - step * self.problem.ridge)
+        if batch == 1:
+            sweep(self.rows, self._targets, W.T, visits.ravel(), *rates)
+        else:
+            for epoch in visits:
+                sweep_averages(self.rows, self._targets, W.T, epoch, batch, *rates)

@@ -1,45 +1,97 @@
-"""The least-squares problem as the update sees it: rows, targets and update rule, checked."""
+"""A least-squares problem with the update that is to solve it, checked."""
+
+import copy
 
 import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
 
-BATCH_MODES = ("projection", "average")
+MODES = ("average", "projection")
 
 
 class Problem:
-    """Rows, targets and update rule, checked, in the units of the update."""
+    """Rows, targets and what an update does with them; `simulate` and `iterates` take it in the place of plain rows.
+
+    Parameters
+    ----------
+    X : array (m, d)
+        The rows; float32 is computed in float32, everything else in float64.
+    y : array (m,) or (m, k), optional
+        Targets, zero if absent; several columns are outputs, with a weight vector each.
+    batch : int
+        Rows per update; the last batch of an epoch is shorter if `batch` does not divide m.
+    mode : {"average", "projection"}
+        How `batch` > 1 rows act: by the average of their single updates, or by w ← w − step · X_B⁺ (X_B w − y_B), the
+        (relaxed) projection onto the solutions of the batch, repeated or dependent rows included.
+    normalised : bool
+        The normalised update, or plain SGD.
+    ridge : float
+        κ of (κ/2)‖w‖²: every update also multiplies w by 1 − step · κ. PyTorch's ``weight_decay``.
+    probabilities : array (m,), optional
+        How probable each row is, for the order ``iid``.
+
+    Examples
+    --------
+    Two rows, one batch: the average update goes half as far as the projection.
+
+    >>> from edgelaw.kaczmarz import iterates
+    >>> for mode in ("average", "projection"):
+    ...     pair = Problem(np.eye(2), y=[2.0, 4.0], batch=2, mode=mode)
+    ...     print(mode, dict(iterates(pair, "single_shuffle", 1, start=np.zeros(2)))[1].tolist())
+    average [1.0, 2.0]
+    projection [2.0, 4.0]
+    """
 
     def __init__(
-        self, X: Array, y: ArrayLike | None, step: float, batch: int, batch_mode: str, normalised: bool
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        batch: int = 1,
+        mode: str = "average",
+        normalised: bool = True,
+        ridge: float = 0.0,
+        probabilities: ArrayLike | None = None,
     ) -> None:
-        self.X = X
-        self.batch = arguments.whole(batch, "batch", 1)
-        self.batch_mode = arguments.choice(batch_mode, "batch_mode", BATCH_MODES)
-        self.norms = _norms(X)
-        self.normalised = bool(normalised)
-        self.step = self._allowed(step)
+        self.X = arguments.matrix(X, minimum=1)
+        self.batch, self.mode = arguments.whole(batch, "batch", 1), arguments.choice(mode, "mode", MODES)
+        self.normalised, self.ridge = bool(normalised), _not_negative(ridge, "ridge")
+        self.probabilities = probabilities
+        self.norms = _norms(self.X)
         if self.normalised and not self.norms.all():
             raise ValueError(f"X must have no zero row, but row {self.norms.argmin()} is zero; leave it out.")
-        self.targets: Array | None = None
-        self._precision = np.finfo(X.dtype).eps
-        if y is not None:
-            given = arguments.real_array(y, "y", 1)
-            if len(given) != len(X):
-                raise ValueError(
-                    f"y must have one entry for each of the {len(X)} rows of X, not {len(given)}."
-                )
-            self._precision = max(self._precision, np.finfo(given.dtype).eps)
-            self.targets = given / self.norms if self.normalised else given.astype(np.float64)
+        self._precision = np.finfo(self.X.dtype).eps
+        self.targets = None if y is None else self._targets(y)
 
-    def _allowed(self, step: object) -> float:
-        """The step, checked: up to 2 in units of the longest row's projection, b times as far for averages of b rows.
+    def _targets(self, y: ArrayLike) -> Array:
+        """Targets (m, outputs), in the units of the update."""
+        given = arguments.real_array(y, "y", 2 if np.ndim(y) == 2 else 1)
+        if len(given) != len(self.X) or given.size == 0:
+            raise ValueError(
+                f"y must have one entry for each of the {len(self.X)} rows of X, not {len(given)}."
+            )
+        self._precision = max(self._precision, np.finfo(given.dtype).eps)
+        columns = given.reshape(len(given), -1)
+        return columns / self.norms[:, None] if self.normalised else columns.astype(np.float64)
+
+    def steps(self, step: ArrayLike, epochs: int) -> Array:
+        """The step, checked: one, within its limit, or that of every epoch, which is taken as it is."""
+        if np.ndim(step) == 0:
+            return np.array([arguments.number(step, *self._limits())])
+        schedule = arguments.real_array(step, "step", 1).astype(np.float64)
+        if len(schedule) != epochs or schedule.min(initial=0) < 0:
+            raise ValueError(
+                f"step must be a number, or one for each of the {epochs} epochs, none of them negative."
+            )
+        return schedule
+
+    def _limits(self) -> tuple[str, float, float]:
+        """The step's name and its limits: up to 2 in units of the longest row's projection, b times for averages of b.
 
         P = I − (η/b) U_BᵀU_B of b unit rows has tr P² = d − 2η + (η/b)² tr (U_B U_Bᵀ)² ≥ d + η (η/b − 2): from η = 2b
         on every update increases the mean square of a random error, whatever the rows.
         """
-        averaged = min(self.batch, len(self.X)) if self.batch_mode == "average" else 1
+        averaged = min(self.batch, len(self.X)) if self.mode == "average" else 1
         limit, name = 2.0 * averaged, "step"
         if averaged > 1:
             name = f"step (for averages of {averaged} unit rows, below 2 · {averaged})"
@@ -48,7 +100,7 @@ class Problem:
             name = "step (for rows as they are, below 2 / max ‖x‖²)"
             if averaged > 1:
                 name = f"step (for averages of {averaged} rows as they are, below 2 · {averaged} / max ‖x‖²)"
-        return arguments.number(step, name, 0, limit)
+        return name, 0, limit
 
     def safe_step(self, repeats: bool) -> float:
         """A step at which no update increases the error: 2, or more if the rows of all batches together allow it.
@@ -56,17 +108,17 @@ class Problem:
         A batch without repeated rows has U_B U_Bᵀ ≤ λ_max(U Uᵀ), so that r rows, the shortest batch, take 2r / λ_max.
         """
         safe = 2.0 if self.normalised else 2 / float(self.norms.max()) ** 2
-        if self.batch_mode == "projection" or self.batch == 1 or repeats:
+        if self.mode == "projection" or self.batch == 1 or repeats:
             return safe
         rows = self.rows().astype(np.float64)
         gram = rows @ rows.T if len(rows) < rows.shape[1] else rows.T @ rows
         shortest = len(rows) % self.batch or self.batch
         return max(safe, 2 * min(shortest, len(rows)) / float(np.linalg.eigvalsh(gram)[-1]))
 
-    def divergence(self, epoch: int, repeats: bool) -> OverflowError:
+    def divergence(self, step: float, epoch: int, repeats: bool) -> OverflowError:
         """What to raise when the weights overflow."""
         return OverflowError(
-            f"SGD diverges at step {self.step:g}: its weights overflow by epoch {epoch}, and a step of at most "
+            f"SGD diverges at step {step:g}: its weights overflow by epoch {epoch}, and a step of at most "
             f"{self.safe_step(repeats):.4g} cannot increase the error."
         )
 
@@ -80,19 +132,34 @@ class Problem:
             np.divide(rows, norms[:, None], out=rows, casting="same_kind")
         return rows
 
-    def centre(self, probabilities: ArrayLike | None) -> None:
-        """Move the origin to w*, where the mean update vanishes; consistent targets are gone then."""
+    def visited(self, places: Integers | None) -> tuple[Array, Array | None]:
+        """Rows and targets as the update sees them, in their own order or in that of `places`, in one precision."""
+        rows, targets = self.rows(places), self.targets
+        if targets is None:
+            return rows, None
+        return rows, np.ascontiguousarray(targets if places is None else targets[places], dtype=rows.dtype)
+
+    def centred(self) -> tuple["Problem", Array]:
+        """The same problem with its origin at w*, where the mean update vanishes, and where w* is then (d, 1).
+
+        Consistent targets are gone. With a ridge and targets w* is not moved to: the ridge pulls to another origin.
+        """
+        origin = np.zeros((self.X.shape[1], 1), self.X.dtype)
         if self.targets is None:
-            return
-        weights = np.ones(len(self.X)) if probabilities is None else len(self.X) * np.asarray(probabilities)
+            return self, origin
+        m = len(self.X)
+        weights = np.ones(m) if self.probabilities is None else m * np.asarray(self.probabilities)
         A = self.rows().astype(np.float64) * np.sqrt(weights)[:, None]
-        b = self.targets * np.sqrt(weights)
+        b = self.targets * np.sqrt(weights)[:, None]
+        if self.ridge:
+            normal = A.T @ A + m * self.ridge * np.eye(A.shape[1])
+            return self, np.linalg.solve(normal, A.T @ b).astype(self.X.dtype)
         solution = np.linalg.lstsq(A, b, rcond=None)[0]
+        moved = copy.copy(self)
         size = np.linalg.norm(A) * np.linalg.norm(solution) + np.linalg.norm(b)
-        if np.linalg.norm(A @ solution - b) <= max(A.shape) * self._precision * size:
-            self.targets = None
-        else:
-            self.targets = self.targets - self.rows() @ solution
+        consistent = np.linalg.norm(A @ solution - b) <= max(A.shape) * self._precision * size
+        moved.targets = None if consistent else self.targets - self.rows() @ solution
+        return moved, origin
 
     def losses(self, rows: Array, W: Array) -> tuple[float, float]:
         """Test and training loss of the errors W (d, probes), averaged over the probes."""
@@ -113,3 +180,8 @@ def _norms(X: Array) -> Array:
         largest = np.maximum(np.abs(part).max(axis=1), np.finfo(np.float64).tiny)
         norms[k : k + 256] = largest * np.linalg.norm(part / largest[:, None], axis=1)
     return norms
+
+
+def _not_negative(value: object, name: str) -> float:
+    """Zero or a positive number."""
+    return 0.0 if isinstance(value, int | float) and value == 0 else arguments.number(value, name, 0)

@@ -13,39 +13,34 @@ Both are the definition, reordered: nothing is approximated.
 
 import concurrent.futures
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from edgelaw import orders
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import Array, ArrayLike, Integers, Rng
+from edgelaw._common.types import Array, ArrayLike, Rng
 from edgelaw.curves import LearningCurve
-from edgelaw.kaczmarz import blocks, engines
+from edgelaw.kaczmarz import engines
+from edgelaw.kaczmarz.blocks import Blocked
 from edgelaw.kaczmarz.problem import Problem
 
 STARTS = ("random", "orthonormal", "all")
 PROBES = 32
+IN_THEIR_ORDER = orders.ShuffleBuffer(1, reshuffle=False)
+Result = TypeVar("Result")
 
 
 def simulate(
-    X: ArrayLike,
+    X: ArrayLike | Problem,
     order: orders.Order,
-    epochs: int,
-    step: float = 1.0,
+    epochs: ArrayLike,
+    step: ArrayLike = 1.0,
     probes: int = PROBES,
     runs: int = 1,
-    batch: int = 1,
-    y: ArrayLike | None = None,
     rng: Rng = 0,
-    *,
-    batch_mode: str = "projection",
-    normalised: bool = True,
-    probabilities: ArrayLike | None = None,
-    record: Iterable[int] | None = None,
-    progress: Callable[[int, int], object] | None = None,
-    workers: int | None = None,
-    method: str = "auto",
     starts: str = "random",
 ) -> LearningCurve:
     """Learning curves of SGD on the least-squares problem X w = y, from random unit starts or from all starts.
@@ -62,14 +57,23 @@ def simulate(
 
     Parameters
     ----------
-    X : array (m, d)
-        The rows; float32 is computed in float32, everything else in float64.
+    X : array (m, d) or Problem
+        The rows, for the normalised update row by row with targets zero; or a `Problem`, which has targets, batches,
+        plain SGD, a ridge. w* is the point at which the mean update vanishes: the least-squares solution (the one of
+        smallest norm, or with the ridge) with row i weighted by its probability, *of the rows as the update sees
+        them*. So plain SGD has the ordinary solution, the normalised update that of the unit rows x_i / ‖x_i‖ with
+        targets y_i / ‖x_i‖, and both agree when the targets are consistent, or for the normalised update with
+        `probabilities` ∝ ‖x_i‖². If they are consistent (to rounding) y merely shifts the problem, and the curves
+        are those of y = 0. If not, the losses end at a floor that depends on the step; a projected batch then has
+        another stationary mean than w*, which stays the point of reference.
     order : str, edgelaw.orders.ShuffleBuffer or edgelaw.orders.BlockShuffle
         One of `edgelaw.orders.ORDERS`, or an order of `edgelaw.orders` with a parameter; those read the rows of X as
         the file that they shuffle, so the order in which X has them matters.
-    epochs : int
-        How many epochs to run; an epoch is m row visits.
-    step : float
+    epochs : int or array of int
+        How many epochs to run, each m row visits, and all are recorded; or the epochs to record, 0 always included. A
+        recording costs half an epoch. Where the compiled loop pauses to record, it adds up in another order: the
+        choice may show in the last digits.
+    step : float, or array of one per epoch
         In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max ‖x_i‖²) for
         plain SGD. In that range no single update can increase the error. For averages of b rows it is the
         step η of the averaged update, η/b per row, and may be b times as large: b orthogonal rows stand any
@@ -78,44 +82,15 @@ def simulate(
         repeated rows in a batch, so not for ``iid``, and with b the rows of the shortest batch); what an
         order stands on average is :func:`edgelaw.exact.stability.stability`. The last batch of an epoch, if
         shorter, averages over its own r rows, as PyTorch's losses do, and so moves by η/r per row: leave
-        it out when η is far above 2.
+        it out when η is far above 2. The steps of a schedule are taken as they are.
     probes : int
         Weight vectors per run; how they start is `starts`.
     runs : int
-        Independent runs (order and starts); standard errors are over runs, and NaN for one run.
-    batch : int
-        Rows per update; the last batch of an epoch is shorter if `batch` does not divide m.
-    y : array (m,), optional
-        Targets; zero if absent. w* is the point at which the mean update vanishes: the least-squares
-        solution (the one of smallest norm) with row i weighted by its probability, *of the rows as the
-        update sees them*. So plain SGD has the ordinary solution, the normalised update that of the unit
-        rows x_i / ‖x_i‖ with targets y_i / ‖x_i‖, and both agree when the targets are consistent, or for
-        the normalised update with `probabilities` ∝ ‖x_i‖². If they are consistent (to rounding) y merely
-        shifts the problem, and the curves are those of y = 0. If not, the losses end at a floor that
-        depends on the step; a projected batch then has another stationary mean than w*, which stays the
-        point of reference.
+        Independent runs (order and starts); standard errors are over runs, and NaN for one run. As many as there are
+        cores are computed at the same time; for the orders that repeat, each holds a copy of the data in visiting
+        order.
     rng : int or numpy.random.Generator
         Seed of everything random. Run r depends on it and on r only, not on how many runs there are.
-    batch_mode : {"projection", "average"}
-        How `batch` > 1 rows act: w ← w − step · X_B⁺ (X_B w − y_B), the (relaxed) projection onto the
-        solutions of the batch, repeated or dependent rows included; or the average of the rows' single
-        updates.
-    normalised : bool
-        The normalised update, or plain SGD.
-    probabilities : array (m,), optional
-        Row probabilities for the order ``iid``.
-    record : iterable of int, optional
-        The epochs at which to record, 0 always included; all of them if absent. A recording costs half an
-        epoch. Where the compiled loop pauses to record, it adds up in another order: the choice may show in
-        the last digits.
-    progress : callable, optional
-        Called as ``progress(done, total)``, in epochs summed over runs; one call at a time, from any
-        thread.
-    workers : int, optional
-        Runs computed at the same time, by threads; by default as many as cores. For the orders that repeat,
-        each holds a copy of the data in visiting order.
-    method : {"auto", "blocked", "compiled"}
-        Matrix products over blocks, or the compiled loop (`batch` = 1 only); by default the faster.
     starts : {"random", "orthonormal", "all"}
         Where the probes start: at w* plus independent uniform unit vectors; plus orthonormal ones (a random
         set of `probes` at most d), whose mean varies less; or plus each of the d coordinate vectors. The mean
@@ -125,8 +100,8 @@ def simulate(
     Returns
     -------
     LearningCurve
-        The same digits for the same seed on one machine, whatever the number of cores or workers: a run is
-        computed by one thread, and BLAS is held to one thread meanwhile (`edgelaw._common.threads`).
+        The same digits for the same seed on one machine, whatever the number of cores: a run is computed by one
+        thread, and BLAS is held to one thread meanwhile (`edgelaw._common.threads`).
 
     Raises
     ------
@@ -146,44 +121,38 @@ def simulate(
     >>> simulate([[1.0, 0.0], [1.0, 0.0]], "iid", epochs=1, starts="all").test.tolist()
     [1.0, 0.5]
     """
-    rows = arguments.matrix(X, minimum=1)
-    m, d = rows.shape
+    problem, recorded = _problem(X), arguments.epochs(epochs)
+    m, d = problem.X.shape
     probes, runs = _probes(probes, starts, d), arguments.whole(runs, "runs", 1)
-    recorded = _recorded(record, arguments.whole(epochs, "epochs", 1))
-    workers = threads.cores() if workers is None else arguments.whole(workers, "workers", 1)
-    orders.stream(order, m, 0, probabilities)  # refuse what it refuses before any work is done
+    steps = problem.steps(step, int(recorded[-1]))
+    if problem.targets is not None and problem.targets.shape[1] > 1:
+        raise ValueError(
+            "y must have one output to be simulated from random starts; `iterates` takes several."
+        )
+    stream_of = partial(orders.stream, order, m, probabilities=problem.probabilities)
+    stream_of(0)  # refuse what it refuses before any work is done
     with threads.one_blas_thread():
-        problem = Problem(rows, y, step, batch, batch_mode, normalised)
-        problem.centre(probabilities)
-        halt = threading.Event()
-        tick = _ticker(progress, runs * int(recorded[-1]), halt)
+        problem, origin = problem.centred()
 
-        def run(child: np.random.Generator) -> list[tuple[float, float]]:
-            stream, W_0 = _drawn(starts, child, d, probes, order, m, probabilities)
-            engine = engines.choose(problem, stream, probes, method)
-            return [problem.losses(engine.rows, W) for W in engines.walk(engine, W_0, recorded, tick)]
+        def run(child: np.random.Generator, halt: threading.Event) -> list[tuple[float, float]]:
+            stream, W_0 = _drawn(starts, (d, probes), child, stream_of)
+            engine = engines.choose(problem, stream, probes)
+            walk = engines.walk(engine, origin + W_0, recorded, steps, halt)
+            return [problem.losses(engine.rows, W - origin) for W in walk]
 
-        losses = np.array(_spread(run, arguments.generator(rng).spawn(runs), min(workers, runs), halt))
+        losses = np.array(by_run(run, rng, runs))
     mean = losses.mean(axis=0)
     error = losses.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full_like(mean, np.nan)
     return LearningCurve(recorded, *mean.T, *error.T)
 
 
 def iterates(
-    X: ArrayLike,
+    X: ArrayLike | Problem,
     order: orders.Order,
-    epochs: int,
+    epochs: ArrayLike,
     start: ArrayLike,
-    step: float = 1.0,
-    batch: int = 1,
-    y: ArrayLike | None = None,
+    step: ArrayLike = 1.0,
     rng: Rng = 0,
-    *,
-    batch_mode: str = "projection",
-    normalised: bool = True,
-    probabilities: ArrayLike | None = None,
-    record: Iterable[int] | None = None,
-    method: str = "auto",
 ) -> Iterator[tuple[int, Array]]:
     """The weights themselves: yields (n, w_n) at the recorded epochs, from a given start.
 
@@ -191,7 +160,7 @@ def iterates(
 
     start : array (d,) or (d, probes)
         w_0, in the coordinates of the problem (not relative to w*); every yielded w_n is a new array of
-        this shape.
+        this shape. Targets with several columns belong to one column of weights each.
     rng : int or numpy.random.Generator
         The row indices are those of ``edgelaw.orders.stream(order, m, rng, probabilities)``.
 
@@ -199,22 +168,22 @@ def iterates(
     --------
     Two rows, visited once each in either order, project onto both equations:
 
-    >>> X, y = np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0])
-    >>> [(n, w.tolist()) for n, w in iterates(X, "single_shuffle", 1, start=np.zeros(2), y=y)]
+    >>> pair = Problem(np.array([[2.0, 0.0], [0.0, 4.0]]), y=[2.0, 8.0])
+    >>> [(n, w.tolist()) for n, w in iterates(pair, "single_shuffle", 1, start=np.zeros(2))]
     [(0, [0.0, 0.0]), (1, [1.0, 2.0])]
     """
-    rows = arguments.matrix(X, minimum=1)
+    problem, recorded = _problem(X), arguments.epochs(epochs)
+    m, d = problem.X.shape
     w_0 = arguments.real_array(start, "start", np.ndim(start) if np.ndim(start) in (1, 2) else 2)
-    if len(w_0) != rows.shape[1] or w_0.size == 0:
-        raise ValueError(
-            f"start must have one entry for each of the {rows.shape[1]} columns of X, not {w_0.shape}."
-        )
-    recorded = _recorded(record, arguments.whole(epochs, "epochs", 1))
-    problem = Problem(rows, y, step, batch, batch_mode, normalised)
-    stream = orders.stream(order, len(rows), rng, probabilities)
-    W_0 = w_0.reshape(len(w_0), -1)
-    engine = engines.choose(problem, stream, W_0.shape[1], method)
-    walk = engines.walk(engine, W_0, recorded)
+    if len(w_0) != d or w_0.size == 0:
+        raise ValueError(f"start must have one entry for each of the {d} columns of X, not {w_0.shape}.")
+    W_0 = w_0.reshape(d, -1)
+    outputs = 1 if problem.targets is None else problem.targets.shape[1]
+    if outputs not in (1, W_0.shape[1]):
+        raise ValueError(f"start must have a column for each of the {outputs} outputs, not {W_0.shape[1]}.")
+    steps = problem.steps(step, int(recorded[-1]))
+    engine = engines.choose(problem, orders.stream(order, m, rng, problem.probabilities), W_0.shape[1])
+    walk = engines.walk(engine, W_0, recorded, steps)
     for n in recorded.tolist():
         with threads.one_blas_thread():
             W = next(walk)
@@ -243,15 +212,41 @@ def epoch_matrix(U: ArrayLike, step: float) -> Array:
     >>> epoch_matrix(np.array([[1.0, 0.0], [0.6, 0.8]]), step=1.0).round(2).tolist()
     [[0.0, -0.48], [0.0, 0.36]]
     """
-    problem = Problem(arguments.matrix(U, "U", minimum=1), None, step, 1, "projection", normalised=False)
-    kept = blocks.KeptBlocks(problem.rows(), None, problem.step, 1, "projection")
+    problem = Problem(arguments.matrix(U, "U", minimum=1), normalised=False)
+    once = Blocked(problem, orders.stream(IN_THEIR_ORDER, len(problem.X), 0))
+    (step,) = problem.steps(step, 1)
     A = np.eye(problem.X.shape[1], dtype=problem.X.dtype)
     with threads.one_blas_thread():
         for k in range(0, len(A), 256):  # panels whose change fits into the cache
             panel = np.ascontiguousarray(A[:, k : k + 256])
-            kept.epoch(panel)
+            once.advance(panel, 0, 1, step)
             A[:, k : k + 256] = panel
     return A
+
+
+def by_run(
+    run: Callable[[np.random.Generator, threading.Event], Result], rng: Rng, runs: int
+) -> list[Result]:
+    """The results of `run` for as many children of a generator, by as many threads as there are cores.
+
+    The first failure, or Ctrl-C, sets the event for which the other runs look out.
+    """
+    children, halt = arguments.generator(rng).spawn(runs), threading.Event()
+    with threads.one_blas_thread(), threads.executor(min(threads.cores(), runs)) as pool:
+        futures = [pool.submit(run, child, halt) for child in children]
+        try:
+            finished, _ = concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_EXCEPTION)
+            for future in finished:
+                future.result()
+        except BaseException:
+            halt.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def _problem(X: ArrayLike | Problem) -> Problem:
+    return X if isinstance(X, Problem) else Problem(X)
 
 
 def _probes(probes: int, starts: str, dims: int) -> int:
@@ -269,13 +264,7 @@ def _probes(probes: int, starts: str, dims: int) -> int:
 
 
 def _drawn(
-    starts: str,
-    rng: np.random.Generator,
-    dims: int,
-    probes: int,
-    order: orders.Order,
-    rows: int,
-    probabilities: ArrayLike | None,
+    starts: str, shape: tuple[int, int], child: np.random.Generator, made: Callable[..., orders.Stream]
 ) -> tuple[orders.Stream, Array]:
     """The order stream and the starts (dims, probes) of one run.
 
@@ -283,57 +272,10 @@ def _drawn(
     starts before the stream.
     """
     if starts == "orthonormal":
-        basis = np.linalg.qr(rng.standard_normal((dims, probes)))[0]
-        return orders.stream(order, rows, rng, probabilities), basis
-    stream = orders.stream(order, rows, rng, probabilities)
+        basis = np.linalg.qr(child.standard_normal(shape))[0]
+        return made(child), basis
+    stream = made(child)
     if starts == "all":
-        return stream, np.eye(dims)
-    directions = rng.standard_normal((dims, probes))
+        return stream, np.eye(shape[0])
+    directions = child.standard_normal(shape)
     return stream, directions / np.linalg.norm(directions, axis=0)
-
-
-def _recorded(record: Iterable[int] | None, epochs: int) -> Integers:
-    """The epochs to record, ascending, 0 included."""
-    if record is None:
-        return np.arange(epochs + 1)
-    numbers = np.array([arguments.whole(n, "record", 0) for n in record], dtype=np.int64)
-    if numbers.size == 0 or numbers.max() > epochs:
-        raise ValueError(
-            f"record must name at least one epoch between 0 and epochs={epochs}, and none beyond."
-        )
-    return np.union1d(numbers, 0)
-
-
-def _ticker(
-    progress: Callable[[int, int], object] | None, total: int, halt: threading.Event
-) -> Callable[[int], None]:
-    """A function that adds up the epochs done and reports them, one thread at a time, until halted."""
-    lock, done = threading.Lock(), 0
-
-    def tick(count: int) -> None:
-        nonlocal done
-        if halt.is_set():
-            raise concurrent.futures.CancelledError
-        if progress is not None:
-            with lock:
-                done += count
-                progress(done, total)
-
-    return tick
-
-
-def _spread(run: Callable, children: list[np.random.Generator], workers: int, halt: threading.Event) -> list:
-    """The results of `run` for each child, by so many threads; the first failure, or Ctrl-C, halts them all."""
-    if workers == 1:
-        return [run(child) for child in children]
-    with threads.executor(workers) as pool:
-        futures = [pool.submit(run, child) for child in children]
-        try:
-            finished, _ = concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_EXCEPTION)
-            for future in finished:
-                future.result()
-        except BaseException:
-            halt.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [future.result() for future in futures]

@@ -7,14 +7,13 @@ the ridge κ as its ``weight_decay``. The last batch of an epoch averages over i
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
 
-from edgelaw import orders
-from edgelaw._common import threads
-from edgelaw._common.compiled import compiled
-from edgelaw._common.types import Array, Integers
+from edgelaw import kaczmarz
+from edgelaw._common.types import Array
 from edgelaw.labels.preparation import Prepared
 
 
@@ -24,43 +23,6 @@ class Runs(NamedTuple):
     train: Array
     held_out: Array | None
     weights: Array  # of the last run after its last epoch, (d, k)
-
-
-@compiled
-def sweep(
-    rows: Array,
-    targets: Array,
-    weights: Array,
-    residuals: Array,
-    visits: Integers,
-    batch: int,
-    rate: float,
-    ridge: float,
-) -> None:
-    """Update `weights` (k, d), in place, through `visits` in batches; `residuals` (batch, k) is scratch."""
-    outputs, dims = weights.shape
-    shrink = 1.0 - rate * ridge
-    for first in range(0, visits.size, batch):
-        last = min(first + batch, visits.size)
-        for a in range(first, last):
-            u = rows[visits[a]]
-            for q in range(outputs):
-                w = weights[q]
-                s = 0.0
-                for j in range(dims):
-                    s += u[j] * w[j]
-                residuals[a - first, q] = s - targets[visits[a], q]
-        part = rate / (last - first)
-        for q in range(outputs):
-            w = weights[q]
-            if ridge != 0.0:
-                for j in range(dims):
-                    w[j] *= shrink
-            for a in range(first, last):
-                u = rows[visits[a]]
-                c = part * residuals[a - first, q]
-                for j in range(dims):
-                    w[j] -= c * u[j]
 
 
 def simulate(
@@ -85,33 +47,25 @@ def simulate(
     rng : numpy.random.Generator
     """
 
-    def one(child: np.random.Generator) -> tuple[list[float], list[float], Array]:
-        stream = orders.stream(order, len(prepared.X), child)
-        W = np.zeros((prepared.T.shape[1], prepared.X.shape[1]))
-        scratch = np.empty((batch, len(W)))
-        train, held = [loss(prepared.X, prepared.T, W)], _held(prepared, W)
-        for n, rate in enumerate(rates):
-            visits = np.ascontiguousarray(stream.epoch(n), dtype=np.int64)
-            sweep(prepared.X, prepared.T, W, scratch, visits, batch, float(rate), float(ridge))
-            train.append(loss(prepared.X, prepared.T, W))
-            held += _held(prepared, W)
-        return train, held, W.T
+    sets = [(prepared.X, prepared.T)] + ([] if prepared.held is None else [prepared.held])
+    problem = kaczmarz.Problem(prepared.X, prepared.T, batch, normalised=False, ridge=ridge)
 
-    children = rng.spawn(runs)
-    with threads.one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        results = [one(children[0])]  # alone, so that one thread compiles
-        with threads.executor(threads.cores()) as pool:
-            results += list(pool.map(one, children[1:]))
-    train = np.array([result[0] for result in results])
-    held_out = None if prepared.held is None else np.array([result[1] for result in results])
-    return Runs(train, held_out, results[-1][2])
+    def one(child: np.random.Generator, halt: threading.Event) -> tuple[Array, Array]:
+        losses = np.full((len(sets), len(rates) + 1), np.inf)  # what diverges stays there
+        W = start = np.zeros((prepared.X.shape[1], prepared.T.shape[1]))
+        try:
+            for n, W in kaczmarz.iterates(problem, order, len(rates), start, rates, child):
+                losses[:, n] = [loss(*part, W) for part in sets]
+        except OverflowError:
+            W = np.full_like(W, np.inf)
+        return losses, W
+
+    results = kaczmarz.by_run(one, rng, runs)
+    losses = np.array([result[0] for result in results])
+    return Runs(losses[:, 0], losses[:, 1] if len(sets) > 1 else None, results[-1][1])
 
 
 def loss(rows: Array, targets: Array, weights: Array) -> float:
-    """Mean over rows of the squared error, summed over outputs; `weights` is (k, d)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(((rows @ weights.T - targets) ** 2).sum() / len(rows))
-
-
-def _held(prepared: Prepared, weights: Array) -> list[float]:
-    return [] if prepared.held is None else [loss(*prepared.held, weights)]
+    """Mean over rows of the squared error, summed over outputs."""
+    with np.errstate(over="ignore"):
+        return float(((rows @ weights - targets) ** 2).sum() / len(rows))

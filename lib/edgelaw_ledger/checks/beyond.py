@@ -190,7 +190,7 @@ def curves_on_any_spectrum(*, size: int = 240, seed: int = 9) -> Evidence:
     values = spectrum.gram_eigenvalues(X)
     losses = {"iid": exact.expected_curve(X, epochs, 1.0, tolerance=1e-6).test[1:]}
     for order in ("random_reshuffle", "single_shuffle", "flip_flop"):
-        curve = kaczmarz.simulate(X, order, int(epochs[-1]), runs=4, rng=rng, record=epochs, starts="all")
+        curve = kaczmarz.simulate(X, order, epochs, runs=4, rng=rng, starts="all")
         losses[order] = curve.test[1:]
     off = max(
         float(np.abs(loss / exact.curve(order, values, epochs).test[1:] - 1).max())

@@ -177,9 +177,7 @@ def _decades():
     """Decades of epochs and of both losses in a hundred epochs on Gaussian rows; the first test loss over its law."""
     n = np.array([1, 100])
     losses = [iid.test_loss(n), iid.train_loss(n)]
-    simulated = kaczmarz.simulate(
-        data.gaussian(SIZE, SIZE, rng=0), "iid", 100, probes=8, runs=4, rng=0, record=n
-    )
+    simulated = kaczmarz.simulate(data.gaussian(SIZE, SIZE, rng=0), "iid", n, probes=8, runs=4, rng=0)
     for truth, curve in zip(losses, (simulated.test, simulated.train), strict=True):
         require(np.abs(np.log(curve[1:] / truth)).max() < 0.35, "matrices cover the same decades")
     return [2.0, *(math.log10(loss[0] / loss[1]) for loss in losses)], losses[0][0] / iid.test_constant()
@@ -203,7 +201,7 @@ def _roughness(X, order, epochs=40):
     starts = np.random.default_rng(0).standard_normal((X.shape[1], 16)).astype(X.dtype)
     logs = []
     for stream in range(8):
-        walk = kaczmarz.iterates(X, order, epochs, starts, rng=stream, record=[epochs - 1, epochs])
+        walk = kaczmarz.iterates(X, order, [epochs - 1, epochs], starts, rng=stream)
         W = np.array([w for _, w in walk])[1:]
         logs.append(np.log([(W**2).sum(axis=1) / (starts**2).sum(axis=0), ((X @ W) ** 2).sum(axis=1)]))
     logs = np.array(logs)
@@ -270,7 +268,7 @@ def _head():
 def _simulated_slope(source):
     """The decades that IID sampling's test loss falls between 10 and 100 epochs, run on shipped embeddings."""
     X = data.preprocess(_features(source), SIZE, SIZE, rng=0).X.astype(np.float32)
-    run = kaczmarz.simulate(X, "iid", 100, probes=32, runs=2, rng=0, record=[10, 100]).test
+    run = kaczmarz.simulate(X, "iid", [10, 100], probes=32, runs=2, rng=0).test
     return math.log10(run[1] / run[2])
 
 

@@ -801,7 +801,7 @@ def _three_stages(seed):
         A = U.T @ U / 256
         early.append((np.log(np.trace(np.eye(256) - A) / 256)) * 256)  # one update at step 1: 1 - 1/d exactly
     X = rng.standard_normal((24, 24))
-    run = kaczmarz.simulate(X, "iid", 40, probes=32, runs=200, record=[10, 40], rng=1)
+    run = kaczmarz.simulate(X, "iid", [10, 40], probes=32, runs=200, rng=1)
     truth = exact.expected_curve(X, [10, 40])
     require((np.abs(run.test[1:] - truth.test[1:]) < 4 * run.test_se[1:]).all(), "the simulated curve")
     return -float(np.mean(early)), routes.slope(n, np.mean(middle, axis=0)), late

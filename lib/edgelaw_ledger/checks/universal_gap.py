@@ -199,7 +199,7 @@ def g22(*, dims: int = 160, draws: int = 4) -> Evidence:
         U, values = _design(dims, 0.5, rng)
         for batch in slopes:
             walk = kaczmarz.iterates(
-                U, "single_shuffle", 1, np.eye(dims), tau * batch, batch, rng=rng, batch_mode="average"
+                kaczmarz.Problem(U, batch=batch), "single_shuffle", 1, np.eye(dims), tau * batch, rng=rng
             )
             losses = gap.doubled_losses(list(walk)[-1][1], 8)
             slopes[batch].append(-np.log2(losses[7] / losses[3]) / 4)

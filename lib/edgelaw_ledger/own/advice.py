@@ -199,9 +199,7 @@ def accuracies(epochs=(10, 1000), splits=4):
     for seed in range(splits):
         one = split(256, 256, seed)
         best = np.linalg.lstsq(one.X, one.targets, rcond=1e-10)[0]
-        walk = kaczmarz.iterates(
-            one.X, "random_reshuffle", epochs[-1], -best, 0.1, rng=seed, record=list(epochs)
-        )
+        walk = kaczmarz.iterates(one.X, "random_reshuffle", epochs, -best, 0.1, rng=seed)
         scores = [one.held @ (best + E) for n, E in walk if n]
         measured.append([(each.argmax(axis=1) == one.held_labels).mean() for each in scores])
     return np.mean(measured, axis=0)

@@ -308,7 +308,7 @@ def _floors(X, y, step, rng):
     truth = [noise.iid_floor(X, y, step)]
     truth += [noise.cycle_floor(X, y, order, step, rng=rng) for order in ("single_shuffle", "flip_flop")]
     late = kaczmarz.simulate(
-        X, "random_reshuffle", 160, step, probes=1, runs=8, y=y, rng=rng, record=range(60, 161)
+        kaczmarz.Problem(X, y), "random_reshuffle", range(60, 161), step, probes=1, runs=8, rng=rng
     )
     return [*((floor.test, floor.train) for floor in truth), (late.test[1:].mean(), late.train[1:].mean())]
 

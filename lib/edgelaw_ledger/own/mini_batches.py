@@ -186,8 +186,8 @@ def _sgd_on_images(runs):
     """Random reshuffle on CIFAR-10 rows in batches of 16: the predicted loss, and the mean and error of SGD."""
     X = data.preprocess(data.load("cifar10").features, 256, 256, rng=0).X
     truth = exact.curve("random_reshuffle", gram_eigenvalues(X), 20, 8.0, batch=16)
-    how = {"batch_mode": "average", "starts": "all", "rng": 0}
-    run = kaczmarz.simulate(X, "random_reshuffle", 20, 8.0, runs=runs, batch=16, **how)
+    problem = kaczmarz.Problem(X, batch=16)
+    run = kaczmarz.simulate(problem, "random_reshuffle", 20, 8.0, runs=runs, rng=0, starts="all")
     return truth.test[1:], run.test[1:], run.test_se[1:]
 
 

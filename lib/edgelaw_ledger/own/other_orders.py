@@ -201,7 +201,7 @@ def _buffers_on_gaussian_rows(sizes, rows=256, epochs=30, draws=10):
     for seed in range(draws):
         X = data.gaussian(rows, rows, np.random.default_rng([16, seed]))
         curves = [
-            kaczmarz.simulate(X, ShuffleBuffer(size), epochs, record=[epochs], starts="all", rng=seed)
+            kaczmarz.simulate(X, ShuffleBuffer(size), [epochs], rng=seed, starts="all")
             for size in (*sizes, rows)
         ]
         ends = np.log([curve.test[-1] for curve in curves])
@@ -265,7 +265,7 @@ def _excess_of_labels(size, runs):
     above = 0.0
     for run, k in itertools.product(range(runs), range(10)):
         walk = kaczmarz.iterates(
-            V, ShuffleBuffer(size), 20, np.zeros(128), 0.1, y=targets[:, k], rng=run, record=[20]
+            kaczmarz.Problem(V, targets[:, k]), ShuffleBuffer(size), [20], np.zeros(128), 0.1, rng=run
         )
         *_, (_, w) = walk
         above += ((V @ (w - best[:, k])) ** 2).sum()

@@ -89,7 +89,7 @@ def averaged(order, runs=8, epochs=200):
     best = np.linalg.lstsq(X, y, rcond=None)[0]
     errors = []
     for seed in range(runs):
-        walk = kaczmarz.iterates(X, order, epochs, 0 * best, 1.0, y=y, rng=seed)
+        walk = kaczmarz.iterates(kaczmarz.Problem(X, y), order, epochs, 0 * best, 1.0, rng=seed)
         E = np.array([w for _, w in walk]) - best
         mean = E[epochs // 10 :].mean(axis=0)
         errors.append([E[-1] @ E[-1], mean @ mean])
