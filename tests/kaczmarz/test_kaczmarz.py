@@ -1,5 +1,6 @@
 """The simulator against its definition, row by row; what it reports, repeats and refuses."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -8,13 +9,15 @@ import numpy as np
 import pytest
 
 from edgelaw import data
+from edgelaw._common import threads
 from edgelaw.curves import LearningCurve
-from edgelaw.kaczmarz import blocks, compiled, engines, epoch_matrix, iterates, simulate
-from edgelaw.kaczmarz.problem import Problem
+from edgelaw.kaczmarz import Problem, blocks, compiled, engines, epoch_matrix, iterates, simulate
+from edgelaw.kaczmarz.blocks import Blocked
+from edgelaw.kaczmarz.compiled import Compiled
+from edgelaw.kaczmarz.problem import MODES
 from edgelaw.orders import ORDERS, stream
 
 STEPS = (0.1, 0.5, 1.0, 1.5, 1.9)
-D = 160  # with m = 80, 160, 320 an epoch has one block, a whole and a part, and several, of either kind
 
 
 def design(m, d, seed=0):
@@ -23,21 +26,20 @@ def design(m, d, seed=0):
     return rng.standard_normal((m, d)) * rng.uniform(0.1, 10, size=(m, 1))
 
 
-def row_by_row(X, epochs, W, step, batch=1, y=None, batch_mode="projection", normalised=True):
-    """The definition: one update after the other, for epochs given as lists of indices."""
-    W = np.array(W, dtype=float)
-    y = np.zeros(len(X)) if y is None else y
-    for epoch in epochs:
-        for k in range(0, len(epoch), batch):
-            chosen = epoch[k : k + batch]
-            rows, residuals = X[chosen], X[chosen] @ W - y[chosen, None]
-            if batch > 1 and batch_mode == "projection":
-                W -= (
-                    step * np.linalg.pinv(rows, rcond=1e-12) @ residuals
-                )  # 1e-15 would take rounding for rank
+def by_hand(problem, X, visits, W, steps):
+    """The definition: one update after the other, for epochs given as lists of indices, one step each."""
+    W, batch = np.array(W, dtype=float), problem.batch
+    T = np.zeros((len(X), 1)) if problem.targets is None else problem.targets * problem.norms[:, None]
+    T = T if problem.normalised or problem.targets is None else problem.targets
+    for epoch, step in zip(visits, steps, strict=True):
+        for chosen in (epoch[k : k + batch] for k in range(0, len(epoch), batch)):
+            rows, gap = X[chosen], X[chosen] @ W - T[chosen]
+            size = (rows**2).sum(axis=1, keepdims=True) if problem.normalised else 1.0
+            if batch > 1 and problem.mode == "projection":
+                change = np.linalg.pinv(rows, rcond=1e-12) @ gap  # 1e-15 would take rounding for rank
             else:
-                size = (rows**2).sum(axis=1, keepdims=True) if normalised else 1.0
-                W -= step / len(rows) * rows.T @ (residuals / size)
+                change = rows.T @ (gap / size) / len(rows)
+            W = (1 - step * problem.ridge) * W - step * change
     return W
 
 
@@ -50,97 +52,137 @@ def assert_equal_to_twelve_digits(W, reference):
     assert np.abs(W - reference).max() < 1e-12 * np.abs(reference).max()
 
 
-PATHS = [(1, "projection", "compiled"), (1, "projection", "blocked")]
-PATHS += [(7, "projection", "blocked"), (7, "average", "blocked")]
+@pytest.fixture(params=[Compiled, Blocked], ids=["compiled", "blocked"])
+def way(request, monkeypatch):
+    """Each of the two ways through an epoch, for whatever is simulated."""
+    monkeypatch.setattr(engines, "choose", lambda problem, stream, probes: request.param(problem, stream))
+    return request.param
 
 
-# a third of all combinations, in which every pair of values meets
-PAIRWISE = [
-    (ORDERS[i], STEPS[j], (D // 2, D, 2 * D)[k], *PATHS[path])
-    for i, j, k, path in np.ndindex(len(ORDERS), len(STEPS), 3, len(PATHS))
-    if (i + j + k + path) % 3 == 0
-]
+RULES = {
+    "rows": {},
+    "averages": {"batch": 8},
+    "averages, the last one short": {"batch": 7},
+    "plain SGD": {"normalised": False},
+    "averages of plain rows": {"batch": 7, "normalised": False},
+    "ridge": {"ridge": 0.02},
+    "ridge with averages": {"batch": 7, "ridge": 0.3},
+    "a ridge that changes signs": {"batch": 7, "ridge": 1.6},
+}
+PROJECTIONS = {
+    "projections": {"batch": 7, "mode": "projection"},
+    "projections with a ridge": {"batch": 8, "mode": "projection", "ridge": 0.1},
+}
+D = 160  # with m = 80, 160, 320 an epoch has one block, a whole and a part, and several, of either kind
 
 
-@pytest.mark.parametrize(("order", "step", "m", "batch", "batch_mode", "method"), PAIRWISE)
-def test_every_path_is_the_row_by_row_definition(order, step, m, batch, batch_mode, method):
-    X = design(m, D)
-    start = np.random.default_rng(1).standard_normal((D, 3))
+@pytest.mark.parametrize("m", [D // 2, D, 2 * D])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_either_way_is_the_definition(way, rule, order, m):
+    assert_defined(rule, order, m)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("rule", PROJECTIONS.values(), ids=PROJECTIONS)
+def test_projections_are_the_definition(rule, order):
+    assert_defined(rule, order, D)
+
+
+def assert_defined(rule, order, m):
+    """Without targets, with targets of one output for all starts, and with targets of three outputs."""
+    rng = np.random.default_rng(1)
+    X, start, Y = design(m, D), rng.standard_normal((D, 3)), rng.standard_normal((m, 3))
+    step = 1.3 if rule.get("normalised", True) else 1.3 / (X**2).sum(axis=1).max()
     visits = stream(order, m, 4).epochs(0, 3)
+    for y in (None, Y[:, 0], Y):
+        problem = Problem(X, y, **rule)
+        W = final(problem, order, 3, start, step, rng=4)
+        assert_equal_to_twelve_digits(W, by_hand(problem, X, visits, start, [step] * 3))
+
+
+@pytest.mark.parametrize("rule", [{}, {"batch": 7}, {"ridge": 0.1, "batch": 7}], ids=str)
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_schedule_has_its_own_step_in_every_epoch_either_way(way, order, rule):
+    X, rng = design(200, 90), np.random.default_rng(1)
+    problem, start = Problem(X, rng.standard_normal(200), **rule), rng.standard_normal((90, 2))
+    visits, steps = stream(order, 200, 4).epochs(0, 7), [1.5, 1.5, 0.7, 0.0, 0.4, 2.5, 1.5]
+    assert_equal_to_twelve_digits(
+        final(problem, order, 7, start, steps, rng=4), by_hand(problem, X, visits, start, steps)
+    )
+    at_once = final(problem, order, [7], start, steps, rng=4)  # no pause but where the step changes
+    assert_equal_to_twelve_digits(at_once, by_hand(problem, X, visits, start, steps))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_either_way_is_the_definition_at_every_step(way, order, step):
+    X, start = design(D, D), np.random.default_rng(1).standard_normal((D, 3))
+    visits = stream(order, D, 4).epochs(0, 3)
     if order == "iid":
         assert any(len(set(epoch[:64])) < 64 for epoch in visits)  # repeated rows inside one block
-    W = final(X, order, 3, start, step, batch, rng=4, batch_mode=batch_mode, method=method)
-    assert_equal_to_twelve_digits(W, row_by_row(X, visits, start, step, batch, None, batch_mode))
+    reference = by_hand(Problem(X), X, visits, start, [step] * 3)
+    assert_equal_to_twelve_digits(final(X, order, 3, start, step, rng=4), reference)
 
 
-@pytest.mark.parametrize(("batch", "batch_mode", "method"), PATHS)
-@pytest.mark.parametrize("normalised", [True, False])
-@pytest.mark.parametrize("order", ORDERS)
-def test_every_path_is_the_definition_with_inconsistent_targets_and_for_plain_sgd(
-    order, normalised, batch, batch_mode, method
-):
-    X = design(240, 100)
-    y = np.random.default_rng(2).standard_normal(240)
-    start = np.random.default_rng(1).standard_normal((100, 2))
-    step = 1.3 if normalised else 1.3 / (X**2).sum(axis=1).max()
-    options = {"batch_mode": batch_mode, "normalised": normalised}
-    if batch_mode == "projection" and batch > 1:
-        step = 1.3 if normalised else step  # a projection does not care for the length of rows
-    reference = row_by_row(X, stream(order, 240, 4).epochs(0, 3), start, step, batch, y, **options)
-    W = final(X, order, 3, start, step, batch, y, rng=4, method=method, **options)
-    assert_equal_to_twelve_digits(W, reference)
+def test_probable_rows_are_drawn_more_often_either_way(way):
+    X, start = design(30, 20), np.ones((20, 2))
+    problem = Problem(X, probabilities=np.arange(1.0, 31) / 465)
+    visits = stream("iid", 30, 4, problem.probabilities).epochs(0, 3)
+    reference = by_hand(problem, X, visits, start, [1.0] * 3)
+    assert_equal_to_twelve_digits(final(problem, "iid", 3, start, rng=4), reference)
+    assert np.abs(final(X, "iid", 3, start, rng=4) - reference).max() > 1e-3
 
 
 def test_flip_flop_with_a_short_last_batch_has_other_batches_on_its_way_back_every_time():
     X, start = design(200, 90), np.random.default_rng(1).standard_normal((90, 2))
-    for batch_mode in ("projection", "average"):
-        W = final(X, "flip_flop", 6, start, 0.9, 7, rng=4, batch_mode=batch_mode)
-        visits = stream("flip_flop", 200, 4).epochs(0, 6)
-        assert_equal_to_twelve_digits(W, row_by_row(X, visits, start, 0.9, 7, None, batch_mode))
+    visits = stream("flip_flop", 200, 4).epochs(0, 6)
+    for mode in MODES:
+        problem = Problem(X, batch=7, mode=mode, ridge=0.01)
+        W = final(problem, "flip_flop", 6, start, 0.9, rng=4)
+        assert_equal_to_twelve_digits(W, by_hand(problem, X, visits, start, [0.9] * 6))
 
 
-@pytest.mark.parametrize(("batch", "batch_mode", "method"), PATHS)
+@pytest.mark.parametrize("rule", [{}, {"batch": 7}, {"batch": 7, "mode": "projection"}], ids=str)
 @pytest.mark.parametrize("step", STEPS)
-def test_identical_rows_in_a_block_are_no_difficulty(step, batch, batch_mode, method):
+def test_identical_rows_in_a_block_are_no_difficulty(step, rule):
     X = np.repeat(design(4, 6), 20, axis=0)
-    start = np.random.default_rng(1).standard_normal((6, 2))
+    start, problem = np.random.default_rng(1).standard_normal((6, 2)), Problem(X, **rule)
     for order in ORDERS:
-        visits = stream(order, 80, 3).epochs(0, 2)
-        W = final(X, order, 2, start, step, batch, rng=3, batch_mode=batch_mode, method=method)
-        reference = row_by_row(X, visits, start, step, batch, None, batch_mode)
-        assert np.abs(W - reference).max() < 1e-12
+        reference = by_hand(problem, X, stream(order, 80, 3).epochs(0, 2), start, [step] * 2)
+        for kind in (Compiled, Blocked)[problem.mode == "projection" :]:
+            engine = kind(problem, stream(order, 80, 3))
+            *_, W = engines.walk(engine, start, np.array([2]), np.array([step]))
+            assert np.abs(W - reference).max() < 1e-12
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("normalised", "step"), [(True, 5.5), (False, 0.0008)])
-def test_averages_take_steps_far_beyond_two_and_are_the_definition(order, normalised, step):
+def test_averages_take_steps_far_beyond_two_and_are_the_definition(way, order, normalised, step):
     X, start = design(D, D), np.random.default_rng(1).standard_normal((D, 3))
-    visits = stream(order, D, 4).epochs(0, 4)
-    options = {"batch_mode": "average", "normalised": normalised}
-    W = final(X, order, 4, start, step, 8, rng=4, **options)
-    assert_equal_to_twelve_digits(W, row_by_row(X, visits, start, step, 8, None, **options))
+    problem = Problem(X, batch=8, normalised=normalised)
+    reference = by_hand(problem, X, stream(order, D, 4).epochs(0, 4), start, [step] * 4)
+    assert_equal_to_twelve_digits(final(problem, order, 4, start, step, rng=4), reference)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_orthogonal_rows_stand_every_step_below_twice_the_batch_and_no_more(order):
     """Four different unit rows average to I − (η/4) P: the eigenvalue 1 − η/4 reaches −1 at η = 8."""
-    options = {"batch": 4, "batch_mode": "average", "starts": "all"}
-    curve = simulate(np.eye(8), "single_shuffle", 5, 7.9, **options)
+    fours = Problem(np.eye(8), batch=4)
+    curve = simulate(fours, "single_shuffle", 5, 7.9, starts="all")
     assert curve.test == pytest.approx((1 - 7.9 / 4) ** (2 * curve.epochs), rel=1e-12)
     with pytest.raises(
         ValueError, match=r"averages of 4 unit rows, below 2 · 4\) must be .* between 0 and 8, not 8"
     ):
-        simulate(np.eye(8), order, 5, 8, **options)
+        simulate(fours, order, 5, 8)
     with pytest.raises(ValueError, match="strictly between 0 and 2, not 2"):
-        simulate(np.eye(8), order, 5, 2, batch=4)  # a projection is what it was
+        simulate(Problem(np.eye(8), batch=4, mode="projection"), order, 5, 2)
     with pytest.raises(
         ValueError, match=r"4 rows as they are, below 2 · 4 / max ‖x‖²\) .* between 0 and 2, not 2"
     ):
-        simulate(2 * np.eye(8), order, 5, 2, normalised=False, **options)
-    with pytest.raises(
-        ValueError, match="between 0 and 16, not 17"
-    ):  # a batch has no more rows than there are
-        simulate(np.eye(8), order, 5, 17, batch=100, batch_mode="average")
+        simulate(Problem(2 * np.eye(8), batch=4, normalised=False), order, 5, 2)
+    with pytest.raises(ValueError, match="between 0 and 16, not 17"):  # no batch has more rows than there are
+        simulate(Problem(np.eye(8), batch=100), order, 5, 17)
 
 
 def test_beyond_twice_the_batch_every_update_increases_the_mean_square_of_a_random_error():
@@ -157,16 +199,15 @@ def test_beyond_twice_the_batch_every_update_increases_the_mean_square_of_a_rand
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.filterwarnings("error")
-def test_divergence_is_told_in_one_sentence_with_a_step_that_cannot_diverge(order, dtype):
-    X = np.ones((6, 3), dtype=dtype) + np.eye(6, 3, dtype=dtype)
-    options = {"batch": 2, "batch_mode": "average", "rng": 1}
+def test_divergence_is_told_in_one_sentence_with_a_step_that_cannot_diverge(way, order, dtype):
+    pairs = Problem(np.ones((6, 3), dtype=dtype) + np.eye(6, 3, dtype=dtype), batch=2)
     with pytest.raises(OverflowError) as caught:
-        simulate(X, order, 4000, 3.9, runs=2, **options)
+        simulate(pairs, order, 4000, 3.9, runs=2, rng=1)
     sentence = str(caught.value)
     assert sentence.startswith("SGD diverges at step 3.9: its weights overflow by epoch ")
     assert sentence.endswith("a step of at most 2 cannot increase the error.")
     with pytest.raises(OverflowError, match="diverges"):
-        final(X, order, 4000, np.ones(3), 3.9, **options)
+        final(pairs, order, 4000, np.ones(3), 3.9, rng=1)
 
 
 def test_the_step_that_cannot_diverge_comes_from_the_rows_and_the_shortest_batch():
@@ -174,48 +215,49 @@ def test_the_step_that_cannot_diverge_comes_from_the_rows_and_the_shortest_batch
     U = X / np.linalg.norm(X, axis=1, keepdims=True)
     largest = np.linalg.norm(U, 2) ** 2
     for rows, batch, safe in ((24, 12, 24 / largest), (24, 24, 48 / largest), (23, 11, 2.0)):
-        X_used = X[:rows]
+        problem = Problem(X[:rows], batch=batch)
         with pytest.raises(OverflowError, match=f"at most {safe:.4g} cannot"):
-            simulate(X_used, "single_shuffle", 4000, 1.9 * batch, batch=batch, batch_mode="average")
-        curve = simulate(X_used, "flip_flop", 30, safe, batch=batch, batch_mode="average", starts="all")
+            simulate(problem, "single_shuffle", 4000, 1.9 * batch)
+        curve = simulate(problem, "flip_flop", 30, safe, starts="all")
         assert (np.diff(curve.test) <= 1e-12).all()
     with pytest.raises(OverflowError, match="at most 2 cannot"):  # rows drawn twice
-        simulate(X, "iid", 4000, 23, batch=12, batch_mode="average")
+        simulate(Problem(X, batch=12), "iid", 4000, 23)
 
 
-@pytest.mark.parametrize("batch_mode", ["projection", "average"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("batch", [2, 60, 120, 300])
 @pytest.mark.parametrize("order", ["iid", "flip_flop"])
-def test_any_size_of_batch_is_the_definition(order, batch, batch_mode):
+def test_any_size_of_batch_is_the_definition(order, batch, mode):
     X = design(200, 90)  # batches beyond d and beyond m among them
     y = X @ np.random.default_rng(5).standard_normal(90)
-    start = np.random.default_rng(1).standard_normal((90, 2))
-    W = final(X, order, 2, start, 0.7, batch, y, rng=4, batch_mode=batch_mode)
-    visits = stream(order, 200, 4).epochs(0, 2)
-    reference = row_by_row(X, visits, start, 0.7, batch, y, batch_mode)
+    start, problem = np.random.default_rng(1).standard_normal((90, 2)), Problem(X, y, batch, mode)
+    reference = by_hand(problem, X, stream(order, 200, 4).epochs(0, 2), start, [0.7] * 2)
     # A batch of 60 or more of 90 dimensions is ill-conditioned: its projection keeps fewer digits.
-    tolerance = 1e-12 if batch == 2 or batch_mode == "average" else 1e-9
-    assert np.abs(W - reference).max() < tolerance * np.abs(reference).max()
+    tolerance = 1e-12 if batch == 2 or mode == "average" else 1e-9
+    for kind in (Compiled, Blocked)[mode == "projection" :]:
+        engine = kind(problem, stream(order, 200, 4))
+        *_, W = engines.walk(engine, start, np.array([2]), np.array([0.7]))
+        assert np.abs(W - reference).max() < tolerance * np.abs(reference).max()
 
 
-@pytest.mark.parametrize("method", ["blocked", "compiled"])
+@pytest.mark.parametrize("rule", [{}, {"batch": 4, "ridge": 0.01}], ids=str)
 @pytest.mark.parametrize("order", ORDERS)
-def test_single_precision_agrees_to_single_precision_and_stays_single(order, method):
+def test_single_precision_agrees_to_single_precision_and_stays_single(way, order, rule):
     X = design(150, 100).astype(np.float32)
     start = np.random.default_rng(1).standard_normal((100, 3)).astype(np.float32)
-    W = final(X, order, 3, start, rng=4, method=method)
-    reference = row_by_row(X.astype(float), stream(order, 150, 4).epochs(0, 3), start, 1.0)
+    problem, wide = (Problem(rows, np.ones(150), **rule) for rows in (X, X.astype(float)))
+    W = final(problem, order, 3, start, rng=4)
+    reference = by_hand(wide, X.astype(float), stream(order, 150, 4).epochs(0, 3), start, [1.0] * 3)
     assert W.dtype == np.float32
     assert 0 < np.abs(W - reference).max() < 1e-5 * np.abs(reference).max()
 
 
-def test_two_rows_at_sixty_degrees_can_be_followed_by_hand():
+def test_two_rows_at_sixty_degrees_can_be_followed_by_hand(way):
     # From (0, 1): projecting out (1, 0) changes nothing, then (1/2, √3/2) takes (√3/4, 3/4) away.
     X = np.array([[3.0, 0.0], [1.0, np.sqrt(3.0)]])
     seed = next(s for s in range(10) if stream("single_shuffle", 2, s).permutation.tolist() == [0, 1])
-    for method in ("blocked", "compiled"):
-        w = final(X, "single_shuffle", 1, np.array([0.0, 1.0]), rng=seed, method=method)
-        assert np.allclose(w, [-np.sqrt(3) / 4, 1 / 4], rtol=0, atol=1e-15)
+    w = final(X, "single_shuffle", 1, np.array([0.0, 1.0]), rng=seed)
+    assert np.allclose(w, [-np.sqrt(3) / 4, 1 / 4], rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize(("m", "d", "step"), [(5, 8, 0.1), (5, 8, 1.9), (300, 40, 1.5), (150, 300, 0.5)])
@@ -225,7 +267,7 @@ def test_the_epoch_matrix_is_the_product_of_the_updates_and_the_formula_with_M(m
     A = epoch_matrix(U, step)
     M = np.eye(m) / step + np.tril(U @ U.T, -1)
     assert np.abs(A - (np.eye(d) - U.T @ np.linalg.solve(M, U))).max() < 1e-12
-    assert np.abs(A - row_by_row(U, [np.arange(m)], np.eye(d), step)).max() < 1e-12
+    assert np.abs(A - by_hand(Problem(U), U, [np.arange(m)], np.eye(d), [step])).max() < 1e-12
 
 
 def test_the_epoch_matrix_of_the_reversed_rows_is_the_transpose():
@@ -237,59 +279,53 @@ def test_the_epoch_matrix_of_the_reversed_rows_is_the_transpose():
 def test_the_epoch_matrix_takes_rows_of_any_length_with_their_own_step():
     U = design(20, 10)
     step = 1.9 / (U**2).sum(axis=1).max()
-    reference = row_by_row(U, [np.arange(20)], np.eye(10), step, normalised=False)
+    reference = by_hand(Problem(U, normalised=False), U, [np.arange(20)], np.eye(10), [step])
     assert np.abs(epoch_matrix(U, step) - reference).max() < 1e-12
     with pytest.raises(ValueError, match="below 2 / max"):
         epoch_matrix(U, 1.0)
 
 
-@compiled.compiled
-def _inner(x):
-    return 2 * x
-
-
-@compiled.compiled
-def _outer(x):
-    return _inner(x) + 1
-
-
-def test_the_compiled_loop_and_its_python_source_do_the_same():
+@pytest.mark.parametrize("several", [False, True])
+def test_the_compiled_loops_and_their_python_sources_do_the_same(several):
     X = design(9, 5)
-    y = np.arange(9.0)
-    visits = stream("iid", 9, 1).epochs(0, 2).ravel()
-    fast, source = np.ones((2, 5)), np.ones((2, 5))
-    step = 0.01
-    compiled.sweep(X, y, fast, np.empty(2), visits, step)
-    compiled.sweep.function(X, y, source, np.empty(2), visits, step)
-    reference = row_by_row(X, [visits], np.ones((5, 2)), step, y=y, normalised=False)
-    assert_equal_to_twelve_digits(source.T, reference)
-    assert_equal_to_twelve_digits(fast.T, reference)
+    Y = np.random.default_rng(2).standard_normal((9, 2 if several else 1))
+    visits = stream("iid", 9, 1).epoch(0)
+    for loop, batch in ((compiled.sweep, ()), (compiled.sweep_averages, (4,))):
+        fast, source = np.ones((2, 5)), np.ones((2, 5))
+        for function, W in ((loop, fast), (loop.function, source)):
+            function(X, Y, W, visits, *batch, 0.01, 0.9)
+        problem = Problem(X, Y, *batch, normalised=False, ridge=10.0)
+        reference = by_hand(problem, X, [visits], np.ones((5, 2)), [0.01])
+        assert_equal_to_twelve_digits(source.T, reference)
+        assert_equal_to_twelve_digits(fast.T, reference)
 
 
-def test_a_compiled_loop_may_call_another():
-    assert _outer(2.0) == 5.0
-
-
-def test_the_method_is_chosen_by_the_number_of_probes_and_the_batch():
+def test_the_way_is_chosen_by_the_number_of_probes_and_by_what_there_is(monkeypatch):
     X = design(2, engines.SMALL_FRESH)
-    problem, batched = (Problem(X, None, 1.0, b, "average", True) for b in (1, 2))
-    tiny = Problem(X[:, :4], None, 1.0, 1, "average", True)
-    for order, few in (("iid", engines.FEW_FRESH), ("single_shuffle", engines.FEW_KEPT)):
-        s = stream(order, 2, 0)
-        assert isinstance(engines.choose(tiny, s, 64, "auto"), engines.Compiled)
-        assert isinstance(engines.choose(problem, s, few, "auto"), engines.Compiled)
-        assert isinstance(engines.choose(problem, s, few + 1, "auto"), engines.Blocked)
-        assert isinstance(engines.choose(batched, s, 1, "auto"), engines.Blocked)
+    wide, tiny, long = Problem(X), Problem(X[:, :4]), Problem(X, batch=blocks.FRESH)
+    fresh, kept = stream("iid", 2, 0), stream("single_shuffle", 2, 0)
+    few_of = (
+        (wide, fresh, engines.FEW_FRESH),
+        (wide, kept, engines.FEW_KEPT),
+        (long, fresh, engines.FEW_KEPT),
+    )
+    monkeypatch.setattr(engines, "has_numba", lambda: True)
+    for problem, visits, few in few_of:
+        assert isinstance(engines.choose(problem, visits, few), Compiled)
+        assert isinstance(engines.choose(problem, visits, few + 1), Blocked)
+    assert isinstance(engines.choose(tiny, kept, 64), Compiled)
+    assert isinstance(engines.choose(Problem(X, batch=2, mode="projection"), fresh, 1), Blocked)
+    monkeypatch.setattr(engines, "has_numba", lambda: False)
+    assert isinstance(engines.choose(tiny, fresh, 1), Blocked)
 
 
 # What simulate reports
 
 
-@pytest.mark.parametrize("method", ["blocked", "compiled"])
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_losses_are_those_of_the_definition(order, method):
+def test_the_losses_are_those_of_the_definition(way, order):
     X = design(30, 20)
-    curve = simulate(X, order, 3, step=1.2, probes=4, runs=2, rng=9, method=method)
+    curve = simulate(X, order, 3, step=1.2, probes=4, runs=2, rng=9)
     U = X / np.linalg.norm(X, axis=1, keepdims=True)
     test, train = np.empty((2, 4)), np.empty((2, 4))
     for r, child in enumerate(np.random.default_rng(9).spawn(2)):
@@ -297,7 +333,7 @@ def test_the_losses_are_those_of_the_definition(order, method):
         start = child.standard_normal((20, 4))
         start /= np.linalg.norm(start, axis=0)
         for n in range(4):
-            W = row_by_row(X, visits[:n], start, 1.2)
+            W = by_hand(Problem(X), X, visits[:n], start, [1.2] * n)
             test[r, n] = (W**2).sum(axis=0).mean()
             train[r, n] = ((np.sqrt(20) * U @ W) ** 2).sum(axis=0).mean() / 30
     assert np.allclose(curve.test, test.mean(axis=0), rtol=1e-12, atol=0)
@@ -310,10 +346,10 @@ def test_the_losses_are_those_of_the_definition(order, method):
 @pytest.mark.parametrize("order", ORDERS)
 def test_all_starts_leave_only_the_order_to_chance(order):
     X, n = data.normalize_rows(design(30, 20)), [0, 1, 3]
-    curve = simulate(X, order, 3, step=0.8, runs=3, rng=9, record=n, starts="all")
+    curve = simulate(X, order, n, step=0.8, runs=3, rng=9, starts="all")
     losses = []
     for child in np.random.default_rng(9).spawn(3):
-        walk = [W for _, W in iterates(X, order, 3, np.eye(20), 0.8, rng=child, record=n)]
+        walk = [W for _, W in iterates(X, order, n, np.eye(20), 0.8, rng=child)]
         losses.append([((W**2).sum() / 20, ((X @ W) ** 2).sum() / (30 * 20)) for W in walk])
     mean, error = np.mean(losses, axis=0), np.std(losses, axis=0, ddof=1) / np.sqrt(3)
     assert np.allclose([curve.test, curve.train], mean.T, rtol=1e-12, atol=0)
@@ -323,7 +359,7 @@ def test_all_starts_leave_only_the_order_to_chance(order):
 
 def test_orthonormal_starts_are_a_part_of_all_starts_and_vary_less_than_random_ones():
     X = data.normalize_rows(design(30, 20))
-    options = {"order": "iid", "epochs": 1, "record": [0], "runs": 40, "rng": 2}
+    options = {"order": "iid", "epochs": 0, "runs": 40, "rng": 2}
     some, random = (simulate(X, probes=15, starts=kind, **options) for kind in ("orthonormal", "random"))
     assert np.abs(some.train[0] - 1) < 4 * some.train_se[0]
     assert 0.2 < some.train_se[0] / random.train_se[0] < 0.8  # √(5/20) for 15 of 20 dimensions
@@ -333,7 +369,7 @@ def test_orthonormal_starts_are_a_part_of_all_starts_and_vary_less_than_random_o
 
 def test_the_training_loss_of_plain_sgd_is_the_mean_squared_residual_of_the_rows_as_they_are():
     X = design(30, 20)
-    curve = simulate(X, "iid", 1, step=1e-5, probes=2000, normalised=False, record=[0])
+    curve = simulate(Problem(X, normalised=False), "iid", 0, step=1e-5, probes=2000)
     assert abs(curve.train[0] / (np.trace(X.T @ X) / 30 / 20) - 1) < 0.05
 
 
@@ -351,7 +387,7 @@ def test_both_losses_start_at_one_and_standard_errors_need_two_runs():
 def test_the_mean_decay_of_iid_on_orthogonal_rows_is_the_one_worked_out_by_hand():
     # Orthogonal rows: E|w|² falls by the factor 1 − step (2 − step)/d an update; standard error 0.5 % at most.
     d = 64
-    curve = simulate(np.eye(d), "iid", 2, step=0.5, probes=20, runs=1000, rng=1, record=[1, 2])
+    curve = simulate(np.eye(d), "iid", [1, 2], step=0.5, probes=20, runs=1000, rng=1)
     expected = (1 - 0.5 * 1.5 / d) ** (d * curve.epochs)
     assert (curve.test_se[1:] < 0.005 * curve.test[1:]).all()
     assert (np.abs(curve.test - expected)[1:] < 3 * curve.test_se[1:]).all()
@@ -360,25 +396,24 @@ def test_the_mean_decay_of_iid_on_orthogonal_rows_is_the_one_worked_out_by_hand(
 def test_importance_sampling_draws_the_long_rows():
     # Rows of lengths 1 and 3, p ∝ |x|²: after two draws E|w|² = (0.9² + 0.1²)/2, what neither draw hit.
     X = np.diag([1.0, 3.0])
-    curve = simulate(X, "iid", 1, probes=1, runs=2000, rng=3, probabilities=[0.1, 0.9], workers=1)
+    curve = simulate(Problem(X, probabilities=[0.1, 0.9]), "iid", 1, probes=1, runs=2000, rng=3)
     expected = (0.9**2 + 0.1**2) / 2
     assert abs(curve.test[1] - expected) < 4 * curve.test_se[1] < 0.05
 
 
 def test_fewer_rows_than_columns_leave_the_null_space_where_it_was():
-    curve = simulate(design(20, 40), "single_shuffle", 400, probes=400, record=[400])
+    curve = simulate(design(20, 40), "single_shuffle", [400], probes=400)
     assert abs(curve.test[-1] - 0.5) < 0.02
     assert curve.train[-1] < 1e-6
 
 
 @pytest.mark.parametrize("normalised", [True, False])
-@pytest.mark.parametrize("method", ["blocked", "compiled"])
-def test_consistent_targets_only_shift_the_problem(method, normalised):
+def test_consistent_targets_only_shift_the_problem(way, normalised):
     X = design(50, 30)
     y = X @ np.random.default_rng(3).standard_normal(30)
     step = 1.0 if normalised else 1 / (X**2).sum(axis=1).max()
-    options = {"step": step, "method": method, "normalised": normalised}
-    with_y, without = (simulate(X, "flip_flop", 60, y=v, **options) for v in (y, None))
+    problems = (Problem(X, v, normalised=normalised) for v in (y, None))
+    with_y, without = (simulate(problem, "flip_flop", 60, step) for problem in problems)
     assert (with_y.test == without.test).all()
     assert (with_y.train == without.train).all()
 
@@ -386,7 +421,7 @@ def test_consistent_targets_only_shift_the_problem(method, normalised):
 def test_consistent_targets_in_single_precision_are_still_consistent():
     X = design(50, 30).astype(np.float32)
     y = X @ np.ones(30, dtype=np.float32)
-    with_y, without = (simulate(X, "iid", 5, y=v) for v in (y, None))
+    with_y, without = (simulate(Problem(X, v), "iid", 5) for v in (y, None))
     assert (with_y.test == without.test).all()
 
 
@@ -397,48 +432,68 @@ def test_inconsistent_targets_are_measured_from_where_the_mean_update_vanishes(k
     size = (X**2).sum(axis=1)
     weights = {"normalised": 1 / size, "plain": np.ones(40), "importance": np.ones(40)}[kind]
     w = np.linalg.solve(X.T @ (weights[:, None] * X), X.T @ (weights * y))
-    options = {"normalised": kind != "plain", "step": 0.5 / size.max() if kind == "plain" else 0.5}
-    if kind == "importance":
-        options["probabilities"] = size / size.sum()
-    curve = simulate(X, "iid", 2, probes=3, y=y, rng=6, **options)
+    step, drawn = 0.5 / size.max() if kind == "plain" else 0.5, size / size.sum()
+    drawn = drawn if kind == "importance" else None
+    problem = Problem(X, y, normalised=kind != "plain", probabilities=drawn)
+    curve = simulate(problem, "iid", 2, step, probes=3, rng=6)
     child = np.random.default_rng(6).spawn(1)[0]
-    visits = stream("iid", 40, child, options.pop("probabilities", None)).epochs(0, 2)
+    visits = stream("iid", 40, child, drawn).epochs(0, 2)
     start = child.standard_normal((10, 3))
-    W = row_by_row(X, visits, w[:, None] + start / np.linalg.norm(start, axis=0), y=y, **options)
+    start = w[:, None] + start / np.linalg.norm(start, axis=0)
+    W = by_hand(problem, X, visits, start, [step] * 2)
     assert abs(curve.test[-1] / ((W - w[:, None]) ** 2).sum(axis=0).mean() - 1) < 1e-10
     assert curve.test[0] == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_with_a_ridge_the_error_is_measured_from_where_the_mean_update_vanishes(way, consistent):
+    X, rng = data.normalize_rows(design(40, 10)), np.random.default_rng(3)
+    y = X @ np.ones(10) if consistent else rng.standard_normal(40)
+    problem = Problem(X, y, batch=6, ridge=0.1)
+    U, t = X / np.sqrt(10), y / np.sqrt(10)
+    w = np.linalg.solve(U.T @ U / 40 + 0.1 * np.eye(10), U.T @ t / 40)
+    curve = simulate(problem, "iid", [1, 60], 0.02, probes=2, runs=2, rng=6)
+    losses = []
+    for child in np.random.default_rng(6).spawn(2):
+        visits, start = stream("iid", 40, child).epochs(0, 60), child.standard_normal((10, 2))
+        start = w[:, None] + start / np.linalg.norm(start, axis=0)
+        W = by_hand(problem, X, visits, start, [0.02] * 60)
+        losses.append(((W - w[:, None]) ** 2).sum(axis=0).mean())
+    assert curve.test[-1] == pytest.approx(np.mean(losses), rel=1e-9)
+    assert curve.test[-1] < 0.3 * curve.test[0] == pytest.approx(0.3, abs=1e-14)
 
 
 def test_inconsistent_targets_end_at_a_floor_that_falls_with_the_step():
     X = np.random.default_rng(0).standard_normal((60, 10))
     y = X @ np.ones(10) + np.random.default_rng(1).standard_normal(60)
-    floors = [simulate(X, "iid", 400, step=s, probes=4, y=y).test[200:].mean() for s in (0.4, 0.1, 0.025)]
+    floors = [
+        simulate(Problem(X, y), "iid", 400, step=s, probes=4).test[200:].mean() for s in (0.4, 0.1, 0.025)
+    ]
     assert floors[0] > 3 * floors[1] > 9 * floors[2] > 0
 
 
-def test_only_the_chosen_epochs_are_recorded_and_they_are_the_same_as_if_all_were():
-    X = design(30, 20)
-    for method, tolerance in (("blocked", 0), ("compiled", 1e-13)):
-        whole = simulate(X, "random_reshuffle", 9, rng=2, method=method)
-        some = simulate(X, "random_reshuffle", 9, rng=2, method=method, record=[7, 3, 3])
-        assert some.epochs.tolist() == [0, 3, 7]
-        assert np.allclose(some.test, whole.test[[0, 3, 7]], rtol=tolerance, atol=0)
-        assert np.allclose(some.train, whole.train[[0, 3, 7]], rtol=tolerance, atol=0)
+def test_only_the_chosen_epochs_are_recorded_and_they_are_the_same_as_if_all_were(way):
+    X, tolerance = design(30, 20), 0 if way is Blocked else 1e-13
+    whole = simulate(X, "random_reshuffle", 9, rng=2)
+    some = simulate(X, "random_reshuffle", [7, 3, 3], rng=2)
+    assert some.epochs.tolist() == [0, 3, 7]
+    assert np.allclose(some.test, whole.test[[0, 3, 7]], rtol=tolerance, atol=0)
+    assert np.allclose(some.train, whole.train[[0, 3, 7]], rtol=tolerance, atol=0)
 
 
 def test_a_long_walk_in_pieces_is_the_walk_in_one_piece():
     X = design(3, 400)  # short enough an epoch for pieces of many, long enough a walk for several pieces
     assert 2**20 // 3 < 350_000
-    once = simulate(X[:, :4], "iid", 350_000, probes=1, step=1e-5, rng=1, record=[350_000])
-    twice = simulate(X[:, :4], "iid", 350_000, probes=1, step=1e-5, rng=1, record=[100_000, 350_000])
+    once = simulate(X[:, :4], "iid", [350_000], probes=1, step=1e-5, rng=1)
+    twice = simulate(X[:, :4], "iid", [100_000, 350_000], probes=1, step=1e-5, rng=1)
     assert once.test[-1] == pytest.approx(twice.test[-1], rel=1e-9)
     assert 0.01 < once.test[-1] < 1
 
 
-def test_errors_that_vanish_become_zero_without_a_warning():
-    for dtype, method in ((np.float64, "blocked"), (np.float32, "compiled")):
+def test_errors_that_vanish_become_zero_without_a_warning(way):
+    for dtype in (np.float64, np.float32):
         X = np.eye(4, dtype=dtype)
-        curve = simulate(X, "single_shuffle", 2000, step=0.5, method=method)
+        curve = simulate(X, "single_shuffle", 2000, step=0.5)
         assert curve.test[-1] == 0
         assert curve.train[-1] == 0
         assert curve.test[50] == pytest.approx(0.25**50, rel=1e-5)
@@ -460,7 +515,7 @@ def test_the_data_are_left_as_they_were():
     X = design(30, 20)
     before = X.copy()
     for normalised in (True, False):
-        simulate(X, "flip_flop", 2, step=1e-4, normalised=normalised)
+        simulate(Problem(X, normalised=normalised), "flip_flop", 2, step=1e-4)
     assert (before == X).all()
 
 
@@ -468,8 +523,9 @@ def test_the_layout_of_the_data_does_not_matter():
     X = design(30, 20)
     for normalised in (True, False):
         for order in ("iid", "flip_flop"):
-            options = {"step": 1e-4, "normalised": normalised, "order": order, "epochs": 3}
-            assert (simulate(X, **options).test == simulate(np.asfortranarray(X), **options).test).all()
+            problems = (Problem(rows, normalised=normalised) for rows in (X, np.asfortranarray(X)))
+            one, other = (simulate(problem, order, 3, step=1e-4) for problem in problems)
+            assert (one.test == other.test).all()
 
 
 def test_rows_of_extreme_length_have_the_same_directions():
@@ -479,49 +535,47 @@ def test_rows_of_extreme_length_have_the_same_directions():
     assert np.allclose(simulate(X * 1e170, "iid", 3).test, ordinary, rtol=1e-12)
 
 
-def test_progress_is_reported_up_to_the_end_and_changes_nothing():
-    X = design(30, 20)
-    calls = []
-    watched = simulate(X, "iid", 5, runs=3, workers=2, progress=lambda *call: calls.append(call))
-    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
-    assert calls[-1] == (15, 15)
-    assert (watched.test == simulate(X, "iid", 5, runs=3).test).all()
+@pytest.mark.parametrize("cores", [1, 2])
+def test_what_goes_wrong_in_one_run_ends_them_all_at_once(monkeypatch, cores, way):
+    """A run of 10⁹ epochs is told to stop when the run beside it, or before it, fails."""
+    monkeypatch.setattr(threads, "cores", lambda: cores)
+    advanced, turns = way.advance, itertools.count()
 
+    def advance(engine, *piece):
+        if next(turns) == 5:
+            raise InterruptedError("enough")
+        advanced(engine, *piece)
 
-@pytest.mark.parametrize("method", ["blocked", "compiled"])
-@pytest.mark.parametrize("workers", [1, 2])
-def test_what_goes_wrong_in_one_run_ends_them_all_at_once(workers, method):
-    def progress(done, total):
-        raise InterruptedError("enough")
-
+    monkeypatch.setattr(way, "advance", advance)
     with pytest.raises(InterruptedError, match="enough"):  # and not after hours, when the runs are done
-        simulate(
-            np.eye(3), "iid", 10**9, runs=5, workers=workers, progress=progress, record=[10**9], method=method
-        )
+        simulate(np.eye(3), "iid", [10**9], runs=5)
 
 
-@pytest.mark.parametrize("method", ["blocked", "compiled"])
 @pytest.mark.parametrize(("m", "d"), [(1, 1), (1, 5), (5, 1)])
-def test_the_smallest_problems_are_problems_too(m, d, method):
+def test_the_smallest_problems_are_problems_too(way, m, d):
     X, y = design(m, d), np.arange(1.0, m + 1)
     start = np.ones((d, 2))
     for order in ORDERS:
-        W = final(X, order, 3, start, 0.5, y=y, rng=1, method=method)
-        assert_equal_to_twelve_digits(W, row_by_row(X, stream(order, m, 1).epochs(0, 3), start, 0.5, y=y))
+        problem = Problem(X, y)
+        W = final(problem, order, 3, start, 0.5, rng=1)
+        visits = stream(order, m, 1).epochs(0, 3)
+        assert_equal_to_twelve_digits(W, by_hand(problem, X, visits, start, [0.5] * 3))
 
 
 # Same seed, same digits
 
 
-@pytest.mark.parametrize("method", ["blocked", "compiled"])
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_same_seed_gives_the_same_digits_whatever_the_number_of_workers(order, method):
+def test_the_same_seed_gives_the_same_digits_whatever_the_number_of_cores(monkeypatch, way, order):
     X = design(100, 70)
-    curves = [simulate(X, order, 4, runs=5, rng=3, workers=w, method=method) for w in (1, 2, None)]
+    curves = []
+    for cores in (1, 2, 7):
+        monkeypatch.setattr(threads, "cores", lambda cores=cores: cores)
+        curves.append(simulate(X, order, 4, runs=5, rng=3))
     for curve in curves[1:]:
         for name in ("test", "train", "test_se", "train_se"):
             assert (getattr(curve, name) == getattr(curves[0], name)).all()
-    assert (simulate(X, order, 4, runs=5, rng=4, method=method).test[1:] != curves[0].test[1:]).any()
+    assert (simulate(X, order, 4, runs=5, rng=4).test[1:] != curves[0].test[1:]).any()
 
 
 def test_the_same_seed_gives_the_same_digits_whatever_the_number_of_blas_threads():
@@ -572,28 +626,22 @@ def test_a_generator_moves_on_from_call_to_call():
         ({"step": -1}, "step must be"),
         ({"step": np.nan}, "step must be"),
         ({"step": "one"}, "step must be"),
-        ({"step": 0.4, "normalised": False}, r"below 2 / max ‖x‖²\) must be .* between 0 and 0.4, not 0.4"),
+        (
+            {"step": [1.0] * 9},
+            "step must be a number, or one for each of the 10 epochs, none of them negative",
+        ),
+        ({"step": [-1.0] * 10}, "none of them negative"),
+        ({"step": [np.nan] * 10}, "step must be finite"),
         ({"order": "shuffle"}, "'iid', 'random_reshuffle', 'single_shuffle', 'flip_flop', not 'shuffle'"),
-        ({"epochs": 0}, "epochs must be an integer of at least 1, not 0"),
-        ({"epochs": 2.5}, "epochs must be"),
+        ({"epochs": 2.5}, "epochs must be a non-negative integer or an array of them, not 2.5"),
+        ({"epochs": [3, -1]}, "epochs must be"),
         ({"probes": 0}, "probes must be an integer of at least 1, not 0"),
         ({"runs": 0}, "runs must be an integer of at least 1, not 0"),
-        ({"batch": 0}, "batch must be an integer of at least 1, not 0"),
-        ({"workers": 0}, "workers must be an integer of at least 1, not 0"),
-        ({"batch_mode": "mean"}, "batch_mode must be one of 'projection', 'average'"),
-        ({"method": "slow"}, "method must be one of 'auto', 'blocked', 'compiled'"),
-        ({"method": "compiled", "batch": 2}, "needs batch=1, not 2"),
-        ({"y": np.ones(4)}, "y must have one entry for each of the 3 rows of X, not 4"),
-        ({"y": np.array([1.0, np.nan, 1.0])}, "y must be finite"),
-        ({"record": [11]}, "between 0 and epochs=10"),
-        ({"record": []}, "at least one epoch"),
-        ({"record": [-1]}, "record must be an integer of at least 0"),
         ({"starts": "some"}, "starts must be one of 'random', 'orthonormal', 'all', not 'some'"),
         ({"starts": "all", "probes": 2}, 'columns for starts="all"; leave it out, not 2'),
         ({"starts": "orthonormal", "probes": 3}, "at most 2 to be orthonormal in 2 dimensions, not 3"),
         ({"rng": None}, "rng must be"),
         ({"rng": -1}, "rng must be"),
-        ({"probabilities": [0.5, 0.5]}, "one entry for each of the 3 rows"),
         ({"X": np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 1.0]])}, "no zero row, but row 1 is zero"),
         ({"X": np.array([[1.0, np.nan], [1.0, 1.0]])}, "X must be finite"),
         ({"X": np.ones(3)}, "X must have 2 dimension"),
@@ -610,6 +658,34 @@ def test_bad_input_is_refused_in_one_sentence(options, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"batch": 0}, "batch must be an integer of at least 1, not 0"),
+        ({"mode": "mean"}, "mode must be one of 'average', 'projection'"),
+        ({"ridge": -1.0}, "ridge must be a finite number, at least 0, not -1.0"),
+        ({"ridge": np.nan}, "ridge must be"),
+        ({"y": np.ones(4)}, "y must have one entry for each of the 3 rows of X, not 4"),
+        ({"y": np.array([1.0, np.nan, 1.0])}, "y must be finite"),
+        ({"y": np.ones((3, 2))}, "y must have one output to be simulated from random starts"),
+        ({"y": np.ones((3, 0))}, "y must have"),
+        ({"probabilities": [0.5, 0.5]}, "one entry for each of the 3 rows"),
+        ({"normalised": False}, r"below 2 / max ‖x‖²\) must be .* between 0 and 0.4, not 1"),
+    ],
+)
+def test_a_bad_problem_is_refused_in_one_sentence(rule, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        simulate(Problem(np.eye(3)[:, :2] + 1, **rule), "iid", 10)
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_start_has_a_column_for_each_output():
+    problem = Problem(np.eye(3), np.ones((3, 2)))
+    with pytest.raises(ValueError, match="start must have a column for each of the 2 outputs, not 3"):
+        next(iterates(problem, "iid", 1, np.ones((3, 3))))
+
+
 @pytest.mark.parametrize("start", [np.ones(4), np.ones((3, 0)), np.ones((1, 3, 1)), 1.0, [np.inf, 1, 1]])
 def test_a_start_that_does_not_fit_is_refused(start):
     with pytest.raises(ValueError, match="start must"):
@@ -618,17 +694,20 @@ def test_a_start_that_does_not_fit_is_refused(start):
 
 def test_a_zero_row_is_no_update_in_plain_sgd():
     X = np.array([[0.0, 0.0], [1.0, 0.0]])
-    w = final(X, "single_shuffle", 1, np.ones(2), step=0.5, normalised=False)
+    w = final(Problem(X, normalised=False), "single_shuffle", 1, np.ones(2), step=0.5)
     assert w.tolist() == [0.5, 1.0]
-    still = final(np.zeros((2, 2)), "iid", 1, np.ones(2), step=0.5, normalised=False)
+    still = final(Problem(np.zeros((2, 2)), normalised=False), "iid", 1, np.ones(2), step=0.5)
     assert still.tolist() == [1.0, 1.0]
 
 
 def test_blocks_keep_small_inverses_only():
-    rows = np.random.default_rng(0).standard_normal((512, 300))
-    kept = blocks.KeptBlocks(rows, None, 1e-3, 1, "projection")
-    W = np.ones((300, 2))
-    kept.epoch(W)
-    assert kept.rows is rows
-    assert sum(T.size for _, T in kept._forwards) == 512 * blocks.KEPT
-    assert kept._forwards is kept._blocks(False)  # kept from epoch to epoch
+    problem = Problem(np.random.default_rng(0).standard_normal((512, 300)), normalised=False)
+    engine = Blocked(problem, stream("flip_flop", 512, 0))
+    engine.advance(np.ones((300, 2)), 0, 2, 1e-3)
+    blocks_kept = engine._kept[False]
+    assert all(np.shares_memory(block.rows, engine.rows) for block in blocks_kept)
+    assert sum(block.solve.__self__.size for block in blocks_kept) == 512 * blocks.KEPT
+    engine.advance(np.ones((300, 2)), 2, 1, 1e-3)
+    assert engine._kept[False] is blocks_kept  # from epoch to epoch
+    engine.advance(np.ones((300, 2)), 2, 1, 2e-3)
+    assert engine._kept[False] is not blocks_kept  # at one step

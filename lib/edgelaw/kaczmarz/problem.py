@@ -55,7 +55,9 @@ class Problem:
     ) -> None:
         self.X = arguments.matrix(X, minimum=1)
         self.batch, self.mode = arguments.whole(batch, "batch", 1), arguments.choice(mode, "mode", MODES)
-        self.normalised, self.ridge = bool(normalised), _not_negative(ridge, "ridge")
+        if not 0 <= ridge < np.inf:
+            raise ValueError(f"ridge must be a finite number, at least 0, not {ridge!r}.")
+        self.normalised, self.ridge = bool(normalised), float(ridge)
         self.probabilities = probabilities
         self.norms = _norms(self.X)
         if self.normalised and not self.norms.all():
@@ -180,8 +182,3 @@ def _norms(X: Array) -> Array:
         largest = np.maximum(np.abs(part).max(axis=1), np.finfo(np.float64).tiny)
         norms[k : k + 256] = largest * np.linalg.norm(part / largest[:, None], axis=1)
     return norms
-
-
-def _not_negative(value: object, name: str) -> float:
-    """Zero or a positive number."""
-    return 0.0 if isinstance(value, int | float) and value == 0 else arguments.number(value, name, 0)
