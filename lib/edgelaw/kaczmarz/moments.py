@@ -8,14 +8,15 @@ at random.
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
-from edgelaw import orders
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike, Integers, Rng
+from edgelaw._common.types import Array, ArrayLike, Rng
+from edgelaw.kaczmarz.problem import Problem
+from edgelaw.kaczmarz.simulation import by_run, iterates
 
 __all__ = ["SignalAndNoise", "signal_and_noise"]
 
@@ -83,30 +84,20 @@ def signal_and_noise(
     U, step = X / norms[:, None], arguments.step(step)
     basis, values, _ = np.linalg.svd(U)
     residual = basis[:, (values > 1e-12 * values[0]).sum() :]
-    parts = []
-    for child in arguments.generator(rng).spawn(arguments.whole(runs, "runs", 1)):
-        visits = orders.stream(order, m, child).epochs(0, int(n[-1]))
-        parts.append(_losses(U, residual, visits, n, step))
-    return SignalAndNoise(*np.moveaxis(np.array(parts), -1, 0))
+    free = residual.shape[1]
+    affine = Problem(U, np.hstack([np.zeros((m, d)), residual]), normalised=False)
+
+    def run(child: np.random.Generator, _: threading.Event) -> list[list[float]]:
+        walk = iterates(
+            affine, order, n, np.eye(d, d + free), step, child
+        )  # A_n, and B_n on the residuals' basis
+        return [_losses(U, weights) for epoch, weights in walk if epoch]
+
+    return SignalAndNoise(*np.moveaxis(np.array(by_run(run, rng, arguments.whole(runs, "runs", 1))), -1, 0))
 
 
-def _losses(
-    U: Array, residual: Array, visits: Integers, recorded: Integers, step: float
-) -> list[tuple[float, ...]]:
-    """Both parts of both losses after each of the recorded epochs, for one list of visits."""
-    (m, d), free = U.shape, residual.shape[1]
-    affine = np.eye(d, d + free)  # A_n, and B_n on a basis of the residuals
-    losses: list[tuple[float, ...]] = []
-    for n, rows in enumerate(visits, 1):
-        V = U[rows]
-        M = np.tril(V @ V.T, -1)
-        M[np.diag_indices(m)] = 1 / step
-        gap = -V @ affine
-        gap[:, d:] += residual[rows]
-        affine += V.T @ scipy.linalg.solve_triangular(M, gap, lower=True)
-        if n in recorded:
-            squares = ((U @ affine) ** 2).sum(axis=0)
-            away = (affine**2).sum(axis=0)
-            noise = squares[d:].sum() / free, away[d:].sum() * m / (free * d)
-            losses.append((squares[:d].sum() / m, noise[0], away[:d].sum() / d, noise[1]))
-    return losses
+def _losses(U: Array, affine: Array) -> list[float]:
+    """Both parts of both losses for the map of the start and of the residuals."""
+    m, d = U.shape
+    squares, away = ((U @ affine) ** 2).sum(axis=0), (affine**2).sum(axis=0)
+    return [squares[:d].sum() / m, squares[d:].mean(), away[:d].sum() / d, away[d:].mean() * m / d]
