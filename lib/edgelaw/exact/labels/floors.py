@@ -11,14 +11,11 @@ through one cycle again and again under an order that repeats itself.
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, cg
 
-from edgelaw import orders
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Rng
-
-_ROWS_AT_ONCE = 512  # rows: their Gram matrix is the largest array of an epoch
+from edgelaw.kaczmarz import Problem, iterates
 
 
 class Floor(NamedTuple):
@@ -129,32 +126,15 @@ def cycle_floor(
     U, r = _unit(X, y)
     eta, d = arguments.step(step), U.shape[1]
     noise = float(np.mean(r**2))
-    visits = orders.stream(order, len(U), rng).epochs(0, 1 if order == "single_shuffle" else 2)
     # The affine map e ↦ Ae + b of a cycle, as the columns b, A; the map after each of its epochs is kept.
-    maps = [np.eye(d, d + 1, 1)]
-    for rows in visits:
-        maps.append(_epoch(U[rows], r[rows], eta, maps[-1]))
+    problem = Problem(U, np.pad(r[:, None], ((0, 0), (0, d))), normalised=False)
+    cycle = iterates(problem, order, 1 if order == "single_shuffle" else 2, np.eye(d, d + 1, 1), eta, rng)
+    maps = [affine for _, affine in cycle]
     end = np.linalg.lstsq(np.eye(d) - maps[-1][:, 1:], maps[-1][:, 0], rcond=1e-12)[0]
     ends = [part[:, 0] + part[:, 1:] @ end for part in maps[1:-1]] + [end]
     test = np.mean([e @ e for e in ends])
     train = np.mean([((U @ e) ** 2).mean() for e in ends])
     return Floor(float(test), float(d * train), d * noise)
-
-
-def _epoch(U: Array, r: Array, step: float, affine: Array) -> Array:
-    """The affine map (b, A) followed by an epoch through the rows U with the residuals r, a block of rows at a time.
-
-    A block of rows u_1, ..., u_k is one update :math:`e \\mapsto e + U^\\top M^{-1}(r - Ue)`, by a triangular solve.
-    """
-    affine = affine.copy()
-    for first in range(0, len(U), _ROWS_AT_ONCE):
-        rows = U[first : first + _ROWS_AT_ONCE]
-        M = np.tril(rows @ rows.T, -1)
-        M[np.diag_indices(len(M))] = 1 / step
-        gap = -rows @ affine
-        gap[:, 0] += r[first : first + _ROWS_AT_ONCE]
-        affine += rows.T @ scipy.linalg.solve_triangular(M, gap, lower=True)
-    return affine
 
 
 def _unit(X, y):
