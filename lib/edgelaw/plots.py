@@ -7,13 +7,15 @@ dashes, so that a figure survives greyscale printing. Only chapters and the comm
 import math
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-import matplotlib.ticker
 import numpy as np
 
-from edgelaw._common import arguments
+from edgelaw._common import arguments, extras
 from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
+
+with extras.named():
+    import matplotlib as mpl
+    import matplotlib.ticker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,7 +24,7 @@ import address
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 COLAB, TORCH = (ROOT / ".colab-venv" / name for name in ("colab", "torch"))
-UNPINNED = ["numpy", "scipy", "matplotlib", "mpmath", "numba", "ipykernel", "nbclient"]
+UNPINNED = ["numpy", "scipy", "matplotlib", "mpmath", "numba", "rich", "jinja2", "ipykernel", "nbclient"]
 
 
 def run(*command, **options):

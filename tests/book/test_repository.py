@@ -35,7 +35,11 @@ def test_every_pin_is_exact_and_covers_what_the_package_needs():
     assert pins["torch"] == "2.13.0"
     assert pins["jupyter-book"].startswith("1.")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for requirement in project["dependencies"]:
+    extras = project["optional-dependencies"]
+    for requirement in [
+        *project["dependencies"],
+        *(line for name in extras for line in extras[name] if name != "all"),
+    ]:
         assert re.split(r"[<>=!~ ]", requirement)[0] in pins
     asked = [re.split(r"[<>=!~ #]", line)[0] for line in (ROOT / "requirements.in").read_text().splitlines()]
     assert {name.lower() for name in asked if name} <= set(pins)
@@ -53,7 +57,12 @@ def test_binder_is_lean_and_agrees_with_the_pins():
     for name in ("sphinx", "jupyter-book", "pytest", "nbval", "playwright", "ruff", "myst-nb"):
         assert name not in binder
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for requirement in [*project["dependencies"], "torch", "ipykernel"]:
+    shown = [
+        line
+        for extra in ("cli", "fast", "plots", "precise")
+        for line in project["optional-dependencies"][extra]
+    ]
+    for requirement in [*project["dependencies"], *shown, "torch", "ipykernel"]:
         name = re.split(r"[<>=!~ ]", requirement)[0]
         assert binder[name] == pins[name]
     text = (ROOT / "binder" / "requirements.txt").read_text()

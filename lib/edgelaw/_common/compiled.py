@@ -14,6 +14,8 @@ from typing import Any, overload
 
 import numpy as np
 
+from edgelaw._common import extras
+
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -98,13 +100,7 @@ def compiled(function: Callable | None = None, *, numpy: Callable | None = None)
 @functools.cache
 def has_numba() -> bool:
     """Whether loops are compiled in this process: asked once."""
-    if os.environ.get("EDGELAW_NUMBA") == "0":
-        return False
-    try:
-        import numba  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return os.environ.get("EDGELAW_NUMBA") != "0" and extras.installed("numba")
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgelaw._common import svg
+from edgelaw._common import extras, svg
 from edgelaw._common.types import Array, ArrayLike
 
 INK = "#123456"  # stands for the page's own colour of text
@@ -74,7 +74,7 @@ def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
     """
     drawn = [(line, *line.points()) for line in lines]
     drawn = [(line, x, y) for line, x, y in drawn if len(x)]
-    if not drawn:
+    if not drawn or not extras.installed("matplotlib"):
         return ""
     import matplotlib as mpl
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgelaw import inputs
-from edgelaw._common import arguments
+from edgelaw._common import arguments, extras
 from edgelaw._common.types import Array, ArrayLike, Progress
 from edgelaw.curves import LearningCurve
 from edgelaw.inputs import InputError
@@ -62,7 +62,7 @@ def connect(where: str = "local", workers: int | None = None, seconds: float = 5
     try:
         from distributed import Client
     except ImportError:
-        raise InputError("Dask is not installed: pip install 'edgelaw[dask]'.") from None
+        raise InputError(extras.sentence("dask")) from None
     if not isinstance(where, str):
         raise InputError(f'where must be "local" or an address such as tcp://host:8786, not {where!r}.')
     if where == "local":

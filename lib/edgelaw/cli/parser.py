@@ -17,6 +17,7 @@ are not finite are ``null``.
 import argparse
 import contextlib
 import difflib
+import importlib
 import os
 import sys
 import traceback
@@ -26,6 +27,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from edgelaw import __version__
+from edgelaw._common import extras
 from edgelaw._common.project import address, entry_points
 from edgelaw.cli import demo, predict, spectrum, sweep
 from edgelaw.cli.terminal import (
@@ -187,6 +189,9 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, Unwritten):
         tell(f"edgelaw: {error}")
         return 1
+    if (package := extras.missing(error)) is not None:
+        tell(f"edgelaw: {extras.sentence(package)}")
+        return 1
     if isinstance(error, KeyboardInterrupt):
         tell("edgelaw: stopped.")
         return 130
@@ -219,6 +224,8 @@ def main(words: Sequence[str] | None = None) -> int:
             words = _file_alone(words)
             own = words[0] in (*COMMANDS, "--version")
             arguments = parser(plugins=not own).parse_args(_with_dask(words))
+            if not getattr(arguments, "json", False):
+                importlib.import_module("rich")  # tables and progress: missed before the work, not after it
             status = arguments.run(arguments)
             if sys.stdout is not None:
                 sys.stdout.flush()

@@ -171,7 +171,7 @@ def _refuse_pickle(path: str) -> None:
 
 
 def _from_torch(path: str, name: str | None) -> np.ndarray:
-    torch: Any = package("torch", "torch", path)
+    torch: Any = package("torch", path)
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except Exception:
@@ -191,13 +191,13 @@ def _from_torch(path: str, name: str | None) -> np.ndarray:
 
 
 def _from_safetensors(path: str, name: str | None) -> np.ndarray:
-    safetensors: Any = package("safetensors", "safetensors", path)
+    safetensors: Any = package("safetensors", path)
     with as_input_error(path, "a safetensors file"), safetensors.safe_open(path, "np") as file:
         return np.asarray(file.get_tensor(_one_of(list(file.keys()), path, name)))
 
 
 def _from_zarr(path: str, name: str | None) -> np.ndarray:
-    zarr: Any = package("zarr", "zarr", path)
+    zarr: Any = package("zarr", path)
     with as_input_error(path, "a zarr store"):
         opened = zarr.open(path, mode="r")
         if not isinstance(opened, zarr.Array):
@@ -226,7 +226,7 @@ _ARRAYS: dict[str, Callable[[str, str | None], np.ndarray]] = {
 
 def _from_table(path: str, name: str | None, ending: str) -> np.ndarray:
     """Columns of a .parquet, .feather or .arrow file."""
-    package("pyarrow", "parquet", path)
+    package("pyarrow", path)
     import pyarrow
     from pyarrow import feather, ipc, parquet
 

@@ -18,6 +18,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
+from edgelaw._common import extras
 from edgelaw.inputs.errors import InputError
 
 WIDEST = 2**22  # columns: a few rows of more are gigabytes, and no eigenvalues could be computed of them
@@ -73,14 +74,12 @@ class Reader(abc.ABC):
         return other
 
 
-def package(name: str, extra: str, path: str) -> ModuleType:
+def package(name: str, path: str) -> ModuleType:
     """An optional package, or a sentence that says how to get it."""
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise InputError(
-            f"Reading {path} needs the package {name.split('.')[0]}: pip install 'edgelaw[{extra}]'."
-        ) from None
+        raise InputError(f"{path} cannot be read, because {extras.sentence(name.split('.')[0])}") from None
 
 
 def pick(

@@ -102,7 +102,7 @@ class Parquet(_Table):
     """A .parquet file, read by its row groups."""
 
     def __init__(self, path: str, key: str | None = None, choice: Choice | None = None) -> None:
-        package("pyarrow.parquet", "parquet", path)
+        package("pyarrow.parquet", path)
         self.path, choice = path, choice or Choice()
         with as_input_error(path, "a parquet file"), self._open() as file:
             rows = file.metadata.num_rows
@@ -138,7 +138,7 @@ class Ipc(_Table):
     """A .feather or .arrow file: Arrow's own format, as a file with a table of its batches or as a stream of them."""
 
     def __init__(self, path: str, key: str | None = None, choice: Choice | None = None) -> None:
-        package("pyarrow", "parquet", path)
+        package("pyarrow", path)
         self.path, choice = path, choice or Choice()
         with open(path, "rb") as file:
             start = file.read(8)

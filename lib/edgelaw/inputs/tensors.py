@@ -36,7 +36,7 @@ class Safetensors(Reader):
     """A tensor of a .safetensors file."""
 
     def __init__(self, path: str, key: str | None = None) -> None:
-        package("safetensors", "safetensors", path)
+        package("safetensors", path)
         self.path, self._bfloat16 = path, False
         with as_input_error(path, "a safetensors file"), self._open() as file:
             self.keys = tuple(file.keys())
@@ -49,7 +49,7 @@ class Safetensors(Reader):
         self.shape, self.dtype = real_matrix(path, shapes[self._key], _SAFETENSORS_TYPES[stored])
         self._bfloat16 = stored == "BF16"
         if self._bfloat16:
-            package("torch", "torch", f"bfloat16 numbers in {path}")
+            package("torch", f"bfloat16 numbers in {path}")
 
     def _open(self) -> Any:
         from safetensors import safe_open
@@ -69,7 +69,7 @@ class Torch(Reader):
     """A tensor of a .pt or .pth file, read as weights only and memory-mapped."""
 
     def __init__(self, path: str, key: str | None = None) -> None:
-        package("torch", "torch", path)
+        package("torch", path)
         self.path, self._key = path, key
         if Path(path).stat().st_size == 0:
             raise InputError(f"{path} is empty.")
@@ -78,7 +78,7 @@ class Torch(Reader):
 
     def _load(self) -> Any:
         """The tensor, refused unless it is a dense matrix of real numbers."""
-        torch = package("torch", "torch", self.path)
+        torch = package("torch", self.path)
         loaded = self._weights_only(torch)
         if isinstance(loaded, dict):
             tensors = {str(name): value for name, value in loaded.items() if isinstance(value, torch.Tensor)}
@@ -136,7 +136,7 @@ class Zarr(Reader):
     """An array of a .zarr store."""
 
     def __init__(self, path: str, key: str | None = None) -> None:
-        package("zarr", "zarr", path)
+        package("zarr", path)
         self.path, self._key = path, key
         array = self._open()
         self.shape, self.dtype = real_matrix(path, array.shape, array.dtype)

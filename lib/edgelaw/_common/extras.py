@@ -1,0 +1,71 @@
+"""Packages that a small installation lacks, and the extras of ``pip install 'edgelaw[...]'`` that bring them."""
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+
+#: The extra of pyproject.toml that brings a package.
+EXTRAS = {
+    "numba": "fast",
+    "matplotlib": "plots",
+    "mpmath": "precise",
+    "rich": "cli",
+    "jinja2": "cli",
+    "torch": "torch",
+    "pyarrow": "parquet",
+    "safetensors": "safetensors",
+    "zarr": "zarr",
+    "dask": "dask",
+    "distributed": "dask",
+}
+
+
+def sentence(package: str) -> str:
+    """What to say where a package is missing.
+
+    Examples
+    --------
+    >>> sentence("matplotlib")
+    "matplotlib is not installed: pip install 'edgelaw[plots]'."
+    """
+    return f"{package} is not installed: pip install 'edgelaw[{EXTRAS[package]}]'."
+
+
+def missing(error: BaseException) -> str | None:
+    """The optional package whose absence an error tells of, if it is that.
+
+    Examples
+    --------
+    >>> missing(ModuleNotFoundError("No module named 'rich.table'", name="rich.table"))
+    'rich'
+    >>> missing(ModuleNotFoundError("No module named 'os.table'", name="os.table")) is None
+    True
+    """
+    package = (getattr(error, "name", None) or "").split(".")[0]
+    return package if isinstance(error, ImportError) and package in EXTRAS else None
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """Within this context, the import of a package that is missing says which extra brings it."""
+    try:
+        yield
+    except ImportError as error:
+        package = missing(error)
+        if package is None:
+            raise
+        raise ModuleNotFoundError(sentence(package), name=package) from None
+
+
+def installed(package: str) -> bool:
+    """Whether a package can be imported.
+
+    Examples
+    --------
+    >>> installed("numpy")
+    True
+    """
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ValueError:  # put aside in sys.modules
+        return False
