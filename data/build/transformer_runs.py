@@ -63,7 +63,7 @@ def body():
     rows, width, depth = [], BODY["width"], BODY["depth"]
     model = transformer.Transformer(characters, width, depth, LENGTH, HEADS, rng=0)
     watch = watched(sample, BODY_CHECKPOINTS, rows)
-    losses = transformer.train(model, *text, BODY["steps"], RATE, batch=BODY["batch"], rng=1, watch=watch)
+    losses = transformer.train(model, text, BODY["steps"], RATE, batch=BODY["batch"], rng=1, watch=watch)
     out = {"heads": np.int64(HEADS), "losses": losses.astype(np.float32)}
     out["spectra"] = np.array([row[0] for row in rows], dtype=np.float32)
     for name, weight in model.state_dict().items():
@@ -79,7 +79,7 @@ def sweep(width, depth, seed):
     model = transformer.Transformer(characters, width, depth, LENGTH, HEADS, rng=seed)
     watch = watched(sample, CHECKPOINTS, rows)
     losses = transformer.train(
-        model, *text, SWEEP_STEPS, RATE, batch=SWEEP_BATCH, rng=1000 + seed, watch=watch
+        model, text, SWEEP_STEPS, RATE, batch=SWEEP_BATCH, rng=1000 + seed, watch=watch
     )
     return {
         "spectra": np.array([row[0] for row in rows]),
@@ -94,10 +94,12 @@ def unfreeze(stream):
     out = {}
     for name, freeze in (("frozen", True), ("unfrozen", False)):
         rows, model = [], transformer.shipped_model()
+        if freeze:
+            model.freeze_body()
         step = 1 / problem(model, sample).eigenvalues[-1]
         watch = watched(sample, UNFREEZE_CHECKPOINTS, rows)
         transformer.train(
-            model, *sample, UNFREEZE_STEPS, step, "mse", "sgd", 16, freeze, rng=2000 + stream, watch=watch
+            model, sample, UNFREEZE_STEPS, step, "mse", batch=16, rng=2000 + stream, watch=watch
         )
         out[name + "_spectra"] = np.array([row[0] for row in rows])
         out[name + "_floor"] = np.array([row[1] for row in rows])

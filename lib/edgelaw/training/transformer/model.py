@@ -87,6 +87,12 @@ class Transformer(nn.Module):
                 )
                 weight.copy_(torch.as_tensor(drawn))
 
+    def freeze_body(self) -> "Transformer":
+        """From now on the head only is trained; returns the model."""
+        self.requires_grad_(False)
+        self.head.requires_grad_(True)
+        return self
+
     def body(self, inputs: torch.Tensor) -> torch.Tensor:
         """Features of every character in its context, shape (batch, length, width), each of norm √width."""
         x = self.character(inputs) + self.place(torch.arange(inputs.shape[1]))
@@ -109,14 +115,11 @@ def _loss(model: Transformer, inputs: torch.Tensor, targets: torch.Tensor, loss:
 
 def train(
     model: Transformer,
-    inputs: ArrayLike,
-    targets: ArrayLike,
+    text: tuple[ArrayLike, ArrayLike],
     steps: int,
     rate: float,
     loss: str = "cross_entropy",
-    optimiser: str = "adam",
     batch: int = 16,
-    freeze: bool = False,
     rng: Rng = 0,
     watch: Callable[[int, Transformer], object] | None = None,
 ) -> Array:
@@ -125,19 +128,17 @@ def train(
     Parameters
     ----------
     model : Transformer
-    inputs, targets : array of int of shape (count, length)
+    text : pair of arrays of int of shape (count, length)
         Contexts and what follows each of their characters, as `edgelaw.training.transformer.contexts` gives them.
     steps : int
     rate : float
-        Learning rate. With ``optimiser="sgd"`` and ``loss="mse"`` it multiplies the gradient of *half* the mean squared
-        error, so that on the head a step is :math:`W \leftarrow W - \eta(WH - C)` with the batch's H and C.
+        Learning rate.
     loss : {"cross_entropy", "mse"}
-        Of the next character; ``"mse"`` compares the outputs with its one-hot vector, summed over the alphabet.
-    optimiser : {"adam", "sgd"}
+        Of the next character. Cross-entropy is minimised by Adam; ``"mse"`` compares the outputs with its one-hot
+        vector, summed over the alphabet, and is minimised by SGD: the rate multiplies the gradient of *half* the mean
+        squared error, so that on the head a step is :math:`W \leftarrow W - \eta(WH - C)` with the batch's H and C.
     batch : int
         Contexts per step, drawn from ``rng`` with replacement; 0 takes all of them in every step.
-    freeze : bool
-        Train the head only.
     rng : Generator or int
     watch : callable, optional
         Called as ``watch(step, model)`` before every step and once after the last.
@@ -152,18 +153,17 @@ def train(
     >>> from edgelaw.training.transformer import contexts, encode
     >>> tokens, alphabet = encode("to be or not to be, " * 20)
     >>> model = Transformer(len(alphabet), width=8, depth=1, length=8, heads=2)
-    >>> losses = train(model, *contexts(tokens, 8), steps=30, rate=0.01)
+    >>> losses = train(model, contexts(tokens, 8), steps=30, rate=0.01)
     >>> bool(losses[-1] < 0.8 * losses[0])
     True
     """
     steps, rate = arguments.whole(steps, "steps", 0), arguments.number(rate, "rate", 0)
     arguments.choice(loss, "loss", LOSSES)
-    arguments.choice(optimiser, "optimiser", ("adam", "sgd"))
     batch, generator = arguments.whole(batch, "batch", 0), arguments.generator(rng)
-    X, Y = _contexts(model, inputs, "inputs"), _contexts(model, targets, "targets")
+    X, Y = (_contexts(model, part, name) for part, name in zip(text, ("inputs", "targets"), strict=True))
     if X.shape != Y.shape:
         raise ValueError(f"inputs and targets must have one shape, not {X.shape} and {Y.shape}.")
-    stepper = _optimiser(model, optimiser, rate, loss, freeze)
+    stepper = _optimiser(model, rate, loss)
     losses = np.empty(steps)
     for step in range(steps):
         if watch is not None:
@@ -179,14 +179,12 @@ def train(
     return losses
 
 
-def _optimiser(
-    model: Transformer, optimiser: str, rate: float, loss: str, freeze: bool
-) -> torch.optim.Optimizer:
-    """The optimiser of all weights, or of the head's alone."""
-    trained = list(model.head.parameters() if freeze else model.parameters())
-    if optimiser == "adam":
+def _optimiser(model: Transformer, rate: float, loss: str) -> torch.optim.Optimizer:
+    """The optimiser of the weights that are not frozen."""
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    if loss == "cross_entropy":
         return torch.optim.Adam(trained, lr=rate, betas=(0.9, 0.98))
-    return torch.optim.SGD(trained, lr=rate / 2 if loss == "mse" else rate)
+    return torch.optim.SGD(trained, lr=rate / 2)
 
 
 def _contexts(model: Transformer, values: ArrayLike, name: str) -> Integers:
