@@ -12,6 +12,7 @@ import numpy as np
 
 from edgelaw._common.roots import bracketed_root
 from edgelaw.exact import levy
+from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
 _BEYOND = 1.5  # limits a contour on the right, in largest eigenvalues, where a pole comes from there too
@@ -26,9 +27,9 @@ class SampleSpectrum:
     """Eigenvalues of a sample, mean 1, and their shares, with m = ρd rows."""
 
     def __init__(self, values, shares, rho):
-        self.rho = rho
+        self.rho, self.rows = rho, SampleRows(values, shares, rho)
         self.null = float(shares[values == 0].sum())
-        self.values, self.shares = levy.companion(values, shares, rho)
+        self.values, self.shares = self.rows.gram, self.rows.parts
         self.independent_rows = bool(self.values[0] > 0)
         self.lowest = self.values[self.values > 0][0]
 
@@ -54,13 +55,6 @@ class SampleSpectrum:
         if self.independent_rows or self.transform(end / 0.85) > 0:
             return end
         return min(end, 0.85 * bracketed_root(self.transform, 1e-12 * self.lowest, end / 0.85))
-
-    @property
-    def probes(self):
-        """λ at the left end of the contour in the gap, and at its right end if z may be above 1."""
-        right = self._contour(self.end, 100)[0].real
-        ends = [self.end, right] if self.independent_rows else [self.end]
-        return np.array([1 / (self.rho * self.transform(end)) for end in ends])
 
     def transform(self, zeta):
         """The Cauchy transform G of the Gram matrix's spectrum."""
@@ -98,10 +92,9 @@ class SampleSpectrum:
 class PopulationSpectrum:
     """Eigenvalues of a covariance, mean 1, and their shares; m = ρd Gaussian rows."""
 
-    probes = np.array([])
-
     def __init__(self, values, shares, rho):
         self.values, self.shares, self.rho = values, shares, rho
+        self.rows = PopulationRows(values[values > 0], shares[values > 0], rho)
         zeros = float(shares[values == 0].sum())
         self.null = max(zeros, 1 - rho)
         self.independent_rows = rho < 1 - zeros
@@ -147,3 +140,6 @@ def _around(values, end, limit, points):
     theta = np.pi * (np.arange(points) + 0.5) / points
     ratio = np.exp(centre + width * np.cos(theta) + 1j * _ANGLE * np.sin(theta))
     return (pole + limit * ratio) / (1 + ratio)
+
+
+Spectrum = SampleSpectrum | PopulationSpectrum
