@@ -13,8 +13,8 @@ larger than the step below 1, smaller above. In terms of the *sample's* spectrum
 :math:`\kappa_2 = 1 + v`, :math:`1/\eta_{\mathrm{eff}} = 2(1/\eta^2 - 1/\eta + 1/3 + \kappa_2/6)/(2/\eta - 1)`.
 *Derived*: :math:`(I-A^\top A)^{-1} = U^{-1}MM^\top U^{-\top}/(2/\eta-1)` exactly, and for a slow unit vector o of K
 (K o = 0) with Haar left singular vectors the partial sums of K's rows against o are bridges, whence
-:math:`\lVert M^\top o\rVert^2 = 1/\eta^2 - 1/\eta + 1/3 + \kappa_2/6`. Expanding the boundary problem at z = 1 gives the
-same. With batches see :func:`edgelaw.exact.batches.edges.flip_flop`.
+:math:`\lVert M^\top o\rVert^2 = 1/\eta^2 - 1/\eta + 1/3 + \kappa_2/6`. Expanding the boundary problem at z = 1 gives
+the same. With batches see :func:`edgelaw.exact.batches.edges.flip_flop`.
 
 **The constants.** With :math:`b = 1/\eta - 1/2`, :math:`\kappa_j = \langle\lambda^j\rangle` over the covariance's
 eigenvalues (mean 1), :math:`v = \kappa_2 - 1`, :math:`\ell = \langle1/\lambda\rangle` and
@@ -40,7 +40,7 @@ import functools
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import ArrayLike
+from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests
@@ -124,7 +124,7 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
     return float(1 / (2 / (eta * (2 - eta)) - 1 + eta * v / (3 * (2 - eta))))
 
 
-def _single_rows(n, step: float, spectrum: boundary.Spectrum) -> LearningCurve:
+def _single_rows(n: Integers, step: float, spectrum: boundary.Spectrum) -> LearningCurve:
     return boundary.curve(n, spectrum, step, functools.partial(boundary.single_rows, spectrum, step))
 
 

@@ -31,24 +31,24 @@ An attempt is a circle, and two resolutions, each with another average, edge of 
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from edgelaw._common.types import Array, Integers
 from edgelaw.curves import VANISHED, LearningCurve
-from edgelaw.exact import agreement, graded_circle
-from edgelaw.exact.flip_flop.collocation import Complex, Panels, Problem, Unsolved, graded_panels
+from edgelaw.exact import agreement, graded_circle, levy
+from edgelaw.exact.flip_flop.collocation import Complex, Equations, Panels, Problem, Unsolved, graded_panels
 from edgelaw.exact.flip_flop.spectra import Spectrum
 
 FLOOR = 2e-8  # errors are not stated to be less: what rounding leaves of the sums over a circle
 AT_ONCE = 1e-7  # losses below it after one epoch are nothing after two, and are continued
+_FIRST_EPOCH = 1e-3  # as far as the circle's first loss may be from the known one, relative to it
 _MANY_EPOCHS = 200  # after more, losses are smaller, and what the circle leaves must be too
 _SHORTEST_STRIDE = 0.03  # from point to point, that is still tried
 _GUESSES_FROM = 8  # solutions that a guess is extrapolated from
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
-_FALL = 30.0  # in logarithms, from 1 to nothing that could be seen
+_FALL_FOR_BEYOND = 10.0  # of losses in e-foldings: up to there a circle inside |z| = 1 keeps more digits
 _EDGE_SHARES = 0.9, 0.6  # of the rate at which losses fall: logarithms of z* that are tried
 
 
@@ -69,6 +69,11 @@ class Resolution:
 COARSE = Resolution(1.5, 1e-8, 6, 6.0, 4.0, 2.4, 2.75, 1e-8)
 FINE = Resolution(1.0, 1e-9, 7, 6.0, 4.0, 3.0, 2.5, 1e-10)
 FINER = Resolution(0.8, 1e-10, 9, 5.0, 3.5, 3.0, 2.25, 1e-11)
+# for circles beyond |z| = 1, where averages must be sharper
+BEYOND = (
+    Resolution(1.0, 1e-11, 7, 6.0, 4.0, 3.0, 2.5, 1e-10),
+    Resolution(0.8, 1e-12, 9, 5.0, 3.5, 3.0, 2.25, 1e-11),
+)
 # for averages of few different eigenvalues: contours and circles further out, which costs digits
 FAR = (
     Resolution(9.0, 1e-9, 7, 6.0, 4.0, 3.0, 14.0, 1e-12),
@@ -91,7 +96,7 @@ class Circle:
         half = int(np.ceil(np.log(50 / tolerance) * graded_circle.period(grading) / np.pi**2))
         return cls(float(np.exp(edge - margin)), 2 * half, grading)
 
-    def z(self, place: npt.ArrayLike) -> Complex:
+    def z(self, place: Any) -> Any:
         """Points by their numbers from −r on, which may be fractions."""
         angles, _ = graded_circle.angles((np.asarray(place) + 0.5) / self.size, self.grading)
         return self.radius * np.exp(1j * angles)
@@ -99,18 +104,6 @@ class Circle:
     def coefficients(self, values: Complex, n: Integers) -> Array:
         """[zⁿ] of functions by their values at the points (last axis)."""
         return graded_circle.circle(n, self.size, self.radius, self.grading).coefficients(values)
-
-
-class Equations(Protocol):
-    """What a walk needs of the equations at one z, for single rows or for batches."""
-
-    still: float
-
-    def start(self) -> Complex: ...
-    def first_epoch(self) -> Array: ...
-    def charted(self, solutions: list[Complex]) -> list[Complex]: ...
-    def newton(self, z: complex, X: Complex, steps: int = ...) -> tuple[Complex, npt.NDArray]: ...
-    def transforms(self, z: complex, X: Complex, end: npt.NDArray) -> Complex: ...
 
 
 Build = Callable[
@@ -134,11 +127,12 @@ def _attempts(
         return losses(spectrum, edge, last, resolution, build)
 
     def attempt(edge: float, coarse: Resolution, fine: Resolution, n: Integers) -> agreement.Attempt:
-        values = [at(edge, resolution)(n) + null for resolution in (fine, coarse)]
-        return agreement.Attempt(*values, spectrum.null, FLOOR)
+        values, others = (at(edge, resolution)(n) + null for resolution in (fine, coarse))
+        return agreement.Attempt(values, others, spectrum.null, FLOOR)
 
     def vanished(n: Integers) -> agreement.Attempt:
-        return agreement.Attempt(*(_only_first(n, first) + null for first in firsts), spectrum.null, FLOOR)
+        values, others = (_only_first(n, first) + null for first in firsts)
+        return agreement.Attempt(values, others, spectrum.null, FLOOR)
 
     if spectrum.gapped(step, last):
         firsts = [build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FINE)]
@@ -147,8 +141,8 @@ def _attempts(
             return
         rate = _rate(spectrum, last, build)
         for share in _EDGE_SHARES:
-            if share * rate * last > 2 * FINE.margin:
-                yield functools.partial(attempt, share * rate, FINE, FINER)
+            if share * rate * last > _FALL_FOR_BEYOND:
+                yield functools.partial(attempt, share * rate, *BEYOND)
     yield functools.partial(attempt, 0.0, COARSE, FINE)
     yield functools.partial(attempt, 0.0, FINE, FINER)
     yield functools.partial(attempt, 0.0, *FAR)
@@ -183,20 +177,25 @@ def losses(
 ) -> Callable[[Integers], Array]:
     """Both losses at any epochs, without what null directions keep of the test loss; NaN where nothing is left."""
     if edge > 0:
-        last = min(last, int(np.ceil(_FALL / edge)) + 1)
+        last = min(last, int(np.ceil(-np.log(agreement.VISIBLE) / edge)) + 1)
     many = min(1.0, _MANY_EPOCHS / last)
     margin = resolution.margin * min(1.0, 5 * many) ** 0.5  # rounding errors count more after many epochs
     circle = Circle.of(edge, margin / last, resolution.circle * many**1.5)
     present = build(edge, last, resolution)
     transforms = around(present, circle)
     transforms[0] -= spectrum.null / (1 - circle.z(np.arange(circle.size // 2)))
+    first = present.first_epoch() + np.array([present.still - spectrum.null, 0.0])
 
     def at(n: Integers) -> Array:
         values = np.full((2, len(n)), np.nan)
         within = n <= last
         values[:, within] = circle.coefficients(transforms, n[within])
-        if edge > 0 and n[0] == 1:  # directly, in case it is tiny already
-            values[:, 0] = present.first_epoch() + [present.still - spectrum.null, 0.0]
+        if n[0] == 1:
+            if not (np.abs(values[:, 0] - first) < _FIRST_EPOCH * first + AT_ONCE).all():
+                raise Unsolved(
+                    "A pole of flip-flop's equations is on the wrong side of the contour of the average."
+                )
+            values[:, 0] = first
         return values
 
     return at
@@ -213,21 +212,22 @@ def single_rows(
     edge: float,
     last: int,
     resolution: Resolution,
-    probes: npt.ArrayLike = (),
+    probes: Array | None = None,
 ) -> Problem:
-    """The boundary problem of single rows for a spectrum, at a resolution of it.
+    """The boundary problem of single rows for a spectrum, at a resolution of it; first come nodes without weight.
 
     What a loss falls in the first epoch, it falls over [0, ρ]: a panel covers so many e-foldings only.
     """
     average = spectrum.average(step, edge, last, resolution.left, resolution.tolerance)
+    if probes is not None:
+        nodes, weights = np.append(probes, average.nodes), np.append(0 * probes, average.weights)
+        average = levy.Average(nodes, weights, average.error)
     turned = edge > 0 and spectrum.independent_rows  # z may be above 1
     fastest = 2 * step * np.abs(average.nodes).max() * (_FASTER_IN_CHARTS if turned else 1)
 
     def on_panels(longest: float) -> Problem:
         lengths = graded_panels(spectrum.rho, fastest, resolution.first, resolution.growth, longest)
-        return Problem(
-            average, step, Panels.of(lengths, resolution.points), probes, turned, newton_tolerance(last)
-        )
+        return Problem(average, step, Panels.of(lengths, resolution.points), turned, newton_tolerance(last))
 
     rough = on_panels(np.inf)
     fall = -np.log(np.clip(rough.first_epoch()[1], VANISHED, 1.0))
@@ -238,7 +238,9 @@ def single_rows(
 # ------------------------------------------------------------------------------------------------ around the circle
 
 
-def around(equations: Equations, circle: Circle, transforms_of: Callable | None = None) -> Complex:
+def around(
+    equations: Equations, circle: Circle, transforms_of: Callable[..., Complex] | None = None
+) -> Complex:
     """The transforms at points of a circle's upper half, walked along from −r; others if a function is given."""
     transforms_of = transforms_of or equations.transforms
     X, end = along_axis(equations, circle.z(0))
@@ -251,7 +253,7 @@ def around(equations: Equations, circle: Circle, transforms_of: Callable | None 
 
 def _advanced(
     equations: Equations, history: list[tuple[float, Complex]], circle: Circle, place: float
-) -> tuple[Complex, npt.NDArray]:
+) -> tuple[Complex, Complex]:
     """The solution at a point, by halves of the way where Newton's method fails; all go into the history."""
     ahead = place
     while True:
@@ -268,7 +270,7 @@ def _advanced(
         ahead = place
 
 
-def along_axis(equations: Equations, z: complex) -> tuple[Complex, npt.NDArray]:
+def along_axis(equations: Equations, z: complex) -> tuple[Complex, Complex]:
     """X at z and its end, from z = 0 on a straight line, which crosses no cut if z is not positive."""
     X, at, stride = equations.start(), 0.0, 1.0
     while True:

@@ -18,6 +18,7 @@ z close to it.
 Arrays are (nodes, points), points running through all panels; a mirror image is the reversed last axis.
 """
 
+import copy
 import functools
 from dataclasses import dataclass
 
@@ -33,9 +34,6 @@ Complex = npt.NDArray[np.complex128]
 _PLAIN = np.array([1, 0, 0, 1], dtype=complex)  # a, b, c, d of Y = (aX + b)/(cX + d): Y itself
 _TURNED = np.array([1j, 1j, -1, 1]) / (1 + 1j)  # X = (Y − i)/(Y + i)
 _INVERTED = np.array([1j, 1j, 1, -1]) / (1 - 1j)  # its inverse
-_NEARLY_SOLVED = (
-    1e-3  # a Newton step so small is followed by two with the same derivatives, which cost a fraction
-)
 _CHART_TOO_LARGE = 2.0  # a chart whose pole is so much closer than the other's is changed
 
 
@@ -170,7 +168,7 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class Linearised:
-    """Newton's equations at some X: derivatives of r, r̃ and H by X (rows), of X' by α, α̃ and β (columns), and the rest."""
+    """Newton's equations at some X: derivatives of r, r̃ and H by X (rows), and of X' by α, α̃ and β (columns)."""
 
     fields: Fields
     rates: Complex
@@ -180,26 +178,49 @@ class Linearised:
     solver: tuple[Complex, npt.NDArray]
 
 
-class Problem:
-    """The boundary problem for one average, step and rho on the given panels of `points` Gauss points each."""
+class Equations:
+    """The average, and what a walk around a circle needs of the equations at one z: of single rows, or of batches."""
 
-    def __init__(
-        self,
-        average: levy.Average,
-        step: float,
-        panels: Panels,
-        probes: npt.ArrayLike = (),
-        turned: bool = False,
-        same: float = 1e-7,
-    ) -> None:
+    def __init__(self, average: levy.Average, same: float) -> None:
         moving = average.nodes != 0
         self.still = average.weights[~moving].sum().real  # λ = 0: Y = 1
-        self.nodes = np.append(average.nodes[moving], probes).astype(complex)
-        self.weights = np.append(average.weights[moving], np.zeros(len(np.atleast_1d(probes)))).astype(
-            complex
-        )
-        self.moments = self.nodes * self.weights  # probes have none: they only look
-        self.inverse_step, self.same, self.panels, self.turned = 1 / step, same, panels, turned
+        self.nodes, self.weights = (x[moving].astype(complex) for x in (average.nodes, average.weights))
+        self.moments, self.same = self.nodes * self.weights, same
+
+    def start(self) -> Complex:
+        """The unknown X at z = 0."""
+        raise NotImplementedError
+
+    def first_epoch(self) -> Array:
+        """Both losses after the first epoch, the derivatives of the transforms at z = 0; without what never moves."""
+        raise NotImplementedError
+
+    def newton(self, z: complex, X: Complex, steps: int = 8) -> tuple[Complex, Complex]:
+        """X at z and 1/(1 − zY) at its end from a guess; `Unsolved` if that takes more than a few steps."""
+        raise NotImplementedError
+
+    def mean_of_squares(self, z: complex, X: Complex) -> complex:
+        """What the training loss has besides the average of λ/(1 − zY), over z."""
+        raise NotImplementedError
+
+    def charted(self, solutions: list[Complex]) -> list[Complex]:
+        """Solutions in the charts that suit the last of them, which are then those of the equations."""
+        return solutions
+
+    def transforms(self, z: complex, X: Complex, touched: Complex) -> Complex:
+        """The generating functions of the test and of the training loss at z, where `touched` is 1/(1 − zY)."""
+        test = self.weights @ touched + (self.still / (1 - z) if self.still else 0)
+        return np.array([test, self.moments @ touched + z * self.mean_of_squares(z, X)])
+
+
+class Problem(Equations):
+    """The boundary problem of single rows for one average and step, on panels; Y may be infinite if it is `turned`."""
+
+    def __init__(
+        self, average: levy.Average, step: float, panels: Panels, turned: bool = False, same: float = 1e-7
+    ) -> None:
+        super().__init__(average, same)
+        self.inverse_step, self.panels, self.turned = 1 / step, panels, turned
         self.rho = float(panels.lengths.sum())
         self._use(np.tile(_TURNED if turned else _PLAIN, (len(self.nodes), 1)))
 
@@ -220,33 +241,21 @@ class Problem:
     def first_epoch(self) -> Array:
         """Both losses after the first epoch, the derivatives of the transforms at z = 0; without what never moves."""
         Y, end = self._plain_start
-        plain = self._in_plain_charts()
-        integral = plain._integral_of_squares(0j, Y)
-        return np.array([self.weights @ end, self.moments @ end + integral / self.rho]).real
+        squares = self._in_plain_charts().mean_of_squares(0j, Y)
+        return np.array([self.weights @ end, self.moments @ end + squares]).real
 
     def _in_plain_charts(self) -> "Problem":
-        plain = object.__new__(Problem)
-        plain.__dict__.update(self.__dict__)
+        plain = copy.copy(self)
         plain._use(np.tile(_PLAIN, (len(self.nodes), 1)))
         return plain
 
     @functools.cached_property
     def _plain_start(self) -> tuple[Complex, Complex]:
         ones = np.ones((len(self.nodes), self.panels.lengths.size * self.panels.ends.size), dtype=complex)
-        better, end, _, _ = self._in_plain_charts()._step(0j, ones)
-        return better, end
-
-    def ones(self) -> Complex:
-        """Y = 1 everywhere, as it is at z = 1 if all rows are independent."""
-        return np.tile(self._first[:, None], self.panels.lengths.size * self.panels.ends.size)
-
-    def touched(self, z: complex, end: Complex) -> Complex:
-        """1/(1 − zY) at s = ρ."""
-        a, b, c, d = self.chart.T
-        return (c * end + d) / (c * end + d - z * (a * end + b))
+        return self._in_plain_charts()._step(0j, ones)[:2]
 
     def charted(self, solutions: list[Complex]) -> list[Complex]:
-        """Solutions in the charts that suit the last of them, which are then those of the problem."""
+        """As of all equations: inverted where an X came too close to the pole of its chart."""
         if not self.turned:
             return solutions
         size = np.abs(solutions[-1])
@@ -260,9 +269,9 @@ class Problem:
     # ------------------------------------------------------------------------------------------- Newton's method
 
     def newton(self, z: complex, X: Complex, steps: int = 8) -> tuple[Complex, Complex]:
-        """X at z and at s = ρ from a guess; `Unsolved` if that takes more than a few steps.
+        """As of all equations. A step of relative size ε leaves an error of ε².
 
-        A step of relative size ε leaves an error of ε². Close to the solution the derivatives of the last step are
+        Close to the solution the derivatives of the last step are
         good enough for the next ones, which leave ε times their own size, and cost a fraction.
         """
         same = self.same * (
@@ -271,14 +280,14 @@ class Problem:
         for _ in range(steps):
             better, end, size, linear = self._step(z, X)
             if size < same:
-                return better, end
+                return better, self._touched(z, end)
             if not size < 1e3 or linear is None:
                 break
             X = better if size < 0.5 else X + 0.5 / size * (better - X)
-            for _ in range(2 if size < _NEARLY_SOLVED else 0):
+            for _ in range(2 if size**2 < 10 * same else 0):
                 X, end, correction = self._corrected(z, X, linear, self._fields(z, X))
                 if size * correction < same**2:
-                    return X, end
+                    return X, self._touched(z, end)
         raise Unsolved("Newton's method for the flip-flop equations did not converge.")
 
     def _step(self, z: complex, X: Complex) -> tuple[Complex, Complex, float, Linearised | None]:
@@ -319,15 +328,6 @@ class Problem:
         matrix[np.diag_indices(len(matrix))] += 1
         return Linearised(fields, rates, rows, columns, flow, scipy.linalg.lu_factor(matrix))
 
-    def determinant(self, z: complex, X: Complex) -> tuple[complex, float]:
-        """The sign (complex) and the logarithm of the size of the determinant of Newton's equations at a solution."""
-        factors, pivots = self.linearised(z, X).solver
-        diagonal = np.diag(factors)
-        swaps = (pivots != np.arange(len(pivots))).sum()
-        return complex((diagonal / np.abs(diagonal)).prod() * (-1) ** swaps), float(
-            np.log(np.abs(diagonal)).sum()
-        )
-
     def _fields(self, z: complex, X: Complex) -> Fields:
         f, g = self.a * X + self.b, self.c * X + self.d
         mirrored_f, mirrored_g = f[:, ::-1], g[:, ::-1]
@@ -350,31 +350,26 @@ class Problem:
 
     # ------------------------------------------------------------------------------------------------- transforms
 
-    def transforms(self, z: complex, X: Complex, end: Complex) -> Complex:
-        """The generating functions of the test and of the training loss at z."""
-        touched = self.touched(z, end)
-        test = self.weights @ touched + (self.still / (1 - z) if self.still else 0)
-        return np.array([test, self.moments @ touched + z * self._integral_of_squares(z, X) / self.rho])
+    def _touched(self, z: complex, end: Complex) -> Complex:
+        a, b, c, d = self.chart.T
+        return (c * end + d) / (c * end + d - z * (a * end + b))
 
-    def seen(self, z: complex, X: Complex, end: Complex, count: int) -> Complex:
-        """1/(1 − zY) at s = ρ, and E there times that, at the last `count` probes: means of powers of AᵀA, and of A's.
-
-        The first is Σ zᵏ(AᵀA)ᵏ, the second Σ zᵏA(AᵀA)ᵏ, in the mean as functions of the covariance.
-        """
-        touched = self.touched(z, end)
-        return np.stack([touched, self._decayed(z, self._fields(z, X))[1] * touched])[:, -count:]
+    def decayed(self, z: complex, X: Complex) -> Complex:
+        """E at s = ρ, from E(0) = 1."""
+        return self._decayed(z, self._fields(z, X))[1]
 
     def _decayed(self, z: complex, at: Fields) -> tuple[Complex, Complex]:
         """e at all points and at s = ρ, with e' = ½(∂X'/∂X)e and e(0) = 1/(a − c)."""
         flow = Flow.of(self._half_rates(z, at), self.panels)
         return flow.solution((1 / (self.a - self.c))[:, 0], np.zeros_like(at.f))
 
-    def _integral_of_squares(self, z: complex, X: Complex) -> complex:
-        """∫ (zαx² − 2βxy + α̃y²) ds, x = ⟨λef̃/W⟩, y = ⟨λeg̃/W⟩."""
+    def mean_of_squares(self, z: complex, X: Complex) -> complex:
+        """(1/ρ) ∫ (zαx² − 2βxy + α̃y²) ds, x = ⟨λef̃/W⟩, y = ⟨λeg̃/W⟩."""
         at = self._fields(z, X)
         weighted = self._decayed(z, at)[0] * at.inverse
         x, y = (self.moments @ (weighted * mirrored[:, ::-1]) for mirrored in (at.f, at.g))
-        return self.panels.integral(z * at.alpha * x**2 - 2 * at.beta * x * y + at.alpha[::-1] * y**2)
+        squares = z * at.alpha * x**2 - 2 * at.beta * x * y + at.alpha[::-1] * y**2
+        return self.panels.integral(squares) / self.rho
 
 
 def _folded(responses: Complex) -> tuple[Complex, Complex]:

@@ -23,7 +23,7 @@ from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.flip_flop import boundary
-from edgelaw.exact.flip_flop.collocation import Unsolved
+from edgelaw.exact.flip_flop.collocation import Complex, Unsolved
 from edgelaw.exact.flip_flop.spectra import SampleSpectrum
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.single_shuffle.targets import Targets
@@ -72,7 +72,7 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     return Distance(n, np.append(start, fine), 3 * difference + boundary.FLOOR)
 
 
-def _distances(targets, n, step, resolution):
+def _distances(targets: Targets, n: Integers, step: float, resolution: boundary.Resolution) -> Array:
     """The distances at the epochs n, ascending and positive, at one resolution."""
     rows, last = targets.rows, int(n[-1])
     spectrum = SampleSpectrum(*targets.spectrum, rows.aspect)
@@ -82,11 +82,13 @@ def _distances(targets, n, step, resolution):
     problem = boundary.single_rows(spectrum, step, 0.0, last, resolution, probes)
     split = len(measures[0].nodes)
 
-    def transforms(z, X, end):
-        powers, halves = problem.seen(z, X, end, len(probes))
-        values = [powers[:split] @ measures[0].weights]
+    def transforms(z: complex, X: Complex, touched: Complex) -> Complex:
+        """Sums of the powers of AᵀA, and for residuals also of A times them: as functions of Σ at the probes."""
+        values = [touched[:split] @ measures[0].weights]
         if targets.noise:
-            values += [part[split:] @ measures[1].weights for part in (powers, halves)]
+            seen = slice(split, len(probes))
+            halves = problem.decayed(z, X)[seen] * touched[seen]
+            values += [part @ measures[1].weights for part in (touched[seen], halves)]
         return np.array(values)
 
     circle = boundary.Circle.of(0.0, resolution.margin / last, resolution.circle)
