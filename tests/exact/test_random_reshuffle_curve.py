@@ -6,7 +6,7 @@ import pytest
 from edgelaw import data, exact, spectrum
 from edgelaw.exact import agreement, first_epoch
 from edgelaw.exact.random_reshuffle import engine, rows
-from edgelaw.exact.random_reshuffle.epochs import Points
+from edgelaw.exact.random_reshuffle.contours import Points
 from edgelaw.kaczmarz import simulate
 from edgelaw.theory import random_reshuffle as rr
 
@@ -26,7 +26,7 @@ def far(values, truth):
 
 
 def grid(count, rho, rate):
-    return rows.time_grid(rows.Times(count, rho, rate * rho))
+    return rows.time_grid(count, rho, rate * rho)
 
 
 # --------------------------------------------------------------------------------------------- known exactly

@@ -113,6 +113,11 @@ class Family:
         kernel, kick = self._series(table * (different**2)[:, None])
         return Epochs(self.left, *(part[which] for part in (*self.diagonal(different), kernel, kick)))
 
+    def at(self, step: float) -> Callable[[State], State]:
+        """The epoch at one step."""
+        one = self(np.array([step]))
+        return lambda state: one.walk(state)[-1]
+
     def shorter(self) -> "Family":
         """The same without the last two terms of the series: the difference tells how good the series is."""
         return dataclasses.replace(self, kernels=self.kernels[:-2], kicks=self.kicks[:-2])

@@ -209,10 +209,7 @@ def best_schedule(
         starts = [constant, *(_peak(objective, profile(name, n)) for name in ("cosine", "linear"))]
         steps = _free(objective, min(starts, key=objective))
     all_epochs = np.arange(n + 1)
-    if order == "iid":
-        curve = room.curve(rows, all_epochs, steps, batch)
-    else:
-        curve = room.curve_of(rows, all_epochs, steps, families)
+    curve = room.curve(rows, all_epochs, steps, batch)
     return Tuned(shape, steps, objective(steps), float(constant[0]), objective(constant), curve)
 
 
