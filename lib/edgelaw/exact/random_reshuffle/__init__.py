@@ -25,7 +25,7 @@ import dataclasses
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests

@@ -259,17 +259,17 @@ class End(NamedTuple):
 
 
 class Epoch(Protocol):
-    """An epoch at one step, of single rows or of batches; `part` of the usual times are taken by a coarse computation.
-
-    `symmetric` says whether the epoch's matrix and its transpose have the same law, `mean` is what stands for the mean
-    epoch in the contour integral of ā, `pairs` are b at pairs of points, and `end` is for the kick of residuals.
-    """
+    """An epoch at one step, of single rows or of batches; a coarse computation takes `part` of the usual times."""
 
     @property
-    def symmetric(self) -> bool: ...
+    def symmetric(self) -> bool:
+        """Whether the epoch's matrix and its transpose have the same law."""
 
-    def mean(self, x: Complex, rho: float) -> Complex: ...
+    def mean(self, x: Complex, rho: float) -> Complex:
+        """What stands for the mean epoch in the contour integral of ā."""
 
-    def pairs(self, points: Points, part: float) -> Pairs: ...
+    def pairs(self, points: Points, part: float) -> Pairs:
+        """b at all pairs of the points, and of them and their conjugates."""
 
-    def end(self, points: Points, tau: Complex, part: float) -> End: ...
+    def end(self, points: Points, tau: Complex, part: float) -> End:
+        """C at the end of an epoch, for the kick of residuals."""

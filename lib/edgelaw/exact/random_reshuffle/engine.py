@@ -5,7 +5,7 @@ The double Cauchy transform b of :mod:`~edgelaw.exact.random_reshuffle.rows` or
 
 .. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu),
 
-with ā and k/(λμ) entire. ā is computed by an integral (:mod:`.means`), at the eigenvalues themselves; k/(λμ) by orthonormal
+with ā and k/(λμ) entire. ā is computed by an integral (:mod:`.means`) at the eigenvalues; k/(λμ) by orthonormal
 polynomials in :math:`\log(1+(\lambda-\text{low})/\text{scale})`, from b on an ellipse around F in that variable. So the
 part of T that a large n depends on is exact, and what is approximated is smooth. Where F keeps off zero the ellipse
 does too: at zero an epoch forgets nothing, while T itself may be as small as the loss it leaves, and only a contour on
