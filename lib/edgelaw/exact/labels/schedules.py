@@ -35,9 +35,7 @@ ORDERS = ("iid", "random_reshuffle")
 SHAPES = ("constant", "cosine", "linear", "1/t", "best")
 LOSSES = ("train", "held_out", "distance")
 _SPAN = 1e-3  # the smallest step of a search over the largest
-_BELOW = 0.98  # the largest, over the limit of stability
 _PEAKS_TRIED = 25  # from one to the other, before the best is refined
-_DECAYS_TRIED = 0.03, 0.3, 3.0  # the c of 1/t from which a search starts
 _LITTLE_TO_GAIN = 1e-4  # slope of a loss by the logarithm of a step, over the loss, below which a search ends
 
 
@@ -237,7 +235,7 @@ def _bounds(
     if loss == "held_out" and rows.held_out is None:
         raise ValueError('loss "held_out" needs rows made with held-out rows; ask for "train" or give them.')
     limit = _room(order).step_limit(rows, batch)
-    high = _BELOW * limit
+    high = interpolation.BELOW * limit
     if upper is not None:
         high = min(high, arguments.number(upper, "upper", 0, limit))
     return _SPAN * high, high
@@ -265,7 +263,7 @@ class Search:
             slopes = np.stack([np.ones(len(k)), -decay * k / (1 + decay * k)], axis=1)
             return height / (1 + decay * k), slopes
 
-        starts = [np.log([constant[0], decay]) for decay in _DECAYS_TRIED]
+        starts = [np.log([constant[0], decay]) for decay in (0.03, 0.3, 3.0)]
         bounds = [self.ends, (np.log(1e-3), np.log(1e3))]
         return min([constant, *(self._refined(at, bounds, steps) for at in starts)], key=self.objective)
 

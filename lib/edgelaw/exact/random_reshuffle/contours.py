@@ -18,7 +18,7 @@ import numpy.typing as npt
 from edgelaw._common.types import Array
 from edgelaw.exact import levy, silverstein
 
-SCALE = 1.0  # eigenvalues below it look alike to the kernel
+SCALE = 1.0  # eigenvalues below it look alike to the kernel; above a gap, it is in units of the gap
 _HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
 _ROOM = 0.02  # the least distance from zero at which a contour may pass between F and zero
 WIDTHS = 0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3  # eccentricities tried, the closest first
@@ -188,9 +188,8 @@ def _ends(law: Law) -> list[tuple[float, float]]:
     bare = law.null == 0 and law.rho <= 1
     low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
     around = [(low if bare else 0.0, scale) for scale in (SCALE, SCALE / 3, 3 * SCALE)]
-    between = [(low, min(max(SCALE, 0.2 * low), part * low)) for part in (0.7, 0.5, 0.85)]
-    ends = between + around if law.lowest > _ROOM else around + between * (law.lowest > 0)
-    return list(dict.fromkeys(ends))
+    between = [(low, part * SCALE * low) for part in (0.7, 0.5, 0.85) if low > 0]
+    return between + around if law.lowest > _ROOM else around + between
 
 
 @functools.lru_cache(maxsize=64)

@@ -35,7 +35,7 @@ POLYNOMIALS = 24  # at most: more only carry rounding
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 _AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
 CONTOURS = (
-    2  # tried for a curve: a third lowered few stated errors of 300 random cases, and saved none from refusal
+    2  # tried at most: a third lowered few stated errors of 300 random cases, and saved none from refusal
 )
 Result = TypeVar("Result")
 
@@ -108,8 +108,8 @@ class EpochMap:
 class Frame:
     """A law seen from one contour at one resolution: all that does not depend on the step.
 
-    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `outside` and `origin` are ψ on the contour
-    and at zero.
+    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `inside`, `outside`, `origin` are ψ there, on the
+    contour, and at zero, which must not be on its left.
     """
 
     def __init__(self, law: Law, contour: Contour, resolution: Resolution):
@@ -119,10 +119,6 @@ class Frame:
         self.nodes, self.mass = law.measure(self.contour, resolution == FINE)
         self._triangle = _orthonormal(_chebyshev(self.contour.position(self.nodes)), self.nodes * self.mass)
         self.inside, self.outside = self.polynomials(self.nodes), self.polynomials(z)
-        # zero lies inside the contour, or nothing is asked there
-        self.origin = (
-            self.polynomials(np.zeros(1))[0] if contour.low < contour.scale else self.outside[0].real
-        )
 
     def polynomials(self, at: Nodes) -> Nodes:
         """ψ at points of any kind, a column each."""
@@ -133,6 +129,11 @@ class Frame:
     def left(self) -> Nodes:
         """λψ times the root of the nodes' shares of F."""
         return self.inside * (self.nodes * self.start)[:, None]
+
+    @property
+    def origin(self) -> Array:
+        """ψ at zero."""
+        return self.polynomials(np.zeros(1))[0]
 
     @property
     def start(self) -> Nodes:
@@ -211,31 +212,32 @@ class Frames:
         """An epoch in either frame, in as many polynomials as the two can agree on; with a kick if it is noisy."""
         both = self.fine, self.coarse
         pairs = [epoch.pairs(frame.points, frame.resolution.times) for frame in both]
-        kernels = _agreed(*(f.kernel(epoch, b) for f, b in zip(both, pairs, strict=True)), self.fine)
-        kicks = [np.zeros(len(kernel)) for kernel in kernels]
+        nodes = len(self.fine.nodes)
+        kernels = _agreed(self.fine.kernel(epoch, pairs[0]), self.coarse.kernel(epoch, pairs[1]), nodes)
+        kicks = tuple(np.zeros(len(kernel)) for kernel in kernels)
         if noisy:
-            kicks = _agreed(*(frame.kick(epoch) for frame in both), self.fine)
-        made = [
-            EpochMap(frame.mean([epoch])[0], frame.left, *parts)
-            for frame, *parts in zip(both, kernels, kicks, strict=True)
-        ]
-        return Maps(*made, pairs[0].asymmetry, pairs[0].first)
+            kicks = _agreed(self.fine.kick(epoch), self.coarse.kick(epoch), nodes)
+        fine, coarse = (
+            EpochMap(frame.mean([epoch])[0], frame.left, kernel, kick)
+            for frame, kernel, kick in zip(both, kernels, kicks, strict=True)
+        )
+        return Maps(fine, coarse, pairs[0].asymmetry, pairs[0].first)
 
 
-def _agreed(fine: Array, coarse: Array, frame: Frame) -> list[Array]:
+def _agreed(fine: Array, coarse: Array, nodes: int) -> tuple[Array, ...]:
     """A kernel or a kick of either frame without its last polynomials, for which there are zeros.
 
     Their number has the least sum of what is left out and what the two frames disagree on. The coarse computation takes
     one less, unless they are all there are.
     """
     largest = min(len(fine), len(coarse))
-    complete = largest == len(frame.nodes)
+    complete = largest == nodes
     here = (slice(largest),) * fine.ndim
     noise = np.maximum.accumulate(_shells(fine[here] - coarse[here]))
     beyond = np.append(np.minimum.accumulate(_shells(fine[here])[1:]), 0.0 if complete else np.inf)
     size = 1 + int(np.argmin(noise + beyond))
     fewer = size if complete and size == largest else max(1, size - 1)
-    return [_cut(fine, size), _cut(coarse, fewer)]
+    return _cut(fine, size), _cut(coarse, fewer)
 
 
 def _shells(values: Array) -> Array:

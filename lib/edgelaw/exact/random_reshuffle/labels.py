@@ -42,11 +42,7 @@ _GOOD = 1e-3  # a stated error for which nothing else is tried: targets and a fi
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _APART = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
-_BELOW = 0.98  # the largest of their steps, over the limit of stability
-_SHIFT, _LINEAR = (
-    2.0,
-    3.0,
-)  # of their ruler: over the largest eigenvalue, and the part that goes with the step
+_SHIFT = 6.0  # of their ruler, over the largest eigenvalue: below, an epoch is smooth in the step itself
 
 Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
 
@@ -305,8 +301,8 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
 @_with_rows
 def _families(rows: LabelledRows, batch: int) -> list[interpolation.Family]:
     """Interpolated epochs at two resolutions; none where no contour has operators good enough at every step."""
-    high = _BELOW * step_limit(rows, batch)
-    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]), _LINEAR)
+    high = interpolation.BELOW * step_limit(rows, batch)
+    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]))
     attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
         return engine.best("The family", attempts, _GOOD)
