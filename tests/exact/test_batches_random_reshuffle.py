@@ -7,7 +7,7 @@ from edgelaw import data, exact, spectrum
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches.partition import Partition, partition
 from edgelaw.exact.random_reshuffle import batches, contours, engine
-from edgelaw.exact.random_reshuffle.epochs import Points
+from edgelaw.exact.random_reshuffle.contours import Points
 
 
 def unit_rows(m, d, exponent=0.0, rng=1):

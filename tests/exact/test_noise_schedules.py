@@ -11,7 +11,7 @@ from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows, interpolation, schedules
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 
-FAMILIES = {"iid": iid.covering, "random_reshuffle": random_reshuffle.family}
+FAMILIES = {"iid": iid.covering, "random_reshuffle": random_reshuffle.covering}
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +71,13 @@ def test_a_long_schedule_is_the_composition_of_its_epochs(rows):
 @pytest.fixture
 def operators(monkeypatch):
     """The steps at which operators of random reshuffle were made."""
-    made, make = [], random_reshuffle.Maps._made
+    made, make = [], random_reshuffle.Maps._make
 
     def counted(maps, step):
         made.append(step)
         return make(maps, step)
 
-    monkeypatch.setattr(random_reshuffle.Maps, "_made", counted)
+    monkeypatch.setattr(random_reshuffle.Maps, "_make", counted)
     return made
 
 
@@ -85,13 +85,13 @@ def test_a_ruler_by_hand():
     logarithm = interpolation.Ruler(0.0, 3.0, 1.0)  # log(1 + step)
     assert np.allclose(logarithm.place(np.array([0.0, 1.0, 3.0, 7.0])), [-1, 0, 1, 1])
     assert np.allclose(logarithm.steps(1), 1.0)
-    both = interpolation.Ruler(0.0, 2.0, 0.1, 3.0)
-    assert np.allclose(both.place(both.steps(7)), np.cos(np.pi * (np.arange(7) + 0.5) / 7), atol=1e-14)
+    fine = interpolation.Ruler(0.01, 2.0, 0.1)
+    assert np.allclose(fine.place(fine.steps(7)), np.cos(np.pi * (np.arange(7) + 0.5) / 7), atol=1e-14)
     h = 1e-6
-    for at in (0.01, 0.5, 1.9):
-        quotient = np.diff(both.place(np.array([at - h, at + h]))) / (2 * h)
-        assert both.slope(np.array([at])) == pytest.approx(quotient, rel=1e-6)
-    assert both.slope(np.array([2.5])) == 0
+    for at in (0.02, 0.5, 1.9):
+        quotient = np.diff(fine.place(np.array([at - h, at + h]))) / (2 * h)
+        assert fine.slope(np.array([at])) == pytest.approx(quotient, rel=1e-6)
+    assert fine.slope(np.array([2.5])) == 0
 
 
 def test_searches_and_long_schedules_share_their_operators(rows, operators):
@@ -114,9 +114,11 @@ def test_a_curve_does_not_depend_on_what_was_computed_before(rows):
 
 
 @pytest.mark.parametrize("peak", [0.003, 0.05, 0.4, 1.5])
-def test_shared_epochs_state_an_error_that_is_not_less_than_the_true_one(rows, peak):
+def test_shared_epochs_state_an_error_that_is_not_less_than_the_true_one(rows, peak, monkeypatch):
     steps = peak * schedules.profile("cosine", 20)
-    shared, truth = (random_reshuffle.curve(rows, 20, steps, operators=count) for count in (16, 20))
+    shared = random_reshuffle.curve(rows, 20, steps)
+    monkeypatch.setattr(random_reshuffle, "_APART", 20)
+    truth = random_reshuffle.curve(rows, 20, steps)
     true = max(
         np.abs(getattr(shared, name) / getattr(truth, name) - 1).max()
         for name in ("train", "held_out", "distance")
@@ -126,11 +128,13 @@ def test_shared_epochs_state_an_error_that_is_not_less_than_the_true_one(rows, p
 
 
 def test_a_schedule_beyond_the_shared_steps_has_epochs_of_its_own(rows):
-    reach = random_reshuffle.every_step(rows)[0].ruler.high
-    assert random_reshuffle.covering(rows, 0.1, 0.5)[0].ruler.high == reach
-    assert random_reshuffle.covering(rows, 0.1, 1.99)[0].ruler[:2] == (0.1, 1.99)
+    with pytest.raises(ArithmeticError, match="at all steps of a search"):
+        random_reshuffle.covering(rows, 0.1, 1.99)
     steps = np.linspace(1.98, 0.05, 20)
-    assert exact.probe_curve("random_reshuffle", rows, 20, steps).error < 0.02
+    made = exact.probe_curve("random_reshuffle", rows, 20, steps)
+    by_itself = exact.probe_curve("random_reshuffle", rows, 3, steps[:3])
+    assert np.array_equal(made.train[:4], by_itself.train)
+    assert schedules.best_step("random_reshuffle", rows, 2, "train", upper=1.99).constant_step < 1.96
 
 
 @pytest.mark.parametrize("order", ["iid", "random_reshuffle"])

@@ -36,9 +36,9 @@ def test_losses_by_epoch_are_those_of_runs(classes):
 )
 def test_a_forecast_makes_few_operators(classes, monkeypatch, schedule, epochs, most):
     """Each costs a fraction of a second; a search, the chosen schedule, a smaller and a larger one share theirs."""
-    made, make = [], random_reshuffle.Maps._made
+    made, make = [], random_reshuffle.Maps._make
     monkeypatch.setattr(
-        random_reshuffle.Maps, "_made", lambda maps, step: made.append(step) or make(maps, step)
+        random_reshuffle.Maps, "_make", lambda maps, step: made.append(step) or make(maps, step)
     )
     probe = labels.forecast(*classes, epochs=epochs, orders=["random_reshuffle"], schedule=schedule)
     assert probe.orders["random_reshuffle"].how == "theory"

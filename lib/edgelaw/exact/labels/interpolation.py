@@ -1,7 +1,7 @@
 r"""Epochs at any step from a dozen of them: what a search over schedules, and a long schedule, are computed by.
 
 An epoch's map of :math:`s_j = \mathbb E(v_j\cdot e)^2` is diagonal plus a matrix of few dimensions, and both are smooth
-in the logarithm of the step plus a shift, to which a multiple of the step may be added (`Ruler`). The diagonal and the
+in the logarithm of the step plus a shift (`Ruler`). The diagonal and the
 mean are computed at every step; the rest, and the kick of residuals, are Chebyshev series in it, after division by the
 square of the step.
 """
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import scipy.special
 from numpy.polynomial import chebyshev
 
 from edgelaw._common.types import Array
 from edgelaw.exact.labels.curves import State
 
-_STEP_DIFFERENCE = 1e-4  # relative change of the step for derivatives
+BELOW = 0.98  # the largest step of a search, and of epochs for all schedules, over the limit of stability
+_STEP_DIFFERENCE = 1e-4  # relative change of the step for the derivatives of what is diagonal
 
 
 class Epochs(NamedTuple):
@@ -41,16 +41,15 @@ class Epochs(NamedTuple):
 
 
 class Ruler(NamedTuple):
-    """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high.
+    """Steps between two as points of [−1, 1], evenly in log(step + shift).
 
-    Where steps are below the shift all is smooth in the step, above it in its logarithm; the `linear` part keeps the
-    largest steps from being too far apart. Both ends are included, and the low one may be zero.
+    Where steps are below the shift all is smooth in the step, above it in its logarithm. Both ends are included, and
+    the low one may be zero.
     """
 
     low: float
     high: float
     shift: float
-    linear: float = 0.0
 
     def place(self, steps: Array) -> Array:
         """Where steps are; those outside the range are at its ends.
@@ -61,35 +60,29 @@ class Ruler(NamedTuple):
         [-1.0, 0.0, 1.0, 1.0]
         """
         inside = np.clip(steps, self.low, self.high)
-        return 2 * self._above_low(inside) / self._above_low(self.high) - 1
+        above: Array = 2 * np.log((inside + self.shift) / (self.low + self.shift)) / self._length - 1
+        return above
 
     def slope(self, steps: Array) -> Array:
         """The derivative of `place` by the step; zero outside the range."""
         inside = (steps >= self.low) & (steps <= self.high)
-        return inside * 2 * (1 / (steps + self.shift) + self.linear / self.high) / self._above_low(self.high)
+        return inside * 2 / (steps + self.shift) / self._length
 
     def steps(self, count: int) -> Array:
         """The steps at Chebyshev's points, the largest first.
 
         Examples
         --------
-        >>> ruler = Ruler(0.0, 2.0, 0.02, 3.0)
+        >>> ruler = Ruler(0.0, 2.0, 0.02)
         >>> np.allclose(ruler.place(ruler.steps(3)), np.cos(np.pi * np.array([1, 3, 5]) / 6))
         True
         """
         share = (np.cos(np.pi * (np.arange(count) + 0.5) / count) + 1) / 2
-        first, rate = self.low + self.shift, self.linear / self.high
-        grown = first * np.exp(share * self._above_low(self.high))
-        if rate == 0:
-            return grown - self.shift
-        # y exp(rate (y − first)) = grown
-        return scipy.special.lambertw(rate * grown * np.exp(rate * first)).real / rate - self.shift
+        return (self.low + self.shift) * np.exp(share * self._length) - self.shift
 
-    def _above_low(self, steps):
-        return (
-            np.log((steps + self.shift) / (self.low + self.shift))
-            + self.linear * (steps - self.low) / self.high
-        )
+    @property
+    def _length(self) -> float:
+        return float(np.log((self.high + self.shift) / (self.low + self.shift)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +104,13 @@ class Family:
         different, which = np.unique(steps, return_inverse=True)
         table = chebyshev.chebvander(self.ruler.place(different), len(self.kernels) - 1)
         kernel, kick = self._series(table * (different**2)[:, None])
-        return Epochs(self.left, *(part[which] for part in (*self.diagonal(different), kernel, kick)))
+        square, mean = self.diagonal(different)
+        return Epochs(self.left, square[which], mean[which], kernel[which], kick[which])
+
+    def at(self, step: float) -> Callable[[State], State]:
+        """The epoch at one step."""
+        one = self(np.array([step]))
+        return lambda state: one.walk(state)[-1]
 
     def shorter(self) -> "Family":
         """The same without the last two terms of the series: the difference tells how good the series is."""
@@ -132,7 +131,7 @@ class Family:
         diagonal = [(a - b) / width for a, b in zip(self.diagonal(up), self.diagonal(down), strict=True)]
         return Epochs(self.left, *diagonal, *self._series(along))
 
-    def _series(self, table):
+    def _series(self, table: Array) -> tuple[Array, Array]:
         """Sums of the kernels' and kicks' coefficients, a row of the table each."""
         return np.tensordot(table, self.kernels, axes=1), table @ self.kicks
 

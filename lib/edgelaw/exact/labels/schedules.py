@@ -17,6 +17,7 @@ distance to the solution, for IID and for random reshuffle: the mean of :math:`M
 a decay of the step pays through noise, or through a start that is not isotropic. *Proved*, at every d.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
@@ -33,11 +34,9 @@ from edgelaw.exact.labels.rows import LabelledRows
 ORDERS = ("iid", "random_reshuffle")
 SHAPES = ("constant", "cosine", "linear", "1/t", "best")
 LOSSES = ("train", "held_out", "distance")
-_STEPS_TRIED = 1e-3, 0.98  # the smallest step over the largest, and that over the limit of stability
-_PEAKS_TRIED = 25  # peaks tried before the best is refined
-_LITTLE_TO_GAIN = (
-    1e-4  # relative slope of a loss by the logarithm of a step, below which there is little to gain
-)
+_SPAN = 1e-3  # the smallest step of a search over the largest
+_PEAKS_TRIED = 25  # from one to the other, before the best is refined
+_LITTLE_TO_GAIN = 1e-4  # slope of a loss by the logarithm of a step, over the loss, below which a search ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +77,10 @@ class Tuned:
 
 
 class Objective:
-    """A loss after n epochs as a function of the steps, and its gradient; `bounds` are the steps of a search."""
+    """A loss after n epochs as a function of the steps, and its gradient, by interpolated epochs."""
 
-    def __init__(
-        self,
-        rows: LabelledRows,
-        family: interpolation.Family,
-        loss: str,
-        bounds: tuple[float, float] | None = None,
-    ) -> None:
+    def __init__(self, rows: LabelledRows, family: interpolation.Family, loss: str) -> None:
         self.rows, self.family, self.loss = rows, family, loss
-        self.bounds = family.ruler[:2] if bounds is None else bounds
 
     def __call__(self, steps: Array) -> float:
         """The loss after the last step."""
@@ -197,22 +189,18 @@ def best_schedule(
     n = arguments.whole(epochs, "epochs", 1)
     low, high = _bounds(order, rows, loss, upper, batch)
     room = _room(order)
-    families = room.covering(rows, low, high, batch)
-    objective = Objective(rows, families[0], loss, (low, high))
-    constant = _peak(objective, np.ones(n))
+    objective = Objective(rows, room.covering(rows, low, high, batch)[0], loss)
+    search = Search(objective, low, high)
+    constant = search.peak(np.ones(n))
     steps = constant
     if shape in ("cosine", "linear"):
-        steps = _peak(objective, profile(shape, n))
+        steps = search.peak(profile(shape, n))
     elif shape == "1/t":
-        steps = _inverse(objective, n)
+        steps = search.inverse(constant)
     elif shape == "best":
-        starts = [constant, *(_peak(objective, profile(name, n)) for name in ("cosine", "linear"))]
-        steps = _free(objective, min(starts, key=objective))
+        steps = search.free([constant, *(search.peak(profile(name, n)) for name in ("cosine", "linear"))])
     all_epochs = np.arange(n + 1)
-    if order == "iid":
-        curve = room.curve(rows, all_epochs, steps, batch)
-    else:
-        curve = room.curve_of(rows, all_epochs, steps, families)
+    curve = room.curve(rows, all_epochs, steps, batch)
     return Tuned(shape, steps, objective(steps), float(constant[0]), objective(constant), curve)
 
 
@@ -247,68 +235,72 @@ def _bounds(
     if loss == "held_out" and rows.held_out is None:
         raise ValueError('loss "held_out" needs rows made with held-out rows; ask for "train" or give them.')
     limit = _room(order).step_limit(rows, batch)
-    high = _STEPS_TRIED[1] * limit if upper is None else arguments.number(upper, "upper", 0, limit)
-    return _STEPS_TRIED[0] * high, high
+    high = interpolation.BELOW * limit
+    if upper is not None:
+        high = min(high, arguments.number(upper, "upper", 0, limit))
+    return _SPAN * high, high
 
 
-def _peak(objective: Objective, shape: Array) -> Array:
-    """The steps of a shape whose peak leaves the least loss: a grid, then a parabola within its best cell."""
-    low, high = np.log(objective.bounds)
-    grid = np.linspace(low, high, _PEAKS_TRIED)
-    losses = [objective(np.exp(peak) * shape) for peak in grid]
-    best = int(np.argmin(losses))
-    ends = grid[max(best - 1, 0)], grid[min(best + 1, _PEAKS_TRIED - 1)]
-    refined = scipy.optimize.minimize_scalar(
-        lambda peak: objective(np.exp(peak) * shape), bounds=ends, method="bounded", options={"xatol": 1e-4}
-    )
-    peak = refined.x if refined.fun < losses[best] else grid[best]
-    return np.exp(peak) * shape
+class Search:
+    """The steps of a shape with the least loss, between two: by gradients in logarithms, from the best of a few."""
 
+    def __init__(self, objective: Objective, low: float, high: float) -> None:
+        self.objective, self.ends = objective, (np.log(low), np.log(high))
 
-def _inverse(objective: Objective, n: int) -> Array:
-    """The steps η/(1 + ck) with the least loss; c = 0 is the constant step."""
-    decays = np.concatenate([[0.0], np.geomspace(0.03, 10, 8)])
-    tried = [_peak(objective, profile("1/t", n, decay)) for decay in decays]
-    steps = min(tried, key=objective)
-    if n < 2:
-        return steps
-    first = np.log([steps[0], max(steps[0] / steps[1] - 1, 1e-3)])
+    def peak(self, shape: Array) -> Array:
+        """A shape at the best height."""
+        heights = np.linspace(*self.ends, _PEAKS_TRIED)
+        best = min(heights, key=lambda height: self.objective(np.exp(height) * shape))
+        ones = np.ones((len(shape), 1))
+        return self._refined(np.array([best]), [self.ends], lambda p: (np.exp(p[0]) * shape, ones))
 
-    def loss(parameters: Array) -> float:
-        peak, decay = np.exp(parameters)
-        return objective(np.clip(peak, *objective.bounds) * profile("1/t", n, decay))
+    def inverse(self, constant: Array) -> Array:
+        """η/(1 + ck) at the best height and c; c = 0 is the constant step."""
+        k = np.arange(len(constant))
 
-    refined = scipy.optimize.minimize(
-        loss, first, method="Nelder-Mead", options={"maxiter": 60, "xatol": 1e-3}
-    )
-    if refined.fun < objective(steps):
-        peak, decay = np.exp(refined.x)
-        steps = np.clip(peak, *objective.bounds) * profile("1/t", n, decay)
-    return steps
+        def steps(logs: Array) -> tuple[Array, Array]:
+            height, decay = np.exp(logs)
+            slopes = np.stack([np.ones(len(k)), -decay * k / (1 + decay * k)], axis=1)
+            return height / (1 + decay * k), slopes
 
+        starts = [np.log([constant[0], decay]) for decay in (0.03, 0.3, 3.0)]
+        bounds = [self.ends, (np.log(1e-3), np.log(1e3))]
+        return min([constant, *(self._refined(at, bounds, steps) for at in starts)], key=self.objective)
 
-def _free(objective: Objective, steps: Array) -> Array:
-    """All steps by gradients, in their logarithms.
+    def free(self, starts: list[Array]) -> Array:
+        """All steps, from the best of some."""
+        first = np.clip(np.log(min(starts, key=self.objective)), *self.ends)
+        each = np.eye(len(first))
+        found = self._refined(first, [self.ends] * len(first), lambda p: (np.exp(p), each))
+        return min([found, *starts], key=self.objective)
 
-    The loss is measured from its start in units of its steepest slope, or of 1e-4 of itself where it is flatter: what
-    is gained after that is less than theory knows, and a search in units of the loss would take hundreds of steps.
-    """
-    first = np.log(np.clip(steps, *objective.bounds))
-    at_first, slope = objective.gradient(np.exp(first))
-    unit = max(np.abs(slope * np.exp(first)).max(), _LITTLE_TO_GAIN * at_first)
+    def _refined(
+        self,
+        first: Array,
+        bounds: list[tuple[float, float]],
+        steps: Callable[[Array], tuple[Array, Array]],
+    ) -> Array:
+        """The steps of the best parameters near the first ones; `steps` has their logarithms' derivatives too.
 
-    def value(logs: Array) -> tuple[float, Array]:
-        at = np.exp(logs)
-        loss, slope = objective.gradient(at)
-        return (loss - at_first) / unit, slope * at / unit
+        The loss is measured from its start in units of its steepest slope, or of 1e-4 of itself where it is flatter:
+        what is gained after that is less than theory knows, and a search in units of the loss would take hundreds of
+        steps.
+        """
 
-    refined = scipy.optimize.minimize(
-        value,
-        first,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[tuple(np.log(objective.bounds))] * len(steps),
-        options={"maxiter": 300, "ftol": 1e-6, "gtol": 1e-4},
-    )
-    better = np.exp(refined.x)
-    return better if objective(better) < objective(steps) else steps
+        def value(parameters: Array) -> tuple[float, Array]:
+            made, slopes = steps(parameters)
+            loss, slope = self.objective.gradient(made)
+            return loss, (slope * made) @ slopes
+
+        at_first, slope = value(first)
+        unit = max(np.abs(slope).max(), _LITTLE_TO_GAIN * at_first)
+
+        def scaled(parameters: Array) -> tuple[float, Array]:
+            loss, slope = value(parameters)
+            return (loss - at_first) / unit, slope / unit
+
+        options = {"maxiter": 300, "ftol": 1e-6, "gtol": 1e-4}
+        refined = scipy.optimize.minimize(
+            scaled, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+        return steps(refined.x if refined.fun < 0 else first)[0]

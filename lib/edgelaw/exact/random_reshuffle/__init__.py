@@ -25,13 +25,13 @@ import dataclasses
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests
-from edgelaw.exact.random_reshuffle import contours, engine
+from edgelaw.exact.random_reshuffle import contours, engine, means
 from edgelaw.exact.random_reshuffle.batches import Batches, refuse_unstable
-from edgelaw.exact.random_reshuffle.epochs import Epoch
+from edgelaw.exact.random_reshuffle.contours import Epoch
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 
@@ -97,20 +97,6 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
     return test, test * potential / 2
 
 
-def _edge_rate(values: Array, epoch: Epoch, nodes: int) -> float:
-    """The contour integral of `effective_step`, on an ellipse in log(1 + z/α) around [0, λmax]."""
-    alpha = max(np.quantile(values, 0.05), 1e-4 * values.max())
-    half = np.log1p(values.max() / alpha) / 2
-    angle = 2 * np.pi * (np.arange(nodes) + 0.5) / nodes
-    eccentricity = np.arcsinh(1.2 / half)
-    u = half + half * np.cosh(eccentricity + 1j * angle)
-    z = alpha * np.expm1(u)
-    dz = alpha * np.exp(u) * half * np.sinh(eccentricity + 1j * angle) * 1j * (2 * np.pi / nodes)
-    inverse = 1 / (z[:, None] - values)
-    G, slope = inverse.mean(axis=1), -(inverse**2).mean(axis=1)
-    return float((epoch.mean(G, 1.0) / z * slope / G * dz).sum().imag / (2 * np.pi))
-
-
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
     r"""The gradient-descent step with the same test-loss edge: η(1 + η/2) for isotropic Gaussian rows.
 
@@ -140,14 +126,11 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
     else:
         epoch = Batches(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
     assert eigenvalues is not None  # batches without them were refused
-    values = arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True, ascending=False)
-    values = values / values.mean()
-    previous, nodes = np.nan, 64
-    while nodes <= 4096:
-        rate = _edge_rate(values, epoch, nodes)
-        if abs(rate - previous) <= 1e-9 * abs(rate):
-            return rate
-        previous, nodes = rate, 2 * nodes
+    law = contours.sample(*arguments.spectrum(eigenvalues))
+    around = contours.Contour(0.0, law.highest, contours.SCALE, contours.WIDTHS[-1]).lowered()
+    rates = [means.rate_at_zero(law, epoch, around, digits) for digits in (70.0, 50.0)]
+    if abs(rates[1] / rates[0] - 1) <= 1e-9:
+        return rates[0]
     raise ValueError(
         "The effective step of these eigenvalues could not be computed to 1e-9: they spread over too many scales."
     )

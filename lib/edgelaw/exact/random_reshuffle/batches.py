@@ -37,10 +37,7 @@ import numpy as np
 from edgelaw._common.types import Array
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.random_reshuffle import engine
-from edgelaw.exact.random_reshuffle.contours import Complex, Law
-from edgelaw.exact.random_reshuffle.epochs import TINY, End, Pairs, Points
-
-_CHUNK = 128  # batches whose G are held at a time
+from edgelaw.exact.random_reshuffle.contours import Complex, End, Law, Pairs, Points, with_conjugates
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +107,14 @@ def two_resolvents(points: Points, cut: Partition) -> Pairs:
     plain, conjugate = b[:, :count], b[:, count:]
     plain_off, conjugate_off = plain - other[:, :count].T, conjugate - other[:, count:].conj().T
     difference = max(np.abs(plain_off).max(), np.abs(conjugate_off).max())
-    return Pairs(plain, conjugate, float(difference / max(np.abs(b).max(), TINY)), _first(points, cut))
+    return Pairs(plain, conjugate, float(difference / np.abs(b).max(initial=1e-300)), _first(points, cut))
 
 
 def _transform(points: Points, cut: Partition) -> Complex:
     """b at the points and, along the second axis, at them and their conjugates."""
     t, w, a, r = points.nodes, points.weights, points.a, points.resolvent()
     size = cut.kappas * cut.taus
-    r2, a2 = np.concatenate([r, points.mirrored().resolvent()]), np.concatenate([a, a.conj()])
+    r2, a2 = np.concatenate([r, points.mirrored().resolvent()]), with_conjugates(a)
     # the last batch first
     gamma, c = (np.concatenate([part, part.conj()], axis=1)[::-1] for part in _forwards(points, cut))
     noise = (size * cut.taus)[::-1, None] * (c + a2 * gamma**2)
@@ -125,8 +122,8 @@ def _transform(points: Points, cut: Partition) -> Complex:
     G = np.ones(r.shape, dtype=complex)
     sums = np.zeros((r.size, len(a2)), dtype=complex)  # Σ κτγG
     Gamma, rest = np.zeros((2, len(a), len(a2)), dtype=complex)
-    for first in range(0, cut.batches, _CHUNK):
-        part = slice(first, first + _CHUNK)
+    for first in range(0, cut.batches, len(t)):  # so many G are held at a time
+        part = slice(first, first + len(t))
         table, G = _backwards(points, G, size[::-1][part])
         moments = w * t * r * table
         h = moments.sum(axis=-1).T

@@ -1,4 +1,5 @@
-r"""A spectrum as random reshuffle needs it: its transform, its average ⟨·⟩, its measure, and contours around it.
+r"""A spectrum as random reshuffle needs it: its transform, its average ⟨·⟩, its measure, contours around it, and points
+of a contour at which an epoch is asked.
 
 For z off the spectrum F of :math:`S = \sum_i u_iu_i^\top` let x solve
 :math:`\rho/x + \langle\lambda/(1-\lambda x)\rangle = z`, with ⟨·⟩ the average of
@@ -9,7 +10,7 @@ For z off the spectrum F of :math:`S = \sum_i u_iu_i^\top` let x solve
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +18,11 @@ import numpy.typing as npt
 from edgelaw._common.types import Array
 from edgelaw.exact import levy, silverstein
 
-SCALE = 1.0  # eigenvalues below it look alike to the kernel
-_NEAR_LOWEST = 0.2  # so do, above a gap, those closer to the lowest one than this part of it
+SCALE = 1.0  # eigenvalues below it look alike to the kernel; above a gap, it is in units of the gap
 _HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
 _ROOM = 0.02  # the least distance from zero at which a contour may pass between F and zero
+WIDTHS = 0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3  # eccentricities tried, the closest first
+_INNER_DIGITS = 22.6  # of the rule on a contour half as wide: its integrands have poles on both sides
 INSIDE = 0.8  # the average's contour, over that of the epoch
 
 Complex = npt.NDArray[Any]  # of complex numbers
@@ -45,6 +47,10 @@ class Contour:
     def height(self) -> float:
         """Half the height of the ellipse in the logarithm."""
         return float(self.length / 2 * np.sinh(self.eccentricity))
+
+    def lowered(self) -> "Contour":
+        """The same, but no higher than a contour may be."""
+        return self.scaled(min(1.0, float(np.arcsinh(2 * _HALF_HEIGHT / self.length)) / self.eccentricity))
 
     def scaled(self, factor: float) -> "Contour":
         """An ellipse of another eccentricity about the same interval."""
@@ -73,8 +79,6 @@ class Law:
         The ends of its positive part.
     rho, null : float
         m/d, and the share of zeros.
-    line : ndarray
-        Points of F at which an epoch's mean is compared with 1.
     transform : callable
         x and dx/dz at points z.
     average : callable
@@ -87,7 +91,6 @@ class Law:
     highest: float
     rho: float
     null: float
-    line: Array
     transform: Callable[[Complex], tuple[Complex, Complex]]
     average: Callable[[Contour], tuple[Nodes, Nodes]]
     measure: Callable[[Contour, bool], tuple[Nodes, Nodes]]
@@ -123,7 +126,6 @@ def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
         highest=float(gram[-1]),
         rho=rho,
         null=float(shares[values == 0].sum()),
-        line=nodes,
         transform=transform,
         average=average,
         measure=lambda contour, fine: (nodes, masses),
@@ -147,7 +149,7 @@ def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
     def measure(contour: Contour, fine: bool) -> tuple[Nodes, Nodes]:
         thin = Contour(left, right, min(contour.scale / 2, reach), 1.0)
         z, dz = thin.scaled(np.arcsinh((0.8 if fine else 0.7) / thin.length)).points(14)
-        z, dz = np.concatenate([z, z.conj()]), np.concatenate([dz, dz.conj()])
+        z, dz = with_conjugates(z), with_conjugates(dz)
         return z, (transform(z)[0] + (1 - rho) / z) * dz
 
     return Law(
@@ -155,7 +157,6 @@ def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
         highest=float(right),
         rho=rho,
         null=max(0.0, 1 - rho),
-        line=np.linspace(left, right, 200)[1:],  # ā = 1 at an edge at zero
         transform=transform,
         average=lambda contour: (gauss.nodes, gauss.weights),
         measure=measure,
@@ -171,16 +172,10 @@ def usable(law: Law) -> Iterator[Contour]:
     """
     found = 0
     for low, scale in _ends(law):
-        for eccentricity in (0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3):
-            contour = Contour(low, law.highest, scale, eccentricity)
-            if contour.height > _HALF_HEIGHT:
-                contour = contour.scaled(np.arcsinh(2 * _HALF_HEIGHT / contour.length) / eccentricity)
-            if _averages_well(law, contour):
-                found += 1
-                yield contour
-                break
-            if contour.eccentricity < eccentricity:
-                break
+        widths = (Contour(low, law.highest, scale, width).lowered() for width in WIDTHS)
+        if good := next((contour for contour in widths if _averages_well(law, contour)), None):
+            found += 1
+            yield good
     if not found:
         raise ArithmeticError(
             "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
@@ -189,13 +184,12 @@ def usable(law: Law) -> Iterator[Contour]:
 
 
 def _ends(law: Law) -> list[tuple[float, float]]:
-    """Left ends and scales to try; far from zero the scales between F and zero are one."""
+    """Left ends and scales to try."""
     bare = law.null == 0 and law.rho <= 1
     low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
     around = [(low if bare else 0.0, scale) for scale in (SCALE, SCALE / 3, 3 * SCALE)]
-    between = [(low, min(max(SCALE, _NEAR_LOWEST * low), part * low)) for part in (0.7, 0.5, 0.85)]
-    ends = between + around if law.lowest > _ROOM else around + between * (law.lowest > 0)
-    return list(dict.fromkeys(ends))
+    between = [(low, part * SCALE * low) for part in (0.7, 0.5, 0.85) if low > 0]
+    return between + around if law.lowest > _ROOM else around + between
 
 
 @functools.lru_cache(maxsize=64)
@@ -203,9 +197,78 @@ def _averages_well(law: Law, contour: Contour) -> bool:
     """Whether the trapezoidal rule on a contour half as wide has ⟨λr⟩ right on this one."""
     z, _ = contour.points(11)
     x, _ = law.transform(z)
-    zeta, dz = contour.scaled(0.5).points(18)
-    inner, slope = law.transform(zeta)
-    w = -(zeta + (1 - law.rho) / inner) * slope * dz
-    t, w = np.concatenate([1 / inner, 1 / inner.conj()]), np.concatenate([w, w.conj()])
-    error = (t / (1 - x[:, None] * t)) @ w / z - 1 + law.rho / (x * z)
+    t, zeta, w = inner_rule(law, contour)
+    error = (t / (1 - x[:, None] * t)) @ (-(zeta + (1 - law.rho) * t) * w) / z - 1 + law.rho / (x * z)
     return bool(np.abs(error).max() < 1e-11)
+
+
+def inner_rule(law: Law, contour: Contour) -> tuple[Complex, Complex, Complex]:
+    """1/x, ζ and x′dζ/(2πi) all around a contour half as wide."""
+    zeta, dz = contour.scaled(0.5).points(_INNER_DIGITS)
+    x, slope = law.transform(zeta)
+    return with_conjugates(1 / x), with_conjugates(zeta), with_conjugates(slope * dz)
+
+
+def with_conjugates(values: Complex) -> Complex:
+    """What belongs to the points of the upper half, and to their conjugates after them."""
+    return np.concatenate([values, values.conj()])
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Where an epoch is asked: points z of a contour's upper half, x there, nodes and weights of ⟨·⟩, and ρ = m/d.
+
+    ⟨·⟩ must be closed under conjugation.
+    """
+
+    z: Complex
+    x: Complex
+    nodes: Nodes
+    weights: Nodes
+    rho: float
+
+    @property
+    def a(self) -> Complex:
+        """xz/ρ."""
+        return self.x * self.z / self.rho
+
+    def resolvent(self, at: Nodes | None = None) -> Complex:
+        """r = 1/(z(1 − xλ)), a row per point and a column per node, or per λ given."""
+        return 1 / (self.z[:, None] * (1 - self.x[:, None] * (self.nodes if at is None else at)))
+
+    def mirrored(self) -> "Points":
+        """The conjugate points."""
+        return Points(self.z.conj(), self.x.conj(), self.nodes, self.weights, self.rho)
+
+
+class Pairs(NamedTuple):
+    """b(z_i, z_j) and b(z_i, z̄_j), how far from its symmetry it is, and the first epoch's test loss."""
+
+    plain: Complex
+    conjugate: Complex
+    asymmetry: float
+    first: float
+
+
+class End(NamedTuple):
+    """C(z, τ) at the end of an epoch, a row per z, and ∂C/∂τ at τ = 0 up to a multiple of 1/z."""
+
+    values: Complex
+    at_zero: Complex
+
+
+class Epoch(Protocol):
+    """An epoch at one step, of single rows or of batches; a coarse computation takes `part` of the usual times."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the epoch's matrix and its transpose have the same law."""
+
+    def mean(self, x: Complex, rho: float) -> Complex:
+        """What stands for the mean epoch in the contour integral of ā."""
+
+    def pairs(self, points: Points, part: float) -> Pairs:
+        """b at all pairs of the points, and of them and their conjugates."""
+
+    def end(self, points: Points, tau: Complex, part: float) -> End:
+        """C at the end of an epoch, for the kick of residuals."""

@@ -3,10 +3,9 @@ r"""An epoch of random reshuffle as a map of energies along eigenvectors, from o
 The double Cauchy transform b of :mod:`~edgelaw.exact.random_reshuffle.rows` or
 :mod:`~edgelaw.exact.random_reshuffle.batches` is that of an operator T, a multiplication and an integral,
 
-.. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu), \qquad
-    \bar a(\lambda) = -\frac{1}{2\pi i}\oint\frac{z\,e^{-\eta\rho/x}}{z-\lambda}\frac{x'}{x}\,dz,
+.. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu),
 
-with ā and k/(λμ) entire. ā is computed by its integral, at the eigenvalues themselves; k/(λμ) by orthonormal
+with ā and k/(λμ) entire. ā is computed by an integral (:mod:`.means`) at the eigenvalues; k/(λμ) by orthonormal
 polynomials in :math:`\log(1+(\lambda-\text{low})/\text{scale})`, from b on an ellipse around F in that variable. So the
 part of T that a large n depends on is exact, and what is approximated is smooth. Where F keeps off zero the ellipse
 does too: at zero an epoch forgets nothing, while T itself may be as small as the loss it leaves, and only a contour on
@@ -19,28 +18,26 @@ from all this: the test loss after an epoch, since the first rows are fresh to e
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import scipy.linalg
 
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import agreement, first_epoch, levy
-from edgelaw.exact.random_reshuffle import kick
-from edgelaw.exact.random_reshuffle.contours import INSIDE, Complex, Contour, Law, Nodes, usable
-from edgelaw.exact.random_reshuffle.epochs import Epoch, Pairs, Points
+from edgelaw.exact.random_reshuffle import kick, means
+from edgelaw.exact.random_reshuffle.contours import INSIDE, Contour, Epoch, Law, Nodes, Pairs, Points, usable
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 POLYNOMIALS = 24  # at most: more only carry rounding
-_MEAN_DIGITS = 70  # of ā's contour integral, whose poles are the eigenvalues
-_LARGEST_CONSTANT_ERROR = 1e-3  # edge constants whose two resolutions differ by more are not returned
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 _AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
-_CONTOURS = (
-    2  # tried for a curve: a third lowered few stated errors of 300 random cases, and saved none from refusal
+CONTOURS = (
+    2  # tried at most: a third lowered few stated errors of 300 random cases, and saved none from refusal
 )
-_EPOCHS_PER_SQUARE = 0.01  # over the square of the number of nodes: below, epochs one by one cost less
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -58,41 +55,34 @@ COARSE = Resolution(9.6, 0.84, 1.1)
 
 @dataclass(frozen=True, eq=False)
 class EpochMap:
-    """s becomes mean² s + left kernel leftᵀ s + kick, where s are energies over the root of their node's share of F."""
+    """s becomes mean² s + left (kernel leftᵀ s + kick), s energies over the root of their node's share of F."""
 
     mean: Nodes
     left: Nodes
     kernel: Array
     kick: Array
 
-    def linear(self, s: Nodes) -> Nodes:
-        """The energies after an epoch without its kick."""
-        return self.mean**2 * s + self.left @ (self.kernel @ (s @ self.left))
-
     def __call__(self, s: Nodes) -> Nodes:
         """The energies after an epoch."""
-        return self.linear(s) + self.kick
+        return self.mean**2 * s + self.left @ (self.kernel @ (s @ self.left) + self.kick)
 
     def after(self, epochs: int, s: Nodes) -> Nodes:
-        """The energies after so many epochs without kicks: one by one, or by powers of the matrix over long ways."""
-        if epochs <= _EPOCHS_PER_SQUARE * len(s) ** 2:
+        """The energies after so many epochs without kicks: one by one, or by squares of the matrix over long ways."""
+        if epochs <= len(s):
             for _ in range(epochs):
-                s = self.linear(s)
+                s = self(s)
             return s
         for bit in range(epochs.bit_length()):
+            if bit == len(self._squares):
+                self._squares.append(self._squares[-1] @ self._squares[-1])
             if (epochs >> bit) & 1:
-                s = self._power(bit) @ s
+                s = self._squares[bit] @ s
         return s
 
     @functools.cached_property
-    def _powers(self) -> list[Nodes]:
+    def _squares(self) -> list[Nodes]:
+        """The matrix to the powers 1, 2, 4, ..., as far as they were needed."""
         return [np.diag(self.mean**2) + self.left @ self.kernel @ self.left.T]
-
-    def _power(self, bit: int) -> Nodes:
-        """The matrix to the power 2^bit."""
-        while len(self._powers) <= bit:
-            self._powers.append(self._powers[-1] @ self._powers[-1])
-        return self._powers[bit]
 
     def coefficients(self, source: Nodes) -> Array:
         """leftᵀ s for the solution of (1 − T)s = source: a linear system as large as the number of polynomials."""
@@ -102,8 +92,8 @@ class EpochMap:
 
     def ends(self) -> Nodes:
         """Where epochs lead: the solution of (1 − T)s = kick."""
-        pushed = self.kick + self.left @ (self.kernel @ self.coefficients(self.kick))
-        return pushed / (1 - self.mean**2)
+        pushed = self.kernel @ self.coefficients(self.left @ self.kick) + self.kick
+        return self.left @ pushed / (1 - self.mean**2)
 
     def radius(self) -> float:
         r"""Below 1 exactly where the spectral radius of T is, provided that ā² is.
@@ -115,32 +105,11 @@ class EpochMap:
         return float(np.abs(np.linalg.eigvals(self.kernel @ share)).max())
 
 
-@dataclass(frozen=True, eq=False)
-class Coefficients:
-    """An epoch in all polynomials of one frame: T's kernel and the kick; and what tells how right b is."""
-
-    kernel: Array
-    kick: Array
-    asymmetry: float
-    first: float
-
-    def cut(self, kernel: int, kick: int) -> "Coefficients":
-        """The same with fewer polynomials: zeros beyond."""
-        return Coefficients(_cut(self.kernel, kernel), _cut(self.kick, kick), self.asymmetry, self.first)
-
-
-def _cut(values: Array, size: int) -> Array:
-    """The leading entries of a vector or a matrix, and zeros."""
-    corner, result = (slice(size),) * values.ndim, np.zeros_like(values)
-    result[corner] = values[corner]
-    return result
-
-
 class Frame:
     """A law seen from one contour at one resolution: all that does not depend on the step.
 
-    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `outside` and `origin` are ψ on the contour
-    and at zero.
+    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `inside`, `outside`, `origin` are ψ there, on the
+    contour, and at zero, which must not be on its left.
     """
 
     def __init__(self, law: Law, contour: Contour, resolution: Resolution):
@@ -148,15 +117,13 @@ class Frame:
         z, self.dz = self.contour.points(resolution.digits)
         self.points = Points(z, law.transform(z)[0], *law.average(self.contour.scaled(INSIDE)), rho=law.rho)
         self.nodes, self.mass = law.measure(self.contour, resolution == FINE)
-        triangle = _orthonormal(_chebyshev(self.contour.position(self.nodes)), self.nodes * self.mass)
+        self._triangle = _orthonormal(_chebyshev(self.contour.position(self.nodes)), self.nodes * self.mass)
+        self.inside, self.outside = self.polynomials(self.nodes), self.polynomials(z)
 
-        def polynomials(at: Nodes) -> Nodes:
-            table = _chebyshev(self.contour.position(at))[:, : len(triangle)]
-            return scipy.linalg.solve_triangular(triangle, table.T, trans=1).T
-
-        self.inside, self.outside = polynomials(self.nodes), polynomials(z)
-        # zero lies inside the contour, or nothing is asked there
-        self.origin = polynomials(np.zeros(1))[0] if contour.low < contour.scale else self.outside[0].real
+    def polynomials(self, at: Nodes) -> Nodes:
+        """ψ at points of any kind, a column each."""
+        table = _chebyshev(self.contour.position(at))[:, : len(self._triangle)]
+        return scipy.linalg.solve_triangular(self._triangle, table.T, trans=1).T
 
     @functools.cached_property
     def left(self) -> Nodes:
@@ -164,40 +131,21 @@ class Frame:
         return self.inside * (self.nodes * self.start)[:, None]
 
     @property
+    def origin(self) -> Array:
+        """ψ at zero."""
+        return self.polynomials(np.zeros(1))[0]
+
+    @property
     def start(self) -> Nodes:
         """An isotropic start: the root of the nodes' shares."""
         return np.sqrt(self.mass)
 
-    def mean(self, epochs: Sequence[Epoch]) -> Nodes:
-        """ā at the nodes, a row per epoch."""
-        x, cauchy, mirrored = self._integral
-        factors = np.array([epoch.mean(x, self.law.rho) for epoch in epochs])
-        if mirrored is None:
-            parts = np.concatenate([cauchy.real, -cauchy.imag])
-            return np.concatenate([factors.real, factors.imag], axis=1) @ (2 * parts)
-        return factors @ cauchy + (factors @ mirrored).conj()
-
     @functools.cached_property
-    def _integral(self) -> tuple[Complex, Complex, Complex | None]:
-        """x on a finer rule, and the Cauchy kernels of ā from there to the nodes and, if complex, their conjugates."""
-        z, dz = self.contour.points(_MEAN_DIGITS)
-        x, slope = self.law.transform(z)
-        weights = (z * slope / x * dz)[:, None]
-        cauchy = weights / (self.nodes - z[:, None])
-        if not np.iscomplexobj(self.nodes):
-            return x, cauchy, None
-        return x, cauchy, weights / (self.nodes.conj() - z[:, None])
+    def mean(self) -> Callable[[Sequence[Epoch]], Nodes]:
+        """ā at the nodes, a row per epoch."""
+        return means.at(self.law, self.contour, self.nodes)
 
-    def coefficients(self, epoch: Epoch, noisy: bool = False) -> Coefficients:
-        """T's kernel in the polynomials, and the kick of residuals if there are any."""
-        pairs = epoch.pairs(self.points, self.resolution.times)
-        kicked = np.zeros(self.outside.shape[1])
-        if noisy:
-            values = kick.transform(self.law, epoch, self.contour, self.points, self.resolution.times)
-            kicked = 2 * ((values * self.dz) @ self.outside).real
-        return Coefficients(self._kernel(epoch, pairs), kicked, pairs.asymmetry, pairs.first)
-
-    def _kernel(self, epoch: Epoch, pairs: Pairs) -> Array:
+    def kernel(self, epoch: Epoch, pairs: Pairs) -> Array:
         """k/(λμ) in the polynomials: what b tells of T, without the multiplication and what is at zero."""
         outside = self.outside * self.dz[:, None]
         kernel = 2 * (outside.T @ (pairs.plain @ outside + pairs.conjugate @ outside.conj())).real
@@ -206,6 +154,11 @@ class Frame:
         if self.contour.low == 0:
             kernel -= self.law.null * np.multiply.outer(self.origin, self.origin)
         return (kernel + kernel.T) / 2 if epoch.symmetric else kernel
+
+    def kick(self, epoch: Epoch) -> Array:
+        """What residuals of square 1 add in an epoch, in the polynomials."""
+        values = kick.transform(self.law, epoch, self.contour, self.points, self.resolution.times)
+        return 2 * ((values * self.dz) @ self.outside).real
 
 
 def _chebyshev(y: Nodes) -> Nodes:
@@ -239,32 +192,6 @@ def _triangle(gram: Array) -> Nodes:
 
 
 @dataclass(frozen=True, eq=False)
-class Frames:
-    """The two frames of a contour, and epochs in them."""
-
-    fine: Frame
-    coarse: Frame
-
-    def both(self, epoch: Epoch, noisy: bool = False) -> tuple[Coefficients, Coefficients]:
-        """An epoch's coefficients in either frame, as many as the two can agree on."""
-        fine, coarse = (frame.coefficients(epoch, noisy) for frame in (self.fine, self.coarse))
-        size = min(len(fine.kick), len(coarse.kick))
-        kernels = kernel_sizes(fine.kernel, coarse.kernel, len(self.fine.nodes))
-        kicks = kick_sizes(fine.kick[:size], coarse.kick[:size])
-        return fine.cut(kernels[0], kicks[0]), coarse.cut(kernels[1], kicks[1])
-
-    def maps(self, epoch: Epoch) -> "Maps":
-        """The epoch without residuals as a map of isotropic energies."""
-        fine, coarse = self.both(epoch)
-        return Maps(
-            _isotropic(self.fine, epoch, fine),
-            _isotropic(self.coarse, epoch, coarse),
-            asymmetry=fine.asymmetry,
-            first=fine.first,
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Maps:
     """An epoch at two resolutions, how far from its symmetry b is, and the first epoch's test loss."""
 
@@ -274,40 +201,85 @@ class Maps:
     first: float
 
 
-def _isotropic(frame: Frame, epoch: Epoch, made: Coefficients) -> EpochMap:
-    """The map of energies over the roots of the nodes' shares, without residuals."""
-    return EpochMap(frame.mean([epoch])[0], frame.left, made.kernel, np.zeros(1))
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """The two frames of a contour."""
+
+    fine: Frame
+    coarse: Frame
+
+    def maps(self, epoch: Epoch, noisy: bool = False) -> Maps:
+        """An epoch in either frame, in as many polynomials as the two can agree on; with a kick if it is noisy."""
+        both = self.fine, self.coarse
+        pairs = [epoch.pairs(frame.points, frame.resolution.times) for frame in both]
+        nodes = len(self.fine.nodes)
+        kernels = _agreed(self.fine.kernel(epoch, pairs[0]), self.coarse.kernel(epoch, pairs[1]), nodes)
+        kicks = tuple(np.zeros(len(kernel)) for kernel in kernels)
+        if noisy:
+            kicks = _agreed(self.fine.kick(epoch), self.coarse.kick(epoch), nodes)
+        fine, coarse = (
+            EpochMap(frame.mean([epoch])[0], frame.left, kernel, kick)
+            for frame, kernel, kick in zip(both, kernels, kicks, strict=True)
+        )
+        return Maps(fine, coarse, pairs[0].asymmetry, pairs[0].first)
 
 
-def kernel_sizes(kernel: Array, coarse: Array, nodes: int) -> tuple[int, int]:
-    """How many polynomials: the number with the least sum of what is left out and what the two frames disagree on.
+def _agreed(fine: Array, coarse: Array, nodes: int) -> tuple[Array, ...]:
+    """A kernel or a kick of either frame without its last polynomials, for which there are zeros.
 
-    The coarse computation takes one less, unless they are all there are.
+    Their number has the least sum of what is left out and what the two frames disagree on. The coarse computation takes
+    one less, unless they are all there are.
     """
-    largest = min(len(kernel), len(coarse))
+    largest = min(len(fine), len(coarse))
     complete = largest == nodes
-    difference = kernel[:largest, :largest] - coarse[:largest, :largest]
-    noise, shell = (
-        np.array([np.abs([x[k, : k + 1], x[: k + 1, k]]).max() for k in range(largest)])
-        for x in (difference, kernel)
-    )
-    noise = np.maximum.accumulate(noise)
-    beyond = np.append(np.minimum.accumulate(shell[1:]), 0.0 if complete else np.inf)
+    here = (slice(largest),) * fine.ndim
+    noise = np.maximum.accumulate(_shells(fine[here] - coarse[here]))
+    beyond = np.append(np.minimum.accumulate(_shells(fine[here])[1:]), 0.0 if complete else np.inf)
     size = 1 + int(np.argmin(noise + beyond))
-    return size, size if complete and size == largest else size - 1
+    fewer = size if complete and size == largest else max(1, size - 1)
+    return _cut(fine, size), _cut(coarse, fewer)
 
 
-def kick_sizes(fine: Array, coarse: Array) -> tuple[int, int]:
-    """How many coefficients of the kick: the number with the least sum of what is left out and what differs."""
-    noise = np.maximum.accumulate(np.abs(fine - coarse))
-    beyond = np.append(np.minimum.accumulate(np.abs(fine[1:])), np.inf if len(fine) > 1 else 0.0)
-    size = 1 + int(np.argmin(noise + beyond))
-    return size, max(1, size - 1)
+def _shells(values: Array) -> Array:
+    """The largest entry that comes with each polynomial, in size."""
+    if values.ndim == 1:
+        return np.abs(values)
+    return np.array([np.abs([values[k, : k + 1], values[: k + 1, k]]).max() for k in range(len(values))])
 
 
-def frames(law: Law) -> Iterator[Frames]:
-    """Both frames on one contour after another, the most promising first."""
-    for contour in usable(law):
+def _cut(values: Array, size: int) -> Array:
+    """The leading entries of a vector or a matrix, and zeros."""
+    corner, result = (slice(size),) * values.ndim, np.zeros_like(values)
+    result[corner] = values[corner]
+    return result
+
+
+def best(what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enough: float) -> Result:
+    """The first result whose two resolutions differ by no more than `enough`, or that where they differ least.
+
+    An attempt gives their difference and a result, or raises `ArithmeticError`. What differs by more than a curve may
+    is refused.
+    """
+    least, result, refusal = np.inf, None, None
+    for attempt in attempts:
+        try:
+            difference, made = attempt()
+        except (ArithmeticError, np.linalg.LinAlgError) as failure:
+            refusal = refusal or failure
+            continue
+        if result is None or difference < least:
+            least, result = difference, made
+        if least <= enough:
+            break
+    if result is None or not least <= agreement.LARGEST_ERROR:
+        message = f"{what} could not be computed: estimated relative error {least:.1e}."
+        raise ArithmeticError(message) from refusal
+    return result
+
+
+def frames(law: Law, first: int = 0) -> Iterator[Frames]:
+    """Both frames on one contour after another, from a place on, the most promising first."""
+    for contour in itertools.islice(usable(law), first, None):
         yield Frames(Frame(law, contour, FINE), Frame(law, contour, COARSE))
 
 
@@ -315,7 +287,7 @@ def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.
     """What `agreement.settled` may try: an epoch that leaves nothing, then one pair of frames after another."""
     if isinstance(epoch, Rows) and epoch.step * (2 - epoch.step) * law.rho > -np.log(_AT_ONCE) / 2:
         yield functools.partial(_vanishing, law, epoch.step)
-    for pair in itertools.islice(frames(law), _CONTOURS):
+    for pair in itertools.islice(frames(law), CONTOURS):
         yield functools.partial(_attempt, pair, epoch)
 
 
@@ -366,30 +338,25 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
     :math:`g(\lambda)(1-\bar a^2)/\lambda = 1 + \sum\psi_i(\lambda)K_{ij}c_j` with
     :math:`c_j = \int\psi_j\mu g\,dF`.
     """
-    pair, results = next(frames(law)), []
-    maps = pair.maps(epoch)
-    for frame, one in ((pair.fine, maps.fine), (pair.coarse, maps.coarse)):
-        rate = kick.rate_at_zero(law, epoch, frame.contour)
-        c = one.coefficients(frame.nodes * frame.start)
-        results.append((rate, float((1 + frame.origin @ one.kernel @ c) / (2 * rate))))
-    fine, coarse = results
-    error = max(abs(one / other - 1) for one, other in zip(fine, coarse, strict=True))
-    if not error <= _LARGEST_CONSTANT_ERROR:
-        raise ArithmeticError(
-            f"The edge constants of random reshuffle could not be computed: estimated relative error {error:.1e}."
-        )
-    return fine
+
+    def one(frame: Frame, made: EpochMap) -> Array:
+        rate = means.rate_at_zero(law, epoch, frame.contour)
+        c = made.coefficients(frame.nodes * frame.start)
+        return np.array([rate, (1 + frame.origin @ made.kernel @ c) / (2 * rate)])
+
+    def both(pair: Frames) -> tuple[float, Array]:
+        maps = pair.maps(epoch)
+        fine, coarse = one(pair.fine, maps.fine), one(pair.coarse, maps.coarse)
+        return float(np.abs(coarse / fine - 1).max()), fine
+
+    attempts = (functools.partial(both, pair) for pair in itertools.islice(frames(law), CONTOURS))
+    rate, potential = best("The edge constants of random reshuffle", attempts, agreement.ENOUGH)
+    return float(rate), float(potential)
 
 
 def amplification(law: Law, epoch: Epoch) -> float:
     """Below 1 exactly where the spectral radius of T is: the larger of ā² on F and of what the kernel adds."""
     pair = next(frames(law))
-    largest = float((_mean_on(pair.fine, epoch, law.line) ** 2).max())
+    line = np.linspace(law.lowest, law.highest, 200)[1:]  # ā = 1 at an edge at zero
+    largest = float((means.at(law, pair.fine.contour, line)([epoch]) ** 2).max())
     return max(largest, pair.maps(epoch).fine.radius()) if largest < 1 else largest
-
-
-def _mean_on(frame: Frame, epoch: Epoch, line: Array) -> Array:
-    """ā at real points of F."""
-    z, dz = frame.contour.points(_MEAN_DIGITS)
-    x, slope = frame.law.transform(z)
-    return 2 * ((epoch.mean(x, frame.law.rho) * z * slope / x * dz) @ (1 / (line - z[:, None]))).real

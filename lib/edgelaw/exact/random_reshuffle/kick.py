@@ -23,34 +23,21 @@ out, and so do the digits that they would cancel; ζ's contour around zero is a 
 
 import numpy as np
 
-from edgelaw.exact.random_reshuffle.contours import Complex, Contour, Law
-from edgelaw.exact.random_reshuffle.epochs import Epoch, Points
-
-_BETWEEN = 0.5  # ζ's contour, over z's
-_DIGITS = 22.6  # of the rule on it: its integrand has poles on both sides
+from edgelaw.exact.random_reshuffle import means
+from edgelaw.exact.random_reshuffle.contours import Complex, Contour, Epoch, Law, Points, inner_rule
 
 
 def transform(law: Law, epoch: Epoch, contour: Contour, points: Points, part: float) -> Complex:
     """Σ ν/(z − λ) at points of the contour, up to what is analytic inside it; `part` of the times s are taken."""
-    zeta, dz = contour.scaled(_BETWEEN).points(_DIGITS)
-    inner, slope = law.transform(zeta)
-    weights = -slope / (inner * zeta) * dz
-    tau, weights = np.concatenate([1 / inner, 1 / inner.conj()]), np.concatenate([weights, weights.conj()])
+    tau, zeta, weights = inner_rule(law, contour)
     end = epoch.end(points, tau, part)
-    total = end.values @ weights
+    total = end.values @ (-tau / zeta * weights)
     if contour.low > 0:
-        return total + end.at_zero / residue(law)
-    return total + 2 * rate_at_zero(law, epoch, contour) / points.z - 1 / points.z**2
+        return total + end.at_zero / _residue(law)
+    return total + 2 * means.rate_at_zero(law, epoch, contour) / points.z - 1 / points.z**2
 
 
-def residue(law: Law) -> float:
+def _residue(law: Law) -> float:
     """ζx at ζ = 0: ρ times the share of zeros in the spectrum of UUᵀ."""
     z = np.array([1e-16 * law.lowest], dtype=complex)  # the next term is smaller by z
     return float((z * law.transform(z)[0])[0].real)
-
-
-def rate_at_zero(law: Law, epoch: Epoch, contour: Contour) -> float:
-    """−ā′(0), by the derivative of ā's contour integral."""
-    z, dz = contour.points(35)
-    x, slope = law.transform(z)
-    return float(2 * (epoch.mean(x, law.rho) / z * slope / x * dz).sum().real)

@@ -9,17 +9,17 @@ for rows of equal norm; at a finite d the mean losses are seen to differ by a re
 """
 
 import dataclasses
-import itertools
+import functools
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import partition
-from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import interpolation
 from edgelaw.exact.labels.curves import (
     LabelCurve,
@@ -29,23 +29,22 @@ from edgelaw.exact.labels.curves import (
     label_floor,
     norms_error,
     requested,
-    start,
+    walk,
 )
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.random_reshuffle import contours, engine
-from edgelaw.exact.random_reshuffle.batches import Batches, stable_factor
-from edgelaw.exact.random_reshuffle.engine import EpochMap
-from edgelaw.exact.random_reshuffle.epochs import Epoch
+from edgelaw.exact.random_reshuffle import contours, engine, means
+from edgelaw.exact.random_reshuffle.batches import Batches, refuse_unstable, stable_factor
+from edgelaw.exact.random_reshuffle.contours import Epoch
+from edgelaw.exact.random_reshuffle.engine import EpochMap, Frames
 from edgelaw.exact.random_reshuffle.rows import Rows
 
-_POINTS = 18  # of the interpolation between steps
-_OPERATORS = 3  # different steps of a schedule that are not interpolated, unless told otherwise
-_SHIFT, _LINEAR = 2.0, 3.0  # of its ruler: over the largest eigenvalue, and the part that goes with the step
-_BELOW = 0.98  # the largest step of the epochs that all schedules share, over the limit
-_SAME = 1 + 1e-9  # between two ways to compute a limit
-_OF_NORMS = 0.1  # of it: a numerical error that matters less than what is not known
-_TINY = 1e-9  # of the start: what is below it may be less accurate than the stated error
-_GOOD = 1e-3  # a stated error for which no other contour is tried
+_GOOD = 1e-3  # a stated error for which nothing else is tried: targets and a finite d matter more
+_VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
+_APART = 3  # different steps of a schedule up to which each has an operator of its own
+_OPERATORS = 18  # that all other schedules share
+_SHIFT = 6.0  # of their ruler, over the largest eigenvalue: below, an epoch is smooth in the step itself
+
+Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
 
 
 @threads.one_blas_thread()
@@ -54,7 +53,6 @@ def curve(
     epochs: ArrayLike,
     step: ArrayLike = 1.0,
     batch: int = 1,
-    operators: int = _OPERATORS,
 ) -> LabelCurve:
     """Losses under random reshuffle, one step for all epochs or one per epoch.
 
@@ -65,13 +63,10 @@ def curve(
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float or array
-        Learning rate times `rows.scale`, below 2; an array has one step per epoch.
+        Learning rate times `rows.scale`, below 2; an array has one step per epoch. More than three different ones are
+        interpolated between those of 18 operators, each a fraction of a second, which all schedules of the rows share.
     batch : int
         Rows per averaged update; the last batch of an epoch is shorter if need be.
-    operators : int
-        Up to so many different steps each has an operator of its own, a fraction of a second. More are interpolated
-        between those of `every_step`, which all such schedules of the same rows share.
-
     Returns
     -------
     LabelCurve
@@ -96,59 +91,44 @@ def curve(
     (True, True)
     """
     n, steps = requested(epochs, step, 2.0 if batch == 1 else np.inf)
-    if batch != 1 and len(steps):
-        _refuse_unstable(rows, steps.max(), batch)
-    if len(np.unique(steps[steps > 0])) > operators:
-        return _interpolated_curve(rows, n, steps, batch)
-    best = None
-    for maps in all_maps(rows, batch):
-        try:
-            attempt = _curve(rows, n, steps, maps)
-        except (FloatingPointError, np.linalg.LinAlgError):
-            continue
-        if best is None or attempt.error < best.error:
-            best = attempt
-        if best.error <= _GOOD:
-            break
-    if best is None or not best.error <= agreement.LARGEST_ERROR:
-        raise _inaccurate(np.inf if best is None else best.error)
-    return dataclasses.replace(best, error=best.error + norms_error(rows, steps))
-
-
-def _interpolated_curve(rows, n, steps, batch):
-    """The curve of a schedule of many steps, by epochs at a few: the shared ones, or its own where those are not good.
-
-    Which they are follows from the rows and the steps, not from what was computed before.
-    """
-    moving, of_norms = steps[steps > 0], norms_error(rows, steps)
-    low, high = moving.min() / 1.01, moving.max() * 1.01
-    best = _composed(rows, n, steps, covering(rows, low, high, batch))
-    if not best.error <= max(_GOOD, _OF_NORMS * of_norms):
-        best = min(best, _composed(rows, n, steps, family(rows, low, high, batch)), key=lambda one: one.error)
-    if not best.error <= agreement.LARGEST_ERROR:
-        raise _inaccurate(best.error)
-    return dataclasses.replace(best, error=best.error + of_norms)
-
-
-def curve_of(rows, n, steps, families):
-    """The curve of a schedule by interpolated epochs."""
-    made = _composed(rows, n, steps, families)
+    _refuse_unstable(rows, steps, batch)
+    made = engine.best("The reshuffle curve of these rows", _attempts(rows, n, steps, batch), _GOOD)
     return dataclasses.replace(made, error=made.error + norms_error(rows, steps))
 
 
-def _composed(rows, n, steps, families):
-    """The same with the numerical error alone: that of two resolutions, and that of a shorter series."""
-    walks = [maps(steps).walk(start(rows)) for maps in (families[0], families[-1], families[0].shorter())]
-    made = [label_curve(rows, n, [states[k] for k in n]) for states in walks]
-    error = sum(_distance(made[0], other) for other in made[1:])
-    return label_curve(rows, n, [walks[0][k] for k in n], error, bounded=True)
+def _attempts(
+    rows: LabelledRows, n: Integers, steps: Array, batch: int
+) -> Iterator[Callable[[], tuple[float, LabelCurve]]]:
+    """The curve by shared epochs, if its steps are many, and by operators of its own."""
+    if len(np.unique(steps[steps > 0])) > _APART:
+        shared = _families(rows, arguments.batch(batch, rows.shape[0]))
+        if shared and steps.max() <= shared[0].ruler.high:
+            moves = [family.at for family in (shared[0], shared[1], shared[0].shorter())]
+            yield functools.partial(_compared, rows, n, steps, moves)
+    for maps in all_maps(rows, batch):
+        yield functools.partial(_compared, rows, n, steps, maps.moves())
 
 
-def _inaccurate(error):
-    """The refusal of a curve that two resolutions do not agree on."""
-    return ArithmeticError(
-        f"The reshuffle curve of these rows could not be computed: estimated relative error {error:.1e}."
-    )
+def _compared(
+    rows: LabelledRows, n: Integers, steps: Array, moves: Iterable[Moves]
+) -> tuple[float, LabelCurve]:
+    """The curve by the first of several resolutions, and its distance from the others."""
+    walks = [walk(rows, n, steps, epoch_at) for epoch_at in moves]
+    fine, *others = (label_curve(rows, n, states) for states in walks)
+    error = sum(_distance(fine, other) for other in others)
+    return error, label_curve(rows, n, walks[0], error, bounded=True)
+
+
+def _distance(fine: Any, rough: Any) -> float:
+    """The largest relative difference of the losses of two curves, or of two floors."""
+    worst = 0.0
+    for name in ("train", "distance", "held_out"):
+        if getattr(fine, name) is not None:
+            a, b = (np.atleast_1d(getattr(one, name)) for one in (fine, rough))
+            size = np.maximum(np.abs(a), _VANISHED * abs(a[0]))
+            gap = np.abs((a - b) / np.where(size > 0, size, 1.0)).max()
+            worst = max(worst, gap if np.isfinite(gap) else np.inf)
+    return worst
 
 
 def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
@@ -165,11 +145,15 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     >>> bool(floor(rows, 0.1).excess < 0.1 * 0.1 / 1.9 * rows.residual)
     True
     """
-    _, (eta,) = requested(1, step, 2.0 if batch == 1 else np.inf)
-    if batch != 1:
-        _refuse_unstable(rows, eta, batch)
-    epoch, _ = good_maps(rows, np.array([eta]), batch)(eta)
-    return label_floor(rows, epoch.ends())
+    _, steps = requested(1, step, 2.0 if batch == 1 else np.inf)
+    _refuse_unstable(rows, steps, batch)
+
+    def attempt(maps: Maps) -> tuple[float, LabelFloor]:
+        fine, coarse = (label_floor(rows, one.ends()) for one in maps(steps[0]))
+        return _distance(fine, coarse), fine
+
+    attempts = (functools.partial(attempt, maps) for maps in all_maps(rows, batch))
+    return engine.best("The reshuffle floor of these rows", attempts, _GOOD)
 
 
 def small_step_excess(rows: LabelledRows, step: float) -> float:
@@ -191,13 +175,11 @@ def small_step_excess(rows: LabelledRows, step: float) -> float:
     return float(eta**3 / 24 * (third + second - 1) * rows.residual)
 
 
-def _refuse_unstable(rows, step, batch):
-    """Refuse a step at which T's spectral radius is 1 or more; the limit is sought only then."""
-    maps = next(all_maps(rows, batch))
-    epoch, _ = maps(step)
-    if (epoch.mean**2).max() < 1 and epoch.radius() < 1:
-        return
-    requested(1, step, step_limit(rows, batch))
+def _refuse_unstable(rows: LabelledRows, steps: Array, batch: int) -> None:
+    """Refuse batches at a step beyond stability."""
+    if batch != 1 and len(steps):
+        step = float(steps.max())
+        refuse_unstable(_law(rows), _cut(rows.shape, batch, step), step)
 
 
 def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
@@ -220,178 +202,144 @@ def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
     return product
 
 
+def _with_rows(make: Callable) -> Callable:
+    """What is made of rows and other arguments once, and kept as long as the rows live; it must not refer to them."""
+    known: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+    @functools.wraps(make)
+    def kept(rows: LabelledRows, *rest: Any) -> Any:
+        made = known.setdefault(rows, {})
+        if rest not in made:
+            made[rest] = make(rows, *rest)
+        return made[rest]
+
+    return kept
+
+
+@_with_rows
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
     """The steps that are accepted: below 2 for single rows, and with batches below the limit of stability."""
     batch = arguments.batch(batch, rows.shape[0])
     if batch == 1:
         return 2.0
 
-    def limit():
-        return float(stable_factor(_law(rows), partition.partition(*rows.shape, batch, 1.0)))
-
-    return _kept(rows, ("limit", batch), limit)
-
-
-def _curve(rows, n, steps, maps):
-    """The curve by one family of maps; the error is the distance of its two resolutions."""
-    walks = []
-    for which in (0, 1):
-        now, states = start(rows), [start(rows)]
-        for k, step in enumerate(steps, start=1):
-            one = maps(step)[which]
-            now = State(one(now.second), now.mean * one.mean)
-            if k in n:
-                states.append(now)
-        walks.append(states)
-    error = _distance(*(label_curve(rows, n, states) for states in walks))
-    return label_curve(rows, n, walks[0], error, bounded=True)
-
-
-def _distance(fine, rough):
-    """The largest relative difference of two curves."""
-    pairs = [(fine.train, rough.train), (fine.distance, rough.distance)]
-    if fine.held_out is not None:
-        pairs.append((fine.held_out, rough.held_out))
-    sizes = [np.maximum(np.abs(a), _TINY * abs(a[0])) for a, _ in pairs]
-    return float(
-        max(
-            np.abs((a - b) / np.where(size > 0, size, 1.0)).max()
-            for (a, b), size in zip(pairs, sizes, strict=True)
-        )
-    )
+    return stable_factor(_law(rows), _cut(rows.shape, batch, 1.0))
 
 
 class Maps:
     """Epochs at any step on one contour, each made once, at two resolutions."""
 
-    def __init__(self, rows: LabelledRows, frames: engine.Frames, batch: int):
+    def __init__(self, rows: LabelledRows, frames: Frames, batch: int):
         self.frames, self.batch, self.shape, self.noisy = frames, batch, rows.shape, rows.residual > 0
-        self.made: dict[float, list[EpochMap]] = {}
-        nodes = frames.fine.nodes
-        # equal eigenvalues are one node
-        self.places = np.searchsorted((nodes[1:] + nodes[:-1]) / 2, rows.eigenvalues * rows.aspect)
-        left = nodes[:, None] * frames.fine.inside
-        self.left = left[self.places] / np.sqrt(rows.shape[1])
-        self.noise = rows.shape[0] * rows.residual / rows.scale / np.sqrt(rows.shape[1])
+        nodes, root = rows.eigenvalues * rows.aspect, np.sqrt(rows.shape[1])
+        self.left = nodes[:, None] * frames.fine.polynomials(nodes) / root
+        self.noise = rows.shape[0] * rows.residual / rows.scale / root
+        self._means = means.at(frames.fine.law, frames.fine.contour, nodes)
+        self._made: dict[float, tuple[EpochMap, EpochMap]] = {}
 
     def epoch(self, step: float) -> Epoch:
         """The epoch as the engine knows it."""
-        if self.batch == 1:
-            return Rows(float(step))
-        return Batches(partition.partition(*self.shape, self.batch, float(step)))
+        return Rows(float(step)) if self.batch == 1 else Batches(_cut(self.shape, self.batch, step))
 
     def mean(self, steps: Iterable[float]) -> Array:
         """ā, a row per step."""
-        return self.frames.fine.mean([self.epoch(step) for step in steps])[:, self.places]
+        return self._means([self.epoch(step) for step in steps])
 
-    def __call__(self, step: float) -> list[EpochMap]:
+    def __call__(self, step: float) -> tuple[EpochMap, EpochMap]:
         """The epoch at two resolutions."""
-        if step not in self.made:
-            self.made[step] = self._made(step)
-        return self.made[step]
+        if step not in self._made:
+            self._made[step] = self._make(step)
+        return self._made[step]
 
-    def _made(self, step: float) -> list[EpochMap]:
+    def _make(self, step: float) -> tuple[EpochMap, EpochMap]:
+        made, mean = self.frames.maps(self.epoch(step), self.noisy), self.mean([step])[0]
+        fine, coarse = (
+            EpochMap(mean, self.left, part.kernel, self.noise * part.kick)
+            for part in (made.fine, made.coarse)
+        )
+        return fine, coarse
+
+    def moves(self) -> list[Moves]:
+        """The epoch that a step makes, at either resolution."""
+        return [functools.partial(self._move, which) for which in (0, 1)]
+
+    def _move(self, which: int, step: float) -> Callable[[State], State]:
         if step == 0:
-            here, few = len(self.left), self.left.shape[1]
-            return 2 * [EpochMap(np.ones(here), self.left, np.zeros((few, few)), np.zeros(here))]
-        (mean,) = self.mean([step])
-        return [
-            EpochMap(mean, self.left, part.kernel, self.noise * (self.left @ part.kick))
-            for part in self.frames.both(self.epoch(step), self.noisy)
-        ]
+            return lambda state: state
+        one = self(step)[which]
+        return lambda state: State(one(state.second), state.mean * one.mean)
 
 
-def good_maps(rows: LabelledRows, steps: Array, batch: int = 1) -> Maps:
-    """The maps of the first contour on which an epoch's two resolutions agree at all these steps, or of the best."""
-    best, least = None, np.inf
-    for maps in all_maps(rows, batch):
-        error = 0.0
-        for step in steps:
-            error = max(error, _curve(rows, np.array([0, 1]), np.array([step]), maps).error)
-            if not error < least:  # another contour is better, whatever the other steps say
-                break
-        if error < least:
-            best, least = maps, error
-        if least <= _GOOD:
-            break
-    if best is None or least > agreement.LARGEST_ERROR:
-        raise ArithmeticError(
-            f"Random reshuffle could not be computed for these rows: estimated relative error {least:.1e}."
-        )
-    return best
-
-
-def family(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
-    """Epochs at any step between two, for searches and long schedules, at two resolutions."""
-    ruler = interpolation.Ruler(low, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]), _LINEAR)
-    steps = ruler.steps(_POINTS)
-    maps = good_maps(rows, steps, batch)
-
-    def diagonal(steps):
-        mean = maps.mean(steps)
-        return mean**2, mean
-
-    return [
-        interpolation.family(
-            interpolation.Pieces(
-                maps.left, diagonal, np.array([e.kernel for e in made]), np.array([e.kick for e in made])
-            ),
-            ruler,
-        )
-        for made in zip(*(maps(step) for step in steps), strict=True)
-    ]
-
-
-def every_step(rows: LabelledRows, batch: int = 1) -> list[interpolation.Family]:
-    """Epochs at any step up to 0.98 of the limit, of IID's stability too: 18 operators for all searches and schedules.
-
-    They are made once for the rows and a batch, at steps that depend on nothing else.
-    """
+def all_maps(rows: LabelledRows, batch: int = 1) -> Iterator[Maps]:
+    """Maps on one contour after another, the most promising first; those made before are used again."""
     batch = arguments.batch(batch, rows.shape[0])
+    for place in range(engine.CONTOURS):
+        if (maps := _maps(rows, batch, place)) is not None:
+            yield maps
 
-    def make():
-        high = _BELOW * min(iid.step_limit(rows, batch), step_limit(rows, batch))
-        return family(rows, 0.0, high, batch)
 
-    return _kept(rows, ("every step", batch), make)
+@_with_rows
+def _maps(rows: LabelledRows, batch: int, place: int) -> Maps | None:
+    """Maps on the contour that comes at this place, if there are so many."""
+    pair = next(engine.frames(_law(rows), place), None)
+    return None if pair is None else Maps(rows, pair, batch)
 
 
 def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
-    """Epochs at any step between two: those of `every_step`, or others where these end below or cannot be had."""
+    """Epochs at any step up to 0.98 of the limit, whatever is asked for: 18 operators for all searches and schedules.
+
+    They are made once for the rows and a batch, at two resolutions.
+    """
+    shared: list[interpolation.Family] = _families(rows, arguments.batch(batch, rows.shape[0]))
+    if not shared or high > shared[0].ruler.high:
+        raise ArithmeticError(
+            "Random reshuffle could not be computed at all steps of a search over these rows."
+        )
+    return shared
+
+
+@_with_rows
+def _families(rows: LabelledRows, batch: int) -> list[interpolation.Family]:
+    """Interpolated epochs at two resolutions; none where no contour has operators good enough at every step."""
+    high = interpolation.BELOW * step_limit(rows, batch)
+    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]))
+    attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
-        known = every_step(rows, batch)
+        return engine.best("The family", attempts, _GOOD)
     except ArithmeticError:
-        return family(rows, low, high, batch)
-    return known if high <= _SAME * known[0].ruler.high else family(rows, low, high, batch)
+        return []
 
 
-_made_once: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+def _family(
+    rows: LabelledRows, ruler: interpolation.Ruler, maps: Maps
+) -> tuple[float, list[interpolation.Family]]:
+    """Epochs by a contour's operators at the ruler's steps, and how far two resolutions are apart after one of them."""
+    steps, worst = ruler.steps(_OPERATORS), 0.0
+    for step in steps:
+        worst = max(worst, _compared(rows, np.array([0, 1]), np.array([step]), maps.moves())[0])
+        if worst > agreement.LARGEST_ERROR:
+            raise ArithmeticError(f"Two resolutions of an epoch differ by {worst:.0e}.")
+
+    def diagonal(steps: Array) -> tuple[Array, Array]:
+        mean = maps.mean(steps)
+        return mean**2, mean
+
+    families = []
+    for made in zip(*(maps(step) for step in steps), strict=True):
+        kernels, kicks = (
+            np.array([one.kernel for one in made]),
+            np.array([one.left @ one.kick for one in made]),
+        )
+        pieces = interpolation.Pieces(maps.left, diagonal, kernels, kicks)
+        families.append(interpolation.family(pieces, ruler))
+    return worst, families
 
 
-def _kept(rows, name, make):
-    """What was made for these rows under a name, as long as they live; `make` must not refer to them afterwards."""
-    known = _made_once.setdefault(rows, {})
-    if name not in known:
-        known[name] = make()
-    return known[name]
+def _cut(shape: tuple[int, int], batch: int, step: float) -> partition.Partition:
+    """An epoch's batches at a step."""
+    return partition.partition(*shape, batch, step)
 
 
-def all_maps(rows: LabelledRows, batch: int = 1):
-    """Maps on one contour after another, the most promising first; those made before are used again."""
-    batch = arguments.batch(batch, rows.shape[0])
-    made, left = _kept(rows, ("maps", batch), lambda: ([], itertools.islice(engine.frames(_law(rows)), 4)))
-    place = 0
-    while True:
-        if place == len(made):
-            setting = next(left, None)
-            if setting is None:
-                return
-            made.append(Maps(rows, setting, batch))
-        yield made[place]
-        place += 1
-
-
-def _law(rows):
+def _law(rows: LabelledRows) -> contours.Law:
     """The law of the rows' spectrum, as the operator needs it."""
-    values, shares = sources.sample(rows.spectrum, smallest=1e-13)
-    return contours.sample(values, shares, rows.aspect)
+    return contours.sample(*sources.sample(rows.spectrum), rows.aspect)

@@ -36,18 +36,16 @@ points are enough, and f is solved for in the upper half plane only.
 
 import functools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import legendre
 
 from edgelaw._common.types import Array
-from edgelaw.exact.random_reshuffle.contours import Complex, Nodes
-from edgelaw.exact.random_reshuffle.epochs import End, Pairs, Points, largest
+from edgelaw.exact.random_reshuffle.contours import Complex, End, Nodes, Pairs, Points
 
-_SMALL_B = (
-    28.0  # the decay of the first epoch, in powers of e, from which on b is too small for more points to help
-)
+_SMALL_B = 28.0  # a first epoch's decay, in powers of e, from which on b is too small for more times to help
 
 
 @dataclass(frozen=True)
@@ -63,26 +61,18 @@ class Rows:
 
     def pairs(self, points: Points, part: float) -> Pairs:
         """b at all pairs of the points, and of them and their conjugates."""
-        return two_resolvents(points, self.step, time_grid(self.times(points.rho, largest(points), part)))
+        return two_resolvents(points, self.step, self.grid(points.rho, part, points.nodes))
 
     def end(self, points: Points, tau: Complex, part: float) -> End:
         """C at the end of an epoch, for the kick of residuals."""
-        return _end(points, tau, self.step, time_grid(self.times(points.rho, largest(points, tau), part)))
+        grid = self.grid(points.rho, part, np.concatenate([points.nodes, tau]))
+        return _end(points, tau, self.step, grid)
 
-    def times(self, rho: float, largest: float, part: float) -> "Times":
-        """How many times s give b to 1e-13 of its size: more at high rates, and if b is small but not too small."""
-        decay, rate = self.step * (2 - self.step) * rho, self.step * rho * largest
+    def grid(self, rho: float, part: float, nodes: Nodes) -> "Grid":
+        """Times s that give b to 1e-13 of its size, or part of them: more if b is small but not too small."""
+        decay, rate = self.step * (2 - self.step) * rho, self.step * rho * float(np.abs(nodes).max())
         count = 18 + 5 * np.log1p(rate) + (0.75 * decay if decay < _SMALL_B else 0.0)
-        return Times(int(part * int(count)), rho, rate)
-
-
-@dataclass(frozen=True)
-class Times:
-    """So many times s in (0, ρ), dense at both ends if rates are high."""
-
-    count: int
-    rho: float
-    rate: float
+        return time_grid(int(part * int(count)), rho, rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +97,7 @@ class Single:
     fresh: Complex
 
 
-@dataclass(frozen=True, eq=False)
-class Second:
+class Second(NamedTuple):
     """The second points, each followed by its conjugate, along the last axis: r, a, γ, c, and γ(s)γ(s′) for s ≤ s′."""
 
     r: Complex
@@ -119,14 +108,7 @@ class Second:
 
     def beyond(self, first: int) -> "Second":
         """The same from a column on."""
-        columns = slice(first, None)
-        return Second(
-            self.r[:, columns],
-            self.a[columns],
-            self.gamma[:, columns],
-            self.c[:, columns],
-            self.products[:, columns],
-        )
+        return Second(*(part[..., first:] for part in self))
 
 
 def two_resolvents(points: Points, step: float, grid: Grid) -> Pairs:
@@ -251,12 +233,12 @@ def _driven(drive: Complex, decay: Complex, rates: Complex, cumulative: Array) -
     return drive @ (free * decay).T - (drive[:, early] * drive[:, late]) @ (rates[:, None] * both).T
 
 
-def time_grid(times: Times) -> Grid:
-    """Gauss points on (0, ρ), and integrals on them."""
-    y, w, cumulative = _integrals(times.count)
-    steep = min(4.0, 0.01 + np.log(max(times.rate, 1.0)) / 2)
-    slope = times.rho * steep / np.cosh(steep * y) ** 2 / np.tanh(steep) / 2
-    s = times.rho * (1 + np.tanh(steep * y) / np.tanh(steep)) / 2
+def time_grid(count: int, rho: float, rate: float) -> Grid:
+    """So many Gauss points on (0, ρ), dense at both ends if rates are high, and integrals on them."""
+    y, w, cumulative = _integrals(count)
+    steep = min(4.0, 0.01 + np.log(max(rate, 1.0)) / 2)
+    slope = rho * steep / np.cosh(steep * y) ** 2 / np.tanh(steep) / 2
+    s = rho * (1 + np.tanh(steep * y) / np.tanh(steep)) / 2
     return Grid(s, cumulative * slope, w * slope)
 
 
