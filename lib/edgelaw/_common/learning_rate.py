@@ -12,7 +12,7 @@ def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1)
     that the normalised update :math:`\eta\,(x\cdot w - y)\,x/\lVert x\rVert^2` is ``lr`` :math:`= \eta/d`. A loss that
     is c times as large needs an ``lr`` 1/c times as large: ``MSELoss()`` leaves out the half and averages over the K
     outputs of the model as well, c = 2/K. A batch of b rows, averaged, takes the mean of its rows' single updates
-    (``batch_mode="average"`` of `edgelaw.kaczmarz`), at the same ``lr``; to move as far in an epoch as single rows do
+    (``batch`` of `edgelaw.kaczmarz.Problem`), at the same ``lr``; to move as far in an epoch as single rows do
     at step η, the step has to be b times as large, which is stable as long as the largest eigenvalue of the
     batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved*, and equal to rounding in float64.
 

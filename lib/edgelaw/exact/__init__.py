@@ -67,7 +67,7 @@ def curve(
     rho : float
         m/d.
     batch : int
-        Rows b per averaged update, as in ``kaczmarz.simulate(batch_mode="average")``: each row moves the weights by
+        Rows b per averaged update, as in ``kaczmarz.Problem(X, batch=b)``: each row moves the weights by
         step/b. The last batch of an epoch is shorter if b does not divide m. The number of eigenvalues is then d.
     weights : array_like, optional
         The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this the

@@ -1,7 +1,7 @@
 r"""Averaged batches: the largest stable step of each order, and the batch size beyond which it stops growing.
 
 An update is the mean of the single updates of b rows at a step η, which moves the weights by τ = η/b per row. That is
-what ``kaczmarz.simulate(batch=b, batch_mode="average")`` and PyTorch's mean losses do. With κ = b/d, a batch that is
+what ``kaczmarz.Problem(X, batch=b)`` and PyTorch's mean losses do. With κ = b/d, a batch that is
 small beside d is as stable at a step τ per row as single rows are, so that η may grow like b (linear scaling). Beyond
 :math:`b^* = d/\lambda_{\max}` the largest eigenvalue of a batch's Gram matrix is no longer that of one row, but
 :math:`\kappa\lambda_{\max}`; τ has to fall like :math:`2/(\kappa\lambda_{\max})`, and η stays where it is.
