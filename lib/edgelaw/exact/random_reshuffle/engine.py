@@ -108,8 +108,8 @@ class EpochMap:
 class Frame:
     """A law seen from one contour at one resolution: all that does not depend on the step.
 
-    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `inside`, `outside`, `origin` are ψ there, on the
-    contour, and at zero, which must not be on its left.
+    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `inside`, `outside` and `origin` are ψ
+    there, on the contour, and at zero, which must not be on its left.
     """
 
     def __init__(self, law: Law, contour: Contour, resolution: Resolution):
