@@ -128,8 +128,8 @@ class Family:
         along = along * (self.ruler.slope(steps) * steps**2)[:, None] + table * (2 * steps)[:, None]
         up, down = steps * (1 + _STEP_DIFFERENCE), steps * (1 - _STEP_DIFFERENCE)
         width = (up - down)[:, None]
-        diagonal = [(a - b) / width for a, b in zip(self.diagonal(up), self.diagonal(down), strict=True)]
-        return Epochs(self.left, *diagonal, *self._series(along))
+        square, mean = ((a - b) / width for a, b in zip(self.diagonal(up), self.diagonal(down), strict=True))
+        return Epochs(self.left, square, mean, *self._series(along))
 
     def _series(self, table: Array) -> tuple[Array, Array]:
         """Sums of the kernels' and kicks' coefficients, a row of the table each."""

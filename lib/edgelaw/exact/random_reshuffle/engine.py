@@ -108,8 +108,8 @@ class EpochMap:
 class Frame:
     """A law seen from one contour at one resolution: all that does not depend on the step.
 
-    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `inside`, `outside`, `origin` are ψ there, on the
-    contour, and at zero, which must not be on its left.
+    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `inside`, `outside` and `origin` are ψ
+    there, on the contour, and at zero, which must not be on its left.
     """
 
     def __init__(self, law: Law, contour: Contour, resolution: Resolution):
@@ -236,7 +236,7 @@ def _agreed(fine: Array, coarse: Array, nodes: int) -> tuple[Array, ...]:
     noise = np.maximum.accumulate(_shells(fine[here] - coarse[here]))
     beyond = np.append(np.minimum.accumulate(_shells(fine[here])[1:]), 0.0 if complete else np.inf)
     size = 1 + int(np.argmin(noise + beyond))
-    fewer = size if complete and size == largest else max(1, size - 1)
+    fewer = size if complete and size == largest else size - 1
     return _cut(fine, size), _cut(coarse, fewer)
 
 
