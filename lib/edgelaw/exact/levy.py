@@ -33,7 +33,7 @@ from edgelaw.exact import sources
 
 __all__ = ["Average", "from_covariance", "from_sample"]
 
-_ANGLE = 1.2  # half-height of the contour in log(λ + reach): functions averaged must be analytic inside it
+HALF_HEIGHT = 1.2  # of the contour in log(λ + reach): functions averaged must be analytic inside it
 _POINTS = 240  # on the upper half of the contour
 _FAR = 100.0  # an error so many times the tolerance is not mended by keeping more poles
 _LOEWNER = 60, 120, 200, 240  # points there that give the nodes: more where eigenvalues are seen one by one
@@ -128,7 +128,7 @@ def from_sample(
 
 
 def from_gram(
-    values: Array, shares: Array, rho: float, pole: float, tolerance: float = 1e-8, angle: float = _ANGLE
+    values: Array, shares: Array, rho: float, pole: float, tolerance: float = 1e-8, angle: float = HALF_HEIGHT
 ) -> Average:
     r"""The average from the spectrum of the m × m Gram matrix, mean 1, for functions analytic inside a given contour.
 
@@ -295,7 +295,7 @@ def _reached(values, shares, reach):
     return float(np.exp(bracketed_root(excess, low, high + 1)))
 
 
-def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = _ANGLE) -> npt.NDArray:
+def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = HALF_HEIGHT) -> npt.NDArray:
     """The upper half of an ellipse in log(ζ − pole) about the values above the pole, from right to left."""
     low, high = np.log(values[0] - pole), np.log(values[-1] - pole)
     half = (high - low) / 2
