@@ -38,8 +38,10 @@ from edgelaw.exact import agreement, levy, sources
 __all__ = ["curve", "losses"]
 
 _CONTOUR_POLES = np.array([0.5, 0.3])  # of two contours: left of zero, over time and step, or into a gap
-_OF_AVERAGES = 1e-11  # aimed at: the two contours may show as little
-_TIME_PANELS = np.geomspace(1e-4, 1.0, 41)  # of the whole time; the source is integrated over each by 12 points
+_OF_AVERAGES = 1e-11  # error that the averages aim at, and the least that is stated
+_TIME_PANELS = np.geomspace(
+    1e-4, 1.0, 41
+)  # of the whole time; the source is integrated over each by 12 points
 
 
 @threads.one_blas_thread()
@@ -76,7 +78,9 @@ def curve(
     """
     step, rho = arguments.step(step), arguments.aspect(rho)
     parts = np.union1d(_fractions(fractions), 0.0)
-    return agreement.settled(parts, _attempts(*sources.sample(eigenvalues, weights), rho, step, parts), parts[1:])
+    return agreement.settled(
+        parts, _attempts(*sources.sample(eigenvalues, weights), rho, step, parts), parts[1:]
+    )
 
 
 def _fractions(fractions: ArrayLike) -> Array:
@@ -98,7 +102,7 @@ def _attempts(
         fine, coarse = (
             losses(average, rho, step, np.append(0.0, rho * times), still)[:, 1:] for average in averages
         )
-        return agreement.Attempt(fine, coarse, null, 0.0)
+        return agreement.Attempt(fine, coarse, null, _OF_AVERAGES)
 
     if away[0] < smallest:
         yield partial(attempt, (1 - _CONTOUR_POLES) * smallest, null if rho > 1 else None)

@@ -1,8 +1,8 @@
 r"""The Gram matrix :math:`D = U_BU_B^\top` of one batch: its largest eigenvalue and its Cauchy transform.
 
 A batch is κd of the m = ρd unit rows: a free compression of :math:`K = UU^\top`. With G the Cauchy transform of K and
-:math:`x = \rho\,G(\zeta)`, the transform :math:`g(s) = \frac1b\operatorname{tr}(s-D)^{-1}` and the right edge of D's law
-are
+:math:`x = \rho\,G(\zeta)`, the transform :math:`g(s) = \frac1b\operatorname{tr}(s-D)^{-1}` and the right edge of D's
+law are
 
 .. math:: s = \zeta - \frac{\rho-\kappa}x, \qquad g = \frac x\kappa, \qquad
    \text{edge} = \min_{\zeta>\lambda_{\max}(K)} s(\zeta) .

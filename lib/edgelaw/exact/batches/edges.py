@@ -55,9 +55,7 @@ def of_sample(
     return Edge(round(aspect * np.size(eigenvalues)), cut, rows)
 
 
-def of_covariance(
-    order: str, eigenvalues: ArrayLike, step: object, batch: object, rho: object = 1.0
-) -> Edge:
+def of_covariance(order: str, eigenvalues: ArrayLike, step: object, batch: object, rho: object = 1.0) -> Edge:
     """The same on a covariance's eigenvalues; zeros, which no row has, are left out."""
     values, shares, null = sources.covariance(eigenvalues)
     cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, null=null)

@@ -7,8 +7,6 @@ epoch's eigenvalues reaches the unit circle (`single_shuffle.limit`, to about on
 spectral radius of its operator is 1 (`random_reshuffle.stable_factor`). One batch per epoch is gradient descent.
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from edgelaw.exact import levy, silverstein
@@ -44,9 +42,7 @@ def factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     step = float(cut.taus[0] * batch)
     update = single_shuffle.Batches(step, batch, dims)
 
-    def settings_of(
-        update: single_shuffle.Batches, last: int, places: int | None = None
-    ) -> Iterable[shuffle_curve.Setting]:
+    def settings_of(update, last, places=None):
         if isinstance(rows, SampleRows):
             return shuffle_curve.of_sample(rows.values, rows.shares, rows.rho, update, last, places)
         return shuffle_curve.of_covariance(rows.values, rows.shares, rows.rho, update, last)

@@ -42,7 +42,6 @@ from edgelaw.theory import iid as closed_form
 
 __all__ = ["constants", "curve", "curve_at", "effective_step", "expected_curve", "population_curve"]
 
-_NEVER_MOVES = 1e-100  # of the largest eigenvalue: what is smaller would take 10^100 epochs
 _TALBOT_POINTS = 24, 20  # of Talbot's contour, at two resolutions
 
 
@@ -100,7 +99,7 @@ def _flow(
 ) -> LearningCurve:
     """The limit of single rows, by its rates."""
     step, rho = arguments.step(step), arguments.aspect(rho)
-    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights, _NEVER_MOVES))
+    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights))
     rates, test = rates_and_weights(values, shares, step)
     train = test * rates / (1 - step / 2)
     error = ROUNDING + max(abs(test.sum() / shares.sum() - 1), abs(train.sum() - 1))
@@ -124,7 +123,7 @@ def population_curve(
 ) -> LearningCurve:
     """From a covariance, to about 1e-9."""
     n = sources.recorded(epochs)
-    values, shares, null = sources.covariance(covariance_eigenvalues, _NEVER_MOVES)
+    values, shares, null = sources.covariance(covariance_eigenvalues)
     if requests.single_rows(batch):
         law = silverstein.Sample(values, shares, arguments.aspect(rho) / (1 - null))
         made = _population_flow(law, n, arguments.step(step))

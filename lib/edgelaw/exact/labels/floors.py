@@ -18,8 +18,6 @@ from edgelaw import orders
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Rng
 
-_ROWS_AT_ONCE = 512  # rows: their Gram matrix is the largest array of an epoch
-
 
 class Floor(NamedTuple):
     """Where the losses end, as sums over one problem (not divided by a start).
@@ -76,7 +74,7 @@ def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 
     if noise == 0:
         return Floor(0.0, 0.0, 0.0)
 
-    def operator(flat):
+    def operator(flat: Array) -> Array:
         M = flat.reshape(d, d)
         quadratic = np.einsum("ij,ij->i", U @ M, U)
         change = A @ M
@@ -146,18 +144,18 @@ def _epoch(U: Array, r: Array, step: float, affine: Array) -> Array:
 
     A block of rows u_1, ..., u_k is one update :math:`e \\mapsto e + U^\\top M^{-1}(r - Ue)`, by a triangular solve.
     """
-    affine = affine.copy()
-    for first in range(0, len(U), _ROWS_AT_ONCE):
-        rows = U[first : first + _ROWS_AT_ONCE]
+    affine, size = affine.copy(), 512  # rows at once: their Gram matrix is the largest array
+    for first in range(0, len(U), size):
+        rows = U[first : first + size]
         M = np.tril(rows @ rows.T, -1)
         M[np.diag_indices(len(M))] = 1 / step
         gap = -rows @ affine
-        gap[:, 0] += r[first : first + _ROWS_AT_ONCE]
+        gap[:, 0] += r[first : first + size]
         affine += rows.T @ scipy.linalg.solve_triangular(M, gap, lower=True)
     return affine
 
 
-def _unit(X, y):
+def _unit(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Unit rows, and the residuals of their least-squares solution."""
     X, y = arguments.matrix(X, minimum=1).astype(np.float64), arguments.real_array(y, "y", 1)
     if len(y) != len(X):
@@ -172,7 +170,7 @@ def _unit(X, y):
     return U, r
 
 
-def _projector(U):
+def _projector(U: Array) -> Array:
     """The projection onto the span of the rows."""
     _, values, V = np.linalg.svd(U, full_matrices=False)
     V = V[values > max(U.shape) * np.finfo(float).eps * values[0]]
