@@ -51,6 +51,7 @@ def test_no_less_than_its_floor_is_stated():
 def test_another_attempt_is_made_where_two_resolutions_differ_by_more_than_three_millionths(
     difference, tried
 ):
+    """ENOUGH."""
     made = []
     attempts = [lambda n: made.append(1) or attempt(difference)(n), lambda n: made.append(2) or attempt()(n)]
     settled(N, attempts)
@@ -59,6 +60,7 @@ def test_another_attempt_is_made_where_two_resolutions_differ_by_more_than_three
 
 @pytest.mark.parametrize(("loss", "tried"), [(0.9e-13, 1), (1.1e-13, 2)])
 def test_losses_below_1e_13_need_not_agree(loss, tried):
+    """VISIBLE."""
     made = []
     losses = np.append(HALVES[:39], loss)
     difference = np.append(np.zeros(39), 1e-3)
@@ -87,6 +89,7 @@ def test_a_failed_attempt_is_passed_over_and_if_all_fail_the_first_one_says_why(
 
 @pytest.mark.parametrize("difference", [0.0199, 0.0201])
 def test_a_curve_is_refused_where_two_resolutions_differ_by_more_than_two_percent(difference):
+    """LARGEST_ERROR."""
     if difference < 0.02:
         assert settled(N, [attempt(difference)]).error == pytest.approx(3 * difference)
     else:
@@ -101,7 +104,7 @@ def test_a_curve_below_its_plateau_is_refused():
 
 @pytest.mark.parametrize("agreed", [22, 25])
 def test_losses_go_on_by_their_last_rate_once_they_are_below_1e_7(agreed):
-    """Half to the power of 22 is 2.4e-7, half to the power of 25 is 3e-8."""
+    """_UNSURE: half to the power of 22 is 2.4e-7, half to the power of 25 is 3e-8."""
     difference = np.where(np.arange(1, 41) <= agreed, 1e-9, 1.0)
     if agreed == 22:
         with pytest.raises(ArithmeticError, match="at epoch 23"):
@@ -115,6 +118,7 @@ def test_losses_go_on_by_their_last_rate_once_they_are_below_1e_7(agreed):
 
 @pytest.mark.parametrize(("doubtful", "last"), [(0.9e-4, 30), (1.1e-4, 25)])
 def test_small_losses_that_differ_by_more_than_1e_4_are_continued_too_where_others_are(doubtful, last):
+    """_DISTRUSTED."""
     n = np.arange(1, 41)
     difference = np.where(n <= 25, 1e-9, np.where(n <= 30, doubtful, 1.0))
     assert settled(N, [attempt(difference)]).continued == last

@@ -45,10 +45,3 @@ def test_rates_keep_their_relative_accuracy_over_a_hundred_orders_of_magnitude()
     # far below all others a rate is its loss less g² over what the others leave of 1
     left = 1 - (g**2 / loss).sum()
     assert small == pytest.approx(np.sort(loss)[:20] - np.sort(g)[:20] ** 2 / left, rel=1e-13)
-
-
-def test_more_roots_than_are_sought_at_once_are_the_same(monkeypatch):
-    loss, g = np.linspace(0.1, 1.0, 50), np.full(50, 0.05)
-    at_once = modes.modes(loss, g)
-    monkeypatch.setattr(modes, "_DISTANCES_AT_ONCE", 100)
-    assert np.allclose(modes.modes(loss, g).rates, at_once.rates, rtol=1e-15)

@@ -148,6 +148,7 @@ def test_a_vanishing_ridge_is_no_ridge_and_a_large_one_is_refused(uneven):
     [(200, 40, 0.5, 0, 0.5), (400, 40, 0.0, 0.5, 0.5), (60, 60, 0.0, 1.0, 0.7), (40, 80, 0.0, 0, 0.3)],
 )
 def test_iid_states_an_error_that_is_not_below_the_true_one(m, d, noise, decay, step):
+    """_PER_SUM."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((m, d)) * np.arange(1, d + 1) ** -decay
     rows = LabelledRows.of(X, X @ rng.standard_normal(d) + noise * rng.standard_normal(m))
@@ -445,6 +446,7 @@ def test_unequal_norms_enter_iids_curve():
 
 @pytest.mark.parametrize("step", [0.2, 0.8])
 def test_reshuffle_states_what_unequal_norms_may_change(step):
+    """_NORMS_ERROR."""
     X, T, *_ = helpers.labelled("cifar10", 96, 192)
     X = X * np.random.default_rng(12).uniform(0.4, 1.6, (len(X), 1))
     theory = exact.probe_curve("random_reshuffle", LabelledRows.of(X, T), 6, step)

@@ -9,8 +9,9 @@ import dataclasses
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import numpy.typing as npt
 
-from edgelaw._common.types import Array, Integers
+from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.curves import VANISHED, LearningCurve
 
 ENOUGH = 3e-6  # where two resolutions differ by more, another attempt is made
@@ -47,15 +48,17 @@ class Attempt:
         return int(both[0]) if len(both) else self.fine.shape[1]
 
 
-def settled(n: Integers, attempts: Iterable[Callable[[Integers], Attempt]]) -> LearningCurve:
+def settled(
+    n: npt.NDArray, attempts: Iterable[Callable[[Integers], Attempt]], times: Array | None = None
+) -> LearningCurve:
     """The learning curve at n of the first attempt that is good enough, or of the best; the last word on refusals.
 
-    An attempt is called with the epochs to compute (`supporting_epochs`). If all of them fail, the first one's error
-    is raised.
+    An attempt is called with the epochs to compute (`supporting_epochs`, if no `times` are given). If all of them fail,
+    the first one's error is raised.
     """
     if len(n) == 1:
         return learning_curve(n, np.ones(1), np.ones(1), 0.0)
-    computed, best, refusal = supporting_epochs(n), None, None
+    computed, best, refusal = supporting_epochs(n) if times is None else times, None, None
     for attempt in attempts:
         try:
             result = attempt(computed)
@@ -109,14 +112,17 @@ def with_a_row_less(curve: LearningCurve, missing: float) -> LearningCurve:
     return dataclasses.replace(curve, error=curve.error + changed)
 
 
-def orthogonal(n: Integers, step: float) -> LearningCurve:
-    """The curve of orthogonal rows, m = d, in any order: every coordinate is visited once per epoch."""
-    losses: Array = np.power(1.0 - step, 2.0 * n)
+def orthogonal(n: Integers, steps: ArrayLike, shares: ArrayLike = (1.0,)) -> LearningCurve:
+    """The curve of orthogonal rows, m = d, in any order: every coordinate is visited once per epoch.
+
+    At one step, or at several, each for a share of the rows.
+    """
+    losses: Array = np.power(1.0 - np.atleast_1d(steps), 2.0 * n[:, None]) @ np.asarray(shares)
     return learning_curve(n, losses, losses.copy(), 0.0)
 
 
 def vouched(
-    n: Integers, computed: Integers, fine: Array, coarse: Array, plateau: float, floor: float
+    n: npt.NDArray, computed: npt.NDArray, fine: Array, coarse: Array, plateau: float, floor: float
 ) -> LearningCurve:
     """The learning curve at n of a computation at two resolutions, each (test, train) after the `computed` epochs.
 
@@ -154,7 +160,7 @@ def vouched(
     continued = min(vouched_for)
     if continued == len(computed) or computed[continued] > n[-1]:
         return curve
-    return dataclasses.replace(curve, continued=int(computed[continued - 1]))
+    return dataclasses.replace(curve, continued=computed[continued - 1].item())
 
 
 def _trusted(losses: Array, difference: Array, count: int) -> int:
@@ -169,7 +175,7 @@ def _trusted(losses: Array, difference: Array, count: int) -> int:
     return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
 
 
-def _continued(computed: Integers, losses: Array, count: int, n: Integers) -> Array:
+def _continued(computed: npt.NDArray, losses: Array, count: int, n: npt.NDArray) -> Array:
     """The first `count` losses at n, with 1 at n = 0, and beyond them what their last ratio makes of them."""
     values = np.ones(len(n))
     known = (n > 0) & (n <= computed[count - 1]) if count else np.zeros(len(n), dtype=bool)
@@ -185,7 +191,7 @@ def _continued(computed: Integers, losses: Array, count: int, n: Integers) -> Ar
     return values
 
 
-def learning_curve(n: Integers, test: Array, train: Array, error: float) -> LearningCurve:
+def learning_curve(n: npt.NDArray, test: Array, train: Array, error: float) -> LearningCurve:
     """A computed curve: it starts at 1, what is below 1e-300 is 0, and there are no standard errors."""
     test[0] = train[0] = 1.0
     test[np.abs(test) < 1e-300] = train[np.abs(train) < 1e-300] = 0.0

@@ -24,7 +24,8 @@ With many more rows than dimensions nothing else matters: the loss is near zero 
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +37,11 @@ from edgelaw.exact import agreement, levy, sources
 
 __all__ = ["curve", "losses"]
 
-_CONTOUR_POLES = np.array(
-    [0.5, 0.3]
-)  # of two contours: how far left of zero, over the time and the step, or in a gap
-_OF_AVERAGES = 1e-11  # of the averages
-_TIME_PANELS = np.geomspace(1e-4, 1.0, 41)  # of the whole time; the source is integrated over each
-_PANEL_RULE = np.polynomial.legendre.leggauss(12)
+_CONTOUR_POLES = np.array([0.5, 0.3])  # of two contours: left of zero, over time and step, or into a gap
+_OF_AVERAGES = 1e-11  # error that the averages aim at, and the least that is stated
+_TIME_PANELS = np.geomspace(
+    1e-4, 1.0, 41
+)  # of the whole time; the source is integrated over each by 12 points
 
 
 @threads.one_blas_thread()
@@ -64,8 +64,7 @@ def curve(
     Returns
     -------
     LearningCurve
-        Its `epochs` are the fractions, ascending; `error` is three times the largest relative difference between two
-        resolutions where a loss is above 1e-12, usually below 1e-8. More than 2 % is refused by an `ArithmeticError`.
+        Its `epochs` are the fractions, ascending; errors and refusals are those of `curve`, usually below 1e-8.
 
     Examples
     --------
@@ -78,23 +77,10 @@ def curve(
     True
     """
     step, rho = arguments.step(step), arguments.aspect(rho)
-    values, shares = sources.sample(eigenvalues, weights)
     parts = np.union1d(_fractions(fractions), 0.0)
-    gram = levy.companion(values, shares, rho)
-    times = rho * parts
-    null = float(shares[values == 0].sum())
-    best = (np.inf if times[-1] else 0.0), np.ones((2, len(parts)))
-    for poles in _poles(gram[0], rho, step, times[-1]):
-        averages = [levy.from_gram(*gram, rho, pole, _OF_AVERAGES) for pole in poles]
-        still = null if rho > 1 and poles[0] > 0 else None
-        fine, coarse = (losses(average, rho, step, times, still) for average in averages)
-        best = min(best, (_difference(fine, coarse), fine), key=lambda pair: pair[0])
-    difference, (test, train) = best
-    if not difference < agreement.LARGEST_ERROR:
-        raise ArithmeticError(
-            f"Two resolutions of the first epoch differ by a relative {difference:.0e}, so it is not returned."
-        )
-    return agreement.learning_curve(parts, test, train, 3 * difference)
+    return agreement.settled(
+        parts, _attempts(*sources.sample(eigenvalues, weights), rho, step, parts), parts[1:]
+    )
 
 
 def _fractions(fractions: ArrayLike) -> Array:
@@ -104,21 +90,23 @@ def _fractions(fractions: ArrayLike) -> Array:
     return parts
 
 
-def _poles(values: Array, rho: float, step: float, time: float) -> Iterator[Array]:
-    """Pairs of poles for the contours of two averages: left of zero, and in the gap below the positive eigenvalues."""
-    if time > 0:
-        yield -_CONTOUR_POLES * rho / (time * step)
-    smallest = values[values > 0][0]
-    if time > 0 and _CONTOUR_POLES[0] * rho / (time * step) < smallest:
-        yield (1 - _CONTOUR_POLES) * smallest
+def _attempts(
+    values: Array, shares: Array, rho: float, step: float, parts: Array
+) -> Iterator[Callable[[npt.NDArray], agreement.Attempt]]:
+    """Two averages on contours in the gap between zero and the positive eigenvalues if it is wide, else around zero."""
+    null, (gram, masses) = float(shares[values == 0].sum()), levy.companion(values, shares, rho)
+    away, smallest = _CONTOUR_POLES / (parts[-1] * step), gram[gram > 0][0]
 
+    def attempt(poles: Array, still: float | None, times: npt.NDArray) -> agreement.Attempt:
+        averages = [levy.from_gram(gram, masses, rho, pole, _OF_AVERAGES) for pole in poles]
+        fine, coarse = (
+            losses(average, rho, step, np.append(0.0, rho * times), still)[:, 1:] for average in averages
+        )
+        return agreement.Attempt(fine, coarse, null, _OF_AVERAGES)
 
-def _difference(fine: Array, coarse: Array) -> float:
-    """The largest relative difference where a loss can be seen."""
-    seen = np.maximum(np.abs(fine), np.abs(coarse)) > agreement.VANISHED
-    with np.errstate(all="ignore"):
-        difference = np.abs(coarse / fine - 1)[seen].max(initial=0.0)
-    return float(difference) if np.isfinite(difference) else np.inf
+    if away[0] < smallest:
+        yield partial(attempt, (1 - _CONTOUR_POLES) * smallest, null if rho > 1 else None)
+    yield partial(attempt, -away, None)
 
 
 def losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None = None) -> Array:
@@ -154,7 +142,7 @@ def _driven(
     ends: Array,
 ) -> npt.NDArray:
     """What the source in D has made by the `ends` of panels of time, in the modes: an array (ends, modes)."""
-    points, masses = _PANEL_RULE
+    points, masses = np.polynomial.legendre.leggauss(12)
     state = np.zeros(len(nodes), dtype=complex)
     states = [state]
     for start, end in itertools.pairwise(ends):

@@ -33,9 +33,8 @@ from edgelaw.exact import sources
 
 __all__ = ["Average", "from_covariance", "from_sample"]
 
-_ANGLE = 1.2  # half-height of the contour in log(λ + reach): functions averaged must be analytic inside it
+HALF_HEIGHT = 1.2  # of the contour in log(λ + reach): functions averaged must be analytic inside it
 _POINTS = 240  # on the upper half of the contour
-_FAR = 100.0  # an error so many times the tolerance is not mended by keeping more poles
 _LOEWNER = 60, 120, 200, 240  # points there that give the nodes: more where eigenvalues are seen one by one
 
 
@@ -128,7 +127,7 @@ def from_sample(
 
 
 def from_gram(
-    values: Array, shares: Array, rho: float, pole: float, tolerance: float = 1e-8, angle: float = _ANGLE
+    values: Array, shares: Array, rho: float, pole: float, tolerance: float = 1e-8, angle: float = HALF_HEIGHT
 ) -> Average:
     r"""The average from the spectrum of the m × m Gram matrix, mean 1, for functions analytic inside a given contour.
 
@@ -180,7 +179,7 @@ def from_contour(
     0.25
     """
 
-    def sampled(points):
+    def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
         zeta = contour(points)
         t = 1 / (shares / (zeta[:, None] - values)).sum(axis=1)
         return t, zeta / t
@@ -218,10 +217,8 @@ def rational(
             best = min(best, attempt, key=lambda result: result[2])
             if best[2] <= tolerance:
                 return best
-            if best[2] > _FAR * tolerance:
-                break  # sharper poles gain a factor of ten at most; more points are needed
         if best[2] > before / 2:
-            break  # nor do these help
+            break  # more points do not help
     return best
 
 
@@ -283,10 +280,10 @@ def companion(values: Array, shares: Array, rho: float) -> tuple[Array, Array]:
     return np.append(0.0, values), np.append(null, shares)
 
 
-def _reached(values, shares, reach):
+def _reached(values: Array, shares: Array, reach: float) -> float:
     """How far left of zero ζ is when t = 1/G(ζ) is at −reach."""
 
-    def excess(log):
+    def excess(log: float) -> float:
         return reach * (shares / (np.exp(log) + values)).sum() - 1
 
     low, high = -80.0, np.log(reach + 1)  # by Jensen, G(−ζ) ≥ −1/ζ, and ζ + 1 ≥ reach at the root
@@ -295,7 +292,7 @@ def _reached(values, shares, reach):
     return float(np.exp(bracketed_root(excess, low, high + 1)))
 
 
-def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = _ANGLE) -> npt.NDArray:
+def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = HALF_HEIGHT) -> npt.NDArray:
     """The upper half of an ellipse in log(ζ − pole) about the values above the pole, from right to left."""
     low, high = np.log(values[0] - pole), np.log(values[-1] - pole)
     half = (high - low) / 2
@@ -304,7 +301,9 @@ def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = _A
     return pole + np.exp(u)
 
 
-def _rational(poles, t, y, small):
+def _rational(
+    poles: npt.NDArray, t: npt.NDArray, y: npt.NDArray, small: float
+) -> tuple[npt.NDArray, npt.NDArray, float]:
     """Nodes p, residues r and the error of y(t) = 1 + Σ r/(t − p) with these poles.
 
     Poles at zero (a derivative there, as for equal eigenvalues) become two of opposite sign, ±small. Poles outside the
@@ -331,7 +330,7 @@ def _rational(poles, t, y, small):
     return nodes[inside], residues[inside], error
 
 
-def _pencil(t, y):
+def _pencil(t: npt.NDArray, y: npt.NDArray) -> tuple[Array, Array]:
     """The Loewner pencil of points and their conjugates: the second matrix in the singular basis of the first.
 
     Points are left and right in turn. The Loewner matrices of y − 1, which vanishes at infinity, are scaled by
@@ -346,13 +345,13 @@ def _pencil(t, y):
     return rows.T @ shifted @ columns.T, sizes
 
 
-def _pencil_poles(matrix, sizes, truncation):
+def _pencil_poles(matrix: Array, sizes: Array, truncation: float) -> npt.NDArray:
     """Poles of the rational function that a pencil suggests, real or in pairs; below the truncation is noise."""
     count = max(1, int((sizes > truncation * sizes[0]).sum()))
     return np.linalg.eigvals(matrix[:count, :count] / sizes[:count, None]).astype(complex)
 
 
-def _of_conjugate_pairs(matrix):
+def _of_conjugate_pairs(matrix: npt.NDArray) -> Array:
     """A matrix over points followed by their conjugates, in the basis of real and imaginary parts: it is real."""
     for _ in range(2):
         one, other = np.split(matrix, 2)
@@ -360,14 +359,14 @@ def _of_conjugate_pairs(matrix):
     return matrix.real
 
 
-def _encloses(upper, points):
+def _encloses(upper: npt.NDArray, points: npt.NDArray) -> npt.NDArray:
     """Whether the closed curve with this upper half winds around the points."""
     curve = np.concatenate([upper, upper[::-1].conj(), upper[:1]])
     turns = np.angle((curve[1:, None] - points) / (curve[:-1, None] - points)).sum(axis=0)
     return np.abs(turns) > np.pi
 
 
-def _gauss(values, shares, reach, size):
+def _gauss(values: Array, shares: Array, reach: float, size: int) -> tuple[Array, Array]:
     """The Gauss rule of the measure for polynomials in log(λ + reach)."""
     u = np.log(values + reach)
     centre, scale = (u[0] + u[-1]) / 2, (u[-1] - u[0]) / 2

@@ -7,21 +7,26 @@ solution with Im v > 0 of
 .. math:: x = -\frac1v + \frac1\rho \left\langle \frac{\tau}{1 + \tau v} \right\rangle .
 """
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 import scipy
+
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
 
 class Sample:
     """The limit spectrum of m = ρ d rows whose covariance has these positive eigenvalues in these shares."""
 
-    def __init__(self, covariance, shares, rho):
+    def __init__(self, covariance: Array, shares: Array, rho: float) -> None:
         self.tau, self.share, self.rho = covariance, shares, rho
 
-    def position(self, v):
+    def position(self, v: FloatOrArray) -> FloatOrArray:
         """x(v), the equation read from right to left."""
         return -1 / v + (self.share / self.rho * self.tau / (1 + np.multiply.outer(v, self.tau))).sum(axis=-1)
 
-    def companion(self, x):
+    def companion(self, x: npt.NDArray) -> npt.NDArray:
         """v(x) for Im x > 0: Newton's method, coming down from high above the real axis."""
         height = 4 * (np.abs(x) + self.tau.max() * (1 + 1 / self.rho))
         v = -1 / (x + 1j * height)
@@ -36,21 +41,21 @@ class Sample:
             raise ArithmeticError(f"Silverstein's equation was solved only to a relative {worst:.1e}.")
         return v
 
-    def _newton(self, x, v):
+    def _newton(self, x: npt.NDArray, v: npt.NDArray) -> npt.NDArray:
         terms = self.tau / (1 + np.multiply.outer(v, self.tau))
         excess = -1 / v + terms @ self.share / self.rho - x
         return v - excess / (1 / v**2 - (terms**2) @ self.share / self.rho)
 
-    def leftmost(self, denominator):
+    def leftmost(self, denominator: Callable[[float, float], float]) -> float:
         """The smallest singularity above 0: a zero of denominator(x, v) before the left edge, or that edge."""
         if self.rho == 1:
             return 0.0
         smallest = self.tau.min()
 
-        def v(log):  # along v > 0, or along v < −1/τ for every τ
+        def v(log: FloatOrArray) -> FloatOrArray:  # along v > 0, or along v < −1/τ for every τ
             return np.exp(log) / smallest if self.rho < 1 else -(1 + np.exp(log)) / smallest
 
-        def slope(log):  # v² x′(v)
+        def slope(log: float) -> float:  # v² x′(v)
             return 1 - self.share @ (self.tau * v(log) / (1 + self.tau * v(log))) ** 2 / self.rho
 
         # below −25 the pole at −1/τ would be met in rounding; up to 40 any ρ that differs from 1 has its edge inside
@@ -58,7 +63,7 @@ class Sample:
         top = scipy.optimize.brentq(slope, *reach, xtol=1e-13)
         edge = self.position(v(top))
 
-        def at(log):
+        def at(log: float) -> float:
             return denominator(self.position(v(log)), v(log))
 
         if at(top) >= 0:
@@ -69,11 +74,11 @@ class Sample:
             origin = reach[1]
         return self.position(v(scipy.optimize.brentq(at, *sorted((origin, top)), xtol=1e-13)))
 
-    def rightmost(self):
+    def rightmost(self) -> float:
         """The right edge of the spectrum."""
         largest = self.tau.max()
 
-        def slope(log):  # v² x′(v) at v = −1/(τmax(1 + e^log))
+        def slope(log: float) -> float:  # v² x′(v) at v = −1/(τmax(1 + e^log))
             parts = self.tau / (largest * np.exp(log) + largest - self.tau)
             return 1 - self.share @ parts**2 / self.rho
 
@@ -81,7 +86,13 @@ class Sample:
         return float(self.position(-1 / (largest * (1 + np.exp(log)))))
 
 
-def decay(transforms, speed, start, times, points=24):
+def decay(
+    transforms: Callable[[npt.NDArray], npt.NDArray],
+    speed: float,
+    start: float,
+    times: ArrayLike,
+    points: int = 24,
+) -> Array:
     r"""Integrals of :math:`e^{-\text{speed}\cdot x t}` over measures on x ≥ start, from their Cauchy transforms.
 
     Talbot's contour with the parameters of Weideman (2006), moved to the start of the support, so that the relative
@@ -94,7 +105,8 @@ def decay(transforms, speed, start, times, points=24):
     )
     weights = -2 * np.exp(z) * slope / (1j * points)
     sums = []
-    for block in np.array_split(np.asarray(times, dtype=float), 1 + len(times) // 64):
+    times = np.asarray(times, dtype=np.float64)
+    for block in np.array_split(times, 1 + len(times) // 64):
         x = start - z / np.multiply.outer(speed * block, np.ones_like(z))
         values = np.conj(transforms(x.conj()))
         sums.append((values * weights).sum(axis=-1).real / (speed * block) * np.exp(-speed * start * block))

@@ -16,11 +16,9 @@ def recorded(epochs: ArrayLike) -> Integers:
     return arguments.epochs(epochs)
 
 
-def sample(
-    eigenvalues: ArrayLike, weights: ArrayLike | None = None, smallest: float = 1e-13
-) -> tuple[Array, Array]:
+def sample(eigenvalues: ArrayLike, weights: ArrayLike | None = None) -> tuple[Array, Array]:
     """The different eigenvalues of a sample over their mean, and their shares; too few are refused."""
-    values, shares = arguments.spectrum(eigenvalues, weights, smallest=smallest)
+    values, shares = arguments.spectrum(eigenvalues, weights)
     if weights is None and np.size(eigenvalues) < FEWEST:
         raise ValueError(
             f"eigenvalues must be at least {FEWEST} to stand for a spectrum, not {np.size(eigenvalues)}; a "
@@ -35,11 +33,9 @@ def positive(values: Array, shares: Array) -> tuple[Array, Array, float]:
     return values[moving], shares[moving], float(shares[~moving].sum())
 
 
-def covariance(eigenvalues: ArrayLike, smallest: float = 1e-13) -> tuple[Array, Array, float]:
+def covariance(eigenvalues: ArrayLike) -> tuple[Array, Array, float]:
     """The positive eigenvalues of a covariance, mean 1, their shares, and the share of zeros: what no row has."""
-    values, shares, null = positive(
-        *arguments.spectrum(eigenvalues, name="covariance_eigenvalues", smallest=smallest)
-    )
+    values, shares, null = positive(*arguments.spectrum(eigenvalues, name="covariance_eigenvalues"))
     return values * (1 - null), shares / (1 - null), null
 
 
@@ -53,7 +49,7 @@ def edge_averages(covariance_eigenvalues: ArrayLike, *functions: Callable[[Array
     return [float(shares @ function(values)) for function in functions]
 
 
-def gauss_rule(positions, masses, size):
+def gauss_rule(positions: Array, masses: Array, size: int) -> tuple[Array, Array]:
     """Nodes and weights of the Gauss rule of a discrete measure, by Lanczos with full orthogonalisation."""
     basis = np.empty((size, len(positions)))
     diagonal, off = np.empty(size), np.empty(size - 1)

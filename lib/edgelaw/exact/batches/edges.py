@@ -19,43 +19,49 @@ from edgelaw._common import arguments
 from edgelaw._common.types import ArrayLike
 from edgelaw.exact import sources
 from edgelaw.exact.batches import limits, requests
-from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.batches.blocks import PopulationRows, Rows, SampleRows
 from edgelaw.exact.batches.partition import Partition
 
 
 class Edge(NamedTuple):
-    """m = d rows, cut into batches: their number m, the batches, and the law of a batch's Gram matrix.
+    """Rows cut into batches: their number m, the batches, and the rows' spectrum.
 
     A covariance stands for m → ∞ with the same κ, as in the curves of which it gives the constants: m is infinite.
     """
 
     rows: float
     cut: Partition
-    blocks: PopulationRows | SampleRows
+    blocks: Rows
 
 
-def of_sample(order: str, eigenvalues: ArrayLike | None, step: object, batch: object) -> Edge:
-    """What `effective_step` needs, from a sample's eigenvalues; a step beyond stability is refused."""
+def of_sample(
+    order: str,
+    eigenvalues: ArrayLike | None,
+    step: object,
+    batch: object,
+    rho: object = 1.0,
+    weights: ArrayLike | None = None,
+) -> Edge:
+    """The batches that are asked for on a sample's eigenvalues; a step beyond stability is refused."""
     if eigenvalues is None:
         arguments.whole(batch, "batch", 1)
         raise ValueError(
             "eigenvalues must be given for a batch of more than one row: their number is the dimension d."
         )
     arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
-    values, shares = arguments.spectrum(eigenvalues)
-    return _edge(order, eigenvalues, SampleRows(values, shares, 1.0), step, batch)
+    cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, weights)
+    rows = SampleRows(*arguments.spectrum(eigenvalues), aspect)
+    limits.refuse_unstable(order, rows, cut, np.size(eigenvalues), eta)
+    return Edge(round(aspect * np.size(eigenvalues)), cut, rows)
 
 
-def of_covariance(order: str, eigenvalues: ArrayLike, step: object, batch: object) -> Edge:
-    """What `population_constants` needs, from a covariance's eigenvalues; a step beyond stability is refused."""
-    values, shares, _ = sources.covariance(eigenvalues)
-    return _edge(order, eigenvalues, PopulationRows(values, shares, 1.0), step, batch)
-
-
-def _edge(order, eigenvalues, blocks, step, batch):
-    cut, step, _ = requests.requested(eigenvalues, batch, step, 1.0)
-    limits.refuse_unstable(order, blocks, cut, np.size(eigenvalues), step)
-    return Edge(np.size(eigenvalues) if isinstance(blocks, SampleRows) else np.inf, cut, blocks)
+def of_covariance(order: str, eigenvalues: ArrayLike, step: object, batch: object, rho: object = 1.0) -> Edge:
+    """The same on a covariance's eigenvalues; zeros, which no row has, are left out."""
+    values, shares, null = sources.covariance(eigenvalues)
+    cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, null=null)
+    rows = PopulationRows(values, shares, aspect)
+    limits.refuse_unstable(order, rows, cut, np.size(eigenvalues) * (1 - null), eta)
+    return Edge(np.inf, cut, rows)
 
 
 class SlowForms(NamedTuple):

@@ -10,7 +10,7 @@ spectral radius of its operator is 1 (`random_reshuffle.stable_factor`). One bat
 import numpy as np
 
 from edgelaw.exact import levy, silverstein
-from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.batches.blocks import Rows, SampleRows
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.iid import batches as iid
 from edgelaw.exact.random_reshuffle import batches as random_reshuffle
@@ -18,7 +18,6 @@ from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.single_shuffle import batches as single_shuffle
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 
-Rows = PopulationRows | SampleRows
 _POLE = -0.3  # of a contour around a sample's spectrum
 _STRIDES, _ITERATIONS = 200, 20  # of the way to the limit of a short batch, and of the equation there
 
@@ -52,7 +51,7 @@ def factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     return cloud if cut.equal else _short_batch(rows, cut, contracting, cloud)
 
 
-def _short_batch(rows, cut, low, high):
+def _short_batch(rows: Rows, cut: Partition, low: float, high: float) -> float:
     r"""Single shuffle's limit between two others if a few rows in the last batch may leave the cloud.
 
     Their response at z = −1, :math:`1/\tau_r - \langle\lambda\Theta/(1+\Theta)\rangle`, vanishes there, with
@@ -65,7 +64,7 @@ def _short_batch(rows, cut, low, high):
         average = levy.from_covariance(rows.values, rows.shares)
     nodes, weights, whole = average.nodes, average.weights, cut.batches - 1
 
-    def terms(a):
+    def terms(a: float) -> tuple[float, float]:
         theta = 1 - cut.kappas[0] * a * nodes
         product = theta**whole
         return (weights @ (nodes * product / (theta * (1 + product)))).real, (
@@ -83,7 +82,10 @@ def _short_batch(rows, cut, low, high):
 
 def refuse_unstable(order: str, rows: Rows, cut: Partition, dims: float, step: float) -> None:
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
-    stable = contraction(rows, cut) > 1
+    if order == "iid":
+        stable = iid.stable(*_iid_rule(rows), cut)
+    else:
+        stable = contraction(rows, cut) > 1
     if order == "random_reshuffle" and cut.batches > 1 and not stable:
         epoch = random_reshuffle.Batches(cut)
         stable = engine.amplification(_reshuffle_law(rows), epoch) < 1
@@ -91,25 +93,25 @@ def refuse_unstable(order: str, rows: Rows, cut: Partition, dims: float, step: f
         return
     limit = step * factor(order, rows, cut, dims)
     if step >= limit:
-        name = order.replace("_", " ").replace("flip flop", "flip-flop")
+        name = {"iid": "IID", "flip_flop": "flip-flop"}.get(order, order.replace("_", " "))
         raise ValueError(
             f"step must be below {limit:.6g}, where {name} with this batch becomes unstable, not {step:g}."
         )
 
 
-def _iid_rule(rows):
+def _iid_rule(rows: Rows) -> tuple[iid.Rule, float]:
     if isinstance(rows, SampleRows):
-        return iid.of_sample(rows.values, rows.shares), rows.values[-1]
+        return iid.of_sample(rows.values, rows.shares), float(rows.values[-1])
     return iid.narrow(iid.sample_law(rows.values, rows.shares, rows.rho))
 
 
-def _reshuffle_law(rows):
+def _reshuffle_law(rows: Rows) -> contours.Law:
     if isinstance(rows, SampleRows):
         return contours.sample(rows.values, rows.shares, rows.rho)
     return contours.population(rows.values, rows.shares, rows.rho, reach=0.01)
 
 
-def _largest(rows):
+def _largest(rows: Rows) -> float:
     """The right end of the sample's spectrum."""
     if isinstance(rows, SampleRows):
         return float(rows.values[-1])

@@ -33,7 +33,7 @@ from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, silverstein, sources
-from edgelaw.exact.batches import requests
+from edgelaw.exact.batches import edges, requests
 from edgelaw.exact.iid import batches
 from edgelaw.exact.iid.expected import expected_curve
 from edgelaw.exact.iid.modes import equal_poles, secular
@@ -42,7 +42,6 @@ from edgelaw.theory import iid as closed_form
 
 __all__ = ["constants", "curve", "curve_at", "effective_step", "expected_curve", "population_curve"]
 
-_NEVER_MOVES = 1e-100  # of the largest eigenvalue: what is smaller would take 10^100 epochs
 _TALBOT_POINTS = 24, 20  # of Talbot's contour, at two resolutions
 
 
@@ -58,11 +57,8 @@ def curve(
     n = sources.recorded(epochs)
     if requests.single_rows(batch):
         return _flow(eigenvalues, n, step, rho, weights)
-    values, shares = sources.sample(eigenvalues, weights, _NEVER_MOVES)
-    cut, step, _ = requests.requested(eigenvalues, batch, step, rho, weights)
-    rule = batches.of_sample(values, shares)
-    batches.refuse_unstable(rule, values[-1], cut, step)
-    test, train = batches.losses(rule, cut, n)
+    rule = batches.of_sample(*sources.sample(eigenvalues, weights))
+    test, train = batches.losses(rule, edges.of_sample("iid", eigenvalues, step, batch, rho, weights).cut, n)
     return agreement.learning_curve(n, test, train, ROUNDING)
 
 
@@ -103,7 +99,7 @@ def _flow(
 ) -> LearningCurve:
     """The limit of single rows, by its rates."""
     step, rho = arguments.step(step), arguments.aspect(rho)
-    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights, _NEVER_MOVES))
+    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights))
     rates, test = rates_and_weights(values, shares, step)
     train = test * rates / (1 - step / 2)
     error = ROUNDING + max(abs(test.sum() / shares.sum() - 1), abs(train.sum() - 1))
@@ -127,15 +123,14 @@ def population_curve(
 ) -> LearningCurve:
     """From a covariance, to about 1e-9."""
     n = sources.recorded(epochs)
-    values, shares, null = sources.covariance(covariance_eigenvalues, _NEVER_MOVES)
+    values, shares, null = sources.covariance(covariance_eigenvalues)
     if requests.single_rows(batch):
         law = silverstein.Sample(values, shares, arguments.aspect(rho) / (1 - null))
         made = _population_flow(law, n, arguments.step(step))
     else:
-        cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
-        law = batches.sample_law(values, shares, rho)
-        batches.refuse_unstable(*batches.narrow(law), cut, step)
-        made = agreement.settled(n, batches.attempts(law, cut, int(n[-1])))
+        edge = edges.of_covariance("iid", covariance_eigenvalues, step, batch, rho)
+        law = batches.sample_law(values, shares, edge.blocks.rho)
+        made = agreement.settled(n, batches.attempts(law, edge.cut, int(n[-1])))
     return dataclasses.replace(made, test=null + (1 - null) * made.test, error=max(made.error, ROUNDING))
 
 
@@ -171,10 +166,8 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
     if requests.single_rows(batch):
         factor = inverse**0.5
         return factor * closed_form.test_constant(step), factor * closed_form.train_constant(step)
-    values, shares, _ = sources.covariance(covariance_eigenvalues)
-    cut, step, _ = requests.requested(covariance_eigenvalues, batch, step, 1.0)
-    rule, largest = batches.narrow(batches.sample_law(values, shares, 1.0))
-    batches.refuse_unstable(rule, largest, cut, step)
+    _, cut, rows = edges.of_covariance("iid", covariance_eigenvalues, step, batch)
+    rule, _ = batches.narrow(batches.sample_law(rows.values, rows.shares, 1.0))
     rate = float(cut.kappas @ cut.taus)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
     return test, test / (4 * rate * (1 - batches.echo(rule, cut))) if cut.equal else float("nan")
@@ -186,12 +179,5 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
         if eigenvalues is not None:
             arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
         return arguments.step(step)
-    if eigenvalues is None:
-        arguments.whole(batch, "batch", 1)
-        raise ValueError(
-            "eigenvalues must be given for a batch of more than one row: their number is the dimension d."
-        )
-    values, shares = arguments.spectrum(eigenvalues)
-    cut, step, _ = requests.requested(eigenvalues, batch, step, 1.0)
-    batches.refuse_unstable(batches.of_sample(values, shares), values[-1], cut, step)
+    cut = edges.of_sample("iid", eigenvalues, step, batch).cut
     return float(cut.kappas @ cut.taus)

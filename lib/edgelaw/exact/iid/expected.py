@@ -14,9 +14,9 @@ from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
+from edgelaw.exact.labels.curves import ROUNDING
 
 _CHECKED_EVERY = 8  # Lanczos steps: the losses of two such times are compared
-_EXHAUSTED = 1e-12  # of the operator's size: a next vector shorter than this is rounding
 
 
 def expected_curve(
@@ -86,7 +86,7 @@ def _lanczos(operator: Callable[[Array], Array], start: Array) -> Iterator[tuple
         diagonal.append(float(np.vdot(new, image)))
         image -= diagonal[-1] * new
         size = float(np.linalg.norm(image))
-        exhausted = size <= _EXHAUSTED * max(map(abs, diagonal))
+        exhausted = size <= ROUNDING * max(map(abs, diagonal))
         if len(diagonal) % _CHECKED_EVERY == 0 or exhausted:
             theta, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off)
             yield theta, vectors[0] ** 2

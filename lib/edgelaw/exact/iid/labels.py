@@ -49,11 +49,9 @@ from edgelaw.exact.labels.curves import (
 )
 from edgelaw.exact.labels.rows import LabelledRows
 
-_SERIES_TERMS, _RULER_SHIFT, _SERIES_BASIS = (
-    32,
-    0.1,
-    20,
-)  # of the series in the step: terms, ruler, dimensions of what is not diagonal
+_SERIES_TERMS = 32  # of the series in the step
+_SERIES_BASIS = 20  # dimensions of what an epoch is beside its diagonal
+_RULER_SHIFT = 0.1  # steps below are evenly spaced, above in their logarithm
 _PER_SUM = 8 * float(
     np.finfo(float).eps
 )  # what a product with the eigenvectors may lose, beside sums that cancel

@@ -16,7 +16,6 @@ from edgelaw._common.types import Array, Integers
 
 SAME_POLE = 1e-13  # relative distance of two poles between which no root can be told
 _LAST_STEP = 1e-8  # relative step of an iteration that converges quadratically, after which one more is exact
-_DISTANCES_AT_ONCE = 2**17  # distances of roots and poles held at once: what a processor's cache takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +45,16 @@ def secular(poles: Array, g: Array) -> Roots:
 
 
 def _roots_numpy(poles: Array, g: Array) -> tuple[Integers, Array, Array]:
-    """The nearest poles, offsets and squares of all roots, a block of poles at a time."""
-    blocks = np.array_split(np.arange(len(poles)), -(-(len(poles) ** 2) // _DISTANCES_AT_ONCE))
-    parts = [_block(poles, g, block) for block in blocks if len(block)]
+    """The nearest poles, offsets and squares of all roots, 64 at a time: their distances stay in the cache."""
+    blocks = np.array_split(np.arange(len(poles)), -(-len(poles) // 64))
+    parts = [_block(poles, g, block) for block in blocks]
     nearest, offsets, squares = (np.concatenate(column) for column in zip(*parts, strict=True))
     return nearest, offsets, squares
 
 
 @compiled(numpy=_roots_numpy)
-def _roots(poles, g):
-    """The same, root by root: a sixth of the time at 2048 poles."""
+def _roots(poles: Array, g: Array) -> tuple[Integers, Array, Array]:
+    """The same, root by root: a tenth of the time at 2048 poles."""
     count = len(poles)
     nearest, offsets, squares = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     weights, total = g * g, 0.0
@@ -84,7 +83,7 @@ def _roots(poles, g):
 
 
 @compiled
-def _sums(poles, weights, near, tau):
+def _sums(poles: Array, weights: Array, near: int, tau: float) -> tuple[float, float]:
     """Σ g²/(p − x) and its derivative at x = p_near + τ, without the term of that pole."""
     value = slope = 0.0
     for j in range(near):
@@ -100,7 +99,7 @@ def _sums(poles, weights, near, tau):
 
 
 @compiled
-def _one_root(value, slope, weight, tau, width, last):
+def _one_root(value: float, slope: float, weight: float, tau: float, width: float, last: bool) -> float:
     """What `_model_root` is for one root."""
     if last:
         square, linear, constant = slope, value - slope * tau, -weight

@@ -73,7 +73,7 @@ def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 
     if noise == 0:
         return Floor(0.0, 0.0, 0.0)
 
-    def operator(flat):
+    def operator(flat: Array) -> Array:
         M = flat.reshape(d, d)
         quadratic = np.einsum("ij,ij->i", U @ M, U)
         change = A @ M
@@ -137,7 +137,7 @@ def cycle_floor(
     return Floor(float(test), float(d * train), d * noise)
 
 
-def _unit(X, y):
+def _unit(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Unit rows, and the residuals of their least-squares solution."""
     X, y = arguments.matrix(X, minimum=1).astype(np.float64), arguments.real_array(y, "y", 1)
     if len(y) != len(X):
@@ -152,7 +152,7 @@ def _unit(X, y):
     return U, r
 
 
-def _projector(U):
+def _projector(U: Array) -> Array:
     """The projection onto the span of the rows."""
     _, values, V = np.linalg.svd(U, full_matrices=False)
     V = V[values > max(U.shape) * np.finfo(float).eps * values[0]]

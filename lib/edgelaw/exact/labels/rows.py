@@ -195,7 +195,7 @@ class LabelledRows:
         )
 
 
-def _checked(X, targets, rows_name, targets_name):
+def _checked(X: ArrayLike, targets: ArrayLike, rows_name: str, targets_name: str) -> tuple[Array, Array]:
     """Float64 matrices of rows and of targets, as many of one as of the other."""
     X = arguments.matrix(X, rows_name, 1).astype(np.float64, copy=False)
     T = np.asarray(targets)
@@ -208,7 +208,7 @@ def _checked(X, targets, rows_name, targets_name):
     return X, T
 
 
-def _eigenvectors(X, scale):
+def _eigenvectors(X: Array, scale: float) -> tuple[Array, Array]:
     """The positive eigenvalues of XᵀX/(m scale/d), ascending, and their eigenvectors (d, r), from the smaller Gram."""
     m, d = X.shape
     narrow = d <= m
@@ -221,7 +221,7 @@ def _eigenvectors(X, scale):
     return values * (d / values.sum()), vectors
 
 
-def _held_out(X, T, vectors, c):
+def _held_out(X: Array, T: Array, vectors: Array, c: Array) -> HeldOut:
     projected = X @ vectors
     second = projected.T @ projected / len(X)
     return HeldOut(

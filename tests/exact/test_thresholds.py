@@ -1,0 +1,186 @@
+"""Thresholds of the exact curves: each has one name, a reason and a test, and fails one when it is moved.
+
+Those of the policy of accuracy are in `test_agreement.py`. A threshold is moved in its source, by a factor of ten the
+wrong way, to see its test fail.
+"""
+
+import ast
+import collections
+import importlib
+import pathlib
+
+import numpy as np
+import pytest
+
+from edgelaw import exact
+from edgelaw.exact import first_epoch, levy, sources
+from edgelaw.exact.batches import blocks
+from edgelaw.exact.iid import labels as iid_labels
+from edgelaw.exact.iid import modes
+from edgelaw.exact.labels import LabelledRows, best_steps, signal_and_noise
+from edgelaw.exact.labels.curves import start
+from edgelaw.theory import iid as closed_form
+
+ROOM = pathlib.Path(exact.__file__).parent
+SPIKED = np.append(np.linspace(0.001, 1, 100), [20.0, 40.0])
+
+
+# the house -------------------------------------------------------------------------------------------------
+
+
+def is_numeric(value):
+    """Whether a module's constant is a number, or an array or tuple of numbers."""
+    if isinstance(value, tuple):
+        return bool(value) and all(map(is_numeric, value))
+    return isinstance(value, (int, float, np.ndarray)) and not isinstance(value, bool)
+
+
+def thresholds():
+    """(file, name, whether its own line or the one above has a comment) of all numeric constants of modules."""
+    found = []
+    for path in sorted(ROOM.rglob("*.py")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        dotted = ".".join(path.relative_to(ROOM.parents[1]).with_suffix("").parts).removesuffix(".__init__")
+        for node in ast.parse("\n".join(lines)).body:
+            if not isinstance(node, ast.Assign | ast.AnnAssign):
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+            explained = any("#" in line for line in lines[max(node.lineno - 2, 0) : node.end_lineno])
+            module = importlib.import_module(dotted)
+            found += [
+                (str(path.relative_to(ROOM)), name, explained)
+                for name in names
+                if not name.startswith("__") and is_numeric(getattr(module, name))
+            ]
+    return found
+
+
+def test_every_threshold_has_one_name_a_reason_and_a_test():
+    found = thresholds()
+    assert found
+    places = collections.defaultdict(list)
+    for path, name, _ in found:
+        places[name].append(path)
+    twice = {name: paths for name, paths in places.items() if len(paths) > 1}
+    assert not twice, f"named twice: {twice}"
+    bare = [f"{path}: {name}" for path, name, explained in found if not explained]
+    assert not bare, f"without a reason in a comment: {bare}"
+    tests = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(__file__).parent.glob("*.py"))
+    untested = [f"{path}: {name}" for path, name, _ in found if name not in tests]
+    assert not untested, f"named in no test under tests/exact: {untested}"
+
+
+# averages --------------------------------------------------------------------------------------------------
+
+
+def test_a_contour_of_this_height_gives_averages_of_few_nodes_to_eight_digits():
+    """HALF_HEIGHT: lower contours need more points than there are. _LOEWNER: fewer of them give fewer digits."""
+    values, shares = sources.sample(SPIKED)
+    assert levy.from_gram(values, shares, 1.0, -0.05, 1e-8).error < 1e-8
+    assert levy.from_gram(values, shares, 1.0, -0.05, 1e-8, levy.HALF_HEIGHT / 10).error > 1e-3
+
+
+def test_functions_of_a_covariance_are_seen_at_enough_points_of_a_contour():
+    """_POINTS: with a tenth of them the largest error between two would not be seen."""
+    u = np.log(levy.ellipse(np.array([1e-4, 1.0]), -1e-6))
+    assert np.abs(np.diff(u)).max() < 0.1
+
+
+def test_too_few_eigenvalues_are_no_spectrum():
+    assert sources.FEWEST == 20
+    with pytest.raises(ValueError, match="at least 20"):
+        exact.curve("iid", np.ones(19), 1)
+    assert exact.curve("iid", np.ones(20), 1).test[1] < 1
+
+
+def test_an_edge_is_found_far_from_the_largest_eigenvalue_and_next_to_it():
+    """_LOGARITHMS: a ten-thousandth of the rows has its edge far away, all of them have theirs at the eigenvalue."""
+    far, near = blocks._LOGARITHMS
+    assert far < near
+    isotropic = blocks.PopulationRows(np.ones(1), np.ones(1), 1.0)
+    assert isotropic.edge(1e-4) == pytest.approx(1.01**2, rel=1e-9)
+    values = np.linspace(0.1, 1.9, 50)
+    assert blocks.SampleRows(values, np.full(50, 0.02), 1.0).edge(1.0) == pytest.approx(1.9, rel=1e-12)
+
+
+def test_the_first_epoch_is_known_to_eleven_digits(monkeypatch):
+    """_CONTOUR_POLES, _OF_AVERAGES, _TIME_PANELS: moved by ten they lose digits of the error or of the loss."""
+    values = np.geomspace(0.02, 2, 60)
+    assert first_epoch.curve(values, [0.1, 1.0], 1.9, 1.0).error <= 2e-11
+    train = first_epoch.curve(values, [0.1, 1.0], 1.9, 6.0).train
+    monkeypatch.setattr(first_epoch, "_TIME_PANELS", np.geomspace(1e-4, 1.0, 161))
+    assert first_epoch.curve(values, [0.1, 1.0], 1.9, 6.0).train == pytest.approx(train, rel=1e-11)
+
+
+# IID -------------------------------------------------------------------------------------------------------
+
+
+def test_talbots_contour_has_points_for_nine_digits():
+    """_TALBOT_POINTS."""
+    curve = exact.population_curve("iid", np.ones(2), [1, 10, 100], 0.8)
+    assert curve.error < 1e-9
+    assert curve.test[1:] == pytest.approx(closed_form.test_loss(np.array([1, 10, 100]), 0.8), rel=1e-10)
+
+
+def test_poles_nearer_than_their_rounding_are_one():
+    """SAME_POLE."""
+    assert modes.equal_poles(np.array([1.0, 1.0 + 2e-14, 1.0 + 5e-13])).tolist() == [0, 0, 1]
+
+
+def test_eigenvalues_below_their_rounding_are_left_out():
+    """_ROUNDED_AWAY: a trillionth of the largest."""
+    kept = LabelledRows.of(np.diag([1.0, 10**-5.75]), [1.0, 1.0])
+    lost = LabelledRows.of(np.diag([1.0, 10**-6.25]), [1.0, 1.0])
+    assert (len(kept.eigenvalues), len(lost.eigenvalues)) == (2, 1)
+
+
+def test_roots_are_exact_after_the_last_step():
+    """_LAST_STEP: two poles p, q leave (p − x)(q − x) + a(q − x) + b(p − x) = 0."""
+    (p, q), (a, b) = poles, weights = np.array([-1.0, -0.25]), np.array([0.09, 0.04])
+    wanted = np.sort(np.roots([1.0, -(p + q + a + b), p * q + a * q + b * p]))
+    assert modes.secular(poles, np.sqrt(weights)).values == pytest.approx(wanted, rel=1e-14)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Rows of a power law with noisy targets."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 40)) * np.arange(1, 41) ** -0.5
+    return LabelledRows.of(X, X @ rng.standard_normal(40) + 0.5 * rng.standard_normal(200))
+
+
+def test_epochs_between_the_steps_of_a_series_are_those_of_the_map(noisy):
+    """_SERIES_TERMS, _SERIES_BASIS, _RULER_SHIFT."""
+    (family,) = iid_labels.covering(noisy, 1e-3, 1.5)
+    for step in np.geomspace(1e-3, 1.5, 9):
+        between = family(np.array([step])).walk(start(noisy))[-1].second
+        truth = iid_labels.epoch(noisy, step)(start(noisy)).second
+        assert between.sum() == pytest.approx(truth.sum(), rel=1e-8)
+
+
+def test_no_less_than_rounding_is_stated():
+    """ROUNDING: a curve by rates has lost about as much after a million epochs."""
+    assert exact.curve("iid", np.linspace(0.1, 1.9, 40), 10**6).error >= 1e-12
+
+
+# parts of labels -------------------------------------------------------------------------------------------
+
+
+def test_best_steps_are_found_between_those_of_a_grid():
+    """_BETWEEN_STEPS: exp(−10η) + s η² is least at 0.3."""
+    steps = np.geomspace(0.1, 1, 12)
+    parts = type(signal_and_noise(np.linspace(0.5, 1.5, 30), 60, [4], 0.5, "iid"))(
+        np.exp(-10 * steps), steps**2, 0 * steps, 0 * steps
+    )
+    best, _ = best_steps(steps, parts, [np.exp(-3) / 0.06])
+    assert best[0] == pytest.approx(0.3, rel=5e-3)
+
+
+def test_errors_of_small_signals_are_stated_of_a_ten_thousandth_of_the_start():
+    """_STATED_ABOVE."""
+    parts = signal_and_noise(np.linspace(0.5, 1.5, 30), 60, [40], 0.5, "iid")
+    design = LabelledRows.isotropic(np.linspace(0.5, 1.5, 30), 60)
+    error = exact.probe_curve("iid", design, [40], 0.5).error
+    assert parts.signal[0, 0] < 1e-5
+    assert parts.signal_error[0, 0] == pytest.approx(1e-4 * error, rel=1e-6)
