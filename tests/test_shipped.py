@@ -51,17 +51,6 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
         shipped.load("imagenet")
 
 
-def test_the_listing_names_every_array_with_its_size_licence_and_card(capsys):
-    shipped.main()
-    printed = capsys.readouterr().out
-    for entry in shipped.shipped():
-        assert f"{entry.path.stat().st_size / 1e6:.1f} MB" in printed
-        facts = [entry.path.name, str(entry.card_path), entry.card["licence"], entry.card["sha256"]]
-        for fact in facts + entry.card["differs_from_paper"]:
-            assert fact in printed
-    assert "CC BY-SA 4.0" in printed
-
-
 def test_any_shipped_file_is_read_by_its_name_and_compared_with_its_card(tmp_path, monkeypatch):
     text = shipped.read("moby_dick.txt")
     assert text.startswith(b"CHAPTER 1. Loomings.")

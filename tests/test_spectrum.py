@@ -12,7 +12,6 @@ from edgelaw import data
 from edgelaw.spectrum import (
     EdgeFit,
     MarchenkoPastur,
-    edge_and_error,
     edge_law,
     effective_rank,
     eigenvalues_repel,
@@ -326,18 +325,18 @@ def test_the_error_of_the_edge_is_calibrated_for_repelling_and_for_independent_e
 
 def test_the_edge_is_the_laplace_fit_and_zeros_change_neither_it_nor_its_error():
     values = gram_eigenvalues(data.gaussian(200, 200, rng=1))
-    fit, error = edge_and_error(values[::-1])
-    assert fit == fit_edge_laplace(values)
-    padded, padded_error = edge_and_error(np.append(np.zeros(20), values))
-    assert (padded.beta, padded.null) == (pytest.approx(fit.beta, rel=1e-12), 20)
-    assert padded_error == pytest.approx(error, rel=1e-9)
+    law, padded = edge_law(values[::-1]), edge_law(np.append(np.zeros(20), values))
+    assert law.edge == fit_edge_laplace(values)
+    assert (padded.edge.beta, padded.edge.null) == (pytest.approx(law.edge.beta, rel=1e-12), 20)
+    assert padded.edge_error == pytest.approx(law.edge_error, rel=1e-9)
 
 
 def test_where_no_edge_can_be_fitted_there_is_no_error_either_and_bad_input_is_still_refused():
-    assert edge_and_error(np.ones(200)) == (None, None)
-    assert edge_and_error(np.arange(1.0, 31.0)) == (None, None)
+    for values in (np.ones(200), np.arange(1.0, 31.0)):
+        law = edge_law(values)
+        assert (law.edge, law.edge_error) == (None, None)
     with pytest.raises(ValueError, match="finite"):
-        edge_and_error([1.0, np.nan])
+        edge_law([1.0, np.nan])
 
 
 def test_a_bend_that_only_the_ranks_see_is_a_lower_bound_of_the_error():

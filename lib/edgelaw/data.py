@@ -13,7 +13,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from edgelaw import shipped as _shipped
 from edgelaw._common import arguments
 from edgelaw._common.preprocessing import Preprocessed, preprocess
 from edgelaw._common.types import Array, ArrayLike, Rng
@@ -162,7 +161,3 @@ def load_embeddings(
     )  # the one import of a later room, so that files are parsed only when there is a file
 
     return inputs.load_embeddings(path, key, columns, drop)
-
-
-if __name__ == "__main__":  # python -m edgelaw.data: what ships, with sizes and cards
-    _shipped.main()

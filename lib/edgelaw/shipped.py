@@ -208,28 +208,6 @@ def wikipedia() -> Embeddings:
     return load("wikipedia")
 
 
-def main() -> None:
-    """Print what ships, with sizes and cards."""
-    entries = shipped()
-    total = sum(entry.path.stat().st_size for entry in entries)
-    print(f"{len(entries)} arrays ship with edgelaw, {total / 1e6:.1f} MB together.")
-    for entry in entries:
-        facts = entry.card
-        size = f"{entry.path.stat().st_size / 1e6:.1f} MB"
-        print(f"\n{entry.name}: {facts['title']}")
-        print(
-            f"  file         {entry.path.name}, {facts['rows']} x {facts['columns']} {facts['dtype']}, {size}"
-        )
-        print(f"  load it      edgelaw.data.load({entry.name!r})")
-        print(f"  source       {facts['source']}")
-        print(f"  licence      {facts['licence']}")
-        print(f"  attribution  {facts['attribution']}")
-        for i, difference in enumerate(facts["differs_from_paper"]):
-            print(f"  {'' if i else 'differs':<12} {difference}")
-        print(f"  sha256       {facts['sha256']}")
-        print(f"  card         {entry.card_path}")
-
-
 def sweep(name: str) -> dict[str, np.ndarray]:
     """Results of a heavy sweep that ships with the package, as a dictionary of arrays, checked against its card.
 

@@ -72,16 +72,6 @@ def test_losses_agree_with_high_precision_quadrature_at_many_epochs(rho, fractio
     assert gd.train_loss(n, step, rho) == pytest.approx(by_quadrature(n, step, rho, 1), rel=1e-11)
 
 
-def test_the_number_of_angles_is_enough_and_barely_more_would_change_nothing(monkeypatch):
-    law, n = MarchenkoPastur(1.1), 4000
-    value = gd._integral(n, 0.2, law, 0)
-    assert 14 * n**0.5 < 2 * n  # fewer angles than exactness asks for
-    monkeypatch.setattr(gd.np, "sqrt", lambda x: 2 * x**0.5)
-    assert gd._integral(n, 0.2, law, 0) == pytest.approx(value, rel=1e-13)
-    monkeypatch.setattr(gd.np, "sqrt", lambda x: x**0.5 / 8)
-    assert gd._integral(n, 0.2, law, 0) != pytest.approx(value, rel=1e-13)
-
-
 def test_gradient_descent_on_a_gaussian_design_follows_the_law():
     """Rigid eigenvalues: one draw at d = 1000 strays by √(ηn)/d; where the loss is exponentially small, by more."""
     n = np.array([1, 3, 10])

@@ -53,11 +53,19 @@ def test_a_curve_ends_at_its_floor(order):
     )
 
 
-@pytest.mark.parametrize(("order", "power"), list(zip(orthogonal.ALL_ORDERS, (1, 3, 2, 4, 2), strict=True)))
-def test_small_steps_have_the_stated_power_and_constant(order, power):
-    small, smaller = (orthogonal.floor(400, step, order) for step in (2e-6, 1e-6))
-    assert np.log2(small / smaller) == pytest.approx(power, abs=0.005)
-    assert smaller == pytest.approx(orthogonal.small_step_floor(400, 1e-6, order), rel=0.005)
+LEADING = {  # of the floor at a small step η and m rows
+    "iid": lambda eta, m: eta / 2,
+    "random_reshuffle": lambda eta, m: eta**3 * m * (m + 1) / 24,
+    "single_shuffle": lambda eta, m: eta**2 * (m + 1) / 12,
+    "flip_flop": lambda eta, m: eta**4 * m**3 / 45,
+    "sorted": lambda eta, m: eta**2 * m**2 / 16,
+}
+
+
+@pytest.mark.parametrize("order", orthogonal.ALL_ORDERS)
+def test_small_steps_have_the_stated_power_and_constant(order):
+    assert orthogonal.floor(400, 1e-6, order) == pytest.approx(LEADING[order](1e-6, 400), rel=0.005)
+    assert orthogonal.floor(400, 2e-6, order) == pytest.approx(LEADING[order](2e-6, 400), rel=0.005)
 
 
 def test_constant_steps_are_a_schedule():

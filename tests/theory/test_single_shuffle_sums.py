@@ -117,3 +117,21 @@ def test_the_expansion_refuses_no_epochs_and_unknown_losses():
 
 def test_the_module_of_the_order_has_every_name_of_the_sums():
     assert all(getattr(single_shuffle, name) is getattr(sums, name) for name in sums.__all__)
+
+
+@pytest.mark.parametrize("mean", [0.3, 14.0, 300.0, 1e4, 1e8])
+def test_poisson_probabilities_agree_with_mpmath_to_thirteen_digits(mean):
+    spread = int(6 * np.sqrt(mean)) + 3
+    k = np.unique(np.clip(int(mean) + np.linspace(-spread, spread, 41).astype(int), 0, None))
+    with mpmath.workdps(40):
+        mu = mpmath.mpf(mean)
+        exact = np.array(
+            [float(mpmath.exp(int(j) * mpmath.log(mu) - mu - mpmath.loggamma(int(j) + 1))) for j in k]
+        )
+    assert np.abs(sums.poisson(k, mean) / exact - 1).max() < 2e-13 * max(1, np.sqrt(mean) / 100)
+
+
+def test_poisson_probabilities_of_negative_numbers_are_zero_and_all_of_them_sum_to_one():
+    p = sums.poisson(np.arange(-5, 200), 20.0)
+    assert (p[:5] == 0).all()
+    assert p.sum() == pytest.approx(1, abs=1e-13)

@@ -1,13 +1,7 @@
 r"""Lambert W and the r-Lambert function with their branches, accurate up to the branch points.
 
-Near a branch point the naive equation cancels: :math:`u e^u` is flat there, and the last digits of x decide
-about half of the digits of u. Both functions therefore solve for the distance s from the critical point
-:math:`u_c`,
-
-.. math:: (u_c + s) e^{u_c + s} + r (u_c + s) - f(u_c) = e^{u_c} \sum_{k \ge 2} (k + u_c) \frac{s^k}{k!},
-
-a series without cancellation, and compute its left side, x minus the critical value, in twice the working
-precision.
+Near a branch point :math:`u e^u` is flat, and the last digits of x decide about half of the digits of u; there the
+equation is evaluated in 40 digits. Every real and complex number that floats hold is then exact enough.
 """
 
 import functools
@@ -16,17 +10,15 @@ import math
 import mpmath
 import numpy as np
 import numpy.typing as npt
-import scipy
+import scipy.optimize
 import scipy.special
 
 from edgelaw._common import arguments
 from edgelaw._common.types import ArrayLike, FloatOrArray
 
-# e as the sum of two doubles.
-_E = (2.718281828459045, 1.4456468917292502e-16)
+_DIGITS = 40
 _CUSP = math.exp(-2)
-_INVERSE_FACTORIALS = 1 / scipy.special.factorial(np.arange(40))
-_NEAR = 0.25
+_NEAR = 0.25  # |1 + e x| within which SciPy's function has lost digits
 
 
 def lambert_w(x: npt.ArrayLike, branch: int = 0) -> FloatOrArray:
@@ -62,56 +54,31 @@ def lambert_w(x: npt.ArrayLike, branch: int = 0) -> FloatOrArray:
     x = np.asarray(x)
     if x.dtype.kind not in "fiubc":
         raise ValueError(f"x must hold real or complex numbers, not dtype {x.dtype}.")
-    if x.dtype.kind != "c":
-        x = x.astype(float)
-        gap = _gap(x, _E)
-        if not (gap >= -1e-16).all() or (branch == -1 and not (x < 0).all()):
-            raise ValueError(
-                f"A real x must be at least -1/e{' and negative on branch -1' if branch else ''} "
-                "for W to be real; give x as a complex number for the complex value."
-            )
-        gap = np.where(gap < 0, 0.0, gap)
-    else:
-        gap = _gap(x.real, _E) + 1j * (x.imag * _E[0])
-    u = scipy.special.lambertw(x, branch)
-    if x.dtype.kind != "c":
-        u = u.real
-    near = np.abs(gap) < _NEAR
-    if branch == -1 and x.dtype.kind == "c":
-        near &= x.imag >= 0  # below the cut the branch that meets W0 at -1/e is number 1, not number -1
-    u = np.where(near, _distance(np.where(near, gap, 0.1), branch) - 1, u)
+    real = x.dtype.kind != "c"
+    x = x.astype(float if real else complex)
+    if real and not ((x >= -1 / math.e) & ((x < 0) | (branch == 0))).all():
+        raise ValueError(
+            f"A real x must be at least -1/e{' and negative on branch -1' if branch else ''} "
+            "for W to be real; give x as a complex number for the complex value."
+        )
+    u = np.asarray(scipy.special.lambertw(x, branch))
+    u = u.real.copy() if real else u
+    for place in np.argwhere(np.abs(1 + math.e * x) < _NEAR):
+        u[tuple(place)] = (_real_w if real else _complex_w)(x[tuple(place)], branch)
     return u[()]
 
 
-def _gap(x, constant):
-    """1 + c·x for a constant c given as two doubles, with the product's rounding error carried along."""
-    high, low = constant
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = x * high
-        x_big, c_big = 134217729.0 * x, 134217729.0 * high
-        x_big, c_big = x_big - (x_big - x), c_big - (c_big - high)
-        x_small, c_small = x - x_big, high - c_big
-        error = ((x_big * c_big - product) + x_big * c_small + x_small * c_big) + x_small * c_small
-        gap = (1 + product) + (error + x * low)
-    return np.where(np.isfinite(gap), gap, 1 + product)
+def _real_w(x, branch):
+    with mpmath.workdps(_DIGITS):
+        return float(mpmath.lambertw(max(mpmath.mpf(float(x)), -mpmath.exp(-1)), branch).real)
 
 
-def _distance(gap, branch):
-    """s = 1 + W at x = (gap − 1)/e, for a small gap: Newton on Σ_{k≥2} (k − 1) s^k / k! = gap."""
-    p = (-1 if branch else 1) * np.sqrt(2 * gap)
-    s = p * (1 + p * (-1 / 3 + p * (11 / 72 - p * 43 / 540)))
-    for _ in range(4):
-        slope = s * np.exp(s)
-        s = s - np.where(s == 0, 0, (_series(s, -1.0) - gap) / np.where(s == 0, 1, slope))
-    return s
-
-
-def _series(s, u_c):
-    """Σ_{k≥2} (k + u_c) s^k / k!, for an s of moderate size."""
-    total = np.zeros_like(s)
-    for k in range(len(_INVERSE_FACTORIALS) - 1, 1, -1):
-        total = total * s + (k + u_c) * _INVERSE_FACTORIALS[k]
-    return total * s * s
+def _complex_w(x, branch):
+    """From the upper half plane, W_k at the conjugate being the conjugate of W_(−k)."""
+    sign = -1 if math.copysign(1, x.imag) < 0 else 1
+    with mpmath.workdps(_DIGITS):
+        u = complex(mpmath.lambertw(mpmath.mpc(x.real, abs(x.imag)), sign * branch))
+    return u if sign > 0 else u.conjugate()
 
 
 def r_lambert_branch_points(r: float) -> list[tuple[float, float]]:
@@ -131,23 +98,19 @@ def r_lambert_branch_points(r: float) -> list[tuple[float, float]]:
     >>> r_lambert_branch_points(0.2)
     []
     """
-    r = _finite(r, "r")
-    return [(u, high) for u, _, high, _ in _critical(r)]
+    return [(float(u), float(x)) for u, x in _critical(_finite(r, "r"))]
 
 
 @functools.lru_cache(maxsize=4096)
 def _critical(r):
-    """(u_c, 2 + u_c, critical value as two doubles) of each critical point, from right to left."""
+    """Each critical point and its value, in 40 digits, from right to left."""
     if r >= _CUSP:
         return []
-    branches = []
-    for branch in (0, -1) if r > 0 else (0,):
-        with mpmath.workdps(40):
-            w = mpmath.lambertw(-mpmath.mpf(r) * mpmath.e, branch).real
-            value = -((w - 1) ** 2) * mpmath.exp(w - 1)
-            high = float(value)
-            branches.append((float(w - 1), float(w + 1), high, float(value - high)))
-    return branches
+    with mpmath.workdps(_DIGITS):
+        ends = [
+            mpmath.lambertw(-mpmath.mpf(r) * mpmath.e, branch).real for branch in ((0, -1) if r > 0 else (0,))
+        ]
+        return [(w - 1, -((w - 1) ** 2) * mpmath.exp(w - 1)) for w in ends]
 
 
 def r_lambert(x: ArrayLike, r: ArrayLike, branch: int = 0) -> FloatOrArray:
@@ -190,65 +153,38 @@ def _one(x, r, branch):
     points = _critical(r)
     if -branch > len(points) or (branch == -1 and r == 0 and x >= 0):
         raise ValueError(f"For r = {r:g} the r-Lambert function has no branch {branch} at x = {x:g}.")
-    pieces = [np.inf, *(u for u, *_ in points), -np.inf]
-    high, low = pieces[-branch], pieces[1 - branch]
-    ends = {0: points[:1], -1: points[:2], -2: points[1:]}[branch]
-    for u_c, two_plus, value, rest in ends:
-        delta = (x - value) - rest  # exact where it matters: x and value are then close
-        inside_right = u_c == low  # the branch lies to the right of this critical point
-        rises = two_plus > 0  # at the right critical point f is smallest, at the left one largest
-        if delta == 0 or ((delta > 0) != rises and abs(delta) <= np.spacing(abs(value))):
-            return u_c
-        if (delta > 0) != rises:
+    ends = points[max(-branch - 1, 0) : 1 - branch]  # of this branch, from right to left
+    for u, value in ends:
+        rises = u > -2  # at the right critical point u e^u + r u is smallest, at the left one largest
+        beyond = value - x if rises else x - value
+        if 0 <= beyond <= np.spacing(abs(float(value))):
+            return float(u)
+        if beyond > 0:
             raise ValueError(
-                f"Branch {branch} for r = {r:g} ends at x = {value:.17g}, where it meets another, "
+                f"Branch {branch} for r = {r:g} ends at x = {float(value):.17g}, where it meets another, "
                 f"and x = {x:.17g} is beyond."
             )
-        reach = min(1.0, (high - low) / 2)
-        end = reach if inside_right else -reach
-        target = delta * math.exp(-u_c)
 
-        def equation(s, two_plus=two_plus, target=target):
-            return _shifted(s, two_plus) - target
+    if x == 0 and branch == (0 if r >= -1 else -1):
+        return 0.0
 
-        if equation(end) * -target < 0:
-            return u_c + _root(equation, 0.0, end)
-    return _root(lambda u: u * math.exp(u) + r * u - x, *_bracket(x, r, low, high))
+    def excess(u):
+        with mpmath.workdps(_DIGITS):
+            return float(u * mpmath.exp(u) + r * mpmath.mpf(u) - x)
 
-
-def _shifted(s, two_plus):
-    """Σ_{k≥2} (k + u_c) s^k / k!, with 2 + u_c given to full relative accuracy (it vanishes at r = e⁻²)."""
-    total = 0.0
-    for k in range(28, 1, -1):
-        total = total * s + ((k - 2) + two_plus) * _INVERSE_FACTORIALS[k]
-    return total * s * s
-
-
-def _bracket(x, r, low, high):
-    """Finite ends of a piece of the line between which u e^u + r u takes the value x."""
-
-    def f(u):
-        return u * math.exp(u) + r * u
-
-    if np.isinf(high):
-        start = max(low, 0.0) if np.isfinite(low) else 0.0
-        width, sign = 1.0, 1 if f(start) < x else -1
-        if sign > 0:
-            while f(start + width) < x:
-                width *= 1.5
-            return start, start + width
-        high = start
-    if np.isinf(low):
-        width, sign = 1.0, np.sign(f(high) - x)
-        while np.sign(f(high - width) - x) == sign:
-            width *= 2
-        low = high - width
-    return low, high
+    start = float(ends[0][0]) if ends else 0.0
+    if len(ends) == 2:
+        return _root(excess, float(ends[1][0]), start)
+    outwards = -1.0 if branch else 1.0 if ends else math.copysign(1.0, x)
+    while excess(start + outwards) * excess(start) > 0:
+        outwards *= 2
+    return _root(excess, *sorted((start, start + outwards)))
 
 
 def _root(function, low, high):
-    if function(high) == 0:
-        return high
+    """Between two ends; the lower or the higher one where rounding of an end has left no change of sign."""
+    if function(low) * function(high) > 0:
+        return min(low, high, key=lambda end: abs(function(end)))
     return scipy.optimize.brentq(function, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=400)
 
 

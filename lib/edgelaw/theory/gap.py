@@ -63,21 +63,9 @@ def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> FloatOrArray:
 def equivalent_step(loss: ArrayLike, eigenvalues: ArrayLike, n: ArrayLike) -> FloatOrArray:
     r"""The step s at which :math:`\frac1d\sum_j e^{-2 s \lambda_j n}` is a given test loss after n epochs.
 
-    It measures an order on any data without fitting an exponent: the effective step is its limit as n grows.
-
-    Parameters
-    ----------
-    loss : float or array
-        Test losses, between the share of zero eigenvalues and 1.
-    eigenvalues : array
-        Of the sample's Gram matrix, scaled here to mean 1.
-    n : int or array of int
-        Epochs, positive; broadcast against ``loss``.
-
-    Returns
-    -------
-    float or ndarray
-        Solved by bisection in log s to 1e-12; NaN where no step gives that loss (beyond the last eigenvalue).
+    It measures an order on any data without fitting an exponent: the effective step is its limit as n grows. The
+    eigenvalues, of the sample's Gram matrix, are scaled to mean 1; losses and n ≥ 1 broadcast. Solved by bisection in
+    log s to 1e-12; NaN where no step gives that loss.
 
     Examples
     --------
@@ -101,15 +89,9 @@ def doubled_losses(epoch: ArrayLike, doublings: int) -> Array:
     r"""Test losses :math:`\lVert A^n\rVert_F^2/d` of a repeated epoch A at n = 1, 2, 4, ..., :math:`2^{doublings}`.
 
     Repeated squaring: no Monte Carlo noise, and :math:`10^{12}` epochs cost forty products. Rounding limits it: an
-    eigenvalue 1 − λ of A is known to about 1e-15, so the loss is relative to 1e-15 · n.
-
-    Parameters
-    ----------
-    epoch : array (d, d)
-        A, from `edgelaw.kaczmarz.epoch_matrix` for single shuffle; flip-flop's losses at n epochs are the means of the
-        n-th powers of A's squared singular values and need no squaring.
-    doublings : int
-        At most 45.
+    eigenvalue 1 − λ of A is known to about 1e-15, so the loss is relative to 1e-15 · n. A is single shuffle's, from
+    `edgelaw.kaczmarz.epoch_matrix`; flip-flop's losses are the means of the n-th powers of A's squared singular values
+    and need no squaring.
 
     Examples
     --------
@@ -248,26 +230,15 @@ def concordant_step(step: float, concordance: float) -> float:
     .. math:: \frac1{\eta_{\mathrm{eff}}} = \frac{\tau}{\eta_{SS}} + \frac{1-\tau}{\eta_{RR}}, \qquad
         \eta_{SS} = \frac{\eta}{1-\eta/2}, \quad \eta_{RR} = \eta + \frac{\eta^2}2,
 
-    with τ the :func:`concordance <edgelaw.orders.concordance>` of two epochs. Given the file, the epochs are
-    independent and the mean epoch is :math:`I - U^\top\bar NU` with :math:`\bar N = \mathbb E\,M^{-1}`, so that a slow
-    vector o decays with the step :math:`1/o^\top\bar N^{-1}o`. Expand
-    :math:`\bar N^{-1} = 1/\eta + \mathbb E L - \eta\,(\mathbb E L^2 - (\mathbb EL)^2) + O(\eta^2)`. The second term
-    is −½. In the third, a pair of rows of which one leads with probability p contributes
-    :math:`p(1-p) = (1 - (1-2p)^2)/4`, and the mean of :math:`(1-2p)^2` over pairs is τ, while triples of different
-    rows cancel at m = d. Hence :math:`1/\eta_{\mathrm{eff}} = 1/\eta - \frac12 + (1-\tau)\,\eta/4 + O(\eta^2)`.
-    *Derived to this order in the step, and at τ = 0 and 1; between them at larger steps an interpolation*, which at
-    step 1 is up to 2.2 % above the step of the mean epoch for the buffers and blocks that were tried.
-
-    Parameters
-    ----------
-    step : float
-        η, in (0, 2).
-    concordance : float
-        τ, between 0 (random reshuffle) and 1 (single shuffle).
-
-    Returns
-    -------
-    float
+    with τ the :func:`concordance <edgelaw.orders.concordance>` of two epochs, 0 for random reshuffle and 1 for
+    single. Given the file, the epochs are independent and the mean epoch is :math:`I - U^\top\bar NU` with
+    :math:`\bar N = \mathbb E\,M^{-1}`, so that a slow vector o decays with the step :math:`1/o^\top\bar N^{-1}o`.
+    Expand :math:`\bar N^{-1} = 1/\eta + \mathbb E L - \eta\,(\mathbb E L^2 - (\mathbb EL)^2) + O(\eta^2)`. The second
+    term is −½. In the third, a pair of rows of which one leads with probability p contributes :math:`p(1-p) = (1 -
+    (1-2p)^2)/4`, and the mean of :math:`(1-2p)^2` over pairs is τ, while triples of different rows cancel at m = d.
+    Hence :math:`1/\eta_{\mathrm{eff}} = 1/\eta - \frac12 + (1-\tau)\,\eta/4 + O(\eta^2)`. *Derived to this order in
+    the step, and at τ = 0 and 1; between them at larger steps an interpolation*, which at step 1 is up to 2.2 % above
+    the step of the mean epoch for the buffers and blocks that were tried.
 
     Examples
     --------
@@ -289,15 +260,6 @@ def concordant_loss(
     :math:`\eta_{\mathrm{eff}}^{-\beta}`. *Measured* on shuffle buffers and Gaussian rows, m = d = 256, up to 30 epochs:
     within 0.2 % at step 0.5, within 0.6 % from ten epochs on at step 1; up to 5.3 % off at step 1.5, and a third at
     step 1.9. Not for training losses.
-
-    Parameters
-    ----------
-    single, reshuffled : float or array
-        Test losses of single shuffle and of random reshuffle after as many epochs.
-    concordance : float
-        τ, between 0 and 1.
-    beta : float
-        The exponent of the left edge, ½ for square Gaussian designs.
 
     Examples
     --------

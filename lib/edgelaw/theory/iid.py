@@ -26,8 +26,10 @@ import functools
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike, FloatOrArray
+from edgelaw._common.panels import panels
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray, Integers
 from edgelaw.laws import EdgeFit, MarchenkoPastur
+from edgelaw.theory._epochs import by_epoch
 
 __all__ = [
     "edge_law",
@@ -39,9 +41,13 @@ __all__ = [
     "train_loss",
 ]
 
+_SMALLEST = (
+    1e-12  # first panel of the angle: an integrand that is narrower has vanished at any n that floats hold
+)
+
 
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""Test loss after n epochs for isotropic Gaussian rows, m = ρ d, as d → ∞.
+    r"""Test loss after n epochs.
 
     In the angle of the Marchenko–Pastur law, :math:`\lambda = |1 - r e^{i\theta}|^2` with :math:`r = \rho^{-1/2}`,
 
@@ -56,40 +62,31 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray
     with :math:`b = \eta/2`, :math:`a = 1 - b`; and where the step exceeds :math:`2/(r + 1/r - 1)`, which it cannot at
     ρ = 1, one isolated exponential that decays more slowly than the edge of the spectrum.
 
-    Parameters
-    ----------
-    n : int or array of int
-        Epochs, non-negative.
-    step : float
-        η, in (0, 2).
-    rho : float
-        m/d, positive.
-
-    Returns
-    -------
-    float or ndarray
-        Of the shape of n. Relative accuracy about 1e-13 for steps up to 1.99, for any n at ρ = 1 and down to 1e-250 at
-        other ρ; below 1e-300 the value is 0.0.
+    Relative accuracy about 1e-13 for steps up to 1.99, for any n at ρ = 1 and down to 1e-250 at other ρ.
 
     Examples
     --------
     >>> [round(float(x), 6) for x in test_loss([0, 1, 100])]
     [1.0, 0.501944, 0.040083]
     """
-    return _gaussian(n, step, rho)[0]
+    step, rho = arguments.step(step), arguments.aspect(rho)
+    rates, weights, _ = _marchenko_pastur_rule(step, rho)
+    return by_epoch(n, lambda later: max(0.0, 1 - rho) + decaying(later, 2 * step * rho * rates, weights)[0])
 
 
 def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""Training loss after n epochs for isotropic Gaussian rows, m = ρ d, as d → ∞.
+    r"""Training loss after n epochs.
 
-    The integral of `test_loss` with :math:`\lambda/a` in it, starting at 1; parameters and accuracy as there.
+    The integral of `test_loss` with :math:`\lambda/a` in it, as accurate.
 
     Examples
     --------
     >>> [round(float(x), 6) for x in train_loss([0, 1, 100])]
     [1.0, 0.244628, 0.000202]
     """
-    return _gaussian(n, step, rho)[1]
+    step, rho = arguments.step(step), arguments.aspect(rho)
+    rates, _, weights = _marchenko_pastur_rule(step, rho)
+    return by_epoch(n, lambda later: decaying(later, 2 * step * rho * rates, weights)[0])
 
 
 def rate_density(x: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
@@ -136,10 +133,7 @@ def train_constant(step: float = 1.0) -> float:
 
 
 def effective_step(step: float) -> float:
-    """The step of gradient descent with the same test-loss edge at m = d: the step itself. **Proved.**
-
-    Gradient descent may be unstable at that step; IID is not. Other spectra, batches:
-    :func:`edgelaw.exact.effective_step`.
+    """The step itself. **Proved.**
 
     Examples
     --------
@@ -155,22 +149,8 @@ def edge_law(n: ArrayLike, edge: EdgeFit, step: float = 1.0) -> tuple[Array, Arr
     .. math:: \text{test} \sim Q\,\Gamma(\beta+1)(2\eta n)^{-\beta}, \qquad
        \text{train} \sim \frac{\beta}{\eta(2-\eta)}\, Q\,\Gamma(\beta+1)(2\eta)^{-\beta} n^{-\beta-1},
 
-    for an edge at zero and any β > 0. Proved for the large-d equations; on Marchenko–Pastur the relative
-    error is of order 1/n.
-
-    Parameters
-    ----------
-    n : int or array of int
-        Epochs, positive.
-    edge : edgelaw.laws.EdgeFit
-        With ``lambda_0`` = 0: beyond a gap the noise changes the rate itself, and no such law holds.
-    step : float
-        In (0, 2).
-
-    Returns
-    -------
-    tuple of (float or ndarray)
-        Test and training loss.
+    for n ≥ 1, an edge at zero (beyond a gap the noise changes the rate itself, and no such law holds) and any β > 0.
+    Proved for the large-d equations; on Marchenko–Pastur the relative error is of order 1/n.
 
     Examples
     --------
@@ -185,17 +165,6 @@ def edge_law(n: ArrayLike, edge: EdgeFit, step: float = 1.0) -> tuple[Array, Arr
         raise ValueError("n must be positive: a power law has no value at n = 0.")
     test = edge.laplace(2.0 * step * n)
     return test, edge.beta / (step * (2 - step)) * test / n
-
-
-def _gaussian(n, step, rho):
-    """Test and training loss for Marchenko–Pastur, of the shape of n."""
-    n = arguments.counts(n, "n")
-    step, rho = arguments.step(step), arguments.aspect(rho)
-    rates, test, train = _marchenko_pastur_rule(step, rho)
-    losses = decaying(n.ravel(), 2 * step * rho * rates, test, train) + np.array([[max(0.0, 1 - rho)], [0.0]])
-    losses = np.where(n.ravel() == 0, 1.0, losses)
-    losses[losses < 1e-300] = 0.0
-    return losses.reshape(2, *n.shape) if n.ndim else losses[:, 0].tolist()
 
 
 @functools.lru_cache(maxsize=64)
@@ -233,28 +202,24 @@ def _marchenko_pastur_rule(step, rho):
 
 def _panels(centre, width):
     """Gauss–Legendre on (0, π), on panels graded towards 0 and, down to the given width, towards the centre."""
-    smallest = 1e-12
-    edges = [np.concatenate([[0.0], np.geomspace(smallest, np.pi, 60)])]
-    anchors = [0.0]
-    if centre > 0:
-        edges[0] = np.concatenate([[0.0], np.geomspace(smallest, centre / 2, 60)])
-        count = max(2, int(2 + np.log2(np.pi / width)))
-        left = np.concatenate([[0.0], np.geomspace(min(width, centre / 4) / 2, centre / 2, count)])
-        right = np.concatenate([[0.0], np.geomspace(min(width, centre / 4) / 2, np.pi - centre, count + 2)])
-        edges += [-left[::-1], right]
-        anchors += [centre, centre]
-    nodes, weights = np.polynomial.legendre.leggauss(24)
-    theta, offset, h = [], [], []
-    for anchor, points in zip(anchors, edges, strict=True):
-        half = np.diff(points)[:, None] / 2
-        local = (points[:-1, None] + half * (1 + nodes)).ravel()
-        theta.append(anchor + local)
-        offset.append(anchor - centre + local)
-        h.append((half * weights).ravel())
-    return np.concatenate(theta), np.concatenate(offset), np.concatenate(h)
+    if centre == 0:
+        theta, weights = panels(np.append(0.0, np.geomspace(_SMALLEST, np.pi, 60)), 24)
+        return theta, theta, weights
+    count, least = max(2, int(2 + np.log2(np.pi / width))), min(width, centre / 4) / 2
+    left = np.append(0.0, np.geomspace(least, centre / 2, count))
+    right = np.append(0.0, np.geomspace(least, np.pi - centre, count + 2))
+    pieces = [
+        (0.0, np.append(0.0, np.geomspace(_SMALLEST, centre / 2, 60))),
+        (centre, -left[::-1]),
+        (centre, right),
+    ]
+    rules = [(anchor, *panels(edges, 24)) for anchor, edges in pieces]
+    theta = np.concatenate([anchor + local for anchor, local, _ in rules])
+    offset = np.concatenate([anchor - centre + local for anchor, local, _ in rules])
+    return theta, offset, np.concatenate([weights for *_, weights in rules])
 
 
-def decaying(n: Array, rates: Array, *weights: Array) -> Array:
+def decaying(n: Array | Integers, rates: Array, *weights: Array) -> Array:
     """Σ w exp(−rate·n) at each n, a row for each set of weights, without the terms that have vanished."""
     order = np.argsort(rates)
     rates, columns = rates[order], np.stack(weights, axis=1)[order]

@@ -35,8 +35,10 @@ import numpy.typing as npt
 from edgelaw._common import arguments
 from edgelaw._common.types import ArrayLike, FloatOrArray
 from edgelaw.theory import _shuffle_contour as contours
+from edgelaw.theory._epochs import by_epoch
 from edgelaw.theory.single_shuffle_sums import (
     expansion,
+    poisson,
     queue_weights,
     test_expansion,
     test_sum,
@@ -48,6 +50,7 @@ __all__ = [
     "effective_step",
     "expansion",
     "generating_functions",
+    "poisson",
     "queue_weights",
     "test_constant",
     "test_expansion",
@@ -64,24 +67,8 @@ __all__ = [
 
 
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""The test loss :math:`E\|A^n\|_F^2/d` as :math:`d \to \infty`: the squared parameter error after n epochs.
+    r"""The test loss after n epochs: :math:`E\|A^n\|_F^2/d`.
 
-    Parameters
-    ----------
-    n : int or array of int
-        Epochs, non-negative.
-    step : float
-        In (0, 2).
-    rho : float
-        m/d, positive.
-
-    Returns
-    -------
-    float or array
-        Of the shape of ``n``; 1 at n = 0. Below 1e-300 it is 0.
-
-    Notes
-    -----
     A double contour integral by the trapezoidal rule, refined until it no longer changes. Relative accuracy about
     1e-13 at steps up to 1.5, rising like 1e-15 √n with n; 1e-9 or better for n ≤ 300, steps in [0.05, 1.95] and rho
     in [0.25, 4]; at rho = 1, better than 1e-9 at every n up to 1e8 for steps in [0.05, 1.98]. The nodes needed grow
@@ -99,9 +86,9 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray
 
 
 def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""The training loss :math:`E\|X A^n\|_F^2/(m d)` with rows of norm :math:`\sqrt d`, as :math:`d \to \infty`.
+    r"""The training loss after n epochs: :math:`E\|X A^n\|_F^2/(m d)`.
 
-    Arguments, algorithm and accuracy as for :func:`test_loss`. The paper's
+    Algorithm and accuracy as for :func:`test_loss`. The paper's
     :math:`E \operatorname{tr} S A^n A^{n\top}/d` is rho times this. At step 1 and rho 1 it is :math:`\sum_k
     (k/n)^2\, p_{n-k}^2` with p the Poisson probabilities of mean n.
 
@@ -134,21 +121,21 @@ def generating_functions(
 
 
 def _losses(loss, n, step, rho):
-    n = arguments.counts(n, "n")
     model = contours.model(arguments.step(step), arguments.aspect(rho))
-    distinct, places = np.unique(n, return_inverse=True)
-    values = np.ones(len(distinct))
-    octave = np.where(distinct > 0, np.floor(np.log2(np.maximum(distinct, 1))), -1)
-    for k in np.unique(octave[distinct > 0]):
-        group = distinct[octave == k]
-        values[octave == k], error = model.diagonals(loss, group, 1e-10)
-        if error > 1e-6:
-            raise ValueError(
-                f"The {loss} loss at {group[-1]} epochs, step {step:g} and rho {rho:g} needs more nodes than are "
-                "allowed: take fewer epochs, a smaller step or a rho closer to 1."
-            )
-    losses = values[places].reshape(n.shape)
-    return losses if n.ndim else float(losses)
+
+    def octaves(later):
+        values = np.empty(len(later))
+        octave = np.floor(np.log2(later))
+        for k in np.unique(octave):
+            values[octave == k], error = model.diagonals(loss, later[octave == k], 1e-10)
+            if error > 1e-6:
+                raise ValueError(
+                    f"The {loss} loss at {later[octave == k][-1]} epochs, step {step:g} and rho {rho:g} needs more "
+                    "nodes than are allowed: take fewer epochs, a smaller step or a rho closer to 1."
+                )
+        return values
+
+    return by_epoch(n, octaves)
 
 
 # -------------------------------------------------------------------------------------- constants at the edge, rho = 1
@@ -184,10 +171,7 @@ def train_constant(step: float = 1.0) -> float:
 
 
 def effective_step(step: float) -> float:
-    r"""The step of gradient descent with the same test-loss edge at m = d: :math:`1/a = 2\eta/(2-\eta)`. *Derived.*
-
-    It is never smaller than the step, twice it at step 1, and no longer a stable step of gradient descent above step
-    2/3. Other spectra, batches: :func:`edgelaw.exact.effective_step`.
+    r""":math:`1/a = 2\eta/(2-\eta)`: twice the step at step 1, unstable for gradient descent above 2/3. *Derived.*
 
     Examples
     --------

@@ -18,6 +18,7 @@ checked on matrices.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,7 +29,8 @@ import scipy.special
 
 from edgelaw._common import arguments
 from edgelaw._common.lambert import lambert_w, r_lambert, r_lambert_branch_points
-from edgelaw._common.types import Array, ArrayLike, FloatOrArray
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray, Integers
+from edgelaw.theory._epochs import by_epoch
 
 __all__ = [
     "SquaredSingularValues",
@@ -58,15 +60,8 @@ def s_transform(
     1 − η on a fraction t = ρ/m. Its moment series
     :math:`\psi(w) = (1-t)\frac{w}{1-w} + t\frac{(1-\eta)w}{1-(1-\eta)w}` inverts by a quadratic,
     :math:`S = \frac{1+z}{z}\psi^{-1}(z)`, and the epoch has :math:`S^m`. As m → ∞ this tends to
-    :math:`\exp(\eta\rho/(1+\eta z))` with an error of order 1/m.
-
-    Parameters
-    ----------
-    z : float, complex or array
-        Near 0; for steps up to 1 every real z > −1 + ρ/m will do.
-    step, rho : float
-    blocks : int, optional
-        Number m > ηρ of blocks; the limit if absent.
+    :math:`\exp(\eta\rho/(1+\eta z))` with an error of order 1/m; without ``blocks`` it is the limit. z is near 0; for
+    steps up to 1 every real z > −1 + ρ/m will do.
 
     Examples
     --------
@@ -167,21 +162,7 @@ def generating_function(z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -
 
     It is 1/(1 − v), where v is the one solution of :math:`z = v \exp(\eta\rho(1-v)/(1-qv))` in the unit disc
     (Rouché: the exponential has modulus at least 1 on the circle). At step 1 it is
-    :math:`\rho/(\rho + W_0(-\rho e^{-\rho}z))`.
-
-    Parameters
-    ----------
-    z : float, complex or array
-        Inside the unit disc.
-    step : float
-        In (0, 2).
-    rho : float
-        Positive.
-
-    Returns
-    -------
-    complex, float or ndarray
-        Real for real z. Relative error below 1e-12, also close to the singularity z = 1.
+    :math:`\rho/(\rho + W_0(-\rho e^{-\rho}z))`. Relative error below 1e-12, also close to the singularity z = 1.
 
     Examples
     --------
@@ -229,20 +210,7 @@ def trace_moment(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrAr
     on the other side of the pole v = 1, whose residue is the limit 1 − ρ. The trapezoidal rule converges
     geometrically, with about a hundred nodes however large n is.
 
-    Parameters
-    ----------
-    n : int or array of int
-        Non-negative.
-    step : float
-        In (0, 2).
-    rho : float
-        Positive.
-
-    Returns
-    -------
-    float or ndarray
-        Relative error below 1e-10 (measured against exact sums for steps in [0.05, 1.95], ρ in [0.25, 4], n
-        up to 10⁸). Values below 1e-300 are 0.0.
+    Relative error below 1e-10 (measured against exact sums for steps in [0.05, 1.95], ρ in [0.25, 4], n up to 10⁸).
 
     Examples
     --------
@@ -252,71 +220,76 @@ def trace_moment(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrAr
     1.0
     """
     eta, rho = arguments.step(step), arguments.aspect(rho)
-    counts = arguments.counts(n, "n")
-    flat = counts.ravel()
-    unique, place = np.unique(flat, return_inverse=True)
-    values = np.ones(len(unique))
-    positive = np.flatnonzero(unique > 0)
-    for part in np.array_split(positive, max(1, len(positive) // 256)):
-        if len(part):
-            values[part] = _contour(unique[part].astype(float), eta, rho)
-    return values[place].reshape(counts.shape)[()]
+    plateau = max(0.0, 1 - rho)
+    return by_epoch(
+        n, lambda later: plateau + coefficients(later, lambda omega: omega**-2, eta, rho, pole=True)
+    )
 
 
-def _contour(n, eta, rho):
-    """The trace moments of an array of n ≥ 1 of similar size."""
+def coefficients(
+    n: Integers, slope: Callable[[npt.NDArray], npt.NDArray], step: float, rho: float, pole: bool = False
+) -> Array:
+    r"""Taylor coefficients :math:`[z^n]G` of a function of v, at ascending n ≥ 1, by Lagrange inversion.
+
+    They are :math:`\frac1n[v^{n-1}]\,\frac{dG}{dv}\,(v/z)^n` with z(v) as at the head of this module; ``slope`` is
+    dG/dv as a function of ω = 1 − v. Where G has a ``pole`` at v = 1 and ρ < 1, what the pole contributes is left out,
+    since the circle runs beyond it.
+
+    Examples
+    --------
+    >>> coefficients(np.array([1, 2]), np.ones_like, 1.0, 1.0).round(6).tolist()  # of v itself: 1/e and 1/e²
+    [0.367879, 0.135335]
+    """
+    parts = np.array_split(n.astype(float), 1 + len(n) // 256)
+    return np.concatenate([_contour(part, slope, step, rho, pole) for part in parts])
+
+
+def _contour(n, slope, eta, rho, pole):
+    """The coefficients at an array of n of similar size, by the trapezoidal rule on circles."""
     q, kappa = 1 - eta, eta**2 * rho
-    spread = 1.5 * np.sqrt(eta / (n * rho * (2 - eta)))  # of the integrand at v = 1, in units of the angle
-    outside = rho < 1
-    if outside:
-        room = 0.6 * (1 / max(abs(q), 1e-3) - 1)
-        disc = kappa * (kappa + 4 * q)
-        saddle = 2 / (2 * q + kappa + math.sqrt(disc)) if disc > 0 else 1.0
-        r = 1 + np.minimum(np.maximum(spread, saddle - 1), min(room, 1.0))
-        bound = np.exp(-n * _log_z(1 - r, eta, rho).real) * r / (n * (1 - r) ** 2)
-        if (bound < 1e-18).all():
-            return np.full_like(n, 1 - rho)
-    else:
-        saddle = 2 / (2 * q + kappa + math.sqrt(kappa * (kappa + 4 * q)))
-        r = np.minimum(saddle, 1 - np.minimum(spread, 0.5))
+    r = _radius(n, eta, rho, pole)
     # Beyond this angle the integrand is below e^-42 of its largest value.
     level = (1 - r) / (1 - q * r) + 42 / (n * eta * rho)
     cosine = (1 + q * r**2 - level * (1 + q**2 * r**2)) / ((1 + q) * r - 2 * q * r * level)
     sensible = (cosine > -1) & (cosine < 1) & ((1 + q) > 2 * q * level)
     reach = np.where(sensible, np.arccos(np.clip(cosine, -1, 1)), np.pi)
     width = np.sqrt((1 - q * r) ** 3 / (n * kappa * r * (1 + q * r)))
-    strip = np.abs(np.log(r))
-    if outside and q != 0:
+    strip = np.abs(np.log(r)) if pole else np.inf
+    if q != 0 and (rho < 1 or not pole):
         strip = np.minimum(strip, 0.8 * np.log(1 / (abs(q) * r)))
-    nodes = int(np.ceil((reach / np.minimum(0.4 * width, 2 * np.pi * strip / 42)).max())) + 8
+    nodes = int(np.ceil((reach / np.minimum(0.25 * width, np.pi * strip / 42)).max())) + 8
     theta = np.multiply.outer(reach / nodes, np.arange(nodes + 1))
     v = r[:, None] * np.exp(1j * theta)
     small = 2j * r[:, None] * np.exp(0.5j * theta) * np.sin(theta / 2)  # v − r without cancellation
     omega = (1 - r)[:, None] - small
-    integrand = np.exp(-n[:, None] * _log_z(omega, eta, rho)) * v / omega**2
+    integrand = np.exp(-n[:, None] * _log_z(omega, eta, rho)) * v * slope(omega)
     weights = np.ones(nodes + 1)
     weights[[0, -1]] = 0.5
-    value = (integrand.real @ weights) * reach / (nodes * np.pi * n)
-    if outside:
-        value = value + (1 - rho)
-    return np.where(value < 1e-300, 0.0, value)
+    return (integrand.real @ weights) * reach / (nodes * np.pi * n)
+
+
+def _radius(n, eta, rho, pole):
+    """Circles through the saddle of the n-th power, or as far from a pole at v = 1 as the power is wide there."""
+    q, kappa = 1 - eta, eta**2 * rho
+    spread = 1.5 * np.sqrt(eta / (n * rho * (2 - eta)))  # in units of the angle
+    disc = kappa * (kappa + 4 * q)
+    saddle = 2 / (2 * q + kappa + math.sqrt(disc)) if disc > 0 else 1.0
+    if not pole:
+        return np.full_like(n, saddle)
+    if rho >= 1:
+        return np.minimum(saddle, 1 - np.minimum(spread, 0.5))
+    room = min(0.6 * (1 / max(abs(q), 1e-3) - 1), 1.0)  # before the singularity at 1/q
+    beyond = saddle - 1 if q >= 0 else min(saddle - 1, room)
+    return 1 + np.maximum(np.minimum(spread, room), beyond)
 
 
 def block_trace_moment(n: ArrayLike, blocks: int, rho: float = 1.0) -> FloatOrArray:
     r"""Trace moments of block Kaczmarz with m blocks at step 1, d → ∞: the finite-m value of `trace_moment`.
 
     For m free projections of trace 1 − ρ/m, :math:`m_n = \mathbb{E}(1 - N/n)_+` with N binomial(mn, ρ/m), a
-    sum of positive terms; Poisson replaces binomial as m → ∞. At ρ = 1 it is
+    sum of n positive terms; Poisson replaces binomial as m → ∞. At ρ = 1 it is
     :math:`(1 - \frac1m)\binom{mn}{n}(1-\frac1m)^{(m-1)n} m^{-n}`. The moments of A and of :math:`AA^\top` are
     equal.
-
-    Parameters
-    ----------
-    n : int or array of int
-        Non-negative; the sum has n terms.
-    blocks : int
-        At least 1, and not below ρ.
-    rho : float
 
     Examples
     --------
@@ -361,19 +334,8 @@ def second_moments(dims: int, blocks: int, size: int = 1, step: float = 1.0) -> 
        \end{gathered}
 
     and map the three quantities linearly to themselves: the answer is exact for every d, m and b, and both orders
-    of the limits d → ∞ and m → ∞ can be read off. Proved.
-
-    Parameters
-    ----------
-    dims, blocks, size : int
-        d ≥ 2, m ≥ 1 and 1 ≤ b ≤ d.
-    step : float
-        In (0, 2).
-
-    Returns
-    -------
-    tuple of float
-        The three expectations. The variance of tr(A)/d is the third minus :math:`(1 - \eta b/d)^{2m}`.
+    of the limits d → ∞ and m → ∞ can be read off. Proved. The variance of tr(A)/d is the third minus
+    :math:`(1 - \eta b/d)^{2m}`.
 
     Examples
     --------
@@ -426,14 +388,7 @@ class SquaredSingularValues:
     At step 1 (q = 0) simply :math:`s = \varphi/(\rho\sin\varphi)`, and at ρ = 1 moreover
     :math:`F = 1 - \varphi/\pi`: the quantiles are
     :math:`x = \frac{\sin\varphi}{\varphi} e^{\varphi\cot\varphi - 1}`. In addition a mass 1 − ρ sits at 1
-    when ρ < 1.
-
-    Parameters
-    ----------
-    rho : float
-        m/d, positive.
-    step : float
-        In (0, 2); the law is the same for 2 − step.
+    when ρ < 1. The law is the same for 2 − step.
 
     Notes
     -----
@@ -577,12 +532,6 @@ def eigenvalue_boundary(angles: ArrayLike, rho: float = 1.0) -> npt.NDArray:
     At ρ = 1 it is :math:`|\lambda| = e^{\cos\theta - 1}`, from 1 on the right to :math:`-e^{-2}` on the left.
     For ρ < 1 an eigenvalue 1 of multiplicity d − m lies outside. Derived, from the two-resolvent function of
     single shuffle, and checked on matrices.
-
-    Parameters
-    ----------
-    angles : float or array
-        The angle θ of v.
-    rho : float
 
     Examples
     --------

@@ -46,15 +46,7 @@ _LONGEST = 12  # NC(12) has 208012 elements
 def noncrossing(size: int) -> tuple[Partition, ...]:
     """The non-crossing partitions of 0, …, size − 1: no a < b < c < d with a, c in one block and b, d in another.
 
-    Parameters
-    ----------
-    size : int
-        From 0 to 12.
-
-    Returns
-    -------
-    tuple of partitions
-        Each a tuple of blocks, each block an ascending tuple; the block of 0 first.
+    At most 12 elements. A partition is a tuple of blocks, each an ascending tuple; the block of 0 is the first.
 
     Examples
     --------
@@ -87,17 +79,8 @@ def kreweras(partition: Partition) -> Partition:
     r"""The Kreweras complement: the coarsest partition of the gaps that crosses nothing.
 
     Gap i lies behind element i, the last one between the last element and the first. Drawn on a circle, two gaps are
-    in one block of the complement if no block of the partition separates them.
-
-    Parameters
-    ----------
-    partition : tuple of tuples of int
-        A non-crossing partition of 0, …, n − 1.
-
-    Returns
-    -------
-    tuple of tuples of int
-        Its complement; the two together have n + 1 blocks.
+    in one block of the complement if no block of the partition separates them; the two partitions together have n + 1
+    blocks.
 
     Examples
     --------
@@ -119,17 +102,7 @@ def kreweras(partition: Partition) -> Partition:
 
 
 def free_cumulants(moments: Iterable[Fraction]) -> list[Fraction]:
-    r"""Free cumulants from moments, by :math:`m_n = \sum_{\nu\in NC(n)}\kappa_\nu`.
-
-    Parameters
-    ----------
-    moments : iterable of numbers
-        The first, second, … moment; fractions stay fractions.
-
-    Returns
-    -------
-    list of numbers
-        The first, second, … free cumulant.
+    r"""Free cumulants from the first, second, … moment, by :math:`m_n = \sum_{\nu\in NC(n)}\kappa_\nu`.
 
     Examples
     --------
@@ -196,30 +169,20 @@ def _checked(word):
 
 @cache
 def _trace(word):
-    """The trace of a word as pairs of monomial and coefficient."""
-    terms: Polynomial = {}
-    for partition in noncrossing(len(word)):
-        if any(len(block) == 1 and word[block[0]] != "K" for block in partition):
-            continue  # a triangle has no diagonal
-        volume = _volume(word, partition, closed=True)
-        if volume:
-            key = tuple(sorted(len(block) for block in partition if len(block) > 1))
-            terms[key] = terms.get(key, Fraction(0)) + volume
-    return tuple(terms.items())
+    return _sum(
+        (
+            tuple(sorted(len(block) for block in partition if len(block) > 1)),
+            _volume(word, partition, closed=True),
+        )
+        for partition in noncrossing(len(word))
+        if not any(
+            len(block) == 1 and word[block[0]] != "K" for block in partition
+        )  # a triangle has no diagonal
+    )
 
 
 def trace(word: str) -> Polynomial:
-    r"""The limit of :math:`\frac1m\operatorname{tr}` of a word, as a polynomial in free cumulants.
-
-    Parameters
-    ----------
-    word : str
-        Of the letters K, L and T (for the transposed triangle), at most 11 of them.
-
-    Returns
-    -------
-    dict
-        From sizes of blocks to fractions.
+    r"""The limit of :math:`\frac1m\operatorname{tr}` of a word of at most 11 letters.
 
     Examples
     --------
@@ -236,16 +199,6 @@ def at_zero(word: str) -> Polynomial:
     contains the vector and j letters counts :math:`q_j`, with
     :math:`\sum_jq_jy^j = 1/(1 + \kappa_1y + \kappa_2y^2 + \dots)`.
 
-    Parameters
-    ----------
-    word : str
-        Of the letters L and T, at most 11 of them.
-
-    Returns
-    -------
-    dict
-        From sizes of blocks to fractions, as from `trace`.
-
     Examples
     --------
     >>> at_zero("TL")  # |L o|² is 1/3 + κ₂/6
@@ -253,50 +206,44 @@ def at_zero(word: str) -> Polynomial:
     """
     if "K" in _checked(word):
         raise ValueError("word must consist of the letters L and T: K times the vector is zero.")
-    terms: Polynomial = {}
-    for partition in noncrossing(len(word) + 1):
-        volume = _volume(word, partition, closed=False)
-        if not volume:
-            continue
-        first, *others = partition
+    terms = []
+    for first, *others in noncrossing(len(word) + 1):
+        volume = _volume(word, (first, *others), closed=False)
         sizes = [len(block) for block in others if len(block) > 1]
-        for more, factor in _edge_weight(len(first) - 1):
-            key = tuple(sorted([*sizes, *more]))
-            terms[key] = terms.get(key, Fraction(0)) + factor * volume
-    return {key: value for key, value in sorted(terms.items()) if value}
+        terms += [
+            (tuple(sorted([*sizes, *more])), factor * volume)
+            for more, factor in _edge_weight(len(first) - 1).items()
+        ]
+    return _sum(terms)
 
 
 @cache
 def _edge_weight(letters):
-    """The weight q of the vector's block: minus the sum of q_i κ_(letters − i), as pairs of monomial and factor."""
+    """The weight q of the vector's block: minus the sum of q_i κ_(letters − i)."""
     if letters == 0:
-        return (((), 1),)
-    terms: dict[tuple[int, ...], int] = {}
-    for i in range(letters):
-        size = letters - i
-        for key, factor in _edge_weight(i):
-            longer = tuple(sorted([*key, size])) if size > 1 else key
-            terms[longer] = terms.get(longer, 0) - factor
-    return tuple(terms.items())
+        return {(): Fraction(1)}
+    return _sum(
+        (tuple(sorted([*key, letters - i])) if letters - i > 1 else key, -factor)
+        for i in range(letters)
+        for key, factor in _edge_weight(i).items()
+    )
+
+
+def _sum(terms: Iterable[tuple[tuple[int, ...], Fraction]]) -> Polynomial:
+    """A polynomial from monomials and their coefficients, equal ones collected."""
+    total: Polynomial = {}
+    for key, value in terms:
+        total[key] = total.get(key, Fraction(0)) + value
+    return {key: value for key, value in sorted(total.items()) if value}
 
 
 def epoch_words(factors: str, order: int) -> dict[str, int]:
     r"""The coefficient of :math:`\eta^{order}` in a product of epochs, as signed words under :math:`\operatorname{tr}`.
 
     An epoch is :math:`A = I - U^\top M^{-1}U` with :math:`M^{-1} = \eta - \eta^2L + \eta^3L^2 - \dots`; under the trace
-    every U meets a :math:`U^\top`, and :math:`UU^\top = K`.
-
-    Parameters
-    ----------
-    factors : str
-        ``A`` for an epoch, ``B`` for its transpose, ``S`` for :math:`U^\top U`; read from left to right.
-    order : int
-        The power of the step.
-
-    Returns
-    -------
-    dict
-        From words to whole numbers. The empty word stands for :math:`\operatorname{tr}I_d`.
+    every U meets a :math:`U^\top`, and :math:`UU^\top = K`. Factors are read from left to right: ``A`` an epoch, ``B``
+    its transpose, ``S`` for :math:`U^\top U`. The result goes from words to whole numbers; the empty word stands for
+    :math:`\operatorname{tr}I_d`.
 
     Examples
     --------
@@ -329,51 +276,27 @@ def _choices(factor, most):
 
 
 def losses(factors: str, order: int) -> Polynomial:
-    r"""The coefficient of :math:`\eta^{order}` in :math:`\frac1m\operatorname{tr}` of a product of epochs.
+    r"""The coefficient of :math:`\eta^{order}` in :math:`\frac1m\operatorname{tr}` of a product of :func:`epoch_words`.
 
     Without the part :math:`\frac1m\operatorname{tr}I_d`, which is :math:`1/\rho` at order 0 of products without S.
-    Times :math:`\rho` it is the coefficient in :math:`\frac1d\operatorname{tr}`.
-
-    Parameters
-    ----------
-    factors : str
-        As in `epoch_words`. ``"A" * n + "B" * n`` is single shuffle's test loss over :math:`\rho`, ``"BA" * n``
-        flip-flop's; with ``S`` in front they are the training losses.
-    order : int
-        The power of the step.
-
-    Returns
-    -------
-    dict
-        From sizes of blocks to fractions.
+    Times :math:`\rho` it is the coefficient in :math:`\frac1d\operatorname{tr}`: with ``"A" * n + "B" * n`` the one of
+    single shuffle's test loss, with ``"BA" * n`` of flip-flop's, with ``S`` in front of the training losses.
 
     Examples
     --------
     >>> losses("AB", 2)  # η² (1 + κ₂ + κ₂): from KK and twice LK
     {(): Fraction(1, 1), (2,): Fraction(2, 1)}
     """
-    terms: Polynomial = {}
-    for word, number in epoch_words(factors, order).items():
-        if word:
-            for key, value in trace(word).items():
-                terms[key] = terms.get(key, Fraction(0)) + number * value
-    return {key: value for key, value in sorted(terms.items()) if value}
+    return _sum(
+        (key, number * value)
+        for word, number in epoch_words(factors, order).items()
+        if word
+        for key, value in trace(word).items()
+    )
 
 
 def evaluate(polynomial: Mapping[tuple[int, ...], Fraction], cumulants: Iterable[Fraction]) -> Fraction:
-    r"""The value of a polynomial at given free cumulants.
-
-    Parameters
-    ----------
-    polynomial : dict
-        As returned by `trace`, `losses` and `at_zero`.
-    cumulants : iterable of numbers
-        :math:`\kappa_1 = 1, \kappa_2, \dots`, as many as the largest block has elements.
-
-    Returns
-    -------
-    number
-        A fraction if the cumulants are.
+    r"""The value of a polynomial at free cumulants :math:`\kappa_1 = 1, \kappa_2, \dots`: a fraction if they are.
 
     Examples
     --------
@@ -396,26 +319,9 @@ def formulas(
 ) -> tuple[list[Fraction], list[Fraction]]:
     r"""The same coefficients from the closed formulas of an order, exactly: both losses after some epochs.
 
-    The averages of the formulas are taken with :math:`\langle\lambda^i\rangle = \rho^{1-i}\kappa_i`, whether or not
-    there is a covariance with these moments.
-
-    Parameters
-    ----------
-    order : str
-        ``"single_shuffle"`` or ``"flip_flop"``.
-    epochs : int
-        At least 1.
-    most : int
-        The largest power of the step.
-    cumulants : iterable of Fraction
-        :math:`\kappa_1 = 1, \kappa_2, \dots`, at least ``most + 1`` of them.
-    rho : Fraction
-        m/d.
-
-    Returns
-    -------
-    tuple of two lists
-        The coefficients of :math:`\eta^0, \dots, \eta^{most}` in the test and in the training loss.
+    For ``"single_shuffle"`` or ``"flip_flop"``, the coefficients of :math:`\eta^0, \dots, \eta^{most}` in the test and
+    in the training loss; there must be ``most + 1`` cumulants. The averages of the formulas are taken with
+    :math:`\langle\lambda^i\rangle = \rho^{1-i}\kappa_i`, whether or not there is a covariance with these moments.
 
     Examples
     --------
@@ -443,22 +349,8 @@ def reshuffled(
 ) -> list[list[list[Fraction]]]:
     r"""Coefficients of :math:`\frac1d\operatorname{tr}S^iAS^jA^\top` in powers of the step, by reshuffle's equations.
 
-    Parameters
-    ----------
-    most : int
-        The largest power of the step.
-    size : int
-        The largest i and j.
-    cumulants : iterable of Fraction
-        :math:`\kappa_1 = 1, \kappa_2, \dots`, at least ``2 * (most + size + 2)`` of them.
-    rho : Fraction
-        m/d.
-
-    Returns
-    -------
-    nested list
-        Entry ``[i][j][k]`` is the coefficient of :math:`\eta^k`; `losses` of ``"S" * i + "A" + "S" * j + "B"``, times
-        rho, is the same.
+    Entry ``[i][j][k]``, for i and j up to ``size`` and k up to ``most``, is the coefficient of :math:`\eta^k`; `losses`
+    of ``"S" * i + "A" + "S" * j + "B"`` times rho is the same. There must be ``2 * (most + size + 2)`` cumulants.
 
     Examples
     --------

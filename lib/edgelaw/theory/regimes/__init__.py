@@ -52,20 +52,8 @@ def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
     At time :math:`t = 2\eta n` the law of the edge says :math:`\int Q\beta x^{\beta-1}e^{-tx}dx`, of which the fraction
     :math:`\Gamma(\beta, tX)/\Gamma(\beta)` comes from beyond :math:`X`, the far end of the fitted window measured from
     :math:`\lambda_0`. There nothing was fitted. The window has been entered once that fraction is at most ``beyond``
-    (**derived**; the paper says "once the Laplace window enters the fitted edge" without a criterion).
-
-    Parameters
-    ----------
-    edge : EdgeFit
-        Fitted over a ``window``; a law that has none is refused.
-    step : float
-    beyond : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        n, not rounded.
+    (**derived**; the paper says "once the Laplace window enters the fitted edge" without a criterion). An edge that was
+    not fitted over a window is refused; n is not rounded.
 
     Examples
     --------
@@ -181,15 +169,8 @@ def expected_loss(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
 
     :math:`1/\sqrt{4\pi\sigma} + \frac14` for small σ and :math:`\sqrt\pi/(4\sqrt\sigma)` for large. So the
     expected loss starts as :math:`1/\sqrt{\pi t}`, leaves it near t = d² *upwards*, and ends at π/2 times it:
-    never an exponential.
-
-    Parameters
-    ----------
-    n : int or array of int
-    dims : int
-        d = m, at least 2; the error is O(1/d²) in the window and a relative O(1/d) beyond (measured: tests).
-    step : float
-        In (0, 1/2).
+    never an exponential. For d = m ≥ 2 and steps below 1/2 the error is O(1/d²) in the window and a relative O(1/d)
+    beyond (measured: tests).
 
     Examples
     --------
@@ -253,21 +234,8 @@ def gap_and_atom(
     **How known**: a heuristic, kept as the paper prints it. It does not conserve mass (the truncation removes
     :math:`Qx^\beta`, the atom puts back p), and :math:`e^{-2\eta\lambda_0 n}` stands for
     :math:`(1-\eta\lambda_0)^{2n}`, so that for gradient descent it fails from
-    :math:`n \sim (\eta\lambda_0)^{-2}` on. :func:`atoms_and_edge` repairs both.
-
-    Parameters
-    ----------
-    n : int or array of int
-        At least 1 where the value matters; the law is infinite at n = 0 unless the gap is positive.
-    edge : EdgeFit
-    smallest, fraction : float
-        :math:`\lambda_{\min} \ge \lambda_0`, and p in (0, 1].
-    step : float
-
-    Returns
-    -------
-    (test, train)
-        ``train`` is gradient descent's; the paper's, for IID SGD, has a factor :math:`2/(2-\eta)` more.
+    :math:`n \sim (\eta\lambda_0)^{-2}` on. :func:`atoms_and_edge` repairs both. Test and training loss are gradient
+    descent's; the paper's training loss, for IID SGD, has a factor :math:`2/(2-\eta)` more.
 
     Examples
     --------
@@ -291,27 +259,12 @@ def atoms_and_edge(
 ) -> tuple[Array, Array]:
     r"""The predictor that replaces :func:`gap_and_atom`: the k smallest eigenvalues exactly, the edge law beyond them.
 
-    The edge's continuous part starts where it has left out exactly the mass of the k atoms,
-    :math:`Q x_k^\beta = k/d`, so that mass is conserved, and gradient descent's own
-    :math:`(1-\eta\lambda)^{2n} = (1-\eta\lambda_0)^{2n}(1-\eta'x)^{2n}` with
-    :math:`\eta' = \eta/(1-\eta\lambda_0)` replaces the exponential. What remains is the error of the edge law
-    away from the edge, O(1/n) relatively (**derived**). It needs the k smallest eigenvalues and an edge; who has
-    all of them uses :func:`edgelaw.theory.gradient_descent.curve`, which is exact.
-
-    Parameters
-    ----------
-    n : int or array of int
-    edge : EdgeFit
-    smallest : array_like
-        The k smallest eigenvalues; none for the law alone.
-    dims : int
-        How many eigenvalues there are, k included.
-    step : float
-        Positive, below :math:`1/\lambda_0`.
-
-    Returns
-    -------
-    (test, train)
+    The edge's continuous part starts where it has left out exactly the mass of the k atoms, :math:`Q x_k^\beta =
+    k/d`, so that mass is conserved, and gradient descent's own :math:`(1-\eta\lambda)^{2n} =
+    (1-\eta\lambda_0)^{2n}(1-\eta'x)^{2n}` with :math:`\eta' = \eta/(1-\eta\lambda_0)` replaces the exponential. What
+    remains is the error of the edge law away from the edge, O(1/n) relatively (**derived**). It needs the k smallest
+    of ``dims`` eigenvalues and an edge, and gives test and training loss; who has all of them uses
+    :func:`edgelaw.theory.gradient_descent.curve`, which is exact.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.orders import ORDERS
 
-__all__ = ["ALL_ORDERS", "best_step", "curve", "floor", "scheduled", "small_step_floor"]
+__all__ = ["ALL_ORDERS", "best_step", "curve", "floor", "scheduled"]
 
 #: The book's four orders, and the order that is worst here: all positive targets before all negative ones.
 ALL_ORDERS = (*ORDERS, "sorted")
@@ -34,26 +34,12 @@ def curve(
     start: float = 1.0,
     noise: float = 1.0,
 ) -> Array:
-    r"""Mean squared error of every axis after n epochs, exactly.
+    r"""Mean squared error of every axis after n epochs, exactly: of the shape of `epochs` followed by that of `counts`.
 
-    Parameters
-    ----------
-    counts : array of int
-        Rows per axis, each even (for targets :math:`\pm\sigma`, half of each sign).
-    epochs : int or array of int
-        n; even for flip-flop, whose odd epochs end elsewhere.
-    step : float
-        η, in (0, 2).
-    order : str
-        One of :data:`ALL_ORDERS`; ``"sorted"`` visits all positive targets of an axis first, in every epoch.
-    start, noise : float
-        The squared error at the start, of either sign with equal probability, and σ²; the same on every axis.
-
-    Returns
-    -------
-    ndarray
-        Of the shape of `epochs` followed by that of `counts`. The excess training loss is its mean over rows:
-        ``curve(...) @ counts / sum(counts)``.
+    There are `counts` rows per axis, each even (for targets :math:`\pm\sigma`, half of each sign); ``"sorted"``
+    visits all positive targets of an axis first, in every epoch. Flip-flop is solved at even epochs. `start` and
+    `noise` are the squared error at the start, of either sign with equal probability, and σ²; the same on every axis.
+    The excess training loss is the mean over rows: ``curve(...) @ counts / sum(counts)``.
 
     Examples
     --------
@@ -86,7 +72,10 @@ def floor(count: int, step: float = 1.0, order: str = "iid") -> float:
     r"""Where the mean squared error of one axis ends, over σ².
 
     IID ends at :math:`\eta/(2-\eta)`; random reshuffle at :math:`\mathbb Eb^2/(1-q^2)`; single shuffle and a sorted
-    order at :math:`\mathbb Eb^2/(1-q)^2`; flip-flop at :math:`\mathbb E(qb+b')^2/(1-q^2)^2`, b' of the way back.
+    order at :math:`\mathbb Eb^2/(1-q)^2`; flip-flop at :math:`\mathbb E(qb+b')^2/(1-q^2)^2`, b' of the way back. To
+    leading order in :math:`\eta m \ll 1` these are :math:`\eta/2`, :math:`\eta^3m(m+1)/24`, :math:`\eta^2(m+1)/12`
+    (sorted :math:`\eta^2m^2/16`) and :math:`\eta^4m^3/45`: an order without replacement forgets the noise of a whole
+    epoch except for what the decay within the epoch leaves.
 
     Examples
     --------
@@ -102,29 +91,6 @@ def floor(count: int, step: float = 1.0, order: str = "iid") -> float:
     q = (1 - eta) ** m
     ends = {"random_reshuffle": 1 - q**2, "flip_flop": (1 - q**2) ** 2}
     return _kick(m, eta, order) / ends.get(order, (1 - q) ** 2)
-
-
-def small_step_floor(count: int, step: float, order: str) -> float:
-    r"""The leading term of :func:`floor` for :math:`\eta m \ll 1`.
-
-    IID :math:`\eta/2`, random reshuffle :math:`\eta^3m(m+1)/24`, single shuffle :math:`\eta^2(m+1)/12`, flip-flop
-    :math:`\eta^4m^3/45` (and lower powers of m), a sorted order :math:`\eta^2m^2/16`: an order without replacement
-    forgets the noise of a whole epoch except for what the decay within the epoch leaves.
-
-    Examples
-    --------
-    >>> round(floor(100, 1e-5, "single_shuffle") / small_step_floor(100, 1e-5, "single_shuffle"), 3)
-    1.0
-    """
-    m, eta = arguments.whole(count, "count", 2), arguments.step(step)
-    leading = {
-        "iid": eta / 2,
-        "random_reshuffle": eta**3 * m * (m + 1) / 24,
-        "single_shuffle": eta**2 * (m + 1) / 12,
-        "flip_flop": eta**4 * m**3 / 45,
-        "sorted": eta**2 * m**2 / 16,
-    }
-    return leading[arguments.choice(order, "order", ALL_ORDERS)]
 
 
 def best_step(

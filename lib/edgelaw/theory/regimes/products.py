@@ -39,16 +39,7 @@ class MeanProducts(NamedTuple):
 
 
 def mean_products(B: ArrayLike, step: float, epochs: int) -> MeanProducts:
-    r"""The three means after n epochs, by running through all m! permutations.
-
-    Parameters
-    ----------
-    B : array (m, d, d)
-        Symmetric matrices, at most six.
-    step : float
-        η.
-    epochs : int
-        n.
+    r"""The three means after n epochs, by running through all m! permutations of at most six symmetric matrices.
 
     Examples
     --------

@@ -20,13 +20,9 @@ __all__ = ["RATES", "needell_srebro_ward", "rate", "shuffled_floor", "strohmer_v
 
 
 def strohmer_vershynin(n: ArrayLike, smallest: float) -> Array:
-    r"""IID, step 1, no noise: :math:`\mathbb E|w_n|^2 \le (1-\mu)^{mn} \le e^{-\lambda n}`, λ = mμ.
+    r"""IID, step 1, no noise: :math:`\mathbb E|w_n|^2 \le (1-\mu)^{mn} \le e^{-\lambda n}`.
 
-    Parameters
-    ----------
-    n : int or array of int
-    smallest : float
-        λ, the smallest eigenvalue of :math:`\sum_iu_iu_i^\top`.
+    λ = mμ is the smallest eigenvalue of :math:`\sum_iu_iu_i^\top`.
 
     Examples
     --------
