@@ -32,16 +32,17 @@ class Coupling:
     """How the updates of one block act on each other: `solve` maps the residuals at its start to Z."""
 
     def __init__(self, rows: Array, problem: Problem, step: float) -> None:
-        self._step, self._batch, self._mode = step, problem.batch, problem.mode
+        starts, number = range(0, len(rows), problem.batch), np.arange(len(rows)) // problem.batch
+        self._step, self._lower = step, None
+        self._share = (step / np.bincount(number)[number, None]).astype(
+            rows.dtype
+        )  # of each row in an average
         self._projections: list[npt.NDArray[np.floating]] = []
-        self._lower: Array | None = None
-        starts = range(0, len(rows), self._batch)
-        if self._mode == "projection" and self._batch > 1:
-            self._projections = [_pseudo_inverse(rows[k : k + self._batch]) for k in starts]
+        if problem.mode == "projection":
+            self._projections = [_pseudo_inverse(rows[k : k + problem.batch]) for k in starts]
         if len(starts) > 1:
             gram = rows @ rows.T
-            number = np.arange(len(rows)) // self._batch
-            if self._batch > 1:
+            if problem.batch > 1:
                 gram *= number[:, None] > number
             if problem.ridge:
                 gram *= (1 - step * problem.ridge) ** np.maximum(number[:, None] - number - 1, 0)
@@ -55,20 +56,13 @@ class Coupling:
             Z = trsm(1.0, self._lower.T, Z.T, side=1, lower=0, diag=1, overwrite_b=1).T
         return Z
 
-    def matrix(self, size: int, dtype: npt.DTypeLike) -> Array:
-        """T, for which Z = T (U W − t)."""
-        return np.ascontiguousarray(self.solve(np.eye(size, dtype=dtype)))
-
     def _scaled(self, A: Array) -> Array:
         """P A, batch by batch, as a new array."""
-        if self._batch == 1:
-            return self._step * A
-        if self._mode == "average":
-            size = np.full((len(A), 1), self._batch, dtype=A.dtype)
-            size[len(A) - len(A) % self._batch :] = len(A) % self._batch
-            return self._step / size * A
+        if not self._projections:
+            return self._share * A
+        batch = len(self._projections[0])
         pairs = enumerate(self._projections)
-        return np.concatenate([self._step * (P @ A[j * self._batch :][: len(P)]) for j, P in pairs])
+        return np.concatenate([self._step * (P @ A[j * batch :][: len(P)]) for j, P in pairs])
 
 
 def _pseudo_inverse(rows: Array) -> npt.NDArray[np.floating]:
@@ -149,8 +143,8 @@ class Blocked:
         """The block of some rows with its matrix T, its parts in the order in which the rows lie."""
         there = slice(None, None, -1 if backwards else 1)
         rows = np.ascontiguousarray(self.rows[piece][there])
-        T = Coupling(rows, self.problem, step).matrix(len(rows), rows.dtype)
-        block = self._block(self.rows[piece], piece, np.ascontiguousarray(T[there, there]).__matmul__, step)
+        T = Coupling(rows, self.problem, step).solve(np.eye(len(rows), dtype=rows.dtype))[there, there]
+        block = self._block(self.rows[piece], piece, np.ascontiguousarray(T).__matmul__, step)
         if block.shrinkage is None or not backwards:
             return block
         before, after, whole = block.shrinkage

@@ -25,7 +25,7 @@ Engine = Compiled | Blocked
 
 def choose(problem: Problem, stream: Stream, probes: int) -> Engine:
     """The faster way; blocks where nothing is compiled, and for projections, which are no loop over rows."""
-    if not has_numba() or (problem.batch > 1 and problem.mode == "projection"):
+    if not has_numba() or problem.mode == "projection":
         return Blocked(problem, stream)
     fresh = stream.permutation is None and problem.batch < FRESH
     few, small = (FEW_FRESH, SMALL_FRESH) if fresh else (FEW_KEPT, SMALL_KEPT)
@@ -60,7 +60,7 @@ def walk(
                 engine.advance(W, now, count, step)
                 sizes = squares(W)
             if not (sizes[watched] < diverged).all():
-                raise engine.problem.divergence(step, now + count, engine.stream.order == "iid")
+                raise engine.problem.divergence(step, now + count)
             now += count
             W[:, sizes < VANISHED[W.dtype.type]] = 0  # subnormal numbers are a hundred times slower
         yield W

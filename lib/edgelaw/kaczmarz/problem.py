@@ -54,7 +54,8 @@ class Problem:
         probabilities: ArrayLike | None = None,
     ) -> None:
         self.X = arguments.matrix(X, minimum=1)
-        self.batch, self.mode = arguments.whole(batch, "batch", 1), arguments.choice(mode, "mode", MODES)
+        self.batch, mode = arguments.whole(batch, "batch", 1), arguments.choice(mode, "mode", MODES)
+        self.mode = mode if self.batch > 1 else "average"  # a single row acts as it is, normalised or not
         if not 0 <= ridge < np.inf:
             raise ValueError(f"ridge must be a finite number, at least 0, not {ridge!r}.")
         self.normalised, self.ridge = bool(normalised), float(ridge)
@@ -94,34 +95,22 @@ class Problem:
         on every update increases the mean square of a random error, whatever the rows.
         """
         averaged = min(self.batch, len(self.X)) if self.mode == "average" else 1
-        limit, name = 2.0 * averaged, "step"
+        what, bound = ("unit rows", "2") if self.normalised else ("rows as they are", "2 / max ‖x‖²")
         if averaged > 1:
-            name = f"step (for averages of {averaged} unit rows, below 2 · {averaged})"
-        if not self.normalised:
-            limit /= max(self.norms.max(), 1e-150) ** 2
-            name = "step (for rows as they are, below 2 / max ‖x‖²)"
-            if averaged > 1:
-                name = f"step (for averages of {averaged} rows as they are, below 2 · {averaged} / max ‖x‖²)"
-        return name, 0, limit
+            what, bound = f"averages of {averaged} {what}", f"{averaged} · {bound}"
+        name = "step" if bound == "2" else f"step (for {what}, below {bound})"
+        return name, 0, averaged * self._safe_step
 
-    def safe_step(self, repeats: bool) -> float:
-        """A step at which no update increases the error: 2, or more if the rows of all batches together allow it.
+    @property
+    def _safe_step(self) -> float:
+        """A step at which no update increases the error, whatever the rows of a batch."""
+        return 2.0 if self.normalised else 2 / max(float(self.norms.max()), 1e-150) ** 2
 
-        A batch without repeated rows has U_B U_Bᵀ ≤ λ_max(U Uᵀ), so that r rows, the shortest batch, take 2r / λ_max.
-        """
-        safe = 2.0 if self.normalised else 2 / float(self.norms.max()) ** 2
-        if self.mode == "projection" or self.batch == 1 or repeats:
-            return safe
-        rows = self.rows().astype(np.float64)
-        gram = rows @ rows.T if len(rows) < rows.shape[1] else rows.T @ rows
-        shortest = len(rows) % self.batch or self.batch
-        return max(safe, 2 * min(shortest, len(rows)) / float(np.linalg.eigvalsh(gram)[-1]))
-
-    def divergence(self, step: float, epoch: int, repeats: bool) -> OverflowError:
+    def divergence(self, step: float, epoch: int) -> OverflowError:
         """What to raise when the weights overflow."""
         return OverflowError(
             f"SGD diverges at step {step:g}: its weights overflow by epoch {epoch}, and a step of at most "
-            f"{self.safe_step(repeats):.4g} cannot increase the error."
+            f"{self._safe_step:.4g} cannot increase the error."
         )
 
     def rows(self, places: Integers | None = None) -> Array:
