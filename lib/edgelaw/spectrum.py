@@ -247,7 +247,7 @@ def fit_shifted_edge(eigenvalues: ArrayLike, quantile: float = 0.10, offset: flo
 
 
 def _line(x: Array, y: Array, ranks: Integers) -> tuple[float, float, float]:
-    """β, Q and the mean square misfit of the line y = β x + log Q by least squares with weights proportional to the rank."""
+    """β, Q and the mean square misfit of y = β x + log Q, by least squares with weights proportional to the rank."""
     w = ranks / ranks.sum()
     x_mean, y_mean = w @ x, w @ y
     beta = w @ ((x - x_mean) * (y - y_mean)) / (w @ (x - x_mean) ** 2)
