@@ -140,7 +140,7 @@ def weighted_losses(n: ArrayLike, eigenvalues: Array, weights: Array, step: floa
         logs = np.where(shrunk < 0.5, np.log1p(-np.minimum(shrunk, 0.5)), np.log(np.abs(1 - shrunk)))
     logs = np.maximum(logs, -1e3)
     both = np.stack([weights, weights * eigenvalues])
-    losses = np.array([both @ np.exp(2 * count * logs) for count in counts.ravel().tolist()])
+    losses = np.array([(both * np.exp(2 * count * logs)).sum(axis=1) for count in counts.ravel().tolist()])
     losses = np.where(losses < TINY, 0.0, losses).reshape(*counts.shape, 2)
     return losses[..., 0], losses[..., 1]
 
