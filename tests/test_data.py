@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -111,13 +108,3 @@ def test_bad_input_is_refused_in_one_sentence(call, complaint):
         call()
     assert str(error.value).count("\n") == 0
     assert str(error.value).endswith(".")
-
-
-def test_the_module_lists_what_ships_with_sizes_and_cards():
-    shown = subprocess.run(
-        [sys.executable, "-m", "edgelaw.data"], check=True, capture_output=True, text=True
-    ).stdout
-    for name in ("cifar10", "wikipedia"):
-        assert f"edgelaw.data.load({name!r})" in shown
-    assert "MB together" in shown
-    assert "CC BY-SA 4.0" in shown

@@ -198,7 +198,7 @@ class MarchenkoPastur:
         >>> round(float(weights.sum()), 12), round(float(weights @ x), 12)
         (1.0, 1.0)
         """
-        angle, weights = panels(np.append(0.0, np.geomspace(1e-12, np.pi / 2, 42)), 24)
+        angle, weights = panels(np.append(0.0, np.geomspace(1e-12, np.pi / 2, 50)), 28)
         (left, right), distance = self.support, 4 * self._r * np.sin(angle / 2) ** 2
         x = np.concatenate([left + distance, right - distance])
         return x, np.tile(2 / np.pi * weights * np.sin(angle) ** 2, 2) / x

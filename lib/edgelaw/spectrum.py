@@ -144,8 +144,16 @@ def fit_edge(eigenvalues: ArrayLike, quantile: float = 0.10, skip: int = 5, zero
         )
     ranked = values[null:] if zeros == "drop" else values
     edge, ranks = _left(ranked, quantile, skip, fewest=3)
-    beta, Q, squares = _line(np.log(edge), np.log(ranks / len(values)), ranks)
-    return EdgeFit(beta, Q, 0.0, len(edge), null, float(np.sqrt(squares)), (float(edge[0]), float(edge[-1])))
+    beta, log_Q, squares = _line(np.log(edge), np.log(ranks / len(values)), ranks)
+    return EdgeFit(
+        beta,
+        float(np.exp(log_Q)),
+        0.0,
+        len(edge),
+        null,
+        float(np.sqrt(squares)),
+        (float(edge[0]), float(edge[-1])),
+    )
 
 
 def fit_edge_laplace(eigenvalues: ArrayLike, quantile: float = 0.10) -> EdgeFit:
@@ -239,20 +247,26 @@ def fit_shifted_edge(eigenvalues: ArrayLike, quantile: float = 0.10, offset: flo
             options={"xatol": 1e-12},
         )
         gap = np.exp(search.x)
-    beta, Q, squares = line(gap)
+    beta, log_Q, squares = line(gap)
     lambda_0 = float(max(edge[0] - gap, 0.0))
     return EdgeFit(
-        beta, Q, lambda_0, len(edge), null, float(np.sqrt(squares)), (float(edge[0]), float(edge[-1]))
+        beta,
+        float(np.exp(log_Q)),
+        lambda_0,
+        len(edge),
+        null,
+        float(np.sqrt(squares)),
+        (float(edge[0]), float(edge[-1])),
     )
 
 
 def _line(x: Array, y: Array, ranks: Integers) -> tuple[float, float, float]:
-    """β, Q and the mean square misfit of the line y = β x + log Q by least squares with weights proportional to the rank."""
+    """β, log Q and the mean square misfit of y = β x + log Q, by least squares weighted with the rank."""
     w = ranks / ranks.sum()
     x_mean, y_mean = w @ x, w @ y
     beta = w @ ((x - x_mean) * (y - y_mean)) / (w @ (x - x_mean) ** 2)
     log_Q = y_mean - beta * x_mean
-    return float(beta), float(np.exp(log_Q)), float(w @ (y - beta * x - log_Q) ** 2)
+    return float(beta), float(log_Q), float(w @ (y - beta * x - log_Q) ** 2)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ rule, with positive terms only, relatively accurate to 1e-11 for n up to 10⁶.
 """
 
 import numpy as np
-import scipy.special
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
@@ -141,7 +140,7 @@ def weighted_losses(n: ArrayLike, eigenvalues: Array, weights: Array, step: floa
         logs = np.where(shrunk < 0.5, np.log1p(-np.minimum(shrunk, 0.5)), np.log(np.abs(1 - shrunk)))
     logs = np.maximum(logs, -1e3)
     both = np.stack([weights, weights * eigenvalues])
-    losses = np.array([both @ np.exp(2 * count * logs) for count in counts.ravel().tolist()])
+    losses = np.array([(both * np.exp(2 * count * logs)).sum(axis=1) for count in counts.ravel().tolist()])
     losses = np.where(losses < TINY, 0.0, losses).reshape(*counts.shape, 2)
     return losses[..., 0], losses[..., 1]
 
@@ -192,9 +191,9 @@ def _edge_terms(n, edge, step):
     limit = 1 / edge.lambda_0 if edge.lambda_0 else np.inf
     step = arguments.number(step, "step (below 1/λ₀, or the left edge cannot be the slow one)", 0, limit)
     t = 2 * n * step / (1 - step * edge.lambda_0)
-    size = edge.Q * scipy.special.gamma(edge.beta + 1) * np.exp(2 * n * np.log1p(-step * edge.lambda_0))
     with np.errstate(divide="ignore"):
-        return size * t**-edge.beta, size * edge.beta * t ** -(edge.beta + 1)
+        test = EdgeFit(edge.beta, edge.Q).laplace(t) * np.exp(2 * n * np.log1p(-step * edge.lambda_0))
+        return test, edge.beta * test / t
 
 
 def stable_step(step: float, largest: float) -> float:

@@ -6,7 +6,7 @@ and η are dropped. Averages replace :math:`\lambda^i` by given numbers, so that
 """
 
 from fractions import Fraction
-from math import comb
+from math import comb, factorial
 
 ONE = (0, 0, 0, 0, 0)
 Z, W, ETA, TIME, LAMBDA = range(5)
@@ -68,10 +68,7 @@ class Algebra:
 
     def exp(self, x):
         """The exponential of an x without constant term."""
-        factorials = [Fraction(1)]
-        for k in range(1, 64):
-            factorials.append(factorials[-1] / k)
-        return self.series(x, factorials.__getitem__)
+        return self.series(x, lambda k: Fraction(1, factorial(k)))
 
     def inverse(self, x):
         """1/x for an x with constant term 1."""

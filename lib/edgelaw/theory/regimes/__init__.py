@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common import arguments
+from edgelaw._common.panels import panels
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory import gradient_descent
@@ -198,10 +199,7 @@ def _resolved(sigma):
     z = 1 / (2 * sigma)
     smooth = (scipy.special.ive(0, z) + scipy.special.ive(1, z)) / (4 * sigma)
     end = 6.5 / root  # e^{−σy²} is 5e-19 there
-    panels = int(np.ceil(end / 4)) + 8
-    nodes, weights = np.polynomial.legendre.leggauss(16)
-    y = (end / panels * (np.arange(panels)[:, None] + (nodes + 1) / 2)).ravel()
-    w = np.tile(weights, panels) * end / panels / 2
+    y, w = panels(np.linspace(0.0, end, int(np.ceil(end / 4)) + 9), 16)
     # ∫₀^y J₀ = y J₀ + (πy/2)(J₁ H₀ − J₀ H₁) with Struve's H
     j0, j1 = scipy.special.j0(y), scipy.special.j1(y)
     h = 1 - y * j0 - np.pi * y / 2 * (j1 * scipy.special.struve(0, y) - j0 * scipy.special.struve(1, y))
@@ -246,12 +244,9 @@ def gap_and_atom(
     (0.797885, 0.797885)
     """
     t, gap, p = _time(n, step), _gap(edge, smallest), arguments.number(fraction, "fraction", 0, 1 + 1e-12)
-    b, edge_0 = edge.beta, edge.lambda_0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        body = edge.Q * b * t**-b * _upper_gamma(b, t * gap)
-        tilt = edge.Q * b * t ** -(b + 1) * _upper_gamma(b + 1, t * gap)
-    front, atom = np.exp(-edge_0 * t), p * np.exp(-smallest * t)
-    return (front * body + atom)[()], (front * (edge_0 * body + tilt) + smallest * atom)[()]
+    body, tilt = _cut(edge, t, gap)
+    front, atom = np.exp(-edge.lambda_0 * t), p * np.exp(-smallest * t)
+    return (front * body + atom)[()], (front * (edge.lambda_0 * body + tilt) + smallest * atom)[()]
 
 
 def atoms_and_edge(
@@ -280,12 +275,10 @@ def atoms_and_edge(
         )
     limit = 1 / max(edge.lambda_0, low.max(initial=0.0), 1e-300)
     step = arguments.number(step, "step (below 1/λ of the eigenvalues at the edge)", 0, limit)
-    b, t = edge.beta, 2 * n * step / (1 - step * edge.lambda_0)
+    t = 2 * n * step / (1 - step * edge.lambda_0)
     front = np.exp(2 * n * np.log1p(-step * edge.lambda_0))
-    cut = (len(low) / dims / edge.Q) ** (1 / b)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        body = front * edge.Q * b * t**-b * _upper_gamma(b, t * cut)
-        tilt = front * edge.Q * b * t ** -(b + 1) * _upper_gamma(b + 1, t * cut)
+    cut = (len(low) / dims / edge.Q) ** (1 / edge.beta)
+    body, tilt = (front * part for part in _cut(edge, t, cut))
     atoms = np.exp(2 * np.multiply.outer(n, np.log1p(-step * low))) / dims
     return (body + atoms.sum(axis=-1))[()], (edge.lambda_0 * body + tilt + atoms @ low)[()]
 
@@ -340,6 +333,10 @@ def _gap(edge: EdgeFit, smallest: float) -> float:
     return gap
 
 
-def _upper_gamma(a, z):
-    """The upper incomplete Gamma function Γ(a, z), not normalised."""
-    return scipy.special.gamma(a) * scipy.special.gammaincc(a, z)
+def _cut(edge, t, cut):
+    """Integrals of e^{−tx} and x e^{−tx} over the law of the edge beyond x = cut."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return [
+            edge.Q * edge.beta * t**-a * scipy.special.gamma(a) * scipy.special.gammaincc(a, t * cut)
+            for a in (edge.beta, edge.beta + 1)
+        ]
