@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from edgelaw import exact
-from edgelaw.exact import first_epoch, levy, sources
+from edgelaw.exact import first_epoch, iid, levy, sources
 from edgelaw.exact.batches import blocks, limits
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.iid import labels as iid_labels
@@ -133,6 +133,25 @@ def test_talbots_contour_has_points_for_nine_digits():
     curve = exact.population_curve("iid", np.ones(2), [1, 10, 100], 0.8)
     assert curve.error < 1e-9
     assert curve.test[1:] == pytest.approx(closed_form.test_loss(np.array([1, 10, 100]), 0.8), rel=1e-10)
+
+
+def test_tiny_eigenvalues_of_iid_are_no_zeros():
+    """_NEVER_MOVES: a quarter of the mass below 1e-90 of the largest must not become a plateau."""
+    values, shares = sources.sample([1e-101, 1e-99, 1.0], [1.0, 1.0, 2.0], iid._NEVER_MOVES)
+    assert shares.tolist() == [0.25, 0.25, 0.5]
+    assert (values > 0).tolist() == [False, True, True]
+
+
+def test_rules_of_a_sample_spectrum_are_as_good_as_is_stated():
+    """_RULE_TOLERANCES."""
+    assert exact.population_curve("iid", np.ones(100), [1, 5, 50], 37.5, 5.0, 25).error < 2e-11
+
+
+def test_the_mean_of_one_data_set_is_more_accurate_than_its_tolerance():
+    """_CHECKED_EVERY: two neighbouring steps of Lanczos may agree by chance."""
+    X = np.random.default_rng(0).standard_normal((12, 6)) / np.arange(1, 7)
+    rough, fine = (exact.expected_curve(X, [30], 0.5, tolerance) for tolerance in (1e-4, 1e-14))
+    assert rough.test == pytest.approx(fine.test, rel=1e-8)
 
 
 def test_poles_nearer_than_their_rounding_are_one():

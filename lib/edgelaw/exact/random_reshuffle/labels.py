@@ -393,5 +393,5 @@ def all_maps(rows: LabelledRows, batch: int = 1):
 
 def _law(rows):
     """The law of the rows' spectrum, as the operator needs it."""
-    values, shares = sources.sample(rows.spectrum)
+    values, shares = sources.sample(rows.spectrum, smallest=1e-13)
     return contours.sample(values, shares, rows.aspect)
