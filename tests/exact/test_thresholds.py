@@ -142,6 +142,13 @@ def test_tiny_eigenvalues_of_iid_are_no_zeros():
     assert (values > 0).tolist() == [False, True, True]
 
 
+def test_contours_of_batches_are_tried_down_to_a_height_of_a_seventh():
+    """_LOWER: each is a little narrower than the one before, as far as rules with many nodes still can be had."""
+    heights = levy.HALF_HEIGHT * iid.batches._LOWER ** np.arange(7)
+    assert 0.1 < heights[-1] < 0.15
+    assert (np.diff(heights) < 0).all()
+
+
 def test_rules_of_a_sample_spectrum_are_as_good_as_is_stated():
     """_RULE_TOLERANCES."""
     assert exact.population_curve("iid", np.ones(100), [1, 5, 50], 37.5, 5.0, 25).error < 2e-11
