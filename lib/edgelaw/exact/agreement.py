@@ -49,7 +49,7 @@ class Attempt:
 
 
 def settled(
-    n: npt.NDArray, attempts: Iterable[Callable[[Integers], Attempt]], times: Array | None = None
+    n: npt.NDArray, attempts: Iterable[Callable[[Integers], Attempt]], times: npt.NDArray | None = None
 ) -> LearningCurve:
     """The learning curve at n of the first attempt that is good enough, or of the best; the last word on refusals.
 

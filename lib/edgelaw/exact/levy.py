@@ -34,7 +34,7 @@ from edgelaw.exact import sources
 __all__ = ["Average", "from_covariance", "from_sample"]
 
 HALF_HEIGHT = 1.2  # of the contour in log(λ + reach): functions averaged must be analytic inside it
-_POINTS = 240  # on the upper half of the contour
+_ON_CONTOUR = 240  # on the upper half of the contour
 _LOEWNER = 60, 120, 200, 240  # points there that give the nodes: more where eigenvalues are seen one by one
 
 
@@ -292,7 +292,7 @@ def _reached(values: Array, shares: Array, reach: float) -> float:
     return float(np.exp(bracketed_root(excess, low, high + 1)))
 
 
-def ellipse(values: Array, pole: float, points: int = _POINTS, angle: float = HALF_HEIGHT) -> npt.NDArray:
+def ellipse(values: Array, pole: float, points: int = _ON_CONTOUR, angle: float = HALF_HEIGHT) -> npt.NDArray:
     """The upper half of an ellipse in log(ζ − pole) about the values above the pole, from right to left."""
     low, high = np.log(values[0] - pole), np.log(values[-1] - pole)
     half = (high - low) / 2

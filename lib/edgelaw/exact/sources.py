@@ -16,9 +16,11 @@ def recorded(epochs: ArrayLike) -> Integers:
     return arguments.epochs(epochs)
 
 
-def sample(eigenvalues: ArrayLike, weights: ArrayLike | None = None) -> tuple[Array, Array]:
+def sample(
+    eigenvalues: ArrayLike, weights: ArrayLike | None = None, smallest: float = 1e-13
+) -> tuple[Array, Array]:
     """The different eigenvalues of a sample over their mean, and their shares; too few are refused."""
-    values, shares = arguments.spectrum(eigenvalues, weights)
+    values, shares = arguments.spectrum(eigenvalues, weights, smallest=smallest)
     if weights is None and np.size(eigenvalues) < FEWEST:
         raise ValueError(
             f"eigenvalues must be at least {FEWEST} to stand for a spectrum, not {np.size(eigenvalues)}; a "
@@ -33,9 +35,11 @@ def positive(values: Array, shares: Array) -> tuple[Array, Array, float]:
     return values[moving], shares[moving], float(shares[~moving].sum())
 
 
-def covariance(eigenvalues: ArrayLike) -> tuple[Array, Array, float]:
+def covariance(eigenvalues: ArrayLike, smallest: float = 1e-13) -> tuple[Array, Array, float]:
     """The positive eigenvalues of a covariance, mean 1, their shares, and the share of zeros: what no row has."""
-    values, shares, null = positive(*arguments.spectrum(eigenvalues, name="covariance_eigenvalues"))
+    values, shares, null = positive(
+        *arguments.spectrum(eigenvalues, name="covariance_eigenvalues", smallest=smallest)
+    )
     return values * (1 - null), shares / (1 - null), null
 
 

@@ -18,8 +18,7 @@ from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.single_shuffle import batches as single_shuffle
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 
-_POLE = -0.3  # of a contour around a sample's spectrum
-_STRIDES, _ITERATIONS = 200, 20  # of the way to the limit of a short batch, and of the equation there
+_STRIDES = 200  # of the way to the limit of a short batch, which the solution of its equation follows
 
 
 def contraction(rows: Rows, cut: Partition) -> float:
@@ -59,7 +58,7 @@ def _short_batch(rows: Rows, cut: Partition, low: float, high: float) -> float:
     :math:`1/a = 1/\tau - \langle\lambda\Theta/(\theta(1+\Theta))\rangle`. As Θ < 1 it takes more than 2 per row.
     """
     if isinstance(rows, SampleRows):
-        average = levy.from_gram(rows.gram, rows.parts, rows.rho, _POLE)
+        average = levy.from_gram(rows.gram, rows.parts, rows.rho, -0.3)  # any pole left of zero will do
     else:
         average = levy.from_covariance(rows.values, rows.shares)
     nodes, weights, whole = average.nodes, average.weights, cut.batches - 1
@@ -73,7 +72,7 @@ def _short_batch(rows: Rows, cut: Partition, low: float, high: float) -> float:
 
     a = low * cut.taus[0]
     for factor in np.geomspace(low, high, _STRIDES):
-        for _ in range(_ITERATIONS):
+        for _ in range(2):
             a = (a + 1 / (1 / (factor * cut.taus[0]) - terms(a)[0])) / 2
         if factor * cut.taus[-1] * terms(a)[1] >= 1:
             return float(factor)

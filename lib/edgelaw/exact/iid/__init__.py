@@ -42,6 +42,7 @@ from edgelaw.theory import iid as closed_form
 
 __all__ = ["constants", "curve", "curve_at", "effective_step", "expected_curve", "population_curve"]
 
+_NEVER_MOVES = 1e-100  # of the largest: laws of small exponents have much of their mass at tiny eigenvalues
 _TALBOT_POINTS = 24, 20  # of Talbot's contour, at two resolutions
 
 
@@ -57,7 +58,7 @@ def curve(
     n = sources.recorded(epochs)
     if requests.single_rows(batch):
         return _flow(eigenvalues, n, step, rho, weights)
-    rule = batches.of_sample(*sources.sample(eigenvalues, weights))
+    rule = batches.of_sample(*sources.sample(eigenvalues, weights, _NEVER_MOVES))
     test, train = batches.losses(rule, edges.of_sample("iid", eigenvalues, step, batch, rho, weights).cut, n)
     return agreement.learning_curve(n, test, train, ROUNDING)
 
@@ -99,7 +100,7 @@ def _flow(
 ) -> LearningCurve:
     """The limit of single rows, by its rates."""
     step, rho = arguments.step(step), arguments.aspect(rho)
-    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights))
+    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights, _NEVER_MOVES))
     rates, test = rates_and_weights(values, shares, step)
     train = test * rates / (1 - step / 2)
     error = ROUNDING + max(abs(test.sum() / shares.sum() - 1), abs(train.sum() - 1))
@@ -123,7 +124,7 @@ def population_curve(
 ) -> LearningCurve:
     """From a covariance, to about 1e-9."""
     n = sources.recorded(epochs)
-    values, shares, null = sources.covariance(covariance_eigenvalues)
+    values, shares, null = sources.covariance(covariance_eigenvalues, _NEVER_MOVES)
     if requests.single_rows(batch):
         law = silverstein.Sample(values, shares, arguments.aspect(rho) / (1 - null))
         made = _population_flow(law, n, arguments.step(step))
