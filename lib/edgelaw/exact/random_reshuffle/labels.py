@@ -42,7 +42,10 @@ _GOOD = 1e-3  # a stated error for which nothing else is tried: targets and a fi
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _APART = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
-_SHIFT = 6.0  # of their ruler, over the largest eigenvalue: below, an epoch is smooth in the step itself
+_SHIFT, _LINEAR = (
+    2.0,
+    3.0,
+)  # of their ruler: over the largest eigenvalue, and the part that goes with the step
 
 Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
 
@@ -302,7 +305,7 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
 def _families(rows: LabelledRows, batch: int) -> list[interpolation.Family]:
     """Interpolated epochs at two resolutions; none where no contour has operators good enough at every step."""
     high = interpolation.BELOW * step_limit(rows, batch)
-    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]))
+    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]), _LINEAR)
     attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
         return engine.best("The family", attempts, _GOOD)
