@@ -71,7 +71,7 @@ def resolution(which, **changed):
         (rows, "_SMALL_B", 2.8, lambda: stated(APART, 6, 1.0, 12.0), 3e-9),
         (rows, "_SMALL_B", 280.0, lambda: len(rows.Rows(1.0).grid(40.0, 1.0, np.ones(1)).s), 40),
         (labels, "_OPERATORS", 2, between, 1e-3),
-        (labels, "_SHIFT", 0.2, between, 1e-3),
+        (labels, "_SHIFT", 0.2, between, 4e-7),
     ],
 )
 def test_a_threshold_moved_by_a_factor_of_ten_makes_it_worse(monkeypatch, module, name, moved, worse, bar):

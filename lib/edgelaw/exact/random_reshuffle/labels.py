@@ -105,7 +105,7 @@ def _attempts(
     """The curve by shared epochs, if its steps are many, and by operators of its own."""
     if len(np.unique(steps[steps > 0])) > _APART:
         shared = _families(rows, arguments.batch(batch, rows.shape[0]))
-        if shared and steps.max() <= shared[0].ruler.high:
+        if shared and _reach(shared, steps.max()):
             moves = [family.at for family in (shared[0], shared[1], shared[0].shorter())]
             yield functools.partial(_compared, rows, n, steps, moves)
     for maps in all_maps(rows, batch):
@@ -294,11 +294,16 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
     They are made once for the rows and a batch, at two resolutions.
     """
     shared: list[interpolation.Family] = _families(rows, arguments.batch(batch, rows.shape[0]))
-    if not shared or high > shared[0].ruler.high:
+    if not shared or not _reach(shared, high):
         raise ArithmeticError(
             "Random reshuffle could not be computed at all steps of a search over these rows."
         )
     return shared
+
+
+def _reach(shared: list[interpolation.Family], step: float) -> bool:
+    """Whether shared epochs go up to a step; their end is one way to compute 0.98 of a limit, there are others."""
+    return bool(step <= shared[0].ruler.high or np.isclose(step, shared[0].ruler.high))
 
 
 @_with_rows
