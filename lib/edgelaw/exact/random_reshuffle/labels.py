@@ -95,8 +95,10 @@ def curve(
     """
     n, steps = requested(epochs, step, 2.0 if batch == 1 else np.inf)
     _refuse_unstable(rows, steps, batch)
-    made = engine.best("The reshuffle curve of these rows", _attempts(rows, n, steps, batch), _GOOD)
-    return dataclasses.replace(made, error=made.error + norms_error(rows, steps))
+    of_norms = norms_error(rows, steps)
+    enough = max(_GOOD, of_norms / 10)  # what matters less than what is not known
+    made = engine.best("The reshuffle curve of these rows", _attempts(rows, n, steps, batch), enough)
+    return dataclasses.replace(made, error=made.error + of_norms)
 
 
 def _attempts(
