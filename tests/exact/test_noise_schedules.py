@@ -85,7 +85,7 @@ def test_a_ruler_by_hand():
     logarithm = interpolation.Ruler(0.0, 3.0, 1.0)  # log(1 + step)
     assert np.allclose(logarithm.place(np.array([0.0, 1.0, 3.0, 7.0])), [-1, 0, 1, 1])
     assert np.allclose(logarithm.steps(1), 1.0)
-    fine = interpolation.Ruler(0.01, 2.0, 0.1)
+    fine = interpolation.Ruler(0.01, 2.0, 0.1, 3.0)
     assert np.allclose(fine.place(fine.steps(7)), np.cos(np.pi * (np.arange(7) + 0.5) / 7), atol=1e-14)
     h = 1e-6
     for at in (0.02, 0.5, 1.9):

@@ -1,7 +1,7 @@
 r"""Epochs at any step from a dozen of them: what a search over schedules, and a long schedule, are computed by.
 
 An epoch's map of :math:`s_j = \mathbb E(v_j\cdot e)^2` is diagonal plus a matrix of few dimensions, and both are smooth
-in the logarithm of the step plus a shift (`Ruler`). The diagonal and the
+in the logarithm of the step plus a shift, to which a multiple of the step may be added (`Ruler`). The diagonal and the
 mean are computed at every step; the rest, and the kick of residuals, are Chebyshev series in it, after division by the
 square of the step.
 """
@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import scipy.special
 from numpy.polynomial import chebyshev
 
-from edgelaw._common.types import Array
+from edgelaw._common.types import Array, ArrayLike
 from edgelaw.exact.labels.curves import State
 
 BELOW = 0.98  # the largest step of a search, and of epochs for all schedules, over the limit of stability
@@ -41,15 +42,16 @@ class Epochs(NamedTuple):
 
 
 class Ruler(NamedTuple):
-    """Steps between two as points of [−1, 1], evenly in log(step + shift).
+    """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high.
 
-    Where steps are below the shift all is smooth in the step, above it in its logarithm. Both ends are included, and
-    the low one may be zero.
+    Where steps are below the shift all is smooth in the step, above it in its logarithm; the `linear` part keeps the
+    largest steps from being too far apart. Both ends are included, and the low one may be zero.
     """
 
     low: float
     high: float
     shift: float
+    linear: float = 0.0
 
     def place(self, steps: Array) -> Array:
         """Where steps are; those outside the range are at its ends.
@@ -60,29 +62,33 @@ class Ruler(NamedTuple):
         [-1.0, 0.0, 1.0, 1.0]
         """
         inside = np.clip(steps, self.low, self.high)
-        above: Array = 2 * np.log((inside + self.shift) / (self.low + self.shift)) / self._length - 1
-        return above
+        return 2 * self._above_low(inside) / self._above_low(self.high) - 1
 
     def slope(self, steps: Array) -> Array:
         """The derivative of `place` by the step; zero outside the range."""
         inside = (steps >= self.low) & (steps <= self.high)
-        return inside * 2 / (steps + self.shift) / self._length
+        return inside * 2 * (1 / (steps + self.shift) + self.linear / self.high) / self._above_low(self.high)
 
     def steps(self, count: int) -> Array:
         """The steps at Chebyshev's points, the largest first.
 
         Examples
         --------
-        >>> ruler = Ruler(0.0, 2.0, 0.02)
+        >>> ruler = Ruler(0.0, 2.0, 0.02, 3.0)
         >>> np.allclose(ruler.place(ruler.steps(3)), np.cos(np.pi * np.array([1, 3, 5]) / 6))
         True
         """
         share = (np.cos(np.pi * (np.arange(count) + 0.5) / count) + 1) / 2
-        return (self.low + self.shift) * np.exp(share * self._length) - self.shift
+        first, rate = self.low + self.shift, self.linear / self.high
+        grown = first * np.exp(share * self._above_low(self.high))
+        if rate == 0:
+            return grown - self.shift
+        # y exp(rate (y − first)) = grown
+        return scipy.special.lambertw(rate * grown * np.exp(rate * first)).real / rate - self.shift
 
-    @property
-    def _length(self) -> float:
-        return float(np.log((self.high + self.shift) / (self.low + self.shift)))
+    def _above_low(self, steps: ArrayLike) -> Array:
+        above = np.asarray(steps, dtype=float) - self.low
+        return np.log1p(above / (self.low + self.shift)) + self.linear * above / self.high
 
 
 @dataclass(frozen=True, eq=False)

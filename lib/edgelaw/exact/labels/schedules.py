@@ -242,7 +242,7 @@ def _bounds(
 
 
 class Search:
-    """The steps of a shape with the least loss, between two: by gradients in logarithms, from the best of a few."""
+    """The steps of a shape with the least loss, between two: a height by bisection, more by gradients."""
 
     def __init__(self, objective: Objective, low: float, high: float) -> None:
         self.objective, self.ends = objective, (np.log(low), np.log(high))
@@ -250,9 +250,16 @@ class Search:
     def peak(self, shape: Array) -> Array:
         """A shape at the best height."""
         heights = np.linspace(*self.ends, _PEAKS_TRIED)
-        best = min(heights, key=lambda height: self.objective(np.exp(height) * shape))
-        ones = np.ones((len(shape), 1))
-        return self._refined(np.array([best]), [self.ends], lambda p: (np.exp(p[0]) * shape, ones))
+        losses = [self.objective(np.exp(height) * shape) for height in heights]
+        best = int(np.argmin(losses))
+        refined = scipy.optimize.minimize_scalar(
+            lambda height: self.objective(np.exp(height) * shape),
+            bounds=(heights[max(best - 1, 0)], heights[min(best + 1, _PEAKS_TRIED - 1)]),
+            method="bounded",
+            options={"xatol": 1e-4},
+        )
+        height = refined.x if refined.fun < losses[best] else heights[best]
+        return np.exp(height) * shape
 
     def inverse(self, constant: Array) -> Array:
         """η/(1 + ck) at the best height and c; c = 0 is the constant step."""

@@ -42,7 +42,10 @@ _GOOD = 1e-3  # a stated error for which nothing else is tried: targets and a fi
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _APART = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
-_SHIFT = 6.0  # of their ruler, over the largest eigenvalue: below, an epoch is smooth in the step itself
+_SHIFT, _LINEAR = (
+    2.0,
+    3.0,
+)  # of their ruler: over the largest eigenvalue, and the part that goes with the step
 
 Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
 
@@ -92,8 +95,10 @@ def curve(
     """
     n, steps = requested(epochs, step, 2.0 if batch == 1 else np.inf)
     _refuse_unstable(rows, steps, batch)
-    made = engine.best("The reshuffle curve of these rows", _attempts(rows, n, steps, batch), _GOOD)
-    return dataclasses.replace(made, error=made.error + norms_error(rows, steps))
+    of_norms = norms_error(rows, steps)
+    enough = max(_GOOD, of_norms / 10)  # what matters less than what is not known
+    made = engine.best("The reshuffle curve of these rows", _attempts(rows, n, steps, batch), enough)
+    return dataclasses.replace(made, error=made.error + of_norms)
 
 
 def _attempts(
@@ -102,7 +107,7 @@ def _attempts(
     """The curve by shared epochs, if its steps are many, and by operators of its own."""
     if len(np.unique(steps[steps > 0])) > _APART:
         shared = _families(rows, arguments.batch(batch, rows.shape[0]))
-        if shared and steps.max() <= shared[0].ruler.high:
+        if shared and _reach(shared, steps.max()):
             moves = [family.at for family in (shared[0], shared[1], shared[0].shorter())]
             yield functools.partial(_compared, rows, n, steps, moves)
     for maps in all_maps(rows, batch):
@@ -291,18 +296,23 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
     They are made once for the rows and a batch, at two resolutions.
     """
     shared: list[interpolation.Family] = _families(rows, arguments.batch(batch, rows.shape[0]))
-    if not shared or high > shared[0].ruler.high:
+    if not shared or not _reach(shared, high):
         raise ArithmeticError(
             "Random reshuffle could not be computed at all steps of a search over these rows."
         )
     return shared
 
 
+def _reach(shared: list[interpolation.Family], step: float) -> bool:
+    """Whether shared epochs go up to a step; their end is one way to compute 0.98 of a limit, there are others."""
+    return bool(step <= shared[0].ruler.high or np.isclose(step, shared[0].ruler.high))
+
+
 @_with_rows
 def _families(rows: LabelledRows, batch: int) -> list[interpolation.Family]:
     """Interpolated epochs at two resolutions; none where no contour has operators good enough at every step."""
     high = interpolation.BELOW * step_limit(rows, batch)
-    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]))
+    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]), _LINEAR)
     attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
         return engine.best("The family", attempts, _GOOD)

@@ -1,0 +1,80 @@
+"""Thresholds of random reshuffle: each is needed, and moved by a factor of ten the wrong way it makes things worse."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from edgelaw import exact
+from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.random_reshuffle import contours, engine, labels, means, rows
+
+EDGE = np.linspace(0.05, 1.0, 60) ** 2
+APART = np.linspace(0.5, 1.5, 60)
+SPREAD = np.geomspace(1e-6, 1, 50)
+
+
+def stated(values=EDGE, n=50, step=1.2, rho=1.0):
+    """The error that a curve states; infinite if it is refused."""
+    contours._sample.cache_clear()
+    try:
+        with np.errstate(all="ignore"):
+            return exact.curve("random_reshuffle", values, n, step, rho).error
+    except ArithmeticError:
+        return np.inf
+
+
+def effective():
+    """The relative error of a wide spectrum's effective step, against its second order; infinite if it is refused."""
+    step = 1e-3
+    try:
+        return abs(exact.effective_step("random_reshuffle", step, SPREAD) / (step + step**2 / 2) - 1)
+    except ValueError:
+        return np.inf
+
+
+def between():
+    """How far interpolated epochs are from those of operators of their own; infinite if there are none."""
+    X = np.random.default_rng(0).standard_normal((80, 40))
+    targets = X[:, 0] + np.random.default_rng(1).standard_normal(80)
+    made = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], targets)
+    try:
+        (family, *_), maps = labels.covering(made, 0.1, 1.0), next(labels.all_maps(made))
+    except ArithmeticError:
+        return np.inf
+    worst = 0.0
+    for step in np.linspace(1.0, 0.1, 10):
+        ask = made, np.arange(2), np.array([step])
+        worst = max(worst, labels._compared(*ask, [maps.moves()[0], family.at])[0])
+    return worst
+
+
+def resolution(which, **changed):
+    return dataclasses.replace(getattr(engine, which), **changed)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "moved", "worse", "bar"),
+    [
+        (contours, "_HALF_HEIGHT", 11.0, effective, 1e-5),
+        (contours, "_INNER_DIGITS", 2.26, stated, 1e-5),
+        (engine, "INSIDE", 0.08, stated, 1e-5),
+        (means, "_DIGITS", 7.0, stated, 1e-5),
+        (engine, "POLYNOMIALS", 2, stated, 1e-5),
+        (engine, "FINE", resolution("FINE", digits=1.13), stated, 1e-5),
+        (engine, "FINE", resolution("FINE", times=0.092), stated, 1e-5),
+        (engine, "COARSE", resolution("COARSE", digits=0.96), stated, 1e-5),
+        (engine, "COARSE", resolution("COARSE", times=0.084), stated, 1e-5),
+        (engine, "COARSE", resolution("COARSE", wide=11.0), stated, 1e-5),
+        (engine, "_AT_ONCE", 1e-6, lambda: stated(APART, 6, 1.0, 16.5), 1e-5),
+        (engine, "_AT_ONCE", 1e-8, lambda: stated(APART, 6, 1.0, 18.0), 1e-8),
+        (rows, "_SMALL_B", 2.8, lambda: stated(APART, 6, 1.0, 12.0), 3e-9),
+        (rows, "_SMALL_B", 280.0, lambda: len(rows.Rows(1.0).grid(40.0, 1.0, np.ones(1)).s), 40),
+        (labels, "_OPERATORS", 2, between, 1e-3),
+        (labels, "_SHIFT", 0.2, between, 4e-7),
+    ],
+)
+def test_a_threshold_moved_by_a_factor_of_ten_makes_it_worse(monkeypatch, module, name, moved, worse, bar):
+    assert worse() < bar
+    monkeypatch.setattr(module, name, moved)
+    assert worse() > bar
