@@ -156,7 +156,6 @@ def sharper():
             "_WIDTHS": (0.9, 0.8),
             "_DIGITS": (16.0, 15.0),
             "_AGREED": (1e-11, 1e-11),
-            "_ENOUGH": 1e-10,
             "_MOST": 1400,
         },
         flip_flop_boundary: {
@@ -166,7 +165,10 @@ def sharper():
             ),
             "_ENOUGH": 1e-11,
         },
-        agreement: {"without_lone_zero": lambda values, shares, rho: (rho, 0.0)},  # no row is left out
+        agreement: {
+            "ENOUGH": 1e-10,
+            "without_lone_zero": lambda values, shares, rho: (rho, 0.0),  # no row is left out
+        },
     }
     with contextlib.ExitStack() as stack:
         for module, names in settings.items():
