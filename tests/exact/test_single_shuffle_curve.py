@@ -6,6 +6,7 @@ import scipy.special
 
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import agreement, graded_circle, sources
+from edgelaw.exact.single_shuffle import kernel as shuffle_kernel
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
@@ -295,3 +296,23 @@ def test_losses_that_differ_before_they_vanish_still_count():
     curve = agreement.vouched(np.arange(60), computed, fine, fine * (1 + difference), 0.0, 1e-12)
     assert curve.error > 1e-3
     assert curve.train[curve.continued] < 1e-12
+
+
+@pytest.mark.parametrize("more", [0, 3])
+def test_sums_for_pairs_are_the_same_in_vectors(more):
+    rng = np.random.default_rng(0)
+
+    def numbers(*shape):
+        return rng.normal(size=shape) + 1j * rng.normal(size=shape)
+
+    points, nodes = 12, rng.uniform(0.1, 3, 9) + 0j
+    first, second = graded_circle.all_pairs(points // 2)
+    alpha, D, own = numbers(points, 9), numbers(points, 9), numbers(3, points, more)
+    logs, a = -rng.uniform(0.1, 1, points) + 1j * rng.uniform(-3, 3, points), 1 + 0.1 * numbers(points)
+    k = np.arange(-5.0, 6)
+    given = first, second, logs, a, alpha, D, nodes, 0.1 + 0 * nodes, own, 0.7, 1.3, k, np.ones(11)
+    with np.errstate(all="raise"):
+        vectors = shuffle_kernel.pair_sums_numpy(*given)
+    loops = shuffle_kernel.pair_sums.function(*given)
+    np.testing.assert_allclose(vectors, loops, rtol=1e-10)
+    np.testing.assert_allclose(shuffle_kernel.pair_sums(*given), loops, rtol=1e-10)

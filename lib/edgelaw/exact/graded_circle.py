@@ -72,10 +72,6 @@ class Circle:
     first: np.ndarray
     second: np.ndarray
 
-    def coefficients(self, values):
-        """[zⁿ] of functions that are real for real z, from their values at the points (last axis)."""
-        return 2 * (values @ self.weights.T).real * self.radius ** (-1.0 * self.n)
-
     def pair_coefficients(self, values):
         """[zⁿwⁿ] of a symmetric function of two variables, real for real ones, from its values at the pairs."""
         w, size = self.weights, len(self.points)

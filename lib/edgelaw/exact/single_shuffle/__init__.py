@@ -1,19 +1,18 @@
 """Single shuffle on any spectrum: curves, constants and the effective step."""
 
 import dataclasses
+from collections.abc import Iterable
 
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import ArrayLike
+from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, graded_circle, sources
+from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, limits, requests
 from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 from edgelaw.exact.single_shuffle import batches
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
-
-_LEAST = graded_circle.PRECISE.least  # stated: circles are made for so much, and may agree better by chance
 
 
 def curve(
@@ -140,15 +139,9 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
     return float(test), float(train)
 
 
-def from_settings(n, settings):
-    """The learning curve of the first setting that works, at two resolutions."""
-    if len(n) == 1:
-        return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
-    computed = agreement.supporting_epochs(n)
-    (fine, coarse), setting = shuffle_curve.losses(settings, computed)
-    floor = max(_LEAST, *(average.error for average in setting.averages))
-    curve = agreement.vouched(n, computed, fine, coarse, setting.plateau, floor)
-    return agreement.with_a_row_less(curve, setting.missing) if setting.missing else curve
+def from_settings(n: Integers, settings: Iterable[shuffle_curve.Setting]) -> LearningCurve:
+    """The learning curve of the first setting that is good enough, or of the best."""
+    return agreement.settled(n, shuffle_curve.attempts(settings))
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:

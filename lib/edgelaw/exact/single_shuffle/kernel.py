@@ -4,44 +4,45 @@ import numpy as np
 
 from edgelaw._common.compiled import compiled
 
+_ROOM = 2**18  # numbers in an array of (pairs, terms, nodes)
+
 
 @compiled
 def exponents(path, nodes, heavy, inverse_step, rho, start):
     """c along a path of points z, from a guess at the first, and the largest last relative change of Newton's method.
 
     c solves c (1/η + ⟨λα⟩) = ρ with α = z e^(−cλ)/(1 − z e^(−cλ)); `heavy` are the weights times the nodes. From one
-    point to the next goes Euler's step along the solution.
+    point to the next goes Euler's step along the solution. In vectors over the nodes, so that it needs no twin.
     """
     values = np.empty(path.size, np.complex128)
     c, worst = start, 0.0
     for i in range(path.size):
         if i > 0:
-            total, first, second = inverse_step + 0j, 0j, 0j
-            for k in range(nodes.size):
-                power = path[i - 1] * np.exp(-c * nodes[k])
-                alpha = power / (1 - power)
-                term = heavy[k] * alpha * (1 + alpha)
-                total += heavy[k] * alpha
-                first += term
-                second += term * nodes[k]
-            c -= c * first / path[i - 1] * (path[i] - path[i - 1]) / (total - c * second)
-        change = 0j
+            total, first, second = _exponent_sums(path[i - 1], c, nodes, heavy)
+            move = (path[i] - path[i - 1]) / path[i - 1]
+            c -= c * first * move / (inverse_step + total - c * second)
+        size = np.inf
         for _ in range(12):
-            total, second = inverse_step + 0j, 0j
-            for k in range(nodes.size):
-                power = path[i] * np.exp(-c * nodes[k])
-                alpha = power / (1 - power)
-                total += heavy[k] * alpha
-                second += heavy[k] * alpha * (1 + alpha) * nodes[k]
+            total, first, second = _exponent_sums(path[i], c, nodes, heavy)
+            total += inverse_step
             change = (c * total - rho) / (total - c * second)
             c -= change
-            if not abs(change) > 1e-13 * abs(c):
+            size = abs(change) / abs(c)
+            if not size > 1e-13:
                 break
-        size = abs(change) / abs(c)
         if not size <= worst:
             worst = size
         values[i] = c
     return values, worst
+
+
+@compiled
+def _exponent_sums(z, c, nodes, heavy):
+    """⟨λα⟩, ⟨λα(1 + α)⟩ and ⟨λ²α(1 + α)⟩."""
+    power = z * np.exp(-c * nodes)
+    alpha = power / (1 - power)
+    slope = heavy * alpha * (1 + alpha)
+    return (heavy * alpha).sum(), slope.sum(), (slope * nodes).sum()
 
 
 @compiled
@@ -172,7 +173,34 @@ def _arrow_solution(system, right):
     return solution
 
 
-@compiled
+def pair_sums_numpy(first, second, logs, a, alpha, D, nodes, heavy, own, kappa, rho, places, shares):
+    """`pair_sums` in vectors."""
+    phi, psi = np.empty(len(first), complex), np.empty(len(first), complex)
+    size = max(1, _ROOM // (len(places) * (len(nodes) + 2 * own.shape[2])))
+    light = np.append(heavy, np.zeros(2 * own.shape[2]))
+    for start in range(0, len(first), size):
+        block = slice(start, start + size)
+        i, j = first[block], second[block]
+        sigma, logarithm = (a[i] + a[j])[:, None], (logs[i] + logs[j])[:, None]
+        turn = logarithm.imag - 2 * np.pi * np.rint(logarithm.imag / (2 * np.pi))
+        s = (2j * np.pi * places - logarithm.real - 1j * turn) / rho
+        tau, rest = (
+            np.concatenate([heavy * (x[i] + x[j]), part[i], part[j]], axis=1)
+            for x, part in ((0.5 + alpha, own[1]), (D, own[2]))
+        )
+        lam = np.concatenate([np.broadcast_to(nodes, (len(i), len(nodes))), own[0][i], own[0][j]], axis=1)
+        inverse = 1 / (s[:, :, None] + (sigma * lam)[:, None])
+        weights = np.stack([tau, rest, np.broadcast_to(light, tau.shape)], axis=2)
+        g, u, v = np.moveaxis(inverse @ weights, 2, 0)
+        factor = 1 / (kappa + s * g)
+        theta, total = g * factor, (rho * tau + rest).sum(axis=1)
+        phi[block] = -sigma[:, 0] * kappa / rho * ((theta / s) @ shares)
+        within = factor * u + rho * theta - sigma * theta * v
+        psi[block] = total / 2 + (total * (theta @ shares) + kappa * (within @ shares)) / rho
+    return phi, psi
+
+
+@compiled(numpy=pair_sums_numpy)
 def pair_sums(first, second, logs, a, alpha, D, nodes, heavy, own, kappa, rho, places, shares):
     """The sums over k in Φ and Ψ for pairs of points: −(σκ/ρ) Σ θ/s, and Ψ itself.
 

@@ -43,12 +43,10 @@ _LONGEST = 4096  # epochs on a circle
 _DIGITS = 14.5, 12.0  # of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
 _AGREED = 3e-7, 1e-6  # where two circles differ by more, the coarser gets more points; and next to the limit
 _NEXT_TO_LIMIT = 0.09  # inverse effective steps below it: for single rows, steps above 1.7
-_ENOUGH = 3e-6  # where two resolutions differ by more, another setting is tried
 _FEWEST, _MOST = 24, 1000  # points
 _MOST_EVEN = 1600  # equidistant ones, which must be more than the epochs
 _FEW = 32  # epochs, whose losses are computed down to e^(−2·60) of their start
 _DEEPEST = 60.0, 15.0  # later ones only down to e^(−2·15), 1e-13
-_VISIBLE = 1e-13  # losses that the two resolutions must agree on
 _ANGLES = 1.2, 0.85, 0.6, 0.4, 0.25  # half-heights of the contours of the averages, the first that fits
 _NARROW = 0.7, 0.5  # the same in a gap with fewer rows than dimensions
 _AMPLIFIED = 4.0, 8.0, 16.0, 22.0
@@ -146,53 +144,19 @@ class Setting:
         return [self.update.pairs(average, self.rho) for average in self.averages]
 
 
-def losses(settings, n):
-    """Both losses at each positive n, ascending, at two resolutions, an array (2, 2, len(n)), and their setting.
-
-    Settings are tried in turn until two resolutions agree; otherwise that is taken on which they agree for the most
-    epochs, and best. If one whose poles are followed is no better than those before, then no other such one is tried.
-    """
-    best, useless = None, False
-    for setting in itertools.islice(settings, _TRIES):
-        if setting.follows and useless:
-            continue
-        try:
-            results = _losses(setting, n)
-        except ArithmeticError as refusal:
-            best = best or ((1, np.inf), refusal, setting)
-            continue
-        difference = _difference(*results)
-        rank = -_agreed(*results, setting.plateau), difference
-        if best is None or rank < best[0]:
-            best = rank, results, setting
-        else:
-            useless |= setting.follows
-        if difference < _ENOUGH:
-            break
-    if best is None:
-        raise ArithmeticError(
-            "No contour around this spectrum keeps clear of the poles of single shuffle's resolvent."
-        )
-    if isinstance(best[1], ArithmeticError):
-        raise best[1]
-    return best[1:]
+def attempts(settings):
+    """Attempts for `agreement.settled`: both losses at two resolutions, one setting after the other."""
+    return (functools.partial(_attempt, setting) for setting in itertools.islice(settings, _TRIES))
 
 
-def _difference(one, other):
-    """The largest relative difference of two resolutions where a loss can be seen."""
-    with np.errstate(all="ignore"):
-        difference = np.abs(other / one - 1)[np.abs(one) > _VISIBLE].max(initial=0.0)
-    return difference if np.isfinite(difference) else np.inf
-
-
-def _agreed(one, other, plateau):
-    """After how many epochs two resolutions differ by more than is returned, or a loss is below its plateau."""
-    level = np.array([[plateau], [0.0]])
-    with np.errstate(all="ignore"):
-        alike = (np.abs(other / one - 1) < agreement.LARGEST_ERROR) & (one > level)
-    alike |= (np.abs(one - level) < _VISIBLE) | np.isnan(one)  # so late that nothing is left
-    alike = alike.all(axis=0)
-    return len(alike) if alike.all() else int(np.argmin(alike))
+def _attempt(setting, n):
+    fine, coarse = _losses(setting, n)
+    floor = max(graded_circle.PRECISE.least, *(average.error for average in setting.averages))
+    if setting.missing:
+        both = np.concatenate([np.ones((2, 1)), fine], axis=1)
+        curve = agreement.learning_curve(np.append(0, n), *both, floor)
+        floor = agreement.with_a_row_less(curve, setting.missing).error
+    return agreement.Attempt(fine, coarse, setting.plateau, floor)
 
 
 def _losses(setting, n):
@@ -231,6 +195,10 @@ def _on_circles(setting, fine, coarse, n, results):
             break  # what is left is the averages'
         one = computed(0)
     results[0, :, place], results[1, :, place] = one, other
+
+
+def _difference(one, other):
+    return agreement.Attempt(one, other, 0.0, 0.0).difference()
 
 
 def _too_long(setting, last, most):
