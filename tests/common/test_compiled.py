@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -103,6 +104,43 @@ def test_another_processor_compiles_its_own_code_and_leaves_the_other_s(script, 
     assert output(start(script, **other)) == ["285", "compiled"]
     both = [start(script, **environment) for environment in (here, other)]
     assert [output(process) for process in both] == [["285", "loaded"], ["285", "loaded"]]
+
+
+def test_processes_that_compile_for_different_types_at_once_do_not_take_each_other_s_code(script, tmp_path):
+    """Interleaved as they may be: both have written an index of their own before either writes its code."""
+    script.write_text(
+        textwrap.dedent("""
+        import pathlib, sys, time, types
+        import numpy as np
+        from edgelaw._common.compiled import compiled
+
+        @compiled
+        def total(values):
+            s = values[0]
+            for x in values:
+                s += x
+            return s
+
+        def wait_for_the_other(name):
+            folder = pathlib.Path(sys.argv[2])
+            (folder / f"{name}-{sys.argv[1]}").touch()
+            while len(list(folder.glob(f"{name}-*"))) < 2:
+                time.sleep(0.01)
+
+        files = total.machine_code._cache._cache_file
+        save = files._save_data
+        if len(sys.argv) > 2:
+            files._save_index = lambda index, write=files._save_index: (wait_for_the_other("index"), write(index))
+            files._save_data = lambda name, data: (wait_for_the_other("data"), save(name, data))
+        print(total(np.arange(5).astype(sys.argv[1])))
+        """)
+    )
+    environment, meeting = {"NUMBA_CACHE_DIR": tmp_path / "cache"}, tmp_path / "meeting"
+    meeting.mkdir()
+    together = [start(script, kind, meeting, **environment) for kind in ("float64", "complex128")]
+    assert [output(process) for process in together] == [["10.0"], ["(10+0j)"]]
+    assert output(start(script, "float64", **environment)) == ["10.0"]
+    assert output(start(script, "complex128", **environment)) == ["(10+0j)"]
 
 
 # ------------------------------------------------------------------------------------------------------- without numba

@@ -13,3 +13,10 @@ def test_the_loop_and_its_twin_find_the_same_roots(count):
     one, other = modes._roots(poles, g), modes._roots.twin(poles, g)
     assert poles[one[0]] + one[1] == pytest.approx(poles[other[0]] + other[1], rel=1e-13)
     assert one[2] == pytest.approx(other[2], rel=1e-10)
+
+
+def test_the_loop_and_its_twin_tell_roots_between_poles_that_nearly_agree():
+    poles, g = -0.2 * (1 + 10 * modes.SAME_POLE * np.arange(12))[::-1], np.linspace(0.05, 0.2, 12)
+    one, other = modes._roots(poles, g), modes._roots.twin(poles, g)
+    assert one[0].tolist() == other[0].tolist()
+    assert one[1] == pytest.approx(other[1], rel=1e-10)

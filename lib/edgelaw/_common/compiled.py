@@ -6,6 +6,7 @@ Whether there is numba is asked once, at the first call of any loop. It is not u
 
 import contextlib
 import functools
+import hashlib
 import os
 import types
 from collections.abc import Callable, Iterator
@@ -60,6 +61,7 @@ class Compiled:
         code = njit(**_OPTIONS)(_with_machine_code(self.function))
         with contextlib.suppress(RuntimeError):  # there is no folder that can be written
             code.enable_caching()
+            _name_files_by_content(code._cache._cache_file)
         return code
 
 
@@ -72,8 +74,8 @@ def compiled(function: Callable | None = None, *, numpy: Callable | None = None)
 
     The compiler is imported then, not before: whoever needs no loop does not wait for it. A compiled function may call
     other compiled ones. Sums may be reordered (that is what lets them use vector registers), but infinities and NaN
-    keep their meaning, and a division by zero gives one. Numba caches the code beside the module or in the user's cache
-    folder (or in ``NUMBA_CACHE_DIR``); where none can be written it is not.
+    keep their meaning, and a division by zero gives one. The code is cached beside the module or in the user's cache
+    folder (or in ``NUMBA_CACHE_DIR``), by several processes at once if need be; where none can be written it is not.
 
     Without numba a call goes to the function given as `numpy`: the same in vectorised NumPy. A loop without one,
     because only other loops call it, then runs as it is written, correct but slow. Arguments are given by position.
@@ -146,6 +148,22 @@ def _announce() -> None:
                 callback(beginning)
 
     event.register("numba:compile", Listener())
+
+
+def _name_files_by_content(files: Any) -> None:
+    """Let the name of a file of machine code follow from what it was compiled for.
+
+    Numba would number the files of a function. Two processes that compile it at once for different types take one
+    number for both, and from then on whoever has the one type is given the code for the other.
+    """
+    save, pattern = files.save, files._data_name_pattern
+
+    def save_by_content(key: Any, data: Any) -> None:
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+        files._data_name_pattern = pattern.replace("{number", digest + ".{number")
+        save(key, data)
+
+    files.save = save_by_content
 
 
 def _with_machine_code(function: Callable) -> Callable:

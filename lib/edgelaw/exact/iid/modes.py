@@ -63,13 +63,15 @@ def _roots(poles: Array, g: Array) -> tuple[Integers, Array, Array]:
         last = i == count - 1
         width = total if last else poles[i + 1] - poles[i]
         near, tau = i, width / 2
-        value, slope = _sums(poles, weights, near, tau)
+        gaps = poles - poles[near]  # kept: machine code may reorder sums, but not across what is stored
+        value, slope = _sums(gaps, weights, near, tau)
         if not last and 1 + value < weights[near] / tau:  # the next pole is nearer
             near, width, tau = i + 1, -width, -tau
-            value, slope = _sums(poles, weights, near, tau)
+            gaps = poles - poles[near]
+            value, slope = _sums(gaps, weights, near, tau)
         low, high = min(width, 0.0), max(2 * width if last else width, 0.0)
         converged = False
-        while not converged and high > low:
+        while not converged and low < (low + high) / 2 < high:
             if 1 + value < weights[near] / tau:
                 low = tau
             else:
@@ -77,22 +79,22 @@ def _roots(poles: Array, g: Array) -> tuple[Integers, Array, Array]:
             proposed = _one_root(1 + value, slope, weights[near], tau, width, last)
             converged = not abs(proposed - tau) > _LAST_STEP * abs(tau)
             tau = proposed if converged or low < proposed < high else (low + high) / 2
-            value, slope = _sums(poles, weights, near, tau)
+            value, slope = _sums(gaps, weights, near, tau)
         nearest[i], offsets[i], squares[i] = near, tau, slope + weights[near] / (tau * tau)
     return nearest, offsets, squares
 
 
 @compiled
-def _sums(poles: Array, weights: Array, near: int, tau: float) -> tuple[float, float]:
-    """Σ g²/(p − x) and its derivative at x = p_near + τ, without the term of that pole."""
+def _sums(gaps: Array, weights: Array, near: int, tau: float) -> tuple[float, float]:
+    """Σ g²/(p − x) and its derivative at x = p_near + τ from the gaps p − p_near, without the term of that pole."""
     value = slope = 0.0
     for j in range(near):
-        inverse = 1 / (poles[j] - poles[near] - tau)
+        inverse = 1 / (gaps[j] - tau)
         value += weights[j] * inverse
         slope += weights[j] * inverse * inverse
-    above, heavy = poles[near + 1 :], weights[near + 1 :]  # indices from 0: a loop for vector registers
+    above, heavy = gaps[near + 1 :], weights[near + 1 :]  # indices from 0: a loop for vector registers
     for j in range(len(above)):
-        inverse = 1 / (above[j] - poles[near] - tau)
+        inverse = 1 / (above[j] - tau)
         value += heavy[j] * inverse
         slope += heavy[j] * inverse * inverse
     return value, slope
@@ -131,7 +133,8 @@ def _block(poles: Array, g: Array, places: Integers) -> tuple[Integers, Array, A
         done = ~(np.abs(proposed - at) > _LAST_STEP * np.abs(at))
         inside = done | ((low[active] < proposed) & (proposed < high[active]))
         tau[active] = np.where(inside, proposed, (low[active] + high[active]) / 2)
-        active = active[~done & (high[active] > low[active])]
+        middle = (low[active] + high[active]) / 2
+        active = active[~done & (low[active] < middle) & (middle < high[active])]
     squares = _other_terms(poles, g, near, tau)[1] + (g[near] / tau) ** 2
     return near, tau, squares
 
