@@ -67,5 +67,5 @@ def installed(package: str) -> bool:
     """
     try:
         return importlib.util.find_spec(package) is not None
-    except ValueError:  # put aside in sys.modules
+    except (ImportError, ValueError):  # kept out, or put aside in sys.modules
         return False

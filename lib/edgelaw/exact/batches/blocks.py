@@ -13,6 +13,7 @@ first is exact for Haar left bases as d grows). At finite d single large eigenva
 relative :math:`O(b^{-1/2})`.
 """
 
+import abc
 from typing import NamedTuple
 
 import numpy as np
@@ -32,15 +33,15 @@ class Point(NamedTuple):
     fall: float
 
 
-class Rows:
+class Rows(abc.ABC):
     """Rows by their spectrum: values of mean 1 and their shares, and ρ = m/d."""
 
     def __init__(self, values: Array, shares: Array, rho: float) -> None:
         self.values, self.shares, self.rho = values, shares, rho
 
+    @abc.abstractmethod
     def at(self, log: float) -> Point:
         """The point at this logarithm of the distance from the largest x."""
-        raise NotImplementedError
 
     def edge(self, kappa: float) -> float:
         """The right edge of the law of D for a batch of κd rows."""

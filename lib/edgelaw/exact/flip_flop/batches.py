@@ -31,9 +31,9 @@ are the unknowns of Newton's method, whose equations GMRES solves with exact der
 """
 
 import numpy as np
-import scipy
 
 from edgelaw._common.compiled import compiled
+from edgelaw.exact.batches import limits
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
 from edgelaw.exact.flip_flop import spectra as flip_flop_spectra
@@ -53,11 +53,7 @@ def losses(spectrum, n, cut, step):
     mirrored one makes of it is off by a second order of the step, and later epochs by a first order: hence the root,
     with a factor that is fitted, on 90 simulated curves; of 72 others none was off by more than 0.63 of this error.
     """
-    largest = step * stable_factor(spectrum, cut)
-    if step >= largest:
-        raise ValueError(
-            f"step must be below {largest:.6g}, where a batch of flip-flop stops contracting, not {step:g}."
-        )
+    limits.refuse_unstable("flip_flop", spectrum.rows, cut, np.inf, step)
     if cut.batches == 1 and isinstance(spectrum, flip_flop_spectra.SampleSpectrum):
         return *_gradient_descent(spectrum, n, cut.taus[0]), 0.0
     mirrored = symmetric(cut)
@@ -101,43 +97,6 @@ def symmetric(cut):
     kappas, taus = np.full(count + 2, inner / count), np.full(count + 2, cut.taus[0])
     kappas[[0, -1]], taus[[0, -1]] = rest, tau
     return Partition(kappas, taus)
-
-
-def stable_factor(spectrum, cut):
-    """By what all steps may be multiplied until a batch stops contracting: τ times its largest eigenvalue is 2."""
-    sizes, places = np.unique(cut.kappas, return_index=True)
-    return min(
-        2 / (tau * block_edge(spectrum, kappa)) for kappa, tau in zip(sizes, cut.taus[places], strict=True)
-    )
-
-
-def block_edge(spectrum, kappa):
-    r"""The right edge of the spectrum of :math:`U_kU_k^\top` for κd rows of the m = ρd.
-
-    For a covariance it is the minimum of :math:`\kappa/x + \langle\lambda/(1-\lambda x)\rangle` over :math:`0 < x <
-    1/\lambda_{\max}`. For a sample that is, with x = ρG(ζ) and G the Cauchy transform of the Gram matrix, the minimum
-    of :math:`\zeta - (1-\kappa/\rho)/G(\zeta)` over ζ beyond the spectrum: a block is a free compression.
-    """
-    top = spectrum.values[-1]
-    if isinstance(spectrum, flip_flop_spectra.SampleSpectrum):
-
-        def height(log):
-            zeta = top + np.exp(log)
-            return zeta - max(0.0, 1 - kappa / spectrum.rho) / spectrum.transform(zeta)
-
-        scales = np.linspace(np.log(1e-12 * top), np.log(1e3 * top), 200)
-    else:
-
-        def height(log):
-            x = 1 / (top * (1 + np.exp(log)))
-            return kappa / x + spectrum.shares @ (spectrum.values / (1 - spectrum.values * x))
-
-        scales = np.linspace(-30, 12, 200)
-    place = int(np.clip(np.argmin([height(log) for log in scales]), 1, len(scales) - 2))
-    best = scipy.optimize.minimize_scalar(
-        height, bounds=(scales[place - 1], scales[place + 1]), method="bounded", options={"xatol": 1e-9}
-    )
-    return float(best.fun)
 
 
 class Problem:

@@ -12,6 +12,7 @@ import numpy as np
 
 from edgelaw._common.roots import bracketed_root
 from edgelaw.exact import levy
+from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
 _BEYOND = 1.5  # limits a contour on the right, in largest eigenvalues, where a pole comes from there too
@@ -26,9 +27,9 @@ class SampleSpectrum:
     """Eigenvalues of a sample, mean 1, and their shares, with m = ρd rows."""
 
     def __init__(self, values, shares, rho):
-        self.rho = rho
+        self.rho, self.rows = rho, SampleRows(values, shares, rho)
         self.null = float(shares[values == 0].sum())
-        self.values, self.shares = levy.companion(values, shares, rho)
+        self.values, self.shares = self.rows.gram, self.rows.parts
         self.independent_rows = bool(self.values[0] > 0)
         self.lowest = self.values[self.values > 0][0]
 
@@ -102,6 +103,7 @@ class PopulationSpectrum:
 
     def __init__(self, values, shares, rho):
         self.values, self.shares, self.rho = values, shares, rho
+        self.rows = PopulationRows(values[values > 0], shares[values > 0], rho)
         zeros = float(shares[values == 0].sum())
         self.null = max(zeros, 1 - rho)
         self.independent_rows = rho < 1 - zeros

@@ -13,6 +13,7 @@ from edgelaw.exact.batches import edges, limits, requests
 from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 from edgelaw.exact.single_shuffle import batches
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
+from edgelaw.theory import gradient_descent
 
 
 def curve(
@@ -50,10 +51,11 @@ def _batch_curve(eigenvalues, n, step, rho, weights, batch):
     update = batches.Batches(step, int(batch), np.size(eigenvalues))
     if len(values) == 1 and rho == 1:
         _refuse(step, 2 * step / float(partition.taus.max()))
-        return batches.orthogonal(n, partition)
+        return agreement.orthogonal(n, partition.taus, partition.kappas / partition.kappas.sum())
     if partition.batches == 1:
         _refuse(step, 2 * update.dims / float(values[-1]))
-        return batches.whole(n, values, shares, update)
+        losses = gradient_descent.weighted_losses(n, values, shares, step / update.dims)
+        return agreement.learning_curve(n, *losses, 0.0)
 
     def settings_of(update, last, places=None):
         return shuffle_curve.of_sample(values, shares, rho, update, last, places)

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from edgelaw.exact import agreement
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.exact.single_shuffle.batch_pairs import BatchPairs
@@ -33,20 +30,6 @@ class Batches:
         """One over the effective step per row."""
         cut = self.cut(rho)
         return float((cut.kappas / cut.taus).sum() / rho - (1 - (cut.kappas**2).sum() / rho**2) / 2)
-
-
-def whole(n, values, shares, update):
-    """The curve of one batch per epoch, which is gradient descent at the step η/d, exactly."""
-    logs = 2 * np.log(np.abs(1 - update.step / update.dims * values) + 1e-300)
-    left = np.exp(np.multiply.outer(n, logs))
-    return agreement.learning_curve(n, left @ shares, left @ (shares * values), 0.0)
-
-
-def orthogonal(n, partition):
-    """The curve of orthogonal rows, m = d: every coordinate is visited once per epoch, at the step of its batch."""
-    parts = partition.kappas / partition.kappas.sum()
-    losses = np.power(1 - partition.taus, 2.0 * n[:, None]) @ parts
-    return agreement.learning_curve(n, losses, losses.copy(), 0.0)
 
 
 def stable(settings_of, update):
