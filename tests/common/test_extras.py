@@ -59,7 +59,7 @@ def test_curves_need_none_of_them_and_agree_within_their_stated_errors():
     usual = json.loads(python(program=CURVES).stdout)
     for order, (*losses, error) in json.loads(done.stdout).items():
         *others, other_error = usual[order]
-        assert max(error, other_error) < 1e-5
+        assert max(error, other_error) < 1e-4
         assert np.allclose(losses, others, rtol=error + other_error, atol=0), order
 
 
