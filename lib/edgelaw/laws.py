@@ -7,7 +7,7 @@ import scipy
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.panels import panels
+from edgelaw._common.numerics import panels
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
 __all__ = ["EdgeFit", "MarchenkoPastur", "square_edge"]

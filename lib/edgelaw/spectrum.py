@@ -15,7 +15,7 @@ import scipy.special
 
 from edgelaw._common import arguments
 from edgelaw._common.gram import smaller_gram
-from edgelaw._common.roots import bracketed_root
+from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.laws import EdgeFit, MarchenkoPastur, square_edge
 

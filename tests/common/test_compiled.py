@@ -191,9 +191,9 @@ def test_all_four_curves_are_computed_without_numba():
     blocked = start("-c", WITHOUT + "sys.meta_path.insert(0, Blocked())" + CURVES)
     unused = start("-c", CURVES, EDGELAW_NUMBA=0)
     kept = {name: value for name, value in os.environ.items() if name == "NUMBA_CACHE_DIR"}
-    wanted = np.array(output(start("-c", CURVES, "numba", **kept)), float)
+    expected = np.array(output(start("-c", CURVES, "numba", **kept)), float)
     for process in (blocked, unused):
-        assert np.array(output(process), float) == pytest.approx(wanted, rel=1e-7)
+        assert np.array(output(process), float) == pytest.approx(expected, rel=1e-7)
 
 
 # ------------------------------------------------------------------------------------------------------- who watches

@@ -42,7 +42,7 @@ def is_numeric(value):
 
 def thresholds():
     """(file, name, whether its own line or the one above has a comment) of all numeric constants of modules."""
-    found = []
+    constants = []
     paths = [path for path in sorted(ROOM.rglob("*.py")) if not NOT_YET & {path.name, path.parent.name}]
     for path in paths:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -54,26 +54,26 @@ def thresholds():
             names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
             explained = any("#" in line for line in lines[max(node.lineno - 2, 0) : node.end_lineno])
             module = importlib.import_module(dotted)
-            found += [
+            constants += [
                 (str(path.relative_to(ROOM)), name, explained)
                 for name in names
                 if not name.startswith("__") and is_numeric(getattr(module, name))
             ]
-    return found
+    return constants
 
 
 def test_every_threshold_has_one_name_a_reason_and_a_test():
-    found = thresholds()
-    assert found
+    constants = thresholds()
+    assert constants
     places = collections.defaultdict(list)
-    for path, name, _ in found:
+    for path, name, _ in constants:
         places[name].append(path)
     twice = {name: paths for name, paths in places.items() if len(paths) > 1}
     assert not twice, f"named twice: {twice}"
-    bare = [f"{path}: {name}" for path, name, explained in found if not explained]
+    bare = [f"{path}: {name}" for path, name, explained in constants if not explained]
     assert not bare, f"without a reason in a comment: {bare}"
     tests = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(__file__).parent.glob("*.py"))
-    untested = {name for _, name, _ in found if name not in tests.replace(UNTESTED, "")}
+    untested = {name for _, name, _ in constants if name not in tests.replace(UNTESTED, "")}
     assert untested == set(UNTESTED.split()), "named in no test under tests/exact"
 
 
@@ -100,7 +100,7 @@ def test_too_few_eigenvalues_are_no_spectrum():
     assert exact.curve("iid", np.ones(20), 1).test[1] < 1
 
 
-def test_an_edge_is_found_far_from_the_largest_eigenvalue_and_next_to_it():
+def test_an_edge_is_largest_far_from_the_largest_eigenvalue_and_next_to_it():
     """_LOGARITHMS: a ten-thousandth of the rows has its edge far away, all of them have theirs at the eigenvalue."""
     far, near = blocks._LOGARITHMS
     assert far < near
@@ -119,14 +119,14 @@ def test_the_first_epoch_is_known_to_eleven_digits(monkeypatch):
     assert first_epoch.curve(values, [0.1, 1.0], 1.9, 6.0).train == pytest.approx(train, rel=1e-11)
 
 
-def test_the_limit_of_a_short_batch_is_found_to_three_percent(monkeypatch):
+def test_the_limit_of_a_short_batch_is_largest_to_three_percent(monkeypatch):
     """_STRIDES, over a range of a factor of eighty."""
     values, shares = sources.sample(MarchenkoPastur().quantile((np.arange(256) + 0.5) / 256))
     rows, cut = blocks.SampleRows(values, shares, 1.0), partition(256, 256, 85, 85.0)
     low = limits.contraction(rows, cut)
-    found = limits._short_batch(rows, cut, low, 80 * low)
+    largest = limits._short_batch(rows, cut, low, 80 * low)
     monkeypatch.setattr(limits, "_STRIDES", 2000)
-    assert found == pytest.approx(limits._short_batch(rows, cut, low, 80 * low), rel=0.03)
+    assert largest == pytest.approx(limits._short_batch(rows, cut, low, 80 * low), rel=0.03)
 
 
 # IID -------------------------------------------------------------------------------------------------------
@@ -180,8 +180,8 @@ def test_eigenvalues_below_their_rounding_are_left_out():
 def test_roots_are_exact_after_the_last_step():
     """_LAST_STEP: two poles p, q leave (p − x)(q − x) + a(q − x) + b(p − x) = 0."""
     (p, q), (a, b) = poles, weights = np.array([-1.0, -0.25]), np.array([0.09, 0.04])
-    wanted = np.sort(np.roots([1.0, -(p + q + a + b), p * q + a * q + b * p]))
-    assert modes.secular(poles, np.sqrt(weights)).values == pytest.approx(wanted, rel=1e-14)
+    roots = np.sort(np.roots([1.0, -(p + q + a + b), p * q + a * q + b * p]))
+    assert modes.secular(poles, np.sqrt(weights)).values == pytest.approx(roots, rel=1e-14)
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_no_less_than_rounding_is_stated():
 # parts of labels -------------------------------------------------------------------------------------------
 
 
-def test_best_steps_are_found_between_those_of_a_grid():
+def test_best_steps_are_largest_between_those_of_a_grid():
     """_BETWEEN_STEPS: exp(−10η) + s η² is least at 0.3."""
     steps = np.geomspace(0.1, 1, 12)
     parts = type(signal_and_noise(np.linspace(0.5, 1.5, 30), 60, [4], 0.5, "iid"))(

@@ -10,7 +10,7 @@ from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.random_reshuffle import contours, engine, labels, means, rows
 
 EDGE = np.linspace(0.05, 1.0, 60) ** 2
-APART = np.linspace(0.5, 1.5, 60)
+GAPPED = np.linspace(0.5, 1.5, 60)
 SPREAD = np.geomspace(1e-6, 1, 50)
 
 
@@ -66,9 +66,9 @@ def resolution(which, **changed):
         (engine, "COARSE", resolution("COARSE", digits=0.96), stated, 1e-5),
         (engine, "COARSE", resolution("COARSE", times=0.084), stated, 1e-5),
         (engine, "COARSE", resolution("COARSE", wide=11.0), stated, 1e-5),
-        (engine, "_AT_ONCE", 1e-6, lambda: stated(APART, 6, 1.0, 16.5), 1e-5),
-        (engine, "_AT_ONCE", 1e-8, lambda: stated(APART, 6, 1.0, 18.0), 1e-8),
-        (rows, "_SMALL_B", 2.8, lambda: stated(APART, 6, 1.0, 12.0), 3e-9),
+        (engine, "_AT_ONCE", 1e-6, lambda: stated(GAPPED, 6, 1.0, 16.5), 1e-5),
+        (engine, "_AT_ONCE", 1e-8, lambda: stated(GAPPED, 6, 1.0, 18.0), 1e-8),
+        (rows, "_SMALL_B", 2.8, lambda: stated(GAPPED, 6, 1.0, 12.0), 3e-9),
         (rows, "_SMALL_B", 280.0, lambda: len(rows.Rows(1.0).grid(40.0, 1.0, np.ones(1)).s), 40),
         (labels, "_OPERATORS", 2, between, 1e-3),
         (labels, "_SHIFT", 0.2, between, 4e-7),

@@ -54,7 +54,7 @@ def curve(
     Parameters
     ----------
     order : str
-        One of :data:`edgelaw.orders.ORDERS`.
+        One of `edgelaw.orders.ORDERS`.
     eigenvalues : array_like
         Eigenvalues of :math:`X^\top X/m`, zeros included, at least 20 of them, in any order and on any scale: they are
         divided by their mean, because the normalised update does not see the scale of the rows. If row norms vary, take

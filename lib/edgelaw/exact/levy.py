@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common import arguments
-from edgelaw._common.roots import bracketed_root
+from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.exact import sources
 

@@ -84,7 +84,7 @@ def predict(
     epochs : int
         The budget.
     step : float or "best"
-        In (0, 2), with batches up to the largest stable one (:func:`edgelaw.exact.stability.stability`); or every order
+        In (0, 2), with batches up to the largest stable one (:func:`edgelaw.exact.stability`); or every order
         at its own best step for the test loss at the end of the budget (1 for an order that has no exact curve).
     orders : iterable of str
         Among `edgelaw.orders.ORDERS`.

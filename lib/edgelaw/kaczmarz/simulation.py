@@ -80,7 +80,7 @@ def simulate(
         step below 2b, b equal ones only steps below 2, and from 2b on every update increases the error of a
         random start on average. No update increases it up to 2b / λ_max(U Uᵀ), U the unit rows (without
         repeated rows in a batch, so not for ``iid``, and with b the rows of the shortest batch); what an
-        order stands on average is :func:`edgelaw.exact.stability.stability`. The last batch of an epoch, if
+        order stands on average is :func:`edgelaw.exact.stability`. The last batch of an epoch, if
         shorter, averages over its own r rows, as PyTorch's losses do, and so moves by η/r per row: leave
         it out when η is far above 2. The steps of a schedule are taken as they are.
     probes : int

@@ -15,7 +15,7 @@ positive weights,
 .. math:: \text{test}(n) = \int e^{-2\eta\rho n x}\,d\mu(x), \qquad
    \text{train}(n) = \int \frac{x}{1-\eta/2}\, e^{-2\eta\rho n x}\,d\mu(x),
 
-and here the measure μ is known in closed form; :mod:`edgelaw.exact.iid` computes it for any other spectrum. Nothing
+and here the measure μ is known in closed form; ``edgelaw.exact.iid`` computes it for any other spectrum. Nothing
 cancels in these sums. How it is known: for rows with a Haar left basis, Gaussian rows among them, the ODE is **proved**
 at every fixed n, in the mean over the draws (the book's pages of proofs; the deviations are seen to be of order 1/d),
 and so is what follows from it. For other rows the ODE is **derived**.
@@ -26,7 +26,7 @@ import functools
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.panels import panels
+from edgelaw._common.numerics import panels
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray, Integers
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory._epochs import by_epoch

@@ -34,7 +34,7 @@ How it is known: the mean epoch :math:`\bar a` is proved; T is derived (quadrati
 their means, as in the paper's own proofs) and agrees with matrices. The book's appendix "Random reshuffle" has both.
 
 On any other spectrum T is again a multiplication plus an integral, no longer in closed form
-(:mod:`edgelaw.exact.random_reshuffle`).
+(``edgelaw.exact.random_reshuffle``).
 
 Numerics: k/(λμ) is entire in λ and μ, so it is interpolated from a Chebyshev grid; F is integrated in the angle of
 :math:`\lambda = (1-\sqrt\rho)^2 + 4\sqrt\rho\sin^2(\theta/2)`, on panels that shrink towards the left edge; T becomes a
@@ -47,7 +47,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common import arguments
-from edgelaw._common.panels import panels
+from edgelaw._common.numerics import panels
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.theory._epochs import by_epoch
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgelaw._common.roots import bracketed_root
+from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array
 from edgelaw.exact import levy
 

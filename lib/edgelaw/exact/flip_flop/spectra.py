@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from edgelaw._common.roots import bracketed_root
+from edgelaw._common.numerics import bracketed_root
 from edgelaw.exact import levy
 from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 

@@ -1,7 +1,7 @@
 r"""The best constant step and the best schedule for a number of epochs, by theory alone.
 
-A schedule is one step per epoch. The loss after n epochs is linear in the maps of :mod:`edgelaw.exact.iid` or
-:mod:`edgelaw.exact.random_reshuffle`, so that its gradient by all n steps costs as much as the loss, twice: the
+A schedule is one step per epoch. The loss after n epochs is linear in the maps of ``edgelaw.exact.iid`` or
+``edgelaw.exact.random_reshuffle``, so that its gradient by all n steps costs as much as the loss, twice: the
 adjoint walks back through the same maps. Shapes, with k = 0, ..., n − 1 and a peak η:
 
 ===========  ==========================================
@@ -278,8 +278,8 @@ class Search:
         """All steps, from the best of some."""
         first = np.clip(np.log(min(starts, key=self.objective)), *self.ends)
         each = np.eye(len(first))
-        found = self._refined(first, [self.ends] * len(first), lambda p: (np.exp(p), each))
-        return min([found, *starts], key=self.objective)
+        freed = self._refined(first, [self.ends] * len(first), lambda p: (np.exp(p), each))
+        return min([freed, *starts], key=self.objective)
 
     def _refined(
         self,

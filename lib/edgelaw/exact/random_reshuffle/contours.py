@@ -170,13 +170,13 @@ def usable(law: Law) -> Iterator[Contour]:
     :math:`a = xz/\rho`, :math:`r = 1/(z(1-x\lambda))`. It fails on a contour so close to single eigenvalues that x
     takes a value twice outside. A contour that wraps around in the logarithm meets functions that grow.
     """
-    found = 0
+    count_usable = 0
     for low, scale in _ends(law):
         widths = (Contour(low, law.highest, scale, width).lowered() for width in WIDTHS)
         if good := next((contour for contour in widths if _averages_well(law, contour)), None):
-            found += 1
+            count_usable += 1
             yield good
-    if not found:
+    if not count_usable:
         raise ArithmeticError(
             "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
             "gaps too wide, for a contour around it."

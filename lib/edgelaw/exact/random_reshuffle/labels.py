@@ -40,7 +40,7 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 
 _GOOD = 1e-3  # a stated error for which nothing else is tried: targets and a finite d matter more
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
-_APART = 3  # different steps of a schedule up to which each has an operator of its own
+_OWN_OPERATORS = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
 _SHIFT, _LINEAR = (
     2.0,
@@ -105,7 +105,7 @@ def _attempts(
     rows: LabelledRows, n: Integers, steps: Array, batch: int
 ) -> Iterator[Callable[[], tuple[float, LabelCurve]]]:
     """The curve by shared epochs, if its steps are many, and by operators of its own."""
-    if len(np.unique(steps[steps > 0])) > _APART:
+    if len(np.unique(steps[steps > 0])) > _OWN_OPERATORS:
         shared = _families(rows, arguments.batch(batch, rows.shape[0]))
         if shared and _reach(shared, steps.max()):
             moves = [family.at for family in (shared[0], shared[1], shared[0].shorter())]

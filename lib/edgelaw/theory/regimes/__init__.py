@@ -13,7 +13,7 @@ import numpy as np
 import scipy.special
 
 from edgelaw._common import arguments
-from edgelaw._common.panels import panels
+from edgelaw._common.numerics import panels
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory import gradient_descent

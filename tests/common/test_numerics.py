@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw._common.roots import bracketed_root
+from edgelaw._common.numerics import bracketed_root
 
 
 @pytest.mark.parametrize(

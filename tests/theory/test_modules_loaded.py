@@ -23,7 +23,7 @@ def test_the_closed_forms_of_iid_load_these_modules_and_no_others():
         "edgelaw",
         "edgelaw._common",
         "edgelaw._common.arguments",
-        "edgelaw._common.panels",
+        "edgelaw._common.numerics",
         "edgelaw._common.types",
         "edgelaw.laws",
         "edgelaw.orders",
