@@ -15,7 +15,6 @@ ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "lib" / "edgelaw"
 PAGE = ROOT / "CONTRIBUTING.md"
 START, END = "<!-- map of the rooms: written by `make map` -->", "<!-- end of the map -->"
-MOST_ENTRIES = 15
 TOUR = {  # from the row update to a learning curve
     "lib/edgelaw/kaczmarz/compiled.py": "the row update, w ← w − η (u·w − t) u, as a loop over the rows of an epoch",
     "lib/edgelaw/orders.py": "in which order the rows come: IID, reshuffled, shuffled once, forwards and backwards",
@@ -87,12 +86,6 @@ def page():
         sys.exit(f"CONTRIBUTING.md must hold the lines {START!r} and {END!r} once each.")
     before, rest = text.split(START)
     return "\n".join([before + START, "", *table(), "", *tour(), "", END]) + rest.split(END)[1]
-
-
-def entries(folder):
-    """What a folder of the library shows, without what every package has."""
-    usual = {"__init__.py", "__main__.py", "__pycache__", "py.typed"}
-    return sorted(path.name for path in folder.iterdir() if path.name not in usual)
 
 
 def longest_function(path):
