@@ -63,6 +63,17 @@ def test_curves_need_none_of_them_and_agree_within_their_stated_errors():
         assert np.allclose(losses, others, rtol=error + other_error, atol=0), order
 
 
+def test_closed_forms_need_none_of_them():
+    program = (
+        "from edgelaw.theory import BY_ORDER, gap, gradient_descent, regimes\n"
+        "for module in BY_ORDER.values():\n"
+        "    print(module.test_loss(3, 0.7, 1.5) > module.train_loss(3, 0.7, 1.5) > 0)\n"
+    )
+    done = python(program=WITHOUT + program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True"] * 4
+
+
 def test_a_forecast_and_a_simulation_need_none_of_them():
     program = (
         "import edgelaw\n"

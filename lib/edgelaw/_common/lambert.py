@@ -6,14 +6,14 @@ equation is evaluated in 40 digits. Every real and complex number that floats ho
 
 import functools
 import math
+from types import ModuleType
 
-import mpmath
 import numpy as np
 import numpy.typing as npt
 import scipy.optimize
 import scipy.special
 
-from edgelaw._common import arguments
+from edgelaw._common import arguments, extras
 from edgelaw._common.types import ArrayLike, FloatOrArray
 
 _DIGITS = 40
@@ -68,14 +68,23 @@ def lambert_w(x: npt.ArrayLike, branch: int = 0) -> FloatOrArray:
     return u[()]
 
 
+@functools.cache
+def _precise() -> ModuleType:
+    """The arithmetic of many digits, which a small installation lacks: asked for where it is needed."""
+    with extras.named():
+        import mpmath
+    return mpmath
+
+
 def _real_w(x, branch):
+    mpmath = _precise()
     with mpmath.workdps(_DIGITS):
         return float(mpmath.lambertw(max(mpmath.mpf(float(x)), -mpmath.exp(-1)), branch).real)
 
 
 def _complex_w(x, branch):
     """From the upper half plane, W_k at the conjugate being the conjugate of W_(−k)."""
-    sign = -1 if math.copysign(1, x.imag) < 0 else 1
+    mpmath, sign = _precise(), -1 if math.copysign(1, x.imag) < 0 else 1
     with mpmath.workdps(_DIGITS):
         u = complex(mpmath.lambertw(mpmath.mpc(x.real, abs(x.imag)), sign * branch))
     return u if sign > 0 else u.conjugate()
@@ -106,6 +115,7 @@ def _critical(r):
     """Each critical point and its value, in 40 digits, from right to left."""
     if r >= _CUSP:
         return []
+    mpmath = _precise()
     with mpmath.workdps(_DIGITS):
         ends = [
             mpmath.lambertw(-mpmath.mpf(r) * mpmath.e, branch).real for branch in ((0, -1) if r > 0 else (0,))
@@ -167,6 +177,8 @@ def _one(x, r, branch):
 
     if x == 0 and branch == (0 if r >= -1 else -1):
         return 0.0
+
+    mpmath = _precise()
 
     def excess(u):
         with mpmath.workdps(_DIGITS):
