@@ -233,7 +233,6 @@ def test_a_row_without_a_direction_cannot_be_scaled(here, matrix):
         (["--rows", "1"], "at least 2"),
         (["--dims", "-3"], "at least 2"),
         (["--seed", "-1"], "at least 0"),
-        (["--seconds", "0"], "greater than 0"),
         (["--order", "backwards"], "iid, random_reshuffle, single_shuffle, flip_flop"),
         (["--rows", "31"], "30"),
         (["--dims", "19"], "20"),

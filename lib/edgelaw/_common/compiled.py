@@ -12,8 +12,6 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, overload
 
-import numpy as np
-
 from edgelaw._common import extras
 
 _OPTIONS: dict[str, Any] = {
@@ -50,6 +48,8 @@ class Compiled:
     @property
     def without_numba(self) -> Callable:
         """The twin; the loop itself where it has none, with divisions by zero as the machine code does them."""
+        import numpy as np  # not before: the command line's help is instant
+
         return self.twin or np.errstate(all="ignore")(self.function)
 
     @functools.cached_property

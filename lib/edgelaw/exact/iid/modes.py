@@ -80,7 +80,8 @@ def _roots(poles: Array, g: Array) -> tuple[Integers, Array, Array]:
             converged = not abs(proposed - tau) > _LAST_STEP * abs(tau)
             tau = proposed if converged or low < proposed < high else (low + high) / 2
             value, slope = _sums(gaps, weights, near, tau)
-        nearest[i], offsets[i], squares[i] = near, tau, slope + weights[near] / (tau * tau)
+        own = g[near] / tau  # whose square may be known where that of τ is below what floats hold
+        nearest[i], offsets[i], squares[i] = near, tau, slope + own * own
     return nearest, offsets, squares
 
 
