@@ -18,7 +18,7 @@ import pypdf
 import pytest
 
 import pdf
-from edgelaw import exact
+from edgelaw import exact as engines
 from edgelaw.orders import ORDERS
 from edgelaw.plots import ORDER_STYLES
 
@@ -126,11 +126,11 @@ def test_power_laws_are_the_librarys_constants(tables):
     # The curve of the law itself, after many epochs: IID and random reshuffle reach theirs soon.
     values, weights = explorer.law(0.5, 400)
     for i, name in ((0, "iid"), (1, "random_reshuffle")):
-        curve = exact.curve(name, values, np.array([300]), 0.6, weights=weights)
+        curve = engines.curve(name, values, np.array([300]), 0.6, weights=weights)
         law = tables["constants spectra"][k, step, i, 0] * 300**-0.5
         assert abs(law / curve.test[1] - 1) < 0.01
     assert np.isnan(tables["constants spectra"][:, :, 1:, 1]).all()  # no such constant is known
-    curve = exact.curve("iid", values, np.array([300]), 0.6, weights=weights)
+    curve = engines.curve("iid", values, np.array([300]), 0.6, weights=weights)
     assert abs(tables["constants spectra"][k, step, 0, 1] * 300**-1.5 / curve.train[1] - 1) < 0.02
 
 
@@ -138,7 +138,7 @@ def test_two_quadratures_of_a_designed_law_give_the_same_curves():
     n = np.array([1, 10, 50])
     for beta in explorer.BETA:
         few, many = (
-            exact.curve("iid", v, n, 1.7, weights=w) for v, w in map(explorer.law, (beta,) * 2, (200, 320))
+            engines.curve("iid", v, n, 1.7, weights=w) for v, w in map(explorer.law, (beta,) * 2, (200, 320))
         )
         np.testing.assert_allclose(few.test, many.test, rtol=1e-8)
         np.testing.assert_allclose(few.train, many.train, rtol=1e-8)
