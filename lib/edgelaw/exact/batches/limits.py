@@ -43,10 +43,11 @@ def factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     step = float(cut.taus[0] * batch)
     update = single_shuffle.Batches(step, batch, dims)
 
-    def settings_of(update, last, places=None):
+    def settings_of(update, last):
+        made = shuffle_curve.Rows(rows.values, rows.shares, rows.rho, update)
         if isinstance(rows, SampleRows):
-            return shuffle_curve.of_sample(rows.values, rows.shares, rows.rho, update, last, places)
-        return shuffle_curve.of_covariance(rows.values, rows.shares, rows.rho, update, last)
+            return shuffle_curve.of_sample(made, last)
+        return shuffle_curve.of_covariance(made, last)
 
     cloud = max(contracting, single_shuffle.limit(settings_of, update, _largest(rows)) / step)
     return cloud if cut.equal else _short_batch(rows, cut, contracting, cloud)

@@ -5,15 +5,15 @@ import dataclasses
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, graded_circle, sources
+from edgelaw._common.types import ArrayLike, Integers
+from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, limits, requests
 from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.single_shuffle import batches
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
-
-_LEAST = graded_circle.PRECISE.least  # stated: circles are made for so much, and may agree better by chance
+from edgelaw.exact.single_shuffle.settings import Maker, Rows
 
 
 def curve(
@@ -40,11 +40,18 @@ def curve(
     rho, (values, shares) = arguments.aspect(rho), sources.sample(eigenvalues, weights)
     if len(values) == 1 and rho == 1:
         return agreement.orthogonal(n, step)
-    update, last = shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
-    return from_settings(n, shuffle_curve.of_sample(values, shares, rho, update, last, follow=True))
+    rows = Rows(values, shares, rho, shuffle_curve.RowByRow(step))
+    return _settled(n, shuffle_curve.of_sample(rows, max(int(n[-1]), 1), follow=True))
 
 
-def _batch_curve(eigenvalues, n, step, rho, weights, batch):
+def _settled(n: Integers, makers: list[Maker]) -> LearningCurve:
+    """The learning curve of the first setting that is good enough."""
+    return agreement.settled(n, shuffle_curve.attempts(makers))
+
+
+def _batch_curve(
+    eigenvalues: ArrayLike, n: Integers, step: float, rho: float, weights: ArrayLike | None, batch: int
+) -> LearningCurve:
     """The curve of averaged batches on a sample spectrum."""
     values, shares = sources.sample(eigenvalues, weights)
     partition, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
@@ -56,21 +63,26 @@ def _batch_curve(eigenvalues, n, step, rho, weights, batch):
         _refuse(step, 2 * update.dims / float(values[-1]))
         return batches.whole(n, values, shares, update)
 
-    def settings_of(update, last, places=None):
-        return shuffle_curve.of_sample(values, shares, rho, update, last, places)
+    def settings_of(update: batches.Batches, last: int) -> list[Maker]:
+        return shuffle_curve.of_sample(Rows(values, shares, rho, update), last)
 
     _refuse_beyond(SampleRows(values, shares, rho), partition, settings_of, update)
-    return from_settings(n, settings_of(update, max(int(n[-1]), 1)))
+    return _settled(n, settings_of(update, max(int(n[-1]), 1)))
 
 
-def _refuse_beyond(rows, partition, settings_of, update):
+def _refuse_beyond(
+    rows: SampleRows | PopulationRows,
+    partition: Partition,
+    settings_of: batches.SettingsOf,
+    update: batches.Batches,
+) -> None:
     """Refuse a step at which an epoch has eigenvalues outside the unit circle."""
     if limits.contraction(rows, partition) > 1 or (partition.equal and batches.stable(settings_of, update)):
         return
     limits.refuse_unstable("single_shuffle", rows, partition, update.dims, update.step)
 
 
-def _refuse(step, limit):
+def _refuse(step: float, limit: float) -> None:
     if step >= limit:
         raise ValueError(
             f"step must be below {limit:.6g}, where single shuffle with this batch becomes unstable, not {step:g}."
@@ -90,26 +102,24 @@ def population_curve(
     step = arguments.step(step)
     rho = arguments.aspect(rho)
     values, shares, null = sources.covariance(covariance_eigenvalues)
-    moving = from_settings(
-        n,
-        shuffle_curve.of_covariance(
-            values, shares, rho / (1 - null), shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
-        ),
-    )
+    rows = Rows(values, shares, rho / (1 - null), shuffle_curve.RowByRow(step))
+    moving = _settled(n, shuffle_curve.of_covariance(rows, max(int(n[-1]), 1)))
     return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
 
-def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
+def _batch_population_curve(
+    covariance_eigenvalues: ArrayLike, n: Integers, step: float, rho: float, batch: int
+) -> LearningCurve:
     """The curve of averaged batches for rows of a covariance."""
     values, shares, null = sources.covariance(covariance_eigenvalues)
     partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
     update = batches.Batches(step, int(batch), np.size(covariance_eigenvalues) * (1 - null))
 
-    def settings_of(update, last, places=None):
-        return shuffle_curve.of_covariance(values, shares, rho, update, last)
+    def settings_of(update: batches.Batches, last: int) -> list[Maker]:
+        return shuffle_curve.of_covariance(Rows(values, shares, rho, update), last)
 
     _refuse_beyond(PopulationRows(values, shares, rho), partition, settings_of, update)
-    moving = from_settings(n, settings_of(update, max(int(n[-1]), 1)))
+    moving = _settled(n, settings_of(update, max(int(n[-1]), 1)))
     return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
 
@@ -138,17 +148,6 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
     test = np.sqrt(inverse * a / (2 * np.pi))
     train = np.sqrt(inverse / (2 * np.pi * a)) * (a**2 + 1 / 4 + variance / 6) / 4
     return float(test), float(train)
-
-
-def from_settings(n, settings):
-    """The learning curve of the first setting that works, at two resolutions."""
-    if len(n) == 1:
-        return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
-    computed = agreement.supporting_epochs(n)
-    (fine, coarse), setting = shuffle_curve.losses(settings, computed)
-    floor = max(_LEAST, *(average.error for average in setting.averages))
-    curve = agreement.vouched(n, computed, fine, coarse, setting.plateau, floor)
-    return agreement.with_a_row_less(curve, setting.missing) if setting.missing else curve
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:

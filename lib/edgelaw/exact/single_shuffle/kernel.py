@@ -1,262 +1,154 @@
-r"""Compiled loops of single shuffle on any spectrum: the exponent c(z) along a path, and Φ and Ψ at pairs of points."""
+"""The two loops of single shuffle: sums over nodes for pairs of points, and the Gram matrix's Cauchy transform."""
 
 import numpy as np
+import numpy.typing as npt
 
 from edgelaw._common.compiled import compiled
+from edgelaw._common.types import Array
+
+_ROOM = 2**18  # numbers in an array of (pairs, terms, nodes)
 
 
-@compiled
-def exponents(path, nodes, heavy, inverse_step, rho, start):
-    """c along a path of points z, from a guess at the first, and the largest last relative change of Newton's method.
+Pieces = tuple[npt.NDArray, npt.NDArray, npt.NDArray, npt.NDArray]  # log zw, σ, p, and σλ − κpλ² at the nodes
+Rule = tuple[Array, Array]  # k and their weights
 
-    c solves c (1/η + ⟨λα⟩) = ρ with α = z e^(−cλ)/(1 − z e^(−cλ)); `heavy` are the weights times the nodes. From one
-    point to the next goes Euler's step along the solution.
+
+def sums_numpy(pieces: Pieces, weights: npt.NDArray, rule: Rule, rho: float, kappa: float) -> npt.NDArray:
+    """`sums` in vectors."""
+    values = np.empty((5, len(weights)), complex)
+    size = max(1, _ROOM // (len(rule[0]) * weights.shape[2]))
+    for first in range(0, len(weights), size):
+        block = slice(first, first + size)
+        part = pieces[0][block], pieces[1][block], pieces[2][block], pieces[3][block]
+        values[:, block] = _sums_of_a_block(part, weights[block], rule, rho, kappa)
+    return values
+
+
+def _sums_of_a_block(
+    pieces: Pieces, weights: npt.NDArray, rule: Rule, rho: float, kappa: float
+) -> npt.NDArray:
+    logs, sigma, p = (x[:, None] for x in pieces[:3])
+    v = (2j * np.pi * (rule[0] + np.rint(logs.imag / (2 * np.pi))) - logs) / rho
+    u = -np.expm1(-kappa * v) / kappa if kappa else v
+    s = 1 - kappa * u
+    inverse = 1 / (u[:, :, None] + s[:, :, None] * pieces[3][:, None])
+    t0, u0, e0, *more = (inverse @ weights.transpose(0, 2, 1)).transpose(2, 0, 1)
+    light, heavy = weights[:, :2].sum(axis=2).T[:, :, None]
+    u1, t1 = more if kappa else ((heavy - u * u0) / sigma, (light - u * t0) / sigma)
+    begun = more[0] if weights.shape[1] == 4 else t0
+    c, both = s * p * begun / (1 - s * p * t1), s * (sigma * t0 - kappa * p * t1)
+    terms = c * t0, c * t1, c * (u1 + u * e0 * t0), both / u, u0 - kappa / 2 * heavy - both * e0
+    return np.stack(terms) @ rule[1]
+
+
+@compiled(numpy=sums_numpy)
+def sums(pieces: Pieces, weights: npt.NDArray, rule: Rule, rho: float, kappa: float) -> npt.NDArray:
+    """The sums over k of ct₀, ct₁, c(u₁ + κe₁ + ue₀t₀), s(σt₀ − κpt₁)/u and u₀ − κ⟨λT⟩/2 − s(σt₀ − κpt₁)e₀ for pairs.
+
+    `weights`, an array (pairs, kinds, nodes), are those of t₀, u₀ and e₀, and of u₁ + κe₁ and t₁ for batches (κ > 0), or
+    of the start measure's t₀, in place of which it enters c. Real and imaginary parts are kept apart, for vector
+    registers.
     """
-    values = np.empty(path.size, np.complex128)
-    c, worst = start, 0.0
-    for i in range(path.size):
-        if i > 0:
-            total, first, second = inverse_step + 0j, 0j, 0j
-            for k in range(nodes.size):
-                power = path[i - 1] * np.exp(-c * nodes[k])
-                alpha = power / (1 - power)
-                term = heavy[k] * alpha * (1 + alpha)
-                total += heavy[k] * alpha
-                first += term
-                second += term * nodes[k]
-            c -= c * first / path[i - 1] * (path[i] - path[i - 1]) / (total - c * second)
-        change = 0j
-        for _ in range(12):
-            total, second = inverse_step + 0j, 0j
-            for k in range(nodes.size):
-                power = path[i] * np.exp(-c * nodes[k])
-                alpha = power / (1 - power)
-                total += heavy[k] * alpha
-                second += heavy[k] * alpha * (1 + alpha) * nodes[k]
-            change = (c * total - rho) / (total - c * second)
-            c -= change
-            if not abs(change) > 1e-13 * abs(c):
-                break
-        size = abs(change) / abs(c)
-        if not size <= worst:
-            worst = size
-        values[i] = c
-    return values, worst
+    kinds, nodes = weights.shape[1], weights.shape[2]
+    values = np.zeros((5, len(weights)), np.complex128)
+    x, y, mr, mi = np.empty((4, nodes))
+    wr, wi = np.empty((2, kinds, nodes))
+    moments, total = np.empty((2, 5), np.complex128)
+    for i in range(len(weights)):
+        logarithm, sigma, p = pieces[0][i], pieces[1][i], pieces[2][i]
+        total[:] = 0
+        for k in range(nodes):
+            mr[k], mi[k] = pieces[3][i, k].real, pieces[3][i, k].imag
+            for r in range(kinds):
+                wr[r, k], wi[r, k] = weights[i, r, k].real, weights[i, r, k].imag
+                total[r] += weights[i, r, k]
+        for n in range(rule[0].size):
+            turn = 2 * np.pi * (rule[0][n] + np.rint(logarithm.imag / (2 * np.pi)))
+            u = (1j * turn - logarithm) / rho
+            if kappa > 0:
+                u = _shifted(u, kappa)
+            s = 1 - kappa * u
+            for k in range(nodes):
+                a = u.real + s.real * mr[k] - s.imag * mi[k]
+                b = u.imag + s.real * mi[k] + s.imag * mr[k]
+                scale = 1 / (a * a + b * b)
+                x[k], y[k] = a * scale, -b * scale
+            for r in range(kinds):
+                a, b = 0.0, 0.0
+                for k in range(nodes):
+                    a += wr[r, k] * x[k] - wi[r, k] * y[k]
+                    b += wr[r, k] * y[k] + wi[r, k] * x[k]
+                moments[r] = a + 1j * b
+            t0, u0, e0 = moments[0], moments[1], moments[2]
+            u1, t1 = moments[3], moments[4]
+            if kappa == 0:
+                u1, t1 = (total[1] - u * u0) / sigma, (total[0] - u * t0) / sigma
+            begun = moments[3] if kinds == 4 else t0
+            c, both = s * p * begun / (1 - s * p * t1), s * (sigma * t0 - kappa * p * t1)
+            share = rule[1][n]
+            values[0, i] += share * c * t0
+            values[1, i] += share * c * t1
+            values[2, i] += share * c * (u1 + u * e0 * t0)
+            values[3, i] += share * both / u
+            values[4, i] += share * (u0 - kappa / 2 * total[1] - both * e0)
+    return values
 
 
 @compiled
-def followed_exponents(path, nodes, heavy, inverse_step, rho, gram, parts, turns, start):
-    """c and the places ζ of α's poles along a path of logarithms of z, and the largest last relative change of c.
-
-    `poles` has the equations. A row of the result is c followed by one ζ for each of the `turns`; `start` is a
-    guess at the first point. From one point to the next goes Euler's step along the solution, or several shorter ones
-    where Newton's method would have to mend much of it. Where even these do not do, the change is infinite.
-    """
-    values = np.full((path.size, start.size), np.nan + 0j)
-    x, worst, at = start.copy(), 0.0, path[0]
-    small = 0.1 * rho / inverse_step  # c is ηρ at z = 0, and may vanish at z = 1
-    left = 4 * path.size + 200  # steps
-    for i in range(path.size):
-        begin, way, done, share = at, path[i] - at, 0.0, 1.0
-        while done < 1:
-            share = min(share, 1 - done)
-            system = _followed_system(at, x, nodes, heavy, inverse_step, rho, gram, parts, turns)
-            step = -share * way * _arrow_solution(system, system[1])
-            there = begin + (done + share) * way
-            guess, size = x + step, np.inf
-            for _ in range(8):
-                system = _followed_system(there, guess, nodes, heavy, inverse_step, rho, gram, parts, turns)
-                change = _arrow_solution(system, system[0])
-                guess -= change
-                size = abs(change[0]) / (abs(guess[0]) + small)
-                if size < 1e-13 and np.all(np.abs(change) <= 1e-12 * (np.abs(guess) + small)):
-                    break
-            left -= 1
-            mended = np.abs(guess - x - step)
-            if size < 1e-10 and np.all(mended <= 0.3 * np.abs(step) + 1e-3 * (np.abs(x) + small)):
-                worst = max(worst, size)
-                x, at, done = guess, there, done + share
-                share *= 2
-            elif share > 1e-4 and left > 0:
-                share /= 2
-            else:
-                return values, np.inf
-        values[i] = x
-    return values, worst
+def _shifted(v: complex, kappa: float) -> complex:
+    """(1 − e^(−κv))/κ."""
+    x, y = -kappa * v.real, -kappa * v.imag
+    grown = np.exp(x) * np.sin(y)
+    return -(np.expm1(x) * np.cos(y) - 2 * np.sin(y / 2) ** 2 + 1j * grown) / kappa
 
 
-@compiled
-def _followed_system(log_z, x, nodes, heavy, inverse_step, rho, gram, parts, turns):
-    """Residuals, their slopes by log z, and the Jacobian: its first row, first column and diagonal."""
-    c = x[0]
-    system = np.zeros((5, x.size), np.complex128)
-    total, first, second = inverse_step + 0j, 0j, 0j
-    for j in range(nodes.size):
-        alpha, slope = _without_poles(c * nodes[j] - log_z, turns)
-        total += heavy[j] * alpha
-        first += heavy[j] * slope
-        second += heavy[j] * slope * nodes[j]
-    system[0, 0], system[1, 0], system[2, 0] = c * total - rho, -c * first, total + c * second
-    for k in range(turns.size):
-        turned, zeta = log_z + 2j * np.pi * turns[k], x[k + 1]
-        y, Gr, Gi, sr, si = zeta.imag, 0.0, 0.0, 0.0, 0.0
-        for j in range(gram.size):  # without complex divisions, which are slow
-            real = zeta.real - gram[j]
-            scale = 1 / (real * real + y * y)
+def response_numpy(
+    a: complex, log_z: complex, nodes: npt.NDArray, heavy: npt.NDArray, rho: float, kappa: float
+) -> tuple[complex, complex, complex]:
+    """`response` in vectors."""
+    theta = 1 - kappa * a * nodes
+    alpha = 1 / np.expm1((-rho / kappa * np.log(theta) if kappa else rho * a * nodes) - log_z)
+    seen = heavy * alpha / theta
+    return seen.sum(), seen @ (1 + alpha), (seen * (rho * (1 + alpha) - kappa) / theta) @ nodes
+
+
+@compiled(numpy=response_numpy)
+def response(
+    a: complex, log_z: complex, nodes: npt.NDArray, heavy: npt.NDArray, rho: float, kappa: float
+) -> tuple[complex, complex, complex]:
+    """⟨λα/θ⟩, its slope by log z, and minus its slope by the amplitude a."""
+    value, by_z, by_a = 0j, 0j, 0j
+    for k in range(nodes.size):
+        theta = 1 - kappa * a * nodes[k]
+        decay = rho * a * nodes[k] if kappa == 0 else -rho / kappa * np.log(theta)
+        alpha = 1 / (np.exp(decay - log_z) - 1)
+        seen = heavy[k] * alpha / theta
+        value += seen
+        by_z += seen * (1 + alpha)
+        by_a += seen * (rho * (1 + alpha) - kappa) / theta * nodes[k]
+    return value, by_z, by_a
+
+
+def cauchy_numpy(zeta: npt.NDArray, gram: Array, parts: Array) -> tuple[npt.NDArray, npt.NDArray]:
+    """`cauchy` in vectors."""
+    inverse = 1 / (zeta[:, None] - gram)
+    return inverse @ parts, -(inverse**2) @ parts
+
+
+@compiled(numpy=cauchy_numpy)
+def cauchy(zeta: npt.NDArray, gram: Array, parts: Array) -> tuple[npt.NDArray, npt.NDArray]:
+    """The Cauchy transform of a spectrum with these parts at some places, and its slope; without complex divisions."""
+    values, slopes = np.empty_like(zeta), np.empty_like(zeta)
+    for k in range(zeta.size):
+        y, vr, vi, sr, si = zeta[k].imag, 0.0, 0.0, 0.0, 0.0
+        for j in range(gram.size):
+            x = zeta[k].real - gram[j]
+            scale = 1 / (x * x + y * y)
             part = parts[j] * scale
-            Gr += part * real
-            Gi -= part * y
+            vr += part * x
+            vi -= part * y
             part *= scale
-            sr -= part * (real * real - y * y)
-            si += 2 * part * real * y
-        G, by_zeta = Gr + 1j * Gi, sr + 1j * si
-        inverse = 1 / turned
-        system[0, 0] += rho - c * zeta * inverse
-        system[1, 0] += c * zeta * inverse * inverse
-        system[2, 0] -= zeta * inverse
-        system[0, k + 1], system[1, k + 1] = 1 / G - rho * turned / c, -rho / c
-        system[2, k + 1], system[3, k + 1], system[4, k + 1] = (
-            -c * inverse,
-            rho * turned / c**2,
-            -by_zeta / G**2,
-        )
-    return system
-
-
-@compiled
-def _without_poles(x, turns):
-    """1/(eˣ − 1) without its poles at these turns of 2πi, and the slope of that."""
-    nearest = np.rint(x.imag / (2 * np.pi))
-    y = x - 2j * np.pi * nearest
-    inside = turns[0] <= nearest <= turns[-1]
-    if inside and abs(y) < 0.3:  # Bernoulli's numbers
-        s = y * y
-        value = 1 / 12 - s * (
-            1 / 720 - s * (1 / 30240 - s * (1 / 1209600 - s * (1 / 47900160 - s / 1892437580.3)))
-        )
-        slope = 1 / 12 - s * (
-            1 / 240 - s * (1 / 6048 - s * (1 / 172800 - s * (1 / 5322240 - s / 172039780.0)))
-        )
-        value = y * value - 0.5
-    else:
-        power = np.exp(y)
-        value = 1 / (power - 1)
-        slope = -power * value * value
-        if inside:
-            value -= 1 / y
-            slope += 1 / (y * y)
-    real, vr, vi, sr, si = x.real, 0.0, 0.0, 0.0, 0.0
-    for turn in turns:
-        if turn != nearest:
-            imaginary = x.imag - 2 * np.pi * turn
-            scale = 1 / (real * real + imaginary * imaginary)
-            vr -= real * scale
-            vi += imaginary * scale
-            scale *= scale
-            sr += (real * real - imaginary * imaginary) * scale
-            si -= 2 * real * imaginary * scale
-    return value + vr + 1j * vi, slope + sr + 1j * si
-
-
-@compiled
-def _arrow_solution(system, right):
-    """The solution of the linear system whose matrix is an arrow: a first row, a first column and a diagonal."""
-    solution = np.empty(right.size, np.complex128)
-    corner, value = system[2, 0], right[0]
-    for k in range(1, right.size):
-        corner -= system[2, k] * system[3, k] / system[4, k]
-        value -= system[2, k] * right[k] / system[4, k]
-    solution[0] = value / corner
-    for k in range(1, right.size):
-        solution[k] = (right[k] - system[3, k] * solution[0]) / system[4, k]
-    return solution
-
-
-@compiled
-def pair_sums(first, second, logs, a, alpha, D, nodes, heavy, own, kappa, rho, places, shares):
-    """The sums over k in Φ and Ψ for pairs of points: −(σκ/ρ) Σ θ/s, and Ψ itself.
-
-    The rows of `alpha` and `D` belong to the points, the columns to the nodes. `own` are nodes that a point has of its
-    own, an array (3, points, nodes) of their places and of weight times place times α and times D; the weight alone is
-    zero. `places` and `shares` are k and its weight in the sum. Real and imaginary parts are kept in arrays of their
-    own, for vector registers.
-    """
-    number, more = nodes.size, own.shape[2]
-    size = number + 2 * more
-    tr, ti, dr, di, mr, mi = np.empty((6, size))
-    sums = np.empty((6, places.size))
-    hr, hi = np.zeros((2, size))
-    hr[:number], hi[:number] = heavy.real, heavy.imag
-    ways = 2 * np.pi / rho * places
-    phi, psi = np.empty(first.size, np.complex128), np.empty(first.size, np.complex128)
-    for pair in range(first.size):
-        i, j = first[pair], second[pair]
-        sigma, logarithm = a[i] + a[j], logs[i] + logs[j]
-        turn = logarithm.imag - 2 * np.pi * np.rint(logarithm.imag / (2 * np.pi))
-        sr, si = -logarithm.real / rho, -turn / rho
-        total = 0j
-        for k in range(number):
-            tau = heavy[k] * (1 + alpha[i, k] + alpha[j, k])
-            rest = heavy[k] * (D[i, k] + D[j, k])
-            moved = sigma * nodes[k]
-            tr[k], ti[k], dr[k], di[k] = tau.real, tau.imag, rest.real, rest.imag
-            mr[k], mi[k] = sr + moved.real, si + moved.imag
-            total += rho * tau + rest
-        for k in range(2 * more):
-            point, place = (i, k) if k < more else (j, k - more)
-            tau, rest, moved = own[1, point, place], own[2, point, place], sigma * own[0, point, place]
-            at = number + k
-            tr[at], ti[at], dr[at], di[at] = tau.real, tau.imag, rest.real, rest.imag
-            mr[at], mi[at] = sr + moved.real, si + moved.imag
-            total += rho * tau + rest
-        for n in range(0, places.size, 2):  # two terms at a time: what is read of a node serves both
-            m = min(n + 1, places.size - 1)
-            one, two = ways[n], ways[m]
-            gr, gi, ur, ui, vr, vi = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            Gr, Gi, Ur, Ui, Vr, Vi = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for k in range(size):
-                x, y, Y = mr[k], mi[k] + one, mi[k] + two
-                scale, Scale = 1 / (x * x + y * y), 1 / (x * x + Y * Y)
-                x, y, X, Y = x * scale, -y * scale, x * Scale, -Y * Scale
-                gr += tr[k] * x - ti[k] * y
-                gi += tr[k] * y + ti[k] * x
-                ur += dr[k] * x - di[k] * y
-                ui += dr[k] * y + di[k] * x
-                vr += hr[k] * x - hi[k] * y
-                vi += hr[k] * y + hi[k] * x
-                Gr += tr[k] * X - ti[k] * Y
-                Gi += tr[k] * Y + ti[k] * X
-                Ur += dr[k] * X - di[k] * Y
-                Ui += dr[k] * Y + di[k] * X
-                Vr += hr[k] * X - hi[k] * Y
-                Vi += hr[k] * Y + hi[k] * X
-            sums[0, m], sums[1, m], sums[2, m], sums[3, m], sums[4, m], sums[5, m] = Gr, Gi, Ur, Ui, Vr, Vi
-            sums[0, n], sums[1, n], sums[2, n], sums[3, n], sums[4, n], sums[5, n] = gr, gi, ur, ui, vr, vi
-        thetas, shifted, first_order, second_order = _over_terms(sums, shares, sr, si, ways, kappa)
-        phi[pair] = -sigma * kappa / rho * shifted
-        rest = thetas * total + kappa * (first_order + rho * thetas) - kappa * sigma * second_order
-        psi[pair] = total / 2 + rest / rho
-    return phi, psi
-
-
-@compiled
-def _over_terms(sums, shares, sr, si, ways, kappa):
-    """Σ θ, Σ θ/s, Σ φu and Σ θv from the sums g, u, v over the nodes; without complex divisions, which are slow."""
-    tr, ti, qr, qi, ur, ui, vr, vi = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for n in range(ways.size):
-        y = si + ways[n]
-        gr, gi = sums[0, n], sums[1, n]
-        fr, fi = kappa + sr * gr - y * gi, sr * gi + y * gr
-        scale = shares[n] / (fr * fr + fi * fi)
-        fr, fi = fr * scale, -fi * scale
-        xr, xi = gr * fr - gi * fi, gr * fi + gi * fr
-        scale = 1 / (sr * sr + y * y)
-        tr += xr
-        ti += xi
-        qr += (xr * sr + xi * y) * scale
-        qi += (xi * sr - xr * y) * scale
-        ur += fr * sums[2, n] - fi * sums[3, n]
-        ui += fr * sums[3, n] + fi * sums[2, n]
-        vr += xr * sums[4, n] - xi * sums[5, n]
-        vi += xr * sums[5, n] + xi * sums[4, n]
-    return tr + 1j * ti, qr + 1j * qi, ur + 1j * ui, vr + 1j * vi
+            sr -= part * (x * x - y * y)
+            si += 2 * part * x * y
+        values[k], slopes[k] = vr + 1j * vi, sr + 1j * si
+    return values, slopes

@@ -30,77 +30,109 @@ Two points with the same poles, z = w, would have to be treated as a limit. They
 """
 
 import numpy as np
+import numpy.typing as npt
 
-from edgelaw.exact.single_shuffle import kernel
-from edgelaw.exact.single_shuffle.pairs import Pairs, stations
+from edgelaw._common.types import Array
+from edgelaw.exact.levy import Average
+from edgelaw.exact.single_shuffle import kernel, paths
+from edgelaw.exact.single_shuffle.pairs import Pairs
 
-_FIRST = -5.0  # log |z| where all poles are far to the left
-_RADII = 40  # stations from there to the circle
 _POWERS = 8  # negative powers of z that are asked for
-_FAR = 2.0  # poles so many times as far away as the furthest node
-_NEGLIGIBLE = 1e-9  # and with so small a λΔ/ρ are outside
+_OUTSIDE = 9.0  # decimal digits to which λΔ/ρ vanishes for a pole that is outside and far away
+_BERNOULLI = 1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 1 / 1892437580.3  # in t/(eᵗ − 1)
 
 
 class FollowedPairs(Pairs):
-    """Φ and Ψ/ρ at pairs of points, some poles of α being followed.
+    """Φ and Ψ/ρ at pairs of points for single rows, some poles of α being followed.
 
-    What is solved at a point is a row: c, log z, and the places ζ of the poles followed.
+    What is solved at a point is a row: a, log z, and the places ζ of the poles followed.
     """
 
-    def __init__(self, average, step, rho, gram, parts, turns):
-        super().__init__(average, step, rho)
-        self._gram, self._parts, self._turns = gram, parts, turns
+    def __init__(
+        self, average: Average, rho: float, step: float, spectrum: tuple[Array, Array], turns: Array
+    ) -> None:
+        super().__init__(average, rho, step)
+        self._spectrum, self.turns = spectrum, turns
 
-    def around(self, radius, angles):
+    def around(self, radius: float, angles: Array) -> tuple[npt.NDArray, float]:
         """The solution at radius·e^(i·angles), angles descending from π, and Newton's largest last relative change."""
-        logarithm = np.log(radius)
-        way = np.union1d(stations(logarithm), angles)[::-1]
-        way = way[way >= angles[-1]]
-        path = np.concatenate(
-            [np.linspace(_FIRST, logarithm, _RADII)[:-1] + 1j * np.pi, logarithm + 1j * way]
-        )
-        c, _ = self._exponents(np.exp(path[:1]), self._start)
-        poles = (path[0] + 2j * np.pi * self._turns) / c[0]
+        path = paths.around(float(np.log(radius)), angles)
+        c, _ = paths.follow(path[:1], self.start, super().changes, 0.1 * self.tau)
+        poles = (path[0] + 2j * np.pi * self.turns) / (self.rho * c[0])
         seen = (self.heavy / (self.nodes - poles[:, None])).sum(axis=1)
-        solved, worst = kernel.followed_exponents(
-            path,
-            self.nodes,
-            self.heavy,
-            1 / self.step,
-            self.rho,
-            self._gram,
-            self._parts,
-            self._turns,
-            np.append(c[0], (self.rho - seen) * poles),
-        )
-        places = _RADII - 1 + np.searchsorted(-way, -angles)
-        return np.insert(solved[places], 1, path[places], axis=1), worst
+        start = np.append(self.rho * c[0], (self.rho - seen) * poles)
+        solved, worst = paths.follow(path, start, self.changes, 0.1 * self.rho * self.tau)
+        solved[:, 0] /= self.rho
+        return np.insert(solved, 1, path, axis=1)[1:], worst
 
-    def real(self, solved):
-        """Real exponents are not asked for: no point is on the real axis."""
+    def changes(self, log_z: complex, x: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
+        """Newton's change of c and all ζ, and their slopes by log z."""
+        c, zeta, rho = x[0], x[1:], self.rho
+        turned = log_z + 2j * np.pi * self.turns
+        alpha, slope = without_poles(c * self.nodes - log_z, self.turns)
+        G, by_zeta = kernel.cauchy(zeta, *self._spectrum)
+        total = 1 / self.tau + self.heavy @ alpha - (zeta / turned).sum()
+        corner = total + c * (self.heavy * slope) @ self.nodes
+        row, column, diagonal = -c / turned, rho * turned / c**2, -by_zeta / G**2
+        first = np.array([c * total + (len(zeta) - 1) * rho, c * ((zeta / turned**2).sum() - self.heavy @ slope)])
+        others = np.stack([1 / G - rho * turned / c, np.full(len(zeta), -rho / c)])
+        gap, slopes = _arrow_solution(corner, row, column, diagonal, first, others)
+        return gap, -slopes
+
+    def real(self, solved: npt.NDArray) -> npt.NDArray:
+        """Real amplitudes are not asked for: no point is on the real axis."""
         return np.ones(len(solved), dtype=bool)
 
-    def negative_powers(self, angles, solved):
-        """The largest coefficient of the first negative powers of z in c, over c at z = 0, from equidistant angles."""
+    def negative_powers(self, angles: Array, solved: npt.NDArray) -> float:
+        """The largest coefficient of the first negative powers of z in a, over a at z = 0, from equidistant angles."""
         waves = np.exp(1j * np.multiply.outer(np.arange(1, _POWERS), angles))
-        return np.abs((waves * solved[:, 0]).real.mean(axis=1)).max() / np.abs(self._start)
+        return float(np.abs((waves * solved[:, 0]).real.mean(axis=1)).max() / self.tau)
 
-    def poles(self, log_z, solved):
+    def poles(self, log_z: npt.NDArray, solved: npt.NDArray) -> npt.NDArray:
         """The nearest poles of α that are not followed."""
-        low, high = self._turns[0], self._turns[-1]
-        turns = 2 * np.pi * np.array([low - 2, low - 1, high + 1, high + 2])[:, None]
-        return (log_z + 1j * turns) / solved[:, 0]
+        low, high = self.turns[0], self.turns[-1]
+        turns = 2j * np.pi * np.array([low - 2, low - 1, high + 1, high + 2])[:, None]
+        return (log_z + turns) / (self.rho * solved[:, 0])
 
-    def values(self, z, solved, first, second):
-        """Φ and Ψ/ρ at pairs of indices into the points followed by their conjugates."""
-        c, logs, zeta = solved[:, 0], solved[:, 1], solved[:, 2:]
-        poles = (logs[:, None] + 2j * np.pi * self._turns) / c[:, None]
+    def resolvents(
+        self, log_z: npt.NDArray, solved: npt.NDArray
+    ) -> tuple[npt.NDArray, npt.NDArray, tuple[npt.NDArray, ...]]:
+        """α and D at the nodes, and at the poles that are followed, which are the points' own nodes."""
+        c, logs, zeta = self.rho * solved[:, 0], solved[:, 1], solved[:, 2:]
+        poles = (logs[:, None] + 2j * np.pi * self.turns) / c[:, None]
         inverse = 1 / (self.nodes - poles[:, :, None])
         alone = 1 - self.rho + zeta / poles  # −⟨λ_k/(λ − λ_k)⟩
         moved = self.rho - zeta / poles - inverse @ self.heavy  # λ_k Δ_k
-        outside = (np.abs(poles) > _FAR * np.abs(self.nodes).max()) & (np.abs(moved) < _NEGLIGIBLE * self.rho)
+        far = np.abs(poles) > 2 * np.abs(self.nodes).max()
+        outside = far & (np.abs(moved) < 10**-_OUTSIDE * self.rho)
         moved = np.where(outside, 0, moved) / c[:, None]
-        alpha, D = self._resolvents(np.exp(logs), c)
+        alpha, D, _ = super().resolvents(logs, solved)
         D -= (moved[:, :, None] * inverse).sum(axis=1)
-        own = np.stack([np.where(outside, 1, poles), moved, -(1 - alone) * moved])
-        return self._values(logs, c, alpha, D, own, first, second)
+        return alpha, D, (np.where(outside, 1, poles), moved, -(1 - alone) * moved)
+
+
+def without_poles(x: npt.NDArray, turns: Array) -> tuple[npt.NDArray, npt.NDArray]:
+    """1/(eˣ − 1) without its poles at these turns of 2πi, and the slope of that."""
+    nearest = np.rint(x.imag / (2 * np.pi))
+    y = x - 2j * np.pi * nearest
+    inside = (turns[0] <= nearest) & (nearest <= turns[-1])
+    close = inside & (np.abs(y) < 0.3)
+    value = 1 / np.expm1(np.where(close, 1, y))
+    slope = -value * (1 + value)
+    nearby = np.where(inside & ~close, 1 / np.where(y == 0, 1, y), 0)
+    value, slope = value - nearby, slope + nearby**2
+    if close.any():
+        y = (x - 2j * np.pi * nearest)[close]
+        terms = [(-1) ** k * b for k, b in enumerate(_BERNOULLI)]
+        value[close] = y * np.polyval(terms[::-1], y * y) - 0.5
+        slope[close] = np.polyval([(2 * k + 1) * b for k, b in enumerate(terms)][::-1], y * y)
+    own = turns == nearest[:, None]
+    others = np.where(own, 0, 1 / np.where(own, 1, x[:, None] - 2j * np.pi * turns))
+    return value - others.sum(axis=1), slope + (others**2).sum(axis=1)
+
+
+def _arrow_solution(corner, row, column, diagonal, first, others):
+    """Solutions of the linear system whose matrix is an arrow: a corner, a first row, a first column and a diagonal."""
+    ratio = row / diagonal
+    top = (first - others @ ratio) / (corner - ratio @ column)
+    return np.column_stack([top, (others - top[:, None] * column) / diagonal])
