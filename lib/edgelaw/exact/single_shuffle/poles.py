@@ -39,7 +39,6 @@ from edgelaw.exact.single_shuffle.pairs import Pairs
 
 _POWERS = 8  # negative powers of z that are asked for
 _OUTSIDE = 9.0  # decimal digits to which λΔ/ρ vanishes for a pole that is outside and far away
-_BERNOULLI = 1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 1 / 1892437580.3  # in t/(eᵗ − 1)
 
 
 class FollowedPairs(Pairs):
@@ -52,7 +51,8 @@ class FollowedPairs(Pairs):
         self, average: Average, rho: float, step: float, spectrum: tuple[Array, Array], turns: Array
     ) -> None:
         super().__init__(average, rho, step)
-        self._spectrum, self.turns = spectrum, turns
+        self.turns, scales = turns, np.array([1 / step, rho])
+        self._equation = (scales, self.nodes, self.heavy, *spectrum, turns)
 
     def around(self, radius: float, angles: Array) -> tuple[npt.NDArray, float]:
         """The solution at radius·e^(i·angles), angles descending from π, and Newton's largest last relative change."""
@@ -67,16 +67,7 @@ class FollowedPairs(Pairs):
 
     def changes(self, log_z: complex, x: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
         """Newton's change of c and all ζ, and their slopes by log z."""
-        c, zeta, rho = x[0], x[1:], self.rho
-        turned = log_z + 2j * np.pi * self.turns
-        alpha, slope = without_poles(c * self.nodes - log_z, self.turns)
-        G, by_zeta = kernel.cauchy(zeta, *self._spectrum)
-        total = 1 / self.tau + self.heavy @ alpha - (zeta / turned).sum()
-        corner = total + c * (self.heavy * slope) @ self.nodes
-        row, column, diagonal = -c / turned, rho * turned / c**2, -by_zeta / G**2
-        first = np.array([c * total + (len(zeta) - 1) * rho, c * ((zeta / turned**2).sum() - self.heavy @ slope)])
-        others = np.stack([1 / G - rho * turned / c, np.full(len(zeta), -rho / c)])
-        gap, slopes = _arrow_solution(corner, row, column, diagonal, first, others)
+        gap, slopes = kernel.followed(log_z, x, self._equation)
         return gap, -slopes
 
     def real(self, solved: npt.NDArray) -> npt.NDArray:
@@ -109,30 +100,3 @@ class FollowedPairs(Pairs):
         alpha, D, _ = super().resolvents(logs, solved)
         D -= (moved[:, :, None] * inverse).sum(axis=1)
         return alpha, D, (np.where(outside, 1, poles), moved, -(1 - alone) * moved)
-
-
-def without_poles(x: npt.NDArray, turns: Array) -> tuple[npt.NDArray, npt.NDArray]:
-    """1/(eˣ − 1) without its poles at these turns of 2πi, and the slope of that."""
-    nearest = np.rint(x.imag / (2 * np.pi))
-    y = x - 2j * np.pi * nearest
-    inside = (turns[0] <= nearest) & (nearest <= turns[-1])
-    close = inside & (np.abs(y) < 0.3)
-    value = 1 / np.expm1(np.where(close, 1, y))
-    slope = -value * (1 + value)
-    nearby = np.where(inside & ~close, 1 / np.where(y == 0, 1, y), 0)
-    value, slope = value - nearby, slope + nearby**2
-    if close.any():
-        y = (x - 2j * np.pi * nearest)[close]
-        terms = [(-1) ** k * b for k, b in enumerate(_BERNOULLI)]
-        value[close] = y * np.polyval(terms[::-1], y * y) - 0.5
-        slope[close] = np.polyval([(2 * k + 1) * b for k, b in enumerate(terms)][::-1], y * y)
-    own = turns == nearest[:, None]
-    others = np.where(own, 0, 1 / np.where(own, 1, x[:, None] - 2j * np.pi * turns))
-    return value - others.sum(axis=1), slope + (others**2).sum(axis=1)
-
-
-def _arrow_solution(corner, row, column, diagonal, first, others):
-    """Solutions of the linear system whose matrix is an arrow: a corner, a first row, a first column and a diagonal."""
-    ratio = row / diagonal
-    top = (first - others @ ratio) / (corner - ratio @ column)
-    return np.column_stack([top, (others - top[:, None] * column) / diagonal])

@@ -151,7 +151,7 @@ def _attempt(make: Maker, n: Integers) -> Attempt:
             curves[:, : len(n)] = _on_circle(setting, which, n, (edge, gaps), points)
         attempt = Attempt(*results, setting.plateau, _floor(setting))
         difference = attempt.difference()
-        if difference < 0.1 * agreement.ENOUGH or difference > 0.3 * before:
+        if difference < agreement.ENOUGH / 3 or difference > 0.3 * before:
             break  # what is left is the averages'
         before = difference
     return attempt
