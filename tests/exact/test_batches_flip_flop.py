@@ -121,7 +121,7 @@ def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_
 def test_isotropic_batches_contract_up_to_the_edge_of_marchenko_and_pastur():
     for batch in (4, 16, 64):
         limit = 2 * batch / (1 + np.sqrt(batch / 64)) ** 2
-        with pytest.raises(ValueError, match="contracting") as refusal:
+        with pytest.raises(ValueError, match="becomes unstable") as refusal:
             exact.population_curve("flip_flop", np.ones(64), 2, 1.001 * limit, batch=batch)
         assert float(str(refusal.value).split("below ")[1].split(",")[0]) == pytest.approx(limit, rel=1e-5)
         assert exact.population_curve("flip_flop", np.ones(64), 40, 0.98 * limit, batch=batch).test[-1] < 0.15

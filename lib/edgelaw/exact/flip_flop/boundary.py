@@ -49,6 +49,7 @@ _SHORTEST_STRIDE = 0.03  # from point to point, that is still tried
 _GUESSES_FROM = 8  # solutions that a guess is extrapolated from
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _FALL_FOR_BEYOND = 10.0  # of losses in e-foldings: up to there a circle inside |z| = 1 keeps more digits
+_NEARER = 0.85  # times an edge is the other one of an attempt
 _EDGE_SHARES = 0.9, 0.6  # of the rate at which losses fall: logarithms of z* that are tried
 
 
@@ -119,33 +120,43 @@ def curve(n: Integers, spectrum: Spectrum, step: float, build: Build) -> Learnin
 def _attempts(
     spectrum: Spectrum, step: float, last: int, build: Build
 ) -> Iterator[Callable[[Integers], agreement.Attempt]]:
-    """The circle beyond 1 if losses fall exponentially, then that inside, then one further in."""
+    """Circles inside |z| = 1 and, if losses fall exponentially, beyond; then one with everything further out.
+
+    Two circles beyond 1 have different edges, so that they do not agree if one of them is beyond the cut.
+    """
     null = np.array([[spectrum.null], [0.0]])
 
     @functools.cache
     def at(edge: float, resolution: Resolution) -> Callable[[Integers], Array]:
         return losses(spectrum, edge, last, resolution, build)
 
-    def attempt(edge: float, coarse: Resolution, fine: Resolution, n: Integers) -> agreement.Attempt:
-        values, others = (at(edge, resolution)(n) + null for resolution in (fine, coarse))
-        return agreement.Attempt(values, others, spectrum.null, FLOOR)
+    def attempt(
+        edges: tuple[float, float], ways: tuple[Resolution, Resolution], n: Integers
+    ) -> agreement.Attempt:
+        coarse, fine = (at(edge, way)(n) + null for edge, way in zip(edges, ways, strict=True))
+        return agreement.Attempt(fine, coarse, spectrum.null, FLOOR)
 
-    def vanished(n: Integers) -> agreement.Attempt:
-        values, others = (_only_first(n, first) + null for first in firsts)
-        return agreement.Attempt(values, others, spectrum.null, FLOOR)
-
+    inside: list = [functools.partial(attempt, (0.0, 0.0), (FINE, FINER))]
     if spectrum.gapped(step, last):
-        firsts = [build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FINE)]
-        if firsts[0].max() < AT_ONCE:
-            yield vanished
+        fine, coarse = (build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FINE))
+        if fine.max() < AT_ONCE:
+            yield functools.partial(_vanished, fine, coarse, null)
             return
-        rate = _rate(spectrum, last, build)
-        for share in _EDGE_SHARES:
-            if share * rate * last > _FALL_FOR_BEYOND:
-                yield functools.partial(attempt, share * rate, *BEYOND)
-    yield functools.partial(attempt, 0.0, COARSE, FINE)
-    yield functools.partial(attempt, 0.0, FINE, FINER)
-    yield functools.partial(attempt, 0.0, *FAR)
+        rate = _rate(spectrum, last, build, float(fine[1]))
+        edges = [(share * rate, _NEARER * share * rate) for share in _EDGE_SHARES]
+        beyond = [
+            functools.partial(attempt, pair, BEYOND) for pair in edges if pair[1] * last > 2 * FINE.margin
+        ]
+        inside = beyond + inside if rate * last > _FALL_FOR_BEYOND else inside + beyond
+    yield from inside
+    yield functools.partial(attempt, (0.0, 0.0), FAR)
+
+
+def _vanished(fine: Array, coarse: Array, null: Array, n: Integers) -> agreement.Attempt:
+    """Losses of which one epoch leaves nothing but what two resolutions, and rounding, say of the first."""
+    rounding = float(np.finfo(float).eps / max(fine.min(), VANISHED))
+    values, others = (_only_first(n, first) + null for first in (fine, coarse))
+    return agreement.Attempt(values, others, float(null[0, 0]), FLOOR + 3 * rounding)
 
 
 def _only_first(n: Integers, first: Array) -> Array:
@@ -155,21 +166,17 @@ def _only_first(n: Integers, first: Array) -> Array:
     return values
 
 
-def _rate(spectrum: Spectrum, last: int, build: Build) -> float:
-    """How fast losses fall in the end, as far as a circle inside |z| = 1 sees it; 0 where it does not."""
-    horizon = min(last, 50)
-    n = np.arange(1, horizon + 1)
+def _rate(spectrum: Spectrum, last: int, build: Build, first: float) -> float:
+    """How fast losses fall in the end, as far as a circle inside |z| = 1 sees it; else half of the fall to `first`."""
+    n = np.arange(1, min(last, 50) + 1)
+    rough = -np.log(max(first, VANISHED)) / 2
     try:
-        values = losses(spectrum, 0.0, horizon, COARSE, build)(n)
+        values = losses(spectrum, 0.0, len(n), COARSE, build)(n)
     except ArithmeticError:
-        return 0.0
+        return rough
     seen = (values > 1e-5).all(axis=0)
-    count = int(np.argmin(seen)) if not seen.all() else horizon
-    train = np.append(1.0, values[1, :count])
-    if count < 2:
-        return float(-np.log(values[1, 0])) / 2 if values[1, 0] > 0 else 0.0
-    rates = -np.diff(np.log(train))
-    return max(0.0, float(rates[-1]))
+    train = np.append(1.0, values[1, : len(n) if seen.all() else int(np.argmin(seen))])
+    return max(0.0, float(np.log(train[-2] / train[-1]))) if len(train) > 2 else rough
 
 
 def losses(
