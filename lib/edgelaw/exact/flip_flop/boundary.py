@@ -50,7 +50,7 @@ _GUESSES_FROM = 8  # solutions that a guess is extrapolated from
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _FALL_FOR_BEYOND = 10.0  # of losses in e-foldings: up to there a circle inside |z| = 1 keeps more digits
 _NEARER = 0.85  # times an edge is the other one of an attempt
-_EDGE_SHARES = 0.9, 0.6  # of the rate at which losses fall: logarithms of z* that are tried
+_EDGE_SHARES = 0.9, 0.6, 0.4  # of the rate at which losses fall: logarithms of z* that are tried
 
 
 @dataclass(frozen=True)
