@@ -7,7 +7,6 @@ from edgelaw import exact
 from edgelaw.exact import levy, sources
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.flip_flop import batches, spectra
-from edgelaw.theory import flip_flop
 
 
 def marchenko_pastur(rho, size=400):
