@@ -75,7 +75,8 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
 def _distances(targets: Targets, n: Integers, step: float, resolution: boundary.Resolution) -> Array:
     """The distances at the epochs n, ascending and positive, at one resolution."""
     rows, last = targets.rows, int(n[-1])
-    spectrum = SampleSpectrum(*targets.spectrum, rows.aspect)
+    values, shares = targets.spectrum
+    spectrum = SampleSpectrum(values, shares, rows.aspect)
     contour = spectrum.contour(step, last, resolution.left)
     measures = targets.measures(contour, spectrum.rho, resolution.tolerance)
     probes = np.concatenate([measure.nodes for measure in measures])

@@ -8,7 +8,6 @@ in λ ends, which may be far beyond the gap.
 
 import functools
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,23 +24,6 @@ _FAR = 1e3  # and elsewhere
 _OUTSIDE = 1e-5  # the weight that an average in the gap may leave outside
 _GAP = 2.0  # from how many e-foldings of the slowest eigenvalue a gap counts
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
-
-
-class Spectrum(Protocol):
-    """Either of the two below: `null` is what null directions keep, and z may be above 1 with `independent_rows`."""
-
-    rho: float
-    rows: SampleRows | PopulationRows
-    null: float
-    independent_rows: bool
-
-    def gapped(self, step: float, last: int) -> bool:
-        """Whether losses may fall exponentially within so many epochs."""
-        ...
-
-    def average(self, step: float, edge: float, last: int, left: float, tolerance: float) -> levy.Average:
-        """The average for z up to exp(edge), or without a gap for `last` epochs; `left` times as far out."""
-        ...
 
 
 class SampleSpectrum:
@@ -163,3 +145,6 @@ def _around(values: Array, end: float, limit: float, points: int) -> Complex:
     theta = np.pi * (np.arange(points) + 0.5) / points
     ratio = np.exp(centre + width * np.cos(theta) + 1j * _ANGLE * np.sin(theta))
     return (pole + limit * ratio) / (1 + ratio)
+
+
+Spectrum = SampleSpectrum | PopulationSpectrum
