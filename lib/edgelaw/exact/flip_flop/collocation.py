@@ -74,7 +74,8 @@ def gauss(points: int) -> tuple[Array, Array, Array]:
     x, weights = legendre.leggauss(points)
     to_series = legendre.legvander(x, points - 1).T * weights * (np.arange(points)[:, None] + 0.5)
     integrals = legendre.legint(np.eye(points), lbnd=-1)
-    slopes = np.linalg.inv(legendre.legvander(x, points) @ integrals @ to_series / 2)
+    integral = legendre.legvander(x, points) @ integrals @ to_series / 2
+    slopes = np.asarray(np.linalg.inv(integral), dtype=np.float64)
     return slopes, weights / 2 @ slopes, weights / 2
 
 
@@ -126,7 +127,7 @@ class Flow:
         matrices = np.tile(panels.slopes / panels.lengths[:, None, None] + 0j, (len(rates), 1, 1, 1))
         diagonal = np.arange(p)
         matrices[..., diagonal, diagonal] += rates.reshape(-1, count, p)
-        inner = np.linalg.inv(matrices)
+        inner = np.asarray(np.linalg.inv(matrices), dtype=np.complex128)
         start = inner @ panels.slopes.sum(axis=1) / panels.lengths[:, None]
         return cls(inner, start, panels.ends @ inner, 1 + (start - 1) @ panels.ends)
 
