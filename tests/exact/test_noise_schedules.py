@@ -117,7 +117,7 @@ def test_a_curve_does_not_depend_on_what_was_computed_before(rows):
 def test_shared_epochs_state_an_error_that_is_not_less_than_the_true_one(rows, peak, monkeypatch):
     steps = peak * schedules.profile("cosine", 20)
     shared = random_reshuffle.curve(rows, 20, steps)
-    monkeypatch.setattr(random_reshuffle, "_APART", 20)
+    monkeypatch.setattr(random_reshuffle, "_OWN_OPERATORS", 20)
     truth = random_reshuffle.curve(rows, 20, steps)
     true = max(
         np.abs(getattr(shared, name) / getattr(truth, name) - 1).max()
