@@ -6,8 +6,7 @@ import pytest
 from edgelaw import data, exact, spectrum
 from edgelaw.exact import levy
 from edgelaw.exact.batches.partition import Partition, partition
-from edgelaw.exact.flip_flop import batches
-from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
+from edgelaw.exact.flip_flop import batches, walk
 from edgelaw.exact.flip_flop import spectra as flip_flop_spectra
 
 
@@ -37,34 +36,36 @@ def problem(batch, tau=0.7):
 
 
 @pytest.mark.parametrize("batch", [4, 20, 40])
-def test_the_derivatives_of_newton_s_method_are_those_of_the_equations(batch):
-    """The tangent is compared with a difference of the fields at two nearby α and β."""
-    present, z, tiny = problem(batch), 0.6 + 0.3j, 1e-6
+def test_the_loop_gives_what_its_numpy_twin_gives(batch):
+    present, z = problem(batch), 0.6 + 0.3j
     X = present.start() * (1 + 0.1j)
-    direction = np.random.default_rng(0).standard_normal(X.shape) * (1 + 0.5j)
-    changed = []
-    for sign in (1, -1):
-        at = X + sign * tiny * direction
-        f, _, u, _ = batches.waves(z, at, *present.equations[:2])
-        changed.append(np.array(batches.fields(z, at, *present.equations, f, u)[1:]))
-    f, _, u, scales = batches.waves(z, X, *present.equations[:2])
-    inverse, *_ = batches.fields(z, X, *present.equations, f, u)
-    ours = np.array(batches.tangent(z, X, direction, *present.equations, f, u, scales, inverse))
-    difference = (changed[0] - changed[1]) / (2 * tiny)
-    assert np.abs(ours - difference).max() < 1e-7 * np.abs(difference).max()
+    f, g, u, scales = batches.waves.function(z, X, present.rates)
+    f1, g1, u1, scales1 = batches.waves.twin(z, X, present.rates)
+    assert np.abs(f / g - f1 / g1).max() < 1e-10
+    assert np.abs(u - u1).max() < 1e-10
+    assert np.abs(scales - scales1).max() < 1e-10
+
+
+@pytest.mark.parametrize("batch", [4, 20, 40])
+def test_newton_s_method_is_quadratic_up_to_what_gmres_and_differences_leave(batch):
+    present, z = problem(batch), 0.6 + 0.3j
+    X, _ = present.newton(z, present.start())
+    off = 1e-3 * X * np.random.default_rng(0).standard_normal(X.shape)
+    better = X + off + present._change(z, X + off)
+    assert np.abs(better - X).max() < 3e-4 * np.abs(off).max()
 
 
 def test_a_solution_satisfies_the_equations_and_its_ratio_the_recursion():
     present, z = problem(10), 0.5 + 0.4j
-    X, (f, g) = present.newton(z, present.start())
+    X, touched = present.newton(z, present.start())
     alpha, beta = X
-    rate, Y = present.nodes[:, None] * present.kappas, [np.ones(3, dtype=complex)]
+    rate, Y = present.rates, [np.ones(3, dtype=complex)]
     for j in range(4):
-        moved = (1 - rate[:, j] * beta[j]) ** 2 * Y[-1] / (1 - rate[:, j] * z * alpha[3 - j] * Y[-1])
-        Y.append(moved + rate[:, j] * alpha[j])
-    assert np.abs(f / g - Y[-1]).max() < 1e-12
-    Y, p = np.array(Y[:-1]).T, 1 - rate * beta
-    v = 1 - rate * z * alpha[::-1] * Y
+        moved = (1 - rate * beta[j]) ** 2 * Y[-1] / (1 - rate * z * alpha[3 - j] * Y[-1])
+        Y.append(moved + rate * alpha[j])
+    assert np.abs(touched * (1 - z * Y[-1]) - 1).max() < 1e-12
+    Y, p = np.array(Y[:-1]).T, 1 - np.multiply.outer(rate, beta)
+    v = 1 - z * np.multiply.outer(rate, alpha[::-1]) * Y
     N = v * v[:, ::-1] - z * p**2 * Y * Y[:, ::-1]
     r = present.moments @ (Y * v[:, ::-1] / N)
     H = 1 / 0.7 + present.moments @ (z * p * Y * Y[:, ::-1] / N)
@@ -106,8 +107,8 @@ def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_
     off = []
     for count in (256, 512, 1024):
         cut = Partition(np.full(count, 1 / count), np.full(count, 0.8))
-        (test, train), *_ = batches.losses(law, n, cut, 0.8)
-        off.append([test / rows.test[1:] - 1, train / rows.train[1:] - 1])
+        curve = batches.curve(rows.epochs, law, cut, 0.8)
+        off.append([curve.test[1:] / rows.test[1:] - 1, curve.train[1:] / rows.train[1:] - 1])
     off = np.array(off)
     extrapolated = (
         off[0] / 3 - 2 * off[1] + 8 / 3 * off[2]
@@ -166,30 +167,9 @@ def test_matrices_follow_the_curve(m, exponent, batch, share):
     assert (np.abs(curve.train[1:] / train - 1) < 4 * train_se + 2 / d).all()
 
 
-@pytest.mark.parametrize(("batch", "share"), [(50, 0.2), (50, 0.7), (90, 0.5)])
-def test_a_short_last_batch_is_covered_by_the_error_and_exact_in_the_first_epoch(batch, share):
-    d, runs, epochs = 128, 20, 6
-    U = unit_rows(d, d, 0.5)
-    rest = d % batch
-    step = share * 2 * rest / np.linalg.norm(U[:rest], 2) ** 2
-    (test, train), (test_se, train_se) = simulated(U, epochs, step, batch, runs)
-    curve = exact.curve("flip_flop", np.linalg.eigvalsh(U.T @ U), epochs, step, batch=batch)
-    assert max(test_se.max(), train_se.max()) < 0.01
-    assert abs(curve.test[1] / test[0] - 1) < 4 * test_se[0] + 1 / d
-    assert abs(curve.train[1] / train[0] - 1) < 4 * train_se[0] + 2 / d
-    assert (np.abs(curve.test[1:] / test - 1) < curve.error + 4 * test_se + 1 / d).all()
-    assert (np.abs(curve.train[1:] / train - 1) < curve.error + 4 * train_se + 2 / d).all()
-    assert 0 < curve.error < 0.3
-
-
-def test_an_even_partition_is_its_own_mirror_image_and_an_uneven_one_gets_one_with_as_many_rows_and_steps():
-    even = partition(60, 60, 20, 8.0)
-    assert batches.symmetric(even) is even
-    cut = partition(64, 60, 20, 8.0)
-    mirrored = batches.symmetric(cut)
-    assert mirrored.kappas.sum() == pytest.approx(cut.kappas.sum())
-    assert mirrored.kappas @ mirrored.taus == pytest.approx(cut.kappas @ cut.taus)
-    assert (mirrored.kappas == mirrored.kappas[::-1]).all()
+def test_batches_that_do_not_divide_the_rows_are_refused():
+    with pytest.raises(ArithmeticError, match="batch must divide the number of rows"):
+        exact.curve("flip_flop", np.linspace(0.1, 2, 60), 3, 2.0, batch=16)
 
 
 def test_equations_that_newton_s_method_does_not_solve_are_said_to_be_so():
@@ -197,7 +177,7 @@ def test_equations_that_newton_s_method_does_not_solve_are_said_to_be_so():
     with pytest.raises(ArithmeticError, match="converge"):
         present.newton(0.7 + 0j, present.start(), steps=1)
     with pytest.raises(ArithmeticError, match="converge"):
-        flip_flop_boundary.along_axis(present, 1e9 + 0j)
+        walk._from_zero(present, 1e9 + 0j)
 
 
 @pytest.mark.parametrize(

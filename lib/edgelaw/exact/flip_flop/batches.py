@@ -1,4 +1,4 @@
-r"""Flip-flop with averaged batches: the boundary problem of `flip_flop_boundary` as a recursion over the batches.
+r"""Flip-flop with averaged batches: the boundary problem of :mod:`.boundary` as a recursion over the batches.
 
 An epoch is a product of L factors :math:`I - \tau U_k^\top U_k` of κd rows each, and the next epoch takes them in
 reverse. With :math:`\alpha_j = r_j/D_j`, :math:`\beta_j = H_j/D_j`, :math:`D = H^2 - zr\tilde r`, a tilde for j → L −
@@ -27,282 +27,166 @@ the trace of :math:`U_k(\cdot)U_k^\top` is that of a fresh batch less what the b
 gradient descent, κ → 0 the differential equation of single rows.
 
 Numerics: Y = f/g with f and g linear in their predecessors and scaled, so that Y may pass through infinity; α and β
-are the unknowns of Newton's method, whose equations GMRES solves with exact derivatives: work in proportion to L.
+are the unknowns of Newton's method, whose equations GMRES solves by differences: work in proportion to L.
 """
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse.linalg
 
 from edgelaw._common.compiled import compiled
+from edgelaw._common.types import Array, Integers
+from edgelaw.curves import LearningCurve
+from edgelaw.exact import agreement, levy
 from edgelaw.exact.batches import limits
 from edgelaw.exact.batches.partition import Partition
-from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
-from edgelaw.exact.flip_flop import spectra as flip_flop_spectra
-from edgelaw.exact.flip_flop.collocation import Unsolved
+from edgelaw.exact.flip_flop import boundary
+from edgelaw.exact.flip_flop.collocation import Complex, Equations, Unsolved
+from edgelaw.exact.flip_flop.spectra import SampleSpectrum, Spectrum
 
-_RESIDUAL = 1e-4  # relative, that GMRES leaves of Newton's equations
-_KRYLOV = 80  # its directions, at most
-_SAME = 1e-8  # relative size of a last step, up to so many epochs:
-_MANY = 200
-_UNEVEN = 0.8  # times the root of what a short batch changes in the first epoch: what it may change later
+_GMRES_LEAVES = 1e-4  # relative residual of Newton's equations: as much of an error is left by a Newton step
+_DIRECTIONS = 80  # for it at most; more were never needed near a solution
+_DIFFERENCE = 1e-7  # relative, from which a derivative is taken: rounding then leaves 1e-9 of it
 
 
-def losses(spectrum, n, cut, step):
-    """Losses at ascending epochs n ≥ 1, their error, from where they are continued, if so; and another error.
-
-    That is what a short last batch may change, 0 without one. The first epoch is known for any partition. What the
-    mirrored one makes of it is off by a second order of the step, and later epochs by a first order: hence the root,
-    with a factor that is fitted, on 90 simulated curves; of 72 others none was off by more than 0.63 of this error.
-    """
+def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> LearningCurve:
+    """The learning curve with these batches; a step at which a batch does not contract is refused."""
     limits.refuse_unstable("flip_flop", spectrum.rows, cut, np.inf, step)
-    if cut.batches == 1 and isinstance(spectrum, flip_flop_spectra.SampleSpectrum):
-        return *_gradient_descent(spectrum, n, cut.taus[0]), 0.0
-    mirrored = symmetric(cut)
+    if not cut.equal:
+        raise ArithmeticError(
+            "batch must divide the number of rows: on its way back flip-flop would have other batches, and no curve is "
+            "known for that."
+        )
+    tau, kappa = float(cut.taus[0]), float(cut.kappas[0])
+    if cut.batches == 1 and isinstance(spectrum, SampleSpectrum):
+        return _gradient_descent(n, spectrum, tau)
+    slow = 1 / (
+        1 / tau + kappa / 2
+    )  # the step of single rows with the same slowest directions, for the contour
 
-    def build(spectrum, step, edge, last, resolution, probes=()):
-        average = spectrum.average(step, edge, last, resolution.left, resolution.tolerance)
-        return Problem(average, mirrored, probes, _SAME * min(1.0, _MANY / last))
+    def build(edge: float, last: int, resolution: boundary.Resolution) -> Problem:
+        average = spectrum.average(slow, edge, last, resolution.left, 0.1**resolution.digits)
+        return Problem(average, cut, boundary.newton_tolerance(last))
 
-    # the step of single rows with the same slowest directions, which places the contour of the average
-    mean = float(mirrored.kappas @ (1 / mirrored.taus + mirrored.kappas / 2)) / spectrum.rho
-    values, error, continued = flip_flop_boundary.losses(spectrum, n, 1 / mean, build)
-    if cut.equal:
-        return values, error, continued, 0.0
-    average = build(spectrum, 1 / mean, np.inf, 1, flip_flop_boundary.RESOLUTIONS[-1])
-    first, other = (Problem(average.average, one).first_epoch() for one in (cut, mirrored))
-    still = np.array([average.still, 0.0])
-    values[:, n == 1] = (first + still)[:, None]
-    off = float(np.abs((other - first) / (first + still)).max())
-    return values, error, continued, off + _UNEVEN * off**0.5
+    return boundary.curve(n, spectrum, slow, build)
 
 
-def _gradient_descent(spectrum, n, tau):
-    """The losses if all rows of a sample are one batch, their error, and None."""
+def _gradient_descent(n: Integers, spectrum: SampleSpectrum, tau: float) -> LearningCurve:
+    """All rows of a sample in one batch."""
     factors = np.power.outer(1 - tau * spectrum.values, 2 * n)
     moving = spectrum.rho * spectrum.shares * (spectrum.values > 0)
     train = (spectrum.shares * spectrum.values) @ factors
-    return np.array([spectrum.null + moving @ factors, train]), 1e-14, None
+    return agreement.learning_curve(n, spectrum.null + moving @ factors, train, 1e-14)
 
 
-def symmetric(cut):
-    """The partition, or one that is its own mirror image in place of a partition with a short last batch.
+class Problem(Equations):
+    """The recursion over equal batches for one average. Unknowns are X = (α, β), an array (2, batches)."""
 
-    Epochs in reverse are cut into batches from their own beginning. So the short batch is now at one end of the rows,
-    now at the other: at both ends there are as many rows that take its step every other epoch.
-    """
-    if cut.equal:
-        return cut
-    rest, tau = cut.kappas[-1], (cut.taus[0] + cut.taus[-1]) / 2
-    inner = cut.kappas.sum() - 2 * rest
-    count = max(1, round(inner / cut.kappas[0]))
-    kappas, taus = np.full(count + 2, inner / count), np.full(count + 2, cut.taus[0])
-    kappas[[0, -1]], taus[[0, -1]] = rest, tau
-    return Partition(kappas, taus)
+    def __init__(self, average: levy.Average, cut: Partition, same: float = 1e-8) -> None:
+        super().__init__(average, same)
+        self.inverse_tau, self.batches = 1 / float(cut.taus[0]), cut.batches
+        self.rates = float(cut.kappas[0]) * self.nodes
 
-
-class Problem:
-    """The recursion over batches for one average; their partition must be its own mirror image."""
-
-    def __init__(self, average, cut, probes=(), same=_SAME):
-        moving = average.nodes != 0
-        nodes, weights = (x[moving].astype(complex) for x in (average.nodes, average.weights))
-        self.still = average.weights[~moving].sum().real  # λ = 0: Y = 1
-        nodes = np.append(nodes, probes)
-        weights = np.append(weights, np.zeros(len(probes)))
-        self.average, self.nodes, self.weights, self.moments = average, nodes, weights, nodes * weights
-        self.taus, self.kappas, self.same = cut.taus, cut.kappas, same
-        self.equations = nodes, np.ascontiguousarray(cut.kappas), self.moments
-
-    def start(self):
+    def start(self) -> Complex:
         """α and β at z = 0, where the recursion is explicit."""
-        Y, alpha = np.ones(len(self.nodes), dtype=complex), np.empty(len(self.taus), dtype=complex)
-        for j, (kappa, tau) in enumerate(zip(self.kappas, self.taus, strict=True)):
+        Y, alpha = np.ones(len(self.nodes), dtype=complex), np.empty(self.batches, dtype=complex)
+        tau = 1 / self.inverse_tau
+        for j in range(self.batches):
             alpha[j] = self.moments @ Y * tau**2
-            Y = (1 - kappa * self.nodes * tau) ** 2 * Y + kappa * self.nodes * alpha[j]
-        return np.array([alpha, self.taus + 0j])
+            Y = (1 - self.rates * tau) ** 2 * Y + self.rates * alpha[j]
+        return np.array([alpha, np.full(self.batches, tau + 0j)])
 
-    def first_epoch(self):
+    def first_epoch(self) -> Array:
         """Both losses after the first epoch, the derivatives of the transforms at z = 0; without what never moves."""
         X = self.start()
-        f, g, _, scales = waves(0j, X, *self.equations[:2])
-        Y = f[:, -1] / g[:, -1]
-        integral = integrated(0j, X, *self.equations, f, g, scales) / self.kappas.sum()
-        return np.array([self.weights @ Y, self.moments @ Y + integral]).real
+        f, g, *_ = waves(0j, X, self.rates)
+        Y = f[-1] / g[-1]
+        return np.array([self.weights @ Y, self.moments @ Y + self.mean_of_squares(0j, X)]).real
 
-    def ones(self):
-        """Unknown: α and β at z = 1 if all rows are independent."""
-        return None
-
-    def touched(self, z, end):
-        """1/(1 − zY) after the last batch."""
-        f, g = end
-        return g / (g - z * f)
-
-    def charted(self, solutions):
-        """The same: α and β need no charts."""
-        return solutions
-
-    def determinant(self, z, X):
-        """A sign and the logarithm of a size that do not change: Newton's equations are never written down."""
-        return 1.0, 0.0
-
-    def newton(self, z, X, steps=10):
-        """X at z and (f, g) at its end from a guess; `Unsolved` if that takes more than a few steps."""
+    def newton(self, z: complex, X: Complex, steps: int = 10) -> tuple[Complex, npt.NDArray]:
+        """X at z and 1/(1 − zY) at its end from a guess; `Unsolved` if that takes more than a few steps."""
         for _ in range(steps):
             change = self._change(z, X)
-            size = np.abs(change).max() / np.abs(X).max() if change is not None else np.inf
+            size = np.abs(change).max() / np.abs(X).max()
             if not size < 1e3:
                 break
-            X = X + change * min(1.0, 0.5 / size)
+            X = X + change * min(1.0, 0.5 / size) if size else X
             if size < self.same:
-                f, g, _, _ = waves(z, X, *self.equations[:2])
-                return X, (f[:, -1], g[:, -1])
+                f, g, *_ = waves(z, X, self.rates)
+                return X, g[-1] / (g[-1] - z * f[-1])
         raise Unsolved("Newton's method for the flip-flop equations did not converge.")
 
-    def _change(self, z, X):
-        """Newton's step."""
-        f, _, u, scales = waves(z, X, *self.equations[:2])
-        inverse, r, H = fields(z, X, *self.equations, f, u)
-        H += 1 / self.taus
-        D = H**2 - z * r * r[::-1]
-        new = np.array([r / D, H / D])
-        if not np.isfinite(new).all():
-            return None
+    def _change(self, z: complex, X: Complex) -> Complex:
+        """Newton's step; NaN where there is none."""
+        residual = self.residual(z, X)
+        if not np.isfinite(residual).all():
+            return np.full_like(X, np.nan)
 
-        def derivative(direction):
-            dr, dH = tangent(z, X, direction, *self.equations, f, u, scales, inverse)
-            dD = 2 * H * dH - z * (dr * r[::-1] + r * dr[::-1])
-            return direction - np.array([dr - new[0] * dD, dH - new[1] * dD]) / D
+        def derivative(direction: Complex) -> Complex:
+            direction = direction.reshape(X.shape)
+            tiny = _DIFFERENCE * np.linalg.norm(X) / np.linalg.norm(direction)
+            return ((residual - self.residual(z, X + tiny * direction)) / tiny).ravel()
 
-        return gmres(derivative, new - X)
+        operator = scipy.sparse.linalg.LinearOperator((X.size, X.size), derivative, dtype=complex)
+        change, failed = scipy.sparse.linalg.gmres(
+            operator, residual.ravel(), rtol=_GMRES_LEAVES, restart=_DIRECTIONS, maxiter=1
+        )
+        return np.full_like(X, np.nan) if failed else change.reshape(X.shape)
 
-    def transforms(self, z, X, end):
-        """The generating functions of the test and of the training loss at z."""
-        f, g, _, scales = waves(z, X, *self.equations[:2])
-        touched = self.touched(z, end)
-        test = self.weights @ touched + (self.still / (1 - z) if self.still else 0)
-        integral = integrated(z, X, *self.equations, f, g, scales) / self.kappas.sum()
-        return np.array([test, self.moments @ touched + z * integral])
+    def residual(self, z: complex, X: Complex) -> Complex:
+        """What the equations make of α and β, less α and β."""
+        with np.errstate(all="ignore"):
+            f, _, u, _ = waves(z, X, self.rates)
+            p, f = 1 - np.multiply.outer(X[1], self.rates), f[:-1]
+            product = z * p * f * f[::-1]
+            inverse = 1 / (u * u[::-1] - p * product)
+            r = (f * u[::-1] * inverse) @ self.moments
+            H = self.inverse_tau + (product * inverse) @ self.moments
+            return np.array([r, H]) / (H**2 - z * r * r[::-1]) - X
 
-
-def gmres(operator, target):
-    """The solution of a linear equation by GMRES, to a relative residual; None if it takes too many directions."""
-    norm = np.linalg.norm(target)
-    if norm == 0:
-        return np.zeros_like(target)
-    basis = np.empty((_KRYLOV + 1, target.size), dtype=complex)
-    basis[0] = target.ravel() / norm
-    H = np.zeros((_KRYLOV + 1, _KRYLOV), dtype=complex)
-    right = np.zeros(_KRYLOV + 1, dtype=complex)
-    right[0] = norm
-    for k in range(_KRYLOV):
-        v = operator(basis[k].reshape(target.shape)).ravel()
-        for _ in range(2):
-            parts = basis[: k + 1].conj() @ v
-            v = v - parts @ basis[: k + 1]
-            H[: k + 1, k] += parts
-        H[k + 1, k] = np.linalg.norm(v)
-        if not np.isfinite(H[k + 1, k]):
-            return None
-        y = np.linalg.lstsq(H[: k + 2, : k + 1], right[: k + 2], rcond=None)[0]
-        left = np.linalg.norm(H[: k + 2, : k + 1] @ y - right[: k + 2])
-        if left < _RESIDUAL * norm or H[k + 1, k] < 1e-14 * norm:
-            return (y @ basis[: k + 1]).reshape(target.shape)
-        basis[k + 1] = v / H[k + 1, k]
-    return None
+    def mean_of_squares(self, z: complex, X: Complex) -> complex:
+        """Σ (zα̃x₂² − 2βx₁x₂ + αx₁²)/L over the batches."""
+        (alpha, beta), (f, g, _, scales) = X, waves(z, X, self.rates)
+        wave = self.moments / (g[-1] - z * f[-1])
+        x1, x2 = np.empty_like(alpha), np.empty_like(alpha)
+        for j in reversed(range(len(alpha))):
+            x1[j] = wave @ g[j + 1]
+            wave = wave * scales[j] * (1 - self.rates * beta[j])
+            x2[j] = wave @ f[j]
+        return complex(np.mean(z * alpha[::-1] * x2**2 - 2 * beta * x1 * x2 + alpha * x1**2))
 
 
-@compiled
-def waves(z, X, nodes, kappas):
-    """f and g with Y = f/g before every batch and after the last, u = g after a batch but for its scale, and scales."""
-    alpha, beta = X
-    count, batches = nodes.size, alpha.size
-    f, g = (
-        np.empty((count, batches + 1), dtype=np.complex128),
-        np.empty((count, batches + 1), dtype=np.complex128),
-    )
-    u, scales = np.empty((count, batches), dtype=np.complex128), np.empty((count, batches))
-    for k in range(count):
-        x, y = 1 + 0j, 1 + 0j
-        for j in range(batches):
-            f[k, j], g[k, j] = x, y
-            rate = nodes[k] * kappas[j]
-            p = 1 - rate * beta[j]
-            y = y - rate * z * alpha[batches - 1 - j] * x
-            u[k, j] = y
-            x = p * p * x + rate * alpha[j] * y
-            scale = 1 / (abs(x.real) + abs(x.imag) + abs(y.real) + abs(y.imag))
-            x, y = scale * x, scale * y
-            scales[k, j] = scale
-        f[k, batches], g[k, batches] = x, y
+# ------------------------------------------------------------------------------------- a loop, and its NumPy twin
+
+
+def _waves_numpy(z: complex, X: Complex, rates: Complex) -> tuple[Complex, Complex, Complex, Array]:
+    (alpha, beta), (batches, count) = X, (X.shape[1], len(rates))
+    f, g = np.ones((2, batches + 1, count), dtype=complex)
+    u, scales = np.empty((batches, count), dtype=complex), np.empty((batches, count))
+    squares = (1 - np.multiply.outer(beta, rates)) ** 2
+    backward, forward = np.multiply.outer(z * alpha[::-1], rates), np.multiply.outer(alpha, rates)
+    for j in range(batches):
+        u[j] = g[j] - backward[j] * f[j]
+        x = squares[j] * f[j] + forward[j] * u[j]
+        scales[j] = 1 / (np.abs(x) + np.abs(u[j]))
+        f[j + 1], g[j + 1] = scales[j] * x, scales[j] * u[j]
     return f, g, u, scales
 
 
-@compiled
-def fields(z, X, nodes, kappas, moments, f, u):
-    """1/W at all nodes, and r and H − 1/τ, at all batches."""
-    beta = X[1]
-    count, batches = u.shape
-    inverse = np.empty((count, batches), dtype=np.complex128)
-    r = np.zeros(batches, dtype=np.complex128)
-    H = np.zeros(batches, dtype=np.complex128)
-    for k in range(count):
-        for j in range(batches):
-            mirror = batches - 1 - j
-            rate = nodes[k] * kappas[j]
-            p = 1 - rate * beta[j]
-            product = z * p * f[k, j] * f[k, mirror]
-            inverse[k, j] = 1 / (u[k, j] * u[k, mirror] - p * product)
-            r[j] += moments[k] * f[k, j] * u[k, mirror] * inverse[k, j]
-            H[j] += moments[k] * product * inverse[k, j]
-    return inverse, r, H
-
-
-@compiled
-def tangent(z, X, change, nodes, kappas, moments, f, u, scales, inverse):
-    """The changes of r and H by a change of α and β."""
+@compiled(numpy=_waves_numpy)
+def waves(z, X, rates):
+    """f and g with Y = f/g before every batch and after the last, u = g after a batch but for its scale, and scales."""
     alpha, beta = X
-    da, db = change
-    count, batches = u.shape
-    dr, dH = np.zeros(batches, dtype=np.complex128), np.zeros(batches, dtype=np.complex128)
-    df, du = np.empty(batches, dtype=np.complex128), np.empty(batches, dtype=np.complex128)
-    for k in range(count):
-        x, y = 0j, 0j
-        for j in range(batches):
-            mirror = batches - 1 - j
-            rate = nodes[k] * kappas[j]
-            p = 1 - rate * beta[j]
-            df[j] = x
-            y = y - rate * z * (da[mirror] * f[k, j] + alpha[mirror] * x)
-            du[j] = y
-            x = p * p * x + rate * (da[j] * u[k, j] + alpha[j] * y - 2 * p * db[j] * f[k, j])
-            x, y = scales[k, j] * x, scales[k, j] * y
-        for j in range(batches):
-            mirror = batches - 1 - j
-            rate = nodes[k] * kappas[j]
-            p, dp = 1 - rate * beta[j], -rate * db[j]
-            both = z * f[k, j] * f[k, mirror]
-            dboth = z * (df[j] * f[k, mirror] + f[k, j] * df[mirror])
-            dW = du[j] * u[k, mirror] + u[k, j] * du[mirror] - p * (p * dboth + 2 * dp * both)
-            weight, dW = moments[k] * inverse[k, j], dW * inverse[k, j]
-            dr[j] += weight * (df[j] * u[k, mirror] + f[k, j] * (du[mirror] - u[k, mirror] * dW))
-            dH[j] += weight * (dp * both + p * (dboth - both * dW))
-    return dr, dH
-
-
-@compiled
-def integrated(z, X, nodes, kappas, moments, f, g, scales):
-    """Σ κ(zα̃x₂² − 2βx₁x₂ + αx₁²) over the batches."""
-    alpha, beta = X
-    count, batches = scales.shape
-    x1, x2 = np.zeros(batches, dtype=np.complex128), np.zeros(batches, dtype=np.complex128)
-    for k in range(count):
-        wave = moments[k] / (g[k, batches] - z * f[k, batches])
-        for j in range(batches - 1, -1, -1):
-            x1[j] += wave * g[k, j + 1]
-            wave *= scales[k, j] * (1 - nodes[k] * kappas[j] * beta[j])
-            x2[j] += wave * f[k, j]
-    total = 0j
+    count, batches = rates.size, alpha.size
+    f, g = (
+        np.ones((batches + 1, count), dtype=np.complex128),
+        np.ones((batches + 1, count), dtype=np.complex128),
+    )
+    u, scales = np.empty((batches, count), dtype=np.complex128), np.empty((batches, count))
     for j in range(batches):
-        value = z * alpha[batches - 1 - j] * x2[j] ** 2 - 2 * beta[j] * x1[j] * x2[j] + alpha[j] * x1[j] ** 2
-        total += kappas[j] * value
-    return total
+        for k in range(count):
+            p, y = 1 - rates[k] * beta[j], g[j, k] - rates[k] * z * alpha[batches - 1 - j] * f[j, k]
+            x = p * p * f[j, k] + rates[k] * alpha[j] * y
+            u[j, k], scales[j, k] = y, 1 / (abs(x) + abs(y))
+            f[j + 1, k], g[j + 1, k] = scales[j, k] * x, scales[j, k] * y
+    return f, g, u, scales

@@ -9,10 +9,10 @@ least squares act like a start in one more direction, of vanishing eigenvalue :m
 .. math:: \mathbb E\lVert w_n - w_*\rVert^2 = \sum_jc_j^2\,g_n(\lambda_j)
     + \lVert r\rVert^2\bigl(g_n'(0) - 2p_n'(0)\bigr) .
 
-As functions of Σ they are :math:`[z^n]\,1/(1-zY_\rho)` (`_any_spectrum.flip_flop_boundary`), and :math:`[z^{n/2}]` of
+As functions of Σ they are :math:`[z^n]\,1/(1-zY_\rho)` (:mod:`.boundary`), and :math:`[z^{n/2}]` of
 the same or :math:`[z^{(n-1)/2}]\,E_\rho/(1-zY_\rho)`. *Derived*, but for the last, which was identified at z = 0, where
 both sides are :math:`e^{-\eta\rho\lambda}`, and confirmed on random matrices. Training and held-out loss would need two
-resolvents of :math:`A^\top A` at once; they have no theory yet, and :func:`curve` says so.
+resolvents of :math:`A^\top A` at once; they have no theory yet.
 """
 
 from typing import NamedTuple
@@ -21,17 +21,13 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import sources
-from edgelaw.exact.flip_flop import boundary
-from edgelaw.exact.flip_flop.circle import Circle
-from edgelaw.exact.flip_flop.collocation import Unsolved
+from edgelaw.exact import agreement, sources
+from edgelaw.exact.flip_flop import boundary, walk
+from edgelaw.exact.flip_flop.collocation import Complex, Unsolved
 from edgelaw.exact.flip_flop.spectra import SampleSpectrum
-from edgelaw.exact.labels.curves import LabelCurve
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.single_shuffle.targets import Targets
 
-_LONGEST = 4096
-_ENOUGH, _REFUSED, _SAFETY, _ROUNDING = 3e-5, 0.02, 3.0, 1e-8
 _SMALL = 1e-4  # of the start: smaller distances are known to this times the error
 
 
@@ -43,21 +39,6 @@ class Distance(NamedTuple):
     error: float
 
 
-def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1) -> LabelCurve:
-    """Refused: there is no theory for flip-flop's training and held-out loss with labels.
-
-    Examples
-    --------
-    >>> curve(LabelledRows.of(np.eye(30), np.ones(30)), 2)
-    Traceback (most recent call last):
-        ...
-    ValueError: With labels flip-flop's training and held-out loss have no theory yet: simulate it, or use `distance`.
-    """
-    raise ValueError(
-        "With labels flip-flop's training and held-out loss have no theory yet: simulate it, or use `distance`."
-    )
-
-
 @threads.one_blas_thread()
 def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distance:
     """The squared distance to the least-squares solution under flip-flop at a constant step, in the mean over orders.
@@ -67,7 +48,7 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     rows : LabelledRows
         With at least 20 positive eigenvalues.
     epochs : int or array of int
-        Up to which epoch, or the epochs wanted, at most 4096; 0 is always among those returned.
+        Up to which epoch, or the epochs wanted; 0 is always among those returned.
     step : float
         Learning rate times `rows.scale`, in (0, 2).
 
@@ -79,53 +60,45 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     """
     n, step, targets = sources.recorded(epochs), arguments.step(step), Targets(rows)
     start = rows.energies.sum()
-    if n[-1] > _LONGEST:
-        raise ValueError(f"epochs must be at most {_LONGEST} for flip-flop with labels, not {n[-1]}.")
     if n[-1] == 0:
         return Distance(n, np.array([start]), 0.0)
-    best: tuple[float, Array | None] = (np.inf, None)
-    previous = None
-    for resolution in boundary.RESOLUTIONS:
-        try:
-            present = _distances(targets, n[1:], step, resolution)
-        except ArithmeticError:
-            continue
-        if previous is not None:
-            scale = np.maximum(np.abs(present), _SMALL * start)
-            best = min(
-                best, (float((np.abs(present - previous) / scale).max()), present), key=lambda pair: pair[0]
-            )
-        previous = present
-        if best[0] < _ENOUGH:
-            break
-    if best[1] is None or not best[0] < _REFUSED:
+    fine, coarse = (_distances(targets, n[1:], step, way) for way in (boundary.FINER, boundary.FINE))
+    difference = float((np.abs(fine - coarse) / np.maximum(np.abs(fine), _SMALL * start)).max())
+    if not difference < agreement.LARGEST_ERROR:
         raise Unsolved("Two resolutions of flip-flop's distance do not agree: ask for fewer epochs.")
-    return Distance(n, np.append(start, best[1]), _SAFETY * best[0] + _ROUNDING)
+    return Distance(n, np.append(start, fine), 3 * difference + boundary.FLOOR)
 
 
-def _distances(targets, n, step, resolution):
+def _distances(targets: Targets, n: Integers, step: float, resolution: boundary.Resolution) -> Array:
     """The distances at the epochs n, ascending and positive, at one resolution."""
     rows, last = targets.rows, int(n[-1])
-    spectrum = SampleSpectrum(*targets.spectrum, rows.aspect)
+    values, shares = targets.spectrum
+    spectrum = SampleSpectrum(values, shares, rows.aspect)
     contour = spectrum.contour(step, last, resolution.left)
-    measures = targets.measures(contour, spectrum.rho, resolution.tolerance)
+    measures = targets.measures(contour, spectrum.rho, 0.1**resolution.digits)
     probes = np.concatenate([measure.nodes for measure in measures])
-    problem = boundary.problem(spectrum, step, 0.0, last, resolution, probes)
+    problem = boundary.single_rows(spectrum, step, 0.0, last, resolution, probes)
     split = len(measures[0].nodes)
 
-    def transforms(z, X, end):
-        powers, halves = problem.seen(z, X, end, len(probes))
-        values = [powers[:split] @ measures[0].weights]
+    def transforms(z: complex, X: Complex, touched: Complex) -> Complex:
+        """Sums of the powers of AᵀA, and for residuals also of A times them: as functions of Σ at the probes."""
+        values = [touched[:split] @ measures[0].weights]
         if targets.noise:
-            values += [part[split:] @ measures[1].weights for part in (powers, halves)]
+            seen = slice(split, len(probes))
+            halves = problem.decayed(z, X)[seen] * touched[seen]
+            values += [part @ measures[1].weights for part in (touched[seen], halves)]
         return np.array(values)
 
-    circle = Circle(0.0, resolution.margin / last, resolution.circle)
-    series = circle.coefficients(boundary.around(problem, circle, transforms), np.arange(1, last + 1))
+    circle = boundary.Circle.of(0.0, resolution.margin / last, 0.1 ** (resolution.digits + 1))
+    seen = walk.around(problem, circle.z, circle.size // 2, transforms)
+    powers = np.unique(np.concatenate([n, n // 2]))
+    powers = powers[powers > 0]
+    series = circle.coefficients(seen, powers)
     series -= np.array([[measure.weights.sum().real] for measure in (*measures, *measures[1:])])
-    values = series[0, n - 1]
+    values = series[0, np.searchsorted(powers, n)]
     if targets.noise:
         first = measures[1].weights @ np.expm1(-step * spectrum.rho * measures[1].nodes)
         even, odd = np.append(0.0, series[1]), np.append(first.real, series[2])  # from z⁰ on
-        values = values - 2 * targets.noise * np.where(n % 2 == 0, even[n // 2], odd[n // 2])
+        half = np.searchsorted(powers, n // 2, side="right")
+        values = values - 2 * targets.noise * np.where(n % 2 == 0, even[half], odd[half])
     return rows.energies.sum() + values * targets.size / rows.scale

@@ -7,17 +7,21 @@ in λ ends, which may be far beyond the gap.
 """
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from edgelaw._common.numerics import bracketed_root
+from edgelaw._common.types import Array
 from edgelaw.exact import levy
 from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 
+Complex = npt.NDArray[np.complex128]
 _ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
 _BEYOND = 1.5  # limits a contour on the right, in largest eigenvalues, where a pole comes from there too
 _FAR = 1e3  # and elsewhere
-_TOLERANCE, _OUTSIDE = 1e-9, 1e-5  # of an average in the gap, and the weight that it may leave outside
+_OUTSIDE = 1e-5  # the weight that an average in the gap may leave outside
 _GAP = 2.0  # from how many e-foldings of the slowest eigenvalue a gap counts
 _SHARPER = 1e-2  # how much more accurate an average must be where losses fall exponentially
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
@@ -26,48 +30,41 @@ _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
 class SampleSpectrum:
     """Eigenvalues of a sample, mean 1, and their shares, with m = ρd rows."""
 
-    def __init__(self, values, shares, rho):
+    def __init__(self, values: Array, shares: Array, rho: float) -> None:
         self.rho, self.rows = rho, SampleRows(values, shares, rho)
         self.null = float(shares[values == 0].sum())
         self.values, self.shares = self.rows.gram, self.rows.parts
         self.independent_rows = bool(self.values[0] > 0)
         self.lowest = self.values[self.values > 0][0]
 
-    def gapped(self, step, last):
+    def gapped(self, step: float, last: int) -> bool:
         """Whether losses fall exponentially within so many epochs, and an average in the gap says how."""
         return bool(last * self.lowest * _effective(step) > _GAP and self._whole)
 
     @functools.cached_property
-    def _whole(self):
+    def _whole(self) -> bool:
         """Whether a contour that leaves out zero has the whole functional inside: all weight but null directions'.
 
         It has for random rows, but not for a few levels or an exact power law as the spectrum of a sample.
         """
         if self.independent_rows:
             return True
-        average = self._average(self.end, _TOLERANCE)
+        average = self._average(self.end, 1e-4 * _OUTSIDE)
         return bool(abs(average.weights[average.nodes != 0].sum() - 1 + self.null) < _OUTSIDE)
 
     @functools.cached_property
-    def end(self):
+    def end(self) -> float:
         """The left end of contours in the gap: well below the lowest eigenvalue, and where 1/G is still finite."""
         end = _WITHIN_GAP * self.lowest
         if self.independent_rows or self.transform(end / 0.85) > 0:
             return end
         return min(end, 0.85 * bracketed_root(self.transform, 1e-12 * self.lowest, end / 0.85))
 
-    @property
-    def probes(self):
-        """λ at the left end of the contour in the gap, and at its right end if z may be above 1."""
-        right = self._contour(self.end, 100)[0].real
-        ends = [self.end, right] if self.independent_rows else [self.end]
-        return np.array([1 / (self.rho * self.transform(end)) for end in ends])
-
-    def transform(self, zeta):
+    def transform(self, zeta: float) -> float:
         """The Cauchy transform G of the Gram matrix's spectrum."""
-        return (self.shares / (zeta - self.values)).sum()
+        return float((self.shares / (zeta - self.values)).sum())
 
-    def average(self, step, edge, last, left, tolerance):
+    def average(self, step: float, edge: float, last: int, left: float, tolerance: float) -> levy.Average:
         """The average for z up to exp(edge), or without a gap for `last` epochs; `left` times as far out."""
         if edge == 0:
             return self._average(_left_end(step, last, left), tolerance)
@@ -78,11 +75,11 @@ class SampleSpectrum:
         weights = np.where(average.nodes == 0, self.null, average.weights)
         return levy.Average(average.nodes, weights, average.error)
 
-    def contour(self, step, last, left):
+    def contour(self, step: float, last: int, left: float) -> Callable[[int], Complex]:
         """The contour of the average without a gap, its upper half as a function of the number of points."""
         return functools.partial(self._contour, _left_end(step, last, left))
 
-    def _average(self, end, tolerance):
+    def _average(self, end: float, tolerance: float) -> levy.Average:
         """The average for functions analytic inside a contour with this left end, around the eigenvalues above it.
 
         The contours of `levy.from_gram` have a pole instead, which may be below zeros that these leave out.
@@ -91,7 +88,7 @@ class SampleSpectrum:
             self.values, self.shares, self.rho, functools.partial(self._contour, end), tolerance
         )
 
-    def _contour(self, end, points):
+    def _contour(self, end: float, points: int) -> Complex:
         beyond = _BEYOND if self.independent_rows and end > 0 else _FAR
         return _around(self.values[self.values > end], end, beyond * self.values[-1], points)
 
@@ -99,9 +96,7 @@ class SampleSpectrum:
 class PopulationSpectrum:
     """Eigenvalues of a covariance, mean 1, and their shares; m = ρd Gaussian rows."""
 
-    probes = np.array([])
-
-    def __init__(self, values, shares, rho):
+    def __init__(self, values: Array, shares: Array, rho: float) -> None:
         self.values, self.shares, self.rho = values, shares, rho
         self.rows = PopulationRows(values[values > 0], shares[values > 0], rho)
         zeros = float(shares[values == 0].sum())
@@ -110,11 +105,11 @@ class PopulationSpectrum:
         self.square = abs(rho / (1 - zeros) - 1) < 1e-12
         self.lowest = values[values > 0][0]
 
-    def gapped(self, step, last):
+    def gapped(self, step: float, last: int) -> bool:
         """Whether losses may fall exponentially."""
         return not self.square
 
-    def average(self, step, edge, last, left, tolerance):
+    def average(self, step: float, edge: float, last: int, left: float, tolerance: float) -> levy.Average:
         """The average over the eigenvalues, by a Gauss rule if they are many."""
         reach = left * 0.2 / np.sqrt(last)
         if edge != 0:
@@ -122,25 +117,27 @@ class PopulationSpectrum:
         return levy.from_covariance(self.values, self.shares, reach, 1e-2 * tolerance)
 
 
-def _left_end(step, last, left):
+def _left_end(step: float, last: int, left: float) -> float:
     """Where a contour for so many epochs passes zero."""
     return -left / (last * _effective(step))
 
 
-def _effective(step):
+def _effective(step: float) -> float:
     """1/(1/η − 1/2), the step of the slowest directions."""
     return 1 / (1 / step - 0.5)
 
 
-def _around(values, end, limit, points):
+def _around(values: Array, end: float, limit: float, points: int) -> Complex:
     """Upper half of an ellipse in log((ζ − pole)/(limit − ζ)) about the values, right to left, by its left end."""
 
-    def ellipse(log):  # its pole, and its centre and half its width in the logarithm
+    def ellipse(
+        log: float,
+    ) -> tuple[float, float, float]:  # its pole, and its centre and half its width in the logarithm
         pole = end - np.exp(log)
         low, high = (np.log((value - pole) / (limit - value)) for value in (values[0], values[-1]))
         return pole, (low + high) / 2, np.hypot((high - low) / 2, _ANGLE)
 
-    def excess(log):
+    def excess(log: float) -> float:
         _, centre, width = ellipse(log)
         return centre - width - log + np.log(limit - end)
 
@@ -149,3 +146,6 @@ def _around(values, end, limit, points):
     theta = np.pi * (np.arange(points) + 0.5) / points
     ratio = np.exp(centre + width * np.cos(theta) + 1j * _ANGLE * np.sin(theta))
     return (pole + limit * ratio) / (1 + ratio)
+
+
+Spectrum = SampleSpectrum | PopulationSpectrum
