@@ -47,7 +47,6 @@ AT_ONCE = 1e-7  # losses below it after one epoch are nothing after two, and are
 _FIRST_EPOCH = 1e-3  # as far as the circle's first loss may be from the known one, relative to it
 _MANY_EPOCHS = 200  # after more, losses are smaller, and what the circle leaves must be too
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
-_FALL_FOR_BEYOND = 10.0  # of losses in e-foldings: up to there a circle inside |z| = 1 keeps more digits
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
 _FALL_SEEN = 1e-8  # losses down to it are known from a circle inside |z| = 1 well enough for their rate
 _MARGIN = 2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n); costs exp(_MARGIN) of the precision
@@ -129,12 +128,12 @@ def _attempts(
         return agreement.Attempt(fine, coarse, spectrum.null, FLOOR)
 
     if spectrum.gapped(step, last):
-        fine, coarse = (build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FINE))
+        fine, coarse = (build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FAR[1]))
         if fine.max() < AT_ONCE:
             yield functools.partial(_vanished, fine, coarse, null)
             return
         edge = _edge(functools.partial(at, 0.0, last, FINE), last, float(fine[1]))
-        if edge * last > _FALL_FOR_BEYOND:
+        if edge > 0:
             visible = int(np.ceil(-np.log(agreement.VISIBLE) / edge)) + 1
             yield functools.partial(attempt, edge, min(last, visible), (FINE, FINER))
     yield functools.partial(attempt, 0.0, last, (FINE, FINER))
