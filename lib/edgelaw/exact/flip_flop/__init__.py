@@ -68,13 +68,7 @@ def curve(
     step, rho = arguments.step(step), arguments.aspect(rho)
     if len(values) == 1 and rho == 1:
         return agreement.orthogonal(n, step)
-    fewer, missing = agreement.without_lone_zero(values, shares, rho)
-    try:
-        return _single_rows(n, step, SampleSpectrum(values, shares, rho))
-    except ArithmeticError:
-        if not missing:
-            raise
-    return agreement.with_a_row_less(_single_rows(n, step, SampleSpectrum(values, shares, fewer)), missing)
+    return _single_rows(n, step, SampleSpectrum(values, shares, rho))
 
 
 def population_curve(

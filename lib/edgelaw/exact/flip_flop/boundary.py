@@ -44,11 +44,9 @@ from edgelaw.exact.flip_flop.spectra import Spectrum
 
 FLOOR = 2e-8  # errors are not stated to be less: what rounding leaves of the sums over a circle
 AT_ONCE = 1e-7  # losses below it after one epoch are nothing after two, and are continued
-_FIRST_EPOCH = 1e-3  # as far as the circle's first loss may be from the known one, relative to it
 _MANY_EPOCHS = 200  # after more, losses are smaller, and what the circle leaves must be too
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
-_FALL_SEEN = 1e-8  # losses down to it are known from a circle inside |z| = 1 well enough for their rate
 _MARGIN = 2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n); costs exp(_MARGIN) of the precision
 _FOLDS = 3.0  # by which a loss may fall in a panel
 
@@ -127,8 +125,8 @@ def _attempts(
         coarse, fine = (at(z, last, way)(n) + null for z, way in zip(edges, ways, strict=True))
         return agreement.Attempt(fine, coarse, spectrum.null, FLOOR)
 
-    if spectrum.gapped(step, last):
-        fine, coarse = (build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FAR[1]))
+    if spectrum.gapped:
+        fine, coarse = (build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FAR[0]))
         if fine.max() < AT_ONCE:
             yield functools.partial(_vanished, fine, coarse, null)
             return
@@ -158,13 +156,13 @@ def _edge(inside: Callable[[], Callable[[Integers], Array]], last: int, first: f
 
     With a cut that begins like a root they fall like z*⁻ⁿn^(−3/2).
     """
-    if first < _FALL_SEEN or last == 1:
+    if first < FLOOR or last == 1:
         return -_BELOW * np.log(first) / 2
     try:
         train = inside()(np.arange(1, last + 1))[1]
     except ArithmeticError:
         return 0.0
-    seen = train > _FALL_SEEN
+    seen = train > FLOOR
     n = last if seen.all() else int(np.argmin(seen))
     if n < 2:
         return float(-_BELOW * np.log(first) / 2)
@@ -188,7 +186,7 @@ def losses(
         within = n <= last
         values[:, within] = circle.coefficients(transforms, n[within])
         if n[0] == 1:
-            if not (np.abs(values[:, 0] - first) < _FIRST_EPOCH * first + AT_ONCE).all():
+            if not (np.abs(values[:, 0] - first) < agreement.LARGEST_ERROR * first + AT_ONCE).all():
                 raise Unsolved(
                     "A pole of flip-flop's equations is on the wrong side of the contour of the average."
                 )

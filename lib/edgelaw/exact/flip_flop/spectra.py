@@ -18,11 +18,9 @@ from edgelaw.exact import levy
 from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 
 Complex = npt.NDArray[np.complex128]
-_ANGLE = 1.2  # half-height of the contour of an average, in log(ζ − pole)
 _BEYOND = 1.5  # limits a contour on the right, in largest eigenvalues, where a pole comes from there too
 _FAR = 1e3  # and elsewhere
 _OUTSIDE = 1e-5  # the weight that an average in the gap may leave outside
-_GAP = 2.0  # from how many e-foldings of the slowest eigenvalue a gap counts
 _SHARPER = 1e-2  # how much more accurate an average must be where losses fall exponentially
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
 
@@ -37,12 +35,8 @@ class SampleSpectrum:
         self.independent_rows = bool(self.values[0] > 0)
         self.lowest = self.values[self.values > 0][0]
 
-    def gapped(self, step: float, last: int) -> bool:
-        """Whether losses fall exponentially within so many epochs, and an average in the gap says how."""
-        return bool(last * self.lowest * _effective(step) > _GAP and self._whole)
-
     @functools.cached_property
-    def _whole(self) -> bool:
+    def gapped(self) -> bool:
         """Whether a contour that leaves out zero has the whole functional inside: all weight but null directions'.
 
         It has for random rows, but not for a few levels or an exact power law as the spectrum of a sample.
@@ -102,12 +96,8 @@ class PopulationSpectrum:
         zeros = float(shares[values == 0].sum())
         self.null = max(zeros, 1 - rho)
         self.independent_rows = rho < 1 - zeros
-        self.square = abs(rho / (1 - zeros) - 1) < 1e-12
         self.lowest = values[values > 0][0]
-
-    def gapped(self, step: float, last: int) -> bool:
-        """Whether losses may fall exponentially."""
-        return not self.square
+        self.gapped = abs(rho / (1 - zeros) - 1) > 1e-12
 
     def average(self, step: float, edge: float, last: int, left: float, tolerance: float) -> levy.Average:
         """The average over the eigenvalues, by a Gauss rule if they are many."""
@@ -135,7 +125,7 @@ def _around(values: Array, end: float, limit: float, points: int) -> Complex:
     ) -> tuple[float, float, float]:  # its pole, and its centre and half its width in the logarithm
         pole = end - np.exp(log)
         low, high = (np.log((value - pole) / (limit - value)) for value in (values[0], values[-1]))
-        return pole, (low + high) / 2, np.hypot((high - low) / 2, _ANGLE)
+        return pole, (low + high) / 2, np.hypot((high - low) / 2, levy.HALF_HEIGHT)
 
     def excess(log: float) -> float:
         _, centre, width = ellipse(log)
@@ -144,7 +134,7 @@ def _around(values: Array, end: float, limit: float, points: int) -> Complex:
     scale = np.log(values[-1] - end)
     pole, centre, width = ellipse(bracketed_root(excess, scale - 60, scale + 5))
     theta = np.pi * (np.arange(points) + 0.5) / points
-    ratio = np.exp(centre + width * np.cos(theta) + 1j * _ANGLE * np.sin(theta))
+    ratio = np.exp(centre + width * np.cos(theta) + 1j * levy.HALF_HEIGHT * np.sin(theta))
     return (pole + limit * ratio) / (1 + ratio)
 
 

@@ -36,7 +36,7 @@ def _from_zero(equations: Equations, z: complex) -> tuple[Complex, Complex]:
             X, touched = equations.newton(ahead * z, X, steps=12)
         except Unsolved:
             stride /= 4
-            if stride < 1e-6:
+            if stride < _SHORTEST_STRIDE:
                 raise
             continue
         if ahead == 1:
