@@ -17,6 +17,7 @@ from edgelaw.curves import VANISHED, LearningCurve
 ENOUGH = 3e-6  # where two resolutions differ by more, another attempt is made
 VISIBLE = 1e-13  # losses that the two must agree on for that
 LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
+AT_ONCE = 1e-7  # losses below it after one epoch are rounding after two, and go on by their rate
 _UNSURE, _DISTRUSTED = 1e-7, 1e-4  # losses below are continued where two resolutions differ by so much
 
 
@@ -46,6 +47,14 @@ class Attempt:
         alike |= (np.abs(self.fine - level) < VISIBLE) | np.isnan(self.fine)  # so late that nothing is left
         both = np.flatnonzero(~alike.all(axis=0))
         return int(both[0]) if len(both) else self.fine.shape[1]
+
+
+def vanished(fine: Array, coarse: Array, plateau: float, floor: float, n: Integers) -> Attempt:
+    """Losses below `AT_ONCE` after one epoch: the first, at two resolutions and without the plateau, and no other."""
+    both = np.full((2, 2, len(n)), np.nan)
+    both[0, :, 0], both[1, :, 0] = np.maximum([fine, coarse], VANISHED**2)  # what rounding makes negative
+    rounded = 10 * np.finfo(float).eps / max(fine.max(), VANISHED)
+    return Attempt(*(both + [[plateau], [0.0]]), plateau, floor + rounded)
 
 
 def settled(

@@ -66,7 +66,7 @@ def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> Learn
 
     def build(edge: float, last: int, resolution: boundary.Resolution) -> Problem:
         average = spectrum.average(slow, edge, last, resolution.left, 0.1**resolution.digits)
-        return Problem(average, cut, boundary.newton_tolerance(last))
+        return Problem(average, cut)
 
     return boundary.curve(n, spectrum, slow, build)
 

@@ -36,15 +36,13 @@ from typing import Any
 import numpy as np
 
 from edgelaw._common.types import Array, Integers
-from edgelaw.curves import VANISHED, LearningCurve
+from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, graded_circle, levy
 from edgelaw.exact.flip_flop import walk
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Panels, Problem, Unsolved, graded_panels
 from edgelaw.exact.flip_flop.spectra import Spectrum
 
 FLOOR = 2e-8  # errors are not stated to be less: what rounding leaves of the sums over a circle
-AT_ONCE = 1e-7  # losses below it after one epoch are nothing after two, and are continued
-_MANY_EPOCHS = 200  # after more, losses are smaller, and what the circle leaves must be too
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
 _MARGIN = 2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n); costs exp(_MARGIN) of the precision
@@ -127,28 +125,15 @@ def _attempts(
 
     if spectrum.gapped:
         fine, coarse = (build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FAR[0]))
-        if fine.max() < AT_ONCE:
-            yield functools.partial(_vanished, fine, coarse, null)
+        if fine.max() < agreement.AT_ONCE:
+            yield functools.partial(agreement.vanished, fine, coarse, spectrum.null, FLOOR)
             return
         edge = _edge(functools.partial(at, 0.0, last, FINE), last, float(fine[1]))
-        if edge > 0:
+        if edge * last > 1:  # else nothing falls exponentially so soon
             visible = int(np.ceil(-np.log(agreement.VISIBLE) / edge)) + 1
             yield functools.partial(attempt, edge, min(last, visible), (FINE, FINER))
     yield functools.partial(attempt, 0.0, last, (FINE, FINER))
     yield functools.partial(attempt, 0.0, last, FAR)
-
-
-def _vanished(fine: Array, coarse: Array, null: Array, n: Integers) -> agreement.Attempt:
-    """Losses of which one epoch leaves nothing but what two resolutions say of the first."""
-    values, others = (_only_first(n, first) + null for first in (fine, coarse))
-    return agreement.Attempt(values, others, float(null[0, 0]), FLOOR)
-
-
-def _only_first(n: Integers, first: Array) -> Array:
-    """Losses known after one epoch alone; noise is replaced by what equal eigenvalues would leave, nothing."""
-    values = np.full((2, len(n)), np.nan)
-    values[:, 0] = np.maximum(first, 1e-300)
-    return values
 
 
 def _edge(inside: Callable[[], Callable[[Integers], Array]], last: int, first: float) -> float:
@@ -158,24 +143,23 @@ def _edge(inside: Callable[[], Callable[[Integers], Array]], last: int, first: f
     """
     if first < FLOOR or last == 1:
         return -_BELOW * np.log(first) / 2
+    n = agreement.supporting_epochs(np.unique(np.geomspace(1, last, 32).astype(int)))
     try:
-        train = inside()(np.arange(1, last + 1))[1]
+        train = inside()(n)[1]
     except ArithmeticError:
         return 0.0
-    seen = train > FLOOR
-    n = last if seen.all() else int(np.argmin(seen))
-    if n < 2:
+    late = np.flatnonzero((np.diff(n) == 1) & (np.minimum.accumulate(train)[1:] > FLOOR))
+    if not len(late):
         return float(-_BELOW * np.log(first) / 2)
-    return max(0.0, float(_BELOW * (np.log(train[n - 2] / train[n - 1]) - 1.5 / n)))
+    before, after = train[late[-1] :][:2]
+    return float(_BELOW * (np.log(before / after) - 1.5 / n[late[-1] + 1]))
 
 
 def losses(
     spectrum: Spectrum, edge: float, last: int, resolution: Resolution, build: Build
 ) -> Callable[[Integers], Array]:
     """Both losses at any epochs, without what null directions keep of the test loss; NaN where nothing is left."""
-    many = min(1.0, _MANY_EPOCHS / last)
-    margin = resolution.margin * min(1.0, 5 * many) ** 0.5  # rounding errors count more after many epochs
-    circle = Circle.of(edge, margin / last, 0.1 ** (resolution.digits + 1) * many**1.5)
+    circle = Circle.of(edge, resolution.margin / last, 0.1 ** (resolution.digits + 1))
     present = build(edge, last, resolution)
     transforms = walk.around(present, circle.z, circle.size // 2, present.transforms)
     transforms[0] -= spectrum.null / (1 - circle.z(np.arange(circle.size // 2)))
@@ -186,7 +170,7 @@ def losses(
         within = n <= last
         values[:, within] = circle.coefficients(transforms, n[within])
         if n[0] == 1:
-            if not (np.abs(values[:, 0] - first) < agreement.LARGEST_ERROR * first + AT_ONCE).all():
+            if not (np.abs(values[:, 0] - first) < agreement.LARGEST_ERROR * first + agreement.AT_ONCE).all():
                 raise Unsolved(
                     "A pole of flip-flop's equations is on the wrong side of the contour of the average."
                 )
@@ -194,11 +178,6 @@ def losses(
         return values
 
     return at
-
-
-def newton_tolerance(last: int) -> float:
-    """Relative size of a last step of Newton's method, which leaves its square."""
-    return 1e-7 * min(1.0, _MANY_EPOCHS / last)
 
 
 def single_rows(
@@ -211,7 +190,7 @@ def single_rows(
 ) -> Problem:
     """The boundary problem of single rows for a spectrum, at a resolution of it; first come nodes without weight.
 
-    What a loss falls in the first epoch, it falls over [0, ρ]: a panel covers so many e-foldings only.
+    A panel covers so many e-foldings of the training loss only, which falls at most like that of isotropic rows.
     """
     average = spectrum.average(step, edge, last, resolution.left, 0.1**resolution.digits)
     if probes is not None:
@@ -219,12 +198,5 @@ def single_rows(
         average = levy.Average(nodes, weights, average.error)
     turned = edge > 0 and spectrum.independent_rows  # z may be above 1
     fastest = 2 * step * np.abs(average.nodes).max() * (_FASTER_IN_CHARTS if turned else 1)
-
-    def on_panels(longest: float) -> Problem:
-        lengths = graded_panels(spectrum.rho, fastest, longest)
-        return Problem(average, step, Panels.of(lengths, resolution.points), turned, newton_tolerance(last))
-
-    rough = on_panels(np.inf)
-    fall = -np.log(np.clip(rough.first_epoch()[1], VANISHED, 1.0))
-    longest = _FOLDS * spectrum.rho / max(fall, 1e-9)
-    return rough if longest > rough.panels.lengths.max() else on_panels(longest)
+    lengths = graded_panels(spectrum.rho, fastest, _FOLDS / (step * (2 - step)))
+    return Problem(average, step, Panels.of(lengths, resolution.points), turned)

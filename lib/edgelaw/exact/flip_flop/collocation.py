@@ -32,9 +32,10 @@ from edgelaw._common.types import Array
 from edgelaw.exact import levy
 
 Complex = npt.NDArray[np.complex128]
-_PLAIN = np.array([1, 0, 0, 1], dtype=complex)  # a, b, c, d of Y = (aX + b)/(cX + d): Y itself
-_TURNED = np.array([1j, 1j, -1, 1]) / (1 + 1j)  # X = (Y − i)/(Y + i)
-_INVERTED = np.array([1j, 1j, 1, -1]) / (1 - 1j)  # its inverse
+Chart = tuple[complex, complex, complex, complex]  # a, b, c, d of Y = (aX + b)/(cX + d), with ad − bc = 1
+_PLAIN: Chart = (1 + 0j, 0j, 0j, 1 + 0j)
+_TURNED: Chart = ((1 + 1j) / 2, (1 + 1j) / 2, (1j - 1) / 2, (1 - 1j) / 2)  # X = (Y − i)/(Y + i)
+_INVERTED: Chart = ((1j - 1) / 2, (1j - 1) / 2, (1 + 1j) / 2, -(1 + 1j) / 2)  # its inverse
 _FIRST_PANEL, _GROWTH = 6.0, 4.0  # the first panel, in units of the fastest decay, and from panel to panel
 _CHART_TOO_LARGE = 2.0  # a chart whose pole is so much closer than the other's is changed
 
