@@ -155,9 +155,9 @@ def sharper():
             "_MOST": 1400,
         },
         flip_flop_boundary: {
-            "FINE": fine(0.9, 10, 10),
-            "FINER": fine(0.75, 11, 12),
-            "FAR": (fine(6.0, 10, 10), fine(5.0, 11, 12)),
+            "FINE": fine(0.9, 12, 10),
+            "FINER": fine(0.75, 13, 12),
+            "FAR": (fine(6.0, 12, 10), fine(5.0, 13, 12)),
         },
         agreement: {
             "ENOUGH": 1e-10,

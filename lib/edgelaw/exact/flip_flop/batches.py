@@ -65,7 +65,7 @@ def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> Learn
     )  # the step of single rows with the same slowest directions, for the contour
 
     def build(edge: float, last: int, resolution: boundary.Resolution) -> Problem:
-        average = spectrum.average(slow, edge, last, resolution.left, 0.1**resolution.digits)
+        average = spectrum.average(slow, edge, last, resolution.left, resolution.tolerance)
         return Problem(average, cut)
 
     return boundary.curve(n, spectrum, slow, build)

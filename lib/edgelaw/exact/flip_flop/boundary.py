@@ -54,8 +54,13 @@ class Resolution:
     """One way to discretise: everything that should not matter."""
 
     left: float  # distance of the average's contour from the eigenvalues, over what it should be
-    digits: int  # decimal ones of the average; the circle has one more, and an average in a gap two
+    digits: int  # decimal ones of the average; the circle has one less
     points: int  # in a panel
+
+    @property
+    def tolerance(self) -> float:
+        """Of the average."""
+        return 0.1**self.digits
 
     @property
     def margin(self) -> float:
@@ -63,8 +68,8 @@ class Resolution:
         return _MARGIN * self.left**0.5
 
 
-FINE, FINER = Resolution(1.0, 9, 7), Resolution(0.8, 10, 9)
-FAR = Resolution(9.0, 9, 7), Resolution(7.6, 10, 9)  # for averages of few different eigenvalues
+FINE, FINER = Resolution(1.0, 11, 7), Resolution(0.8, 12, 9)
+FAR = Resolution(9.0, 11, 7), Resolution(7.6, 12, 9)  # for averages of few different eigenvalues
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,7 @@ def losses(
     spectrum: Spectrum, edge: float, last: int, resolution: Resolution, build: Build
 ) -> Callable[[Integers], Array]:
     """Both losses at any epochs, without what null directions keep of the test loss; NaN where nothing is left."""
-    circle = Circle.of(edge, resolution.margin / last, 0.1 ** (resolution.digits + 1))
+    circle = Circle.of(edge, resolution.margin / last, 10 * resolution.tolerance)
     present = build(edge, last, resolution)
     transforms = walk.around(present, circle.z, circle.size // 2, present.transforms)
     transforms[0] -= spectrum.null / (1 - circle.z(np.arange(circle.size // 2)))
@@ -192,7 +197,7 @@ def single_rows(
 
     A panel covers so many e-foldings of the training loss only, which falls at most like that of isotropic rows.
     """
-    average = spectrum.average(step, edge, last, resolution.left, 0.1**resolution.digits)
+    average = spectrum.average(step, edge, last, resolution.left, resolution.tolerance)
     if probes is not None:
         nodes, weights = np.append(probes, average.nodes), np.append(0 * probes, average.weights)
         average = levy.Average(nodes, weights, average.error)

@@ -75,7 +75,7 @@ def _distances(targets: Targets, n: Integers, step: float, resolution: boundary.
     values, shares = targets.spectrum
     spectrum = SampleSpectrum(values, shares, rows.aspect)
     contour = spectrum.contour(step, last, resolution.left)
-    measures = targets.measures(contour, spectrum.rho, 0.1**resolution.digits)
+    measures = targets.measures(contour, spectrum.rho, resolution.tolerance)
     probes = np.concatenate([measure.nodes for measure in measures])
     problem = boundary.single_rows(spectrum, step, 0.0, last, resolution, probes)
     split = len(measures[0].nodes)
@@ -89,7 +89,7 @@ def _distances(targets: Targets, n: Integers, step: float, resolution: boundary.
             values += [part @ measures[1].weights for part in (touched[seen], halves)]
         return np.array(values)
 
-    circle = boundary.Circle.of(0.0, resolution.margin / last, 0.1 ** (resolution.digits + 1))
+    circle = boundary.Circle.of(0.0, resolution.margin / last, 10 * resolution.tolerance)
     seen = walk.around(problem, circle.z, circle.size // 2, transforms)
     powers = np.unique(np.concatenate([n, n // 2]))
     powers = powers[powers > 0]

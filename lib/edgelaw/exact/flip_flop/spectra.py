@@ -21,7 +21,6 @@ Complex = npt.NDArray[np.complex128]
 _BEYOND = 1.5  # limits a contour on the right, in largest eigenvalues, where a pole comes from there too
 _FAR = 1e3  # and elsewhere
 _OUTSIDE = 1e-5  # the weight that an average in the gap may leave outside
-_SHARPER = 1e-2  # how much more accurate an average must be where losses fall exponentially
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
 
 
@@ -62,7 +61,7 @@ class SampleSpectrum:
         """The average for z up to exp(edge), or without a gap for `last` epochs; `left` times as far out."""
         if edge == 0:
             return self._average(_left_end(step, last, left), tolerance)
-        average = self._average(self.end / max(left, 1.0) ** 0.25, _SHARPER * tolerance)
+        average = self._average(self.end / max(left, 1.0) ** 0.25, tolerance)
         if self.independent_rows:
             return average
         # λ = 0 is outside the contour: what the fit leaves for it is noise, and null directions are known
@@ -104,7 +103,7 @@ class PopulationSpectrum:
         reach = left * 0.2 / np.sqrt(last)
         if edge != 0:
             reach = min(reach, 0.1 * left * self.lowest)
-        return levy.from_covariance(self.values, self.shares, reach, 1e-2 * tolerance)
+        return levy.from_covariance(self.values, self.shares, reach, tolerance)
 
 
 def _left_end(step: float, last: int, left: float) -> float:
