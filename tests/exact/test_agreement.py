@@ -116,7 +116,7 @@ def test_losses_go_on_by_their_last_rate_once_they_are_below_1e_7(agreed):
         assert curve.error < 1e-8
 
 
-@pytest.mark.parametrize(("doubtful", "last"), [(0.9e-4, 30), (1.1e-4, 25)])
+@pytest.mark.parametrize(("doubtful", "last"), [(0.27e-4, 30), (0.33e-4, 25)])
 def test_small_losses_that_differ_by_more_than_1e_4_are_continued_too_where_others_are(doubtful, last):
     """_DISTRUSTED."""
     n = np.arange(1, 41)

@@ -18,7 +18,7 @@ ENOUGH = 3e-6  # where two resolutions differ by more, another attempt is made
 VISIBLE = 1e-13  # losses that the two must agree on for that
 LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
 AT_ONCE = 1e-7  # losses below it after one epoch are rounding after two, and go on by their rate
-_UNSURE, _DISTRUSTED = 1e-7, 1e-4  # losses below are continued where two resolutions differ by so much
+_UNSURE, _DISTRUSTED = 1e-7, 3e-5  # losses below are continued where two resolutions differ by so much
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def vanished(fine: Array, coarse: Array, plateau: float, floor: float, n: Intege
     """Losses below `AT_ONCE` after one epoch: the first, at two resolutions and without the plateau, and no other."""
     both = np.full((2, 2, len(n)), np.nan)
     both[0, :, 0], both[1, :, 0] = np.maximum([fine, coarse], VANISHED**2)  # what rounding makes negative
-    rounded = 10 * np.finfo(float).eps / max(fine.max(), VANISHED)
+    rounded = 10 * np.finfo(float).eps / fine.max() if fine.max() > VANISHED else 0.0
     return Attempt(*(both + [[plateau], [0.0]]), plateau, floor + rounded)
 
 
@@ -137,7 +137,7 @@ def vouched(
 
     The error is three times the largest relative difference of the two, or the `floor`. From where they differ by
     more than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-7 there
-    (and then, if possible, from where it differs by more than 1e-4); otherwise it is refused.
+    (and then, if possible, from where it differs by more than 3e-5); otherwise it is refused.
     """
     level = np.array([[plateau], [0.0]])
     with np.errstate(all="ignore"):

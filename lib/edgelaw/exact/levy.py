@@ -264,8 +264,6 @@ def from_covariance(
 
 def companion(values: Array, shares: Array, rho: float) -> tuple[Array, Array]:
     """The spectrum of the m × m Gram matrix, m = ρd, of mean 1, from that of the d × d one: other zeros."""
-    if rho == 1:
-        return values, shares
     positive = values > 0
     shares = shares[positive] / rho
     null = 1 - shares.sum()

@@ -44,9 +44,9 @@ from edgelaw.exact.flip_flop import boundary
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Unsolved
 from edgelaw.exact.flip_flop.spectra import SampleSpectrum, Spectrum
 
-_GMRES_LEAVES = 1e-4  # relative residual of Newton's equations: as much of an error is left by a Newton step
-_DIRECTIONS = 80  # for it at most; more were never needed near a solution
-_DIFFERENCE = 1e-7  # relative, from which a derivative is taken: rounding then leaves 1e-9 of it
+_GMRES_LEAVES = 1e-3  # relative residual of Newton's equations: as much of an error is left by a Newton step
+
+_DIFFERENCE = 1e-5  # relative, to both sides of which a derivative is taken: rounding then leaves 1e-11 of it
 
 
 def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> LearningCurve:
@@ -124,12 +124,13 @@ class Problem(Equations):
 
         def derivative(direction: Complex) -> Complex:
             direction = direction.reshape(X.shape)
-            tiny = _DIFFERENCE * np.linalg.norm(X) / np.linalg.norm(direction)
-            return ((residual - self.residual(z, X + tiny * direction)) / tiny).ravel()
+            shift = _DIFFERENCE * np.linalg.norm(X) / np.linalg.norm(direction) * direction
+            change = self.residual(z, X - shift) - self.residual(z, X + shift)
+            return (change * (np.linalg.norm(direction) / (2 * _DIFFERENCE * np.linalg.norm(X)))).ravel()
 
         operator = scipy.sparse.linalg.LinearOperator((X.size, X.size), derivative, dtype=complex)
         change, failed = scipy.sparse.linalg.gmres(
-            operator, residual.ravel(), rtol=_GMRES_LEAVES, restart=_DIRECTIONS, maxiter=1
+            operator, residual.ravel(), rtol=_GMRES_LEAVES, restart=X.size, maxiter=1
         )
         return np.full_like(X, np.nan) if failed else change.reshape(X.shape)
 

@@ -45,7 +45,9 @@ from edgelaw.exact.flip_flop.spectra import Spectrum
 FLOOR = 2e-8  # errors are not stated to be less: what rounding leaves of the sums over a circle
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
-_MARGIN = 2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n); costs exp(_MARGIN) of the precision
+_MARGIN = (
+    2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n); costs exp(_MARGIN) of the precision
+)
 _FOLDS = 3.0  # by which a loss may fall in a panel
 
 

@@ -19,7 +19,6 @@ from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
 
 Complex = npt.NDArray[np.complex128]
 _BEYOND = 1.5  # limits a contour on the right, in largest eigenvalues, where a pole comes from there too
-_FAR = 1e3  # and elsewhere
 _OUTSIDE = 1e-5  # the weight that an average in the gap may leave outside
 _WITHIN_GAP = 0.8  # how far into the gap the contour of an average comes
 
@@ -82,7 +81,7 @@ class SampleSpectrum:
         )
 
     def _contour(self, end: float, points: int) -> Complex:
-        beyond = _BEYOND if self.independent_rows and end > 0 else _FAR
+        beyond = _BEYOND if self.independent_rows and end > 0 else np.finfo(float).eps ** -0.5  # no limit
         return _around(self.values[self.values > end], end, beyond * self.values[-1], points)
 
 
