@@ -52,9 +52,10 @@ class Attempt:
 def vanished(fine: Array, coarse: Array, plateau: float, floor: float, n: Integers) -> Attempt:
     """Losses below `AT_ONCE` after one epoch: the first, at two resolutions and without the plateau, and no other."""
     both = np.full((2, 2, len(n)), np.nan)
-    both[0, :, 0], both[1, :, 0] = np.maximum([fine, coarse], VANISHED**2)  # what rounding makes negative
+    both[..., 0] = np.maximum([fine, coarse], VANISHED**2)  # what rounding makes negative
+    both[:, 0] += plateau
     rounded = 10 * np.finfo(float).eps / fine.max() if fine.max() > VANISHED else 0.0
-    return Attempt(*(both + [[plateau], [0.0]]), plateau, floor + rounded)
+    return Attempt(*both, plateau, floor + rounded)
 
 
 def settled(
