@@ -16,14 +16,10 @@ from 0 to ρ = m/d, the test loss is :math:`\langle C\rangle` and the loss on *a
 
 They are the first two terms, for large z, of random reshuffle's equation for :math:`E \operatorname{tr}
 (z - S)^{-1} A A^\top`, in which A may be any first part of an epoch. The source in D is due to the rows
-already visited: without it D would be ρ times the loss on fresh rows. *Derived*, like the other curves on any spectrum;
-at s = ρ it is their first epoch, and for isotropic rows
+already visited. *Derived*; at s = ρ it is the first epoch of the other curves, and for isotropic rows
 :math:`C = e^{-\eta(2-\eta)s}` and :math:`D = (\rho - B)\,C + B e^{-2\eta s}` with :math:`B = 2/\eta - 1`.
-
-With many more rows than dimensions nothing else matters: the loss is near zero before the first epoch ends.
 """
 
-import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -39,9 +35,6 @@ __all__ = ["curve", "losses"]
 
 _CONTOUR_POLES = np.array([0.5, 0.3])  # of two contours: left of zero, over time and step, or into a gap
 _OF_AVERAGES = 1e-11  # error that the averages aim at, and the least that is stated
-_TIME_PANELS = np.geomspace(
-    1e-4, 1.0, 41
-)  # of the whole time; the source is integrated over each by 12 points
 
 
 @threads.one_blas_thread()
@@ -57,14 +50,9 @@ def curve(
     Parameters
     ----------
     eigenvalues, step, rho, weights
-        As in :func:`edgelaw.exact.curve`.
+        As in :func:`edgelaw.exact.curve`, and so are errors and refusals.
     fractions : array_like
-        In [0, 1]: row updates over rows. 0 is always among those returned.
-
-    Returns
-    -------
-    LearningCurve
-        Its `epochs` are the fractions, ascending; errors and refusals are those of `curve`, usually below 1e-8.
+        In [0, 1]: row updates over rows. 0 is always among those returned, as the curve's `epochs`.
 
     Examples
     --------
@@ -77,17 +65,11 @@ def curve(
     True
     """
     step, rho = arguments.step(step), arguments.aspect(rho)
-    parts = np.union1d(_fractions(fractions), 0.0)
-    return agreement.settled(
-        parts, _attempts(*sources.sample(eigenvalues, weights), rho, step, parts), parts[1:]
-    )
-
-
-def _fractions(fractions: ArrayLike) -> Array:
-    parts = arguments.real_array(np.atleast_1d(fractions), "fractions", 1)
-    if not ((parts >= 0) & (parts <= 1)).all():
+    parts = np.union1d(arguments.real_array(np.atleast_1d(fractions), "fractions", 1), 0.0)
+    if parts[0] < 0 or parts[-1] > 1:
         raise ValueError("fractions must be in [0, 1]: beyond the first epoch the orders differ.")
-    return parts
+    values, shares = sources.sample(eigenvalues, weights)
+    return agreement.settled(parts, _attempts(values, shares, rho, step, parts), parts[1:])
 
 
 def _attempts(
@@ -125,10 +107,8 @@ def losses(average: levy.Average, rho: float, step: float, times: Array, still: 
     decay = np.exp(np.multiply.outer(times, rates))
     test = decay @ (read * inverse.sum(axis=1))
     fresh = rho * decay @ (read * (inverse @ nodes))
-    ends = np.union1d(times, times[-1] * _TIME_PANELS)
-    known = _driven(nodes, weights, step, rates, inverse, ends) @ read
-    train = (fresh + known[np.searchsorted(ends, times)]) / rho
-    made = np.stack([still + test.real, train.real])
+    known = _driven(nodes, weights, step, rates, inverse, times) @ read
+    made = np.stack([still + test.real, (fresh + known).real / rho])
     made[:, 0] = 1.0
     return made
 
@@ -139,19 +119,18 @@ def _driven(
     step: float,
     rates: npt.NDArray,
     inverse: npt.NDArray,
-    ends: Array,
+    times: Array,
 ) -> npt.NDArray:
-    """What the source in D has made by the `ends` of panels of time, in the modes: an array (ends, modes)."""
-    points, masses = np.polynomial.legendre.leggauss(12)
-    state = np.zeros(len(nodes), dtype=complex)
-    states = [state]
-    for start, end in itertools.pairwise(ends):
-        half = (end - start) / 2
-        times = start + half * (1 + points)
-        single = np.exp(-step * np.multiply.outer(times, nodes))
-        gamma = (single @ (weights * nodes))[:, None]
-        source = nodes * (step**2 * gamma**2 - 2 * step * gamma * single)
-        arriving = np.exp(np.multiply.outer(end - times, rates)) * (source @ inverse.T)
-        state = state * np.exp(rates * (end - start)) + half * masses @ arriving
-        states.append(state)
-    return np.array(states)
+    """What the source in D, a sum of products of two exponentials, has made by some times: an array (times, modes)."""
+    moments = weights * nodes
+    drive = step**2 * np.multiply.outer(inverse @ nodes, moments) - 2 * step * inverse * nodes
+    gaps = rates[:, None, None] + step * np.add.outer(nodes, nodes)
+    gaps[gaps == 0] = np.finfo(float).tiny
+    made = []
+    for time in times:
+        single, near = np.exp(-step * time * nodes), np.abs(gaps * time) < 0.5
+        pairs = np.multiply.outer(single, single)
+        grown = np.exp(rates * time)[:, None, None] - pairs
+        grown[near] = (pairs * np.ones_like(gaps))[near] * np.expm1(gaps[near] * time)
+        made.append(np.einsum("ikj,ij,k->i", grown / gaps, drive, moments))
+    return np.array(made)

@@ -53,7 +53,9 @@ def secular(poles: Array, g: Array) -> Roots:
         below = level < weight / at
         low[active], high[active] = np.where(below, at, low[active]), np.where(below, high[active], at)
         proposed = _model_root(level, slope[active], weight, at, widths[active], last[active])
-        done = ~(np.abs(proposed - at) > np.finfo(float).eps ** 0.5 * np.abs(at))  # the next step would be exact
+        done = ~(
+            np.abs(proposed - at) > np.finfo(float).eps ** 0.5 * np.abs(at)
+        )  # the next step would be exact
         inside = done | ((low[active] < proposed) & (proposed < high[active]))
         middle = (low[active] + high[active]) / 2
         tau[active] = np.where(inside, proposed, middle)
