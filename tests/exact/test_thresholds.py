@@ -185,11 +185,6 @@ def test_the_mean_of_one_data_set_is_more_accurate_than_its_tolerance():
     assert rough.test == pytest.approx(fine.test, rel=1e-8)
 
 
-def test_poles_nearer_than_their_rounding_are_one():
-    """SAME_POLE."""
-    assert modes.equal_poles(np.array([1.0, 1.0 + 2e-14, 1.0 + 5e-13])).tolist() == [0, 0, 1]
-
-
 def test_eigenvalues_below_their_rounding_are_left_out():
     """_ROUNDED_AWAY: a trillionth of the largest."""
     kept = LabelledRows.of(np.diag([1.0, 10**-5.75]), [1.0, 1.0])

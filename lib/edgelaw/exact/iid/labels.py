@@ -24,6 +24,7 @@ like powers of :math:`k_j = 1-\beta-a_j`, which adds :math:`(p^T-k_j^T)/(p-k_j)`
 """
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,7 @@ from numpy.polynomial import chebyshev
 from edgelaw._common import arguments
 from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array, ArrayLike
-from edgelaw.exact.iid.modes import Modes, modes
+from edgelaw.exact.iid.modes import modes
 from edgelaw.exact.labels import interpolation
 from edgelaw.exact.labels.curves import (
     ROUNDING,
@@ -190,51 +191,37 @@ def epoch(rows: LabelledRows, step: float, batch: int = 1, ridge: float = 0.0) -
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """So many updates: powers of the map's modes, the sum of the kicks, and what the means bring in under ridge.
+    """So many updates: eigenvectors of the map, and its powers, what kicks and means bring in, in their coordinates.
 
-    `still` is where the means would end, `keep` what is left of their distance from it. `decay` and `rest` are powers,
-    of the modes and of the diagonal; `source` is what comes in with the means at their end, and its sum of sizes.
+    `still` is where the means would end, `keep` what is left of their distance from it, `ridge` what that brings in.
     """
 
-    modes: Modes
+    vectors: Array
     decay: Array
-    rest: Array
-    source: tuple[Array, Array]
+    source: Array
+    ridge: Array | None
     still: Array
     keep: Array
-    ridge: "Ridge | None"
 
     def __call__(self, state: State) -> State:
         """The state after the updates."""
         from_end = state.mean - self.still
-        second = self.linear(state.second) + self.source[0]
-        size = self.modes.apply(np.abs(state.second), self.decay, self.rest, sizes=True) + self.source[1]
-        if self.ridge is not None:
-            second = second + self.ridge.brought(self.modes, from_end)
-            size = size + self.ridge.brought(self.modes, np.abs(from_end), sizes=True)
+        second = self._moved(state.second, from_end)
+        sizes = self._moved(np.abs(state.second), np.abs(from_end), np.abs)
         before = np.abs(self.linear(np.broadcast_to(state.rounding, second.shape)))
-        # what a product with the eigenvectors may lose, beside sums that cancel
-        return State(second, self.still + self.keep * from_end, before + 8 * np.finfo(float).eps * size)
+        # a product with the eigenvectors may lose as much, beside sums that cancel
+        return State(second, self.still + self.keep * from_end, before + 8 * np.finfo(float).eps * sizes)
 
     def linear(self, second: Array) -> Array:
         """The second moments alone, without what comes in; columns alike."""
-        return self.modes.apply(second, self.decay, self.rest)
+        return (self.vectors * self.decay) @ (self.vectors.T @ second)
 
-
-@dataclass(frozen=True, eq=False)
-class Ridge:
-    """What means that are not at their end add to the second moments: modes (groups, r), and the diagonal alone."""
-
-    seen: Array
-    alone: Array
-
-    def brought(self, modes: Modes, from_end: Array, sizes: bool = False) -> Array:
-        """The second moments that come in for means so far from their end; with `sizes`, of terms that add up."""
-        vectors, seen = (np.abs(x) if sizes else x for x in (modes.vectors, self.seen))
-        left = (np.abs(self.alone) if sizes else self.alone) * from_end
-        if not sizes:
-            left = left - modes.back(modes.within(left[:, None]))[:, 0]
-        return modes.back((vectors @ (seen @ from_end))[:, None])[:, 0] + left
+    def _moved(self, second: Array, from_end: Array, of: Callable[[Array], Array] = np.positive) -> Array:
+        """The second moments after the updates; of sizes no terms cancel."""
+        along = of(self.decay) * (of(self.vectors).T @ second) + of(self.source)
+        if self.ridge is not None:
+            along = along + of(self.ridge) @ from_end
+        return of(self.vectors) @ along
 
 
 def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: float = 0.0) -> Updates:
@@ -242,19 +229,16 @@ def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: flo
     a = step * rows.eigenvalues / rows.shape[1]
     gone = a + shrink
     keep, loss = 1 - gone, gone * (2 - gone) + a**2 / batch  # 1 − D
-    made = modes(loss, step / batch**0.5 * rows.coupling)
+    rates, vectors = modes(loss, step / batch**0.5 * rows.coupling)
     still = shrink / gone if shrink else np.zeros_like(a)
     constant = step**2 / batch * rows.kicks + rows.energies * shrink * (2 * keep * still + shrink)
-    of_rates, of_loss = (_sum_of_powers(x, 0.0, count) for x in (made.rates, loss))
-    source = made.apply(constant, of_rates, of_loss), made.apply(constant, of_rates, of_loss, sizes=True)
-    decay, rest, kept = (_power(x, count) for x in (made.rates, loss, gone))
+    source = _sum_of_powers(rates, 0.0, count) * (vectors.T @ constant)
     ridge = None
     if shrink:
-        strength = 2 * shrink * keep * rows.energies
-        across = made.vectors.T[:, made.members] * made.direction
-        seen = across * _sum_of_powers(made.rates[:, None], gone, count) * strength
-        ridge = Ridge(seen, _sum_of_powers(loss, gone, count) * strength)
-    return Updates(made, decay, rest, source, still, kept, ridge)
+        ridge = _sum_of_powers(rates[:, None], gone, count) * (
+            vectors.T * (2 * shrink * keep * rows.energies)
+        )
+    return Updates(vectors, _power(rates, count), source, ridge, still, _power(gone, count))
 
 
 def _power(lost: Array, count: int) -> Array:

@@ -6,15 +6,12 @@ the secular equation :math:`\sum_jg_j^2/(\ell_j-x) = 1`, one below each :math:`\
 :math:`g_j/(\ell_j-x)`. With them an epoch of any number of updates costs as much as one.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, Integers
-
-SAME_POLE = 1e-13  # relative distance of two poles between which no root can be told
 
 
 class Roots(NamedTuple):
@@ -24,11 +21,6 @@ class Roots(NamedTuple):
     nearest: Integers
     offsets: Array
     squares: Array
-
-
-def equal_poles(poles: Array) -> Integers:
-    """The group of each of ascending positive poles: a new one begins where a pole is really larger than the last."""
-    return np.cumsum(np.append(False, poles[1:] > poles[:-1] * (1 + SAME_POLE)))
 
 
 def secular(poles: Array, g: Array) -> Roots:
@@ -106,55 +98,16 @@ def _model_root(value: Array, slope: Array, weight: Array, tau: Array, width: Ar
         return np.where(linear >= 0, -2 * constant / (linear + root), (root - linear) / (2 * square))
 
 
-@dataclass(frozen=True, eq=False)
-class Modes:
-    """diag(ℓ) − ggᵀ by its eigenvectors; directions of equal ℓ are one group, with one eigenvector along g.
-
-    What a group has beside `direction`, its part of g over its length, is changed by ℓ alone.
-    """
-
-    loss: Array
-    members: Integers
-    direction: Array
-    rates: Array
-    vectors: Array
-
-    def apply(self, values: Array, of_rates: Array, of_loss: Array, sizes: bool = False) -> Array:
-        """A function of the matrix, given at the rates and at ℓ, on a vector or on columns.
-
-        With `sizes` no terms cancel: the sum of their sizes.
-        """
-        columns = values.reshape(len(self.loss), -1)
-        vectors = np.abs(self.vectors) if sizes else self.vectors
-        inside = self.within(columns)
-        left = columns if sizes else columns - self.back(inside)
-        moved = self.back(vectors @ (of_rates[:, None] * (vectors.T @ inside)))
-        return (moved + of_loss[:, None] * left).reshape(values.shape)
-
-    def within(self, columns: Array) -> Array:
-        """What columns have along the groups' parts of g."""
-        inside = np.zeros((len(self.rates), columns.shape[1]))
-        np.add.at(inside, self.members, self.direction[:, None] * columns)
-        return inside
-
-    def back(self, inside: Array) -> Array:
-        """Columns with these parts along g, and nothing else."""
-        return self.direction[:, None] * inside[self.members]
-
-
-def modes(loss: Array, g: Array) -> Modes:
-    """The spectrum of diag(loss) − ggᵀ, all losses positive or all g zero."""
-    order = np.argsort(loss, kind="stable")
-    members = np.empty(len(loss), dtype=np.int64)
-    groups = equal_poles(loss[order])
-    members[order] = groups[-1] - groups  # descending losses: ascending poles
-    heads, size = np.sqrt(np.bincount(members, g**2)), np.bincount(members)
-    poles = np.zeros(len(heads))
-    poles[members] = -loss
-    direction = np.divide(g, heads[members], out=1 / size[members] ** 0.5, where=heads[members] > 0)
-    if not heads.any():
-        return Modes(loss, members, direction, -poles, np.eye(len(poles)))
-    roots = secular(poles, heads)
+def modes(loss: Array, g: Array) -> tuple[Array, Array]:
+    """The rates and eigenvectors of diag(loss) − ggᵀ, all losses positive and no g zero, or all g zero."""
+    if not g.any():
+        return loss, np.eye(len(loss))
+    order, places = np.argsort(loss, kind="stable"), np.arange(len(loss))
+    # equal losses are told apart in their last digits, as 64-bit patterns of positive numbers in their order
+    different = np.maximum.accumulate(loss[order].view(np.int64) - places) + places
+    poles, order = -different.view(np.float64)[::-1], order[::-1]
+    roots = secular(poles, g[order])
     gaps = (poles[roots.nearest] - poles[:, None]) + roots.offsets  # root k − pole j, without cancellation
-    vectors = heads[:, None] / gaps
-    return Modes(loss, members, direction, -roots.values, vectors / np.linalg.norm(vectors, axis=0))
+    vectors = np.empty_like(gaps)
+    vectors[order] = g[order, None] / gaps
+    return -roots.values, vectors / np.linalg.norm(vectors, axis=0)
