@@ -24,7 +24,6 @@ like powers of :math:`k_j = 1-\beta-a_j`, which adds :math:`(p^T-k_j^T)/(p-k_j)`
 """
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -207,21 +206,26 @@ class Updates:
         """The state after the updates."""
         from_end = state.mean - self.still
         second = self._moved(state.second, from_end)
-        sizes = self._moved(np.abs(state.second), np.abs(from_end), np.abs)
-        before = np.abs(self.linear(np.broadcast_to(state.rounding, second.shape)))
+        sizes = self._sizes._moved(np.abs(state.second), np.abs(from_end))
+        before = np.abs(self.linear(state.rounding + np.zeros_like(second)))
         # a product with the eigenvectors may lose as much, beside sums that cancel
         return State(second, self.still + self.keep * from_end, before + 8 * np.finfo(float).eps * sizes)
 
     def linear(self, second: Array) -> Array:
         """The second moments alone, without what comes in; columns alike."""
-        return (self.vectors * self.decay) @ (self.vectors.T @ second)
+        return self.vectors @ (self.decay * (second.T @ self.vectors)).T
 
-    def _moved(self, second: Array, from_end: Array, of: Callable[[Array], Array] = np.positive) -> Array:
-        """The second moments after the updates; of sizes no terms cancel."""
-        along = of(self.decay) * (of(self.vectors).T @ second) + of(self.source)
-        if self.ridge is not None:
-            along = along + of(self.ridge) @ from_end
-        return of(self.vectors) @ along
+    def _moved(self, second: Array, from_end: Array) -> Array:
+        """The second moments after the updates."""
+        brought = self.source if self.ridge is None else self.source + self.ridge @ from_end
+        return self.linear(second) + self.vectors @ brought
+
+    @property
+    def _sizes(self) -> "Updates":
+        """The same with all terms positive, so that none cancel."""
+        parts = (self.vectors, self.decay, self.source, 0.0 if self.ridge is None else self.ridge)
+        vectors, decay, source, ridge = map(np.abs, parts)
+        return Updates(vectors, decay, source, None if self.ridge is None else ridge, self.still, self.keep)
 
 
 def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: float = 0.0) -> Updates:

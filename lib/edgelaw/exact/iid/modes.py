@@ -28,23 +28,23 @@ def secular(poles: Array, g: Array) -> Roots:
 
     A root is sought as its distance τ from the nearer pole, so that all p − x are relatively accurate. A step takes
     that pole's term as it is, and of the others their sum and its derivative, as a constant and a term at the other end
-    of the interval, or at the last root as a line: the root of such an equation is a quadratic's.
+    of the interval: the root of such an equation is a quadratic's.
     """
     near, active = np.arange(len(poles)), np.arange(len(poles))
-    last = active == len(poles) - 1
-    widths = np.append(np.diff(poles), g @ g)
+    widths = np.append(np.diff(poles), 2 * g @ g)
     tau = widths / 2
     value, slope = _other_terms(poles, g, near, tau)
-    beyond = ~last & (1 + value < g**2 / tau)  # the next pole is nearer
+    beyond = 1 + value < g**2 / tau  # the next pole is nearer
+    beyond[-1] = False
     near, turned = near + beyond, np.where(beyond, -1, 1)
     widths, tau = turned * widths, turned * tau
     value[beyond], slope[beyond] = _other_terms(poles, g, near[beyond], tau[beyond])
-    low, high = np.minimum(widths, 0.0), np.maximum(np.where(last, 2 * widths, widths), 0.0)
+    low, high = np.minimum(widths, 0.0), np.maximum(widths, 0.0)
     while len(active):
         at, weight, level = tau[active], g[near[active]] ** 2, 1 + value[active]
         below = level < weight / at
         low[active], high[active] = np.where(below, at, low[active]), np.where(below, high[active], at)
-        proposed = _model_root(level, slope[active], weight, at, widths[active], last[active])
+        proposed = _model_root(level, slope[active], weight, at, widths[active])
         done = ~(
             np.abs(proposed - at) > np.finfo(float).eps ** 0.5 * np.abs(at)
         )  # the next step would be exact
@@ -86,28 +86,34 @@ def _other_terms(poles: Array, g: Array, near: Integers, tau: Array) -> tuple[Ar
     return value, slope
 
 
-def _model_root(value: Array, slope: Array, weight: Array, tau: Array, width: Array, last: Array) -> Array:
-    """Where value + slope·(x − τ) at the last root, else c + B/(width − x) of this value and slope, is weight/x."""
+def _model_root(value: Array, slope: Array, weight: Array, tau: Array, width: Array) -> Array:
+    """Where c + B/(width − x) of this value and slope at τ is weight/x."""
     far = width - tau
     level = value - slope * far
-    square = np.where(last, slope, -level)
-    linear = np.where(last, value - slope * tau, level * width + weight + slope * far * far)
-    constant = np.where(last, -weight, -weight * width)
-    root = np.sqrt(np.maximum(linear * linear - 4 * square * constant, 0.0))
+    linear, constant = level * width + weight + slope * far * far, -weight * width
+    root = np.sqrt(np.maximum(linear * linear + 4 * level * constant, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(linear >= 0, -2 * constant / (linear + root), (root - linear) / (2 * square))
+        return np.where(linear >= 0, -2 * constant / (linear + root), (linear - root) / (2 * level))
+
+
+def apart(values: Array) -> Array:
+    """Ascending positive values, of which equal ones are told apart in their last digits."""
+    places, patterns = (
+        np.arange(len(values)),
+        values.view(np.int64),
+    )  # of 64 bits, which are in the order of the values
+    return (np.maximum.accumulate(patterns - places) + places).view(np.float64)
 
 
 def modes(loss: Array, g: Array) -> tuple[Array, Array]:
     """The rates and eigenvectors of diag(loss) − ggᵀ, all losses positive and no g zero, or all g zero."""
     if not g.any():
         return loss, np.eye(len(loss))
-    order, places = np.argsort(loss, kind="stable"), np.arange(len(loss))
-    # equal losses are told apart in their last digits, as 64-bit patterns of positive numbers in their order
-    different = np.maximum.accumulate(loss[order].view(np.int64) - places) + places
-    poles, order = -different.view(np.float64)[::-1], order[::-1]
-    roots = secular(poles, g[order])
-    gaps = (poles[roots.nearest] - poles[:, None]) + roots.offsets  # root k − pole j, without cancellation
-    vectors = np.empty_like(gaps)
-    vectors[order] = g[order, None] / gaps
-    return -roots.values, vectors / np.linalg.norm(vectors, axis=0)
+    order, poles = np.argsort(loss, kind="stable")[::-1], np.empty(len(loss))
+    poles[order] = -apart(loss[order[::-1]])[::-1]
+    roots = secular(poles[order], g[order])
+    vectors = poles[order[roots.nearest]] - poles[:, None]
+    vectors += roots.offsets  # root k − pole j, without cancellation
+    np.divide(g[:, None], vectors, out=vectors)
+    vectors /= roots.squares**0.5
+    return -roots.values, vectors
