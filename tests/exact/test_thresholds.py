@@ -160,7 +160,7 @@ def test_the_limit_of_a_short_batch_is_where_its_response_vanishes():
 
 
 def test_talbots_contour_has_points_for_nine_digits():
-    """_TALBOT_POINTS."""
+    """Twenty-four of them, compared with twenty."""
     curve = exact.population_curve("iid", np.ones(2), [1, 10, 100], 0.8)
     assert curve.error < 1e-9
     assert curve.test[1:] == pytest.approx(closed_form.test_loss(np.array([1, 10, 100]), 0.8), rel=1e-10)

@@ -3,21 +3,17 @@ r"""Within the first epoch: both losses after a part of the rows, for every orde
 Until a row comes for the second time, random reshuffle, single shuffle and flip-flop do the same: they apply t = s·d
 different rows in a random order. With :math:`\langle\cdot\rangle` the average of :mod:`edgelaw.exact.levy`, and time s
 from 0 to ρ = m/d, the test loss is :math:`\langle C\rangle` and the loss on *all* m rows, seen and unseen, is
-:math:`\langle D\rangle/\rho`, where
+:math:`\langle D\rangle/\rho`, where with :math:`\gamma(s) = \langle\lambda e^{-\eta\lambda s}\rangle`
 
 .. math::
 
-   C' = -2\eta\lambda C + \eta^2\lambda\langle\lambda C\rangle, \qquad C(0) = 1,
-
+   C' = -2\eta\lambda C + \eta^2\lambda\langle\lambda C\rangle, \qquad
    D' = -2\eta\lambda D + \eta^2\lambda\langle\lambda D\rangle
-        + \lambda\,(\eta^2\gamma^2 - 2\eta\gamma\, e^{-\eta\lambda s}), \qquad D(0) = \rho\lambda,
+        + \lambda\,(\eta^2\gamma^2 - 2\eta\gamma\, e^{-\eta\lambda s}), \qquad C(0) = 1, \quad D(0) = \rho\lambda .
 
-   \gamma(s) = \langle\lambda e^{-\eta\lambda s}\rangle .
-
-They are the first two terms, for large z, of random reshuffle's equation for :math:`E \operatorname{tr}
-(z - S)^{-1} A A^\top`, in which A may be any first part of an epoch. The source in D is due to the rows
-already visited. *Derived*; at s = ρ it is the first epoch of the other curves, and for isotropic rows
-:math:`C = e^{-\eta(2-\eta)s}` and :math:`D = (\rho - B)\,C + B e^{-2\eta s}` with :math:`B = 2/\eta - 1`.
+*Derived*: the first two terms, for large z, of random reshuffle's :math:`E \operatorname{tr}(z - S)^{-1} A A^\top`, in
+which A may be any first part of an epoch. Isotropic rows have :math:`C = e^{-\eta(2-\eta)s}`,
+:math:`D = (\rho - B)\,C + B e^{-2\eta s}`, :math:`B = 2/\eta - 1`.
 """
 
 from collections.abc import Callable, Iterator
@@ -81,9 +77,7 @@ def _attempts(
 
     def attempt(poles: Array, still: float | None, times: npt.NDArray) -> agreement.Attempt:
         averages = [levy.from_gram(gram, masses, rho, pole, _OF_AVERAGES) for pole in poles]
-        fine, coarse = (
-            losses(average, rho, step, np.append(0.0, rho * times), still)[:, 1:] for average in averages
-        )
+        fine, coarse = (losses(average, rho, step, rho * times, still) for average in averages)
         return agreement.Attempt(fine, coarse, null, _OF_AVERAGES)
 
     if away[0] < smallest:
@@ -92,7 +86,7 @@ def _attempts(
 
 
 def losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None = None) -> Array:
-    """Both losses at ascending times s from 0 on, at most ρ, for one average: what every order's first epoch is.
+    """Both losses at times s from 0 to ρ for one average: what every order's first epoch is.
 
     `still` is the weight at λ = 0 where it is known without the rounding errors of the average: for a contour that
     leaves out zero, with more rows than dimensions, it is the share of directions that no row has.
@@ -100,37 +94,23 @@ def losses(average: levy.Average, rho: float, step: float, times: Array, still: 
     moving = average.nodes != 0
     if still is None:
         still = average.weights[~moving].sum().real
-    nodes, weights = average.nodes[moving], average.weights[moving]
-    rates, modes = np.linalg.eig(step**2 * np.outer(nodes, weights * nodes) - 2 * step * np.diag(nodes))
-    inverse = np.linalg.inv(modes)
-    read = weights @ modes
-    decay = np.exp(np.multiply.outer(times, rates))
-    test = decay @ (read * inverse.sum(axis=1))
-    fresh = rho * decay @ (read * (inverse @ nodes))
-    known = _driven(nodes, weights, step, rates, inverse, times) @ read
-    made = np.stack([still + test.real, (fresh + known).real / rho])
-    made[:, 0] = 1.0
-    return made
-
-
-def _driven(
-    nodes: npt.NDArray,
-    weights: npt.NDArray,
-    step: float,
-    rates: npt.NDArray,
-    inverse: npt.NDArray,
-    times: Array,
-) -> npt.NDArray:
-    """What the source in D, a sum of products of two exponentials, has made by some times: an array (times, modes)."""
-    moments = weights * nodes
-    drive = step**2 * np.multiply.outer(inverse @ nodes, moments) - 2 * step * inverse * nodes
+    nodes, moments = average.nodes[moving], (average.weights * average.nodes)[moving]
+    rates, modes = np.linalg.eig(step**2 * np.outer(nodes, moments) - 2 * step * np.diag(nodes))
+    inverse, read = np.linalg.inv(modes), average.weights[moving] @ modes
+    # the source in D is a sum of products of two exponentials, and so is what it makes
+    drive = step**2 * np.outer(inverse @ nodes, moments) - 2 * step * inverse * nodes
     gaps = rates[:, None, None] + step * np.add.outer(nodes, nodes)
     gaps[gaps == 0] = np.finfo(float).tiny
-    made = []
-    for time in times:
+
+    def driven(time: float) -> npt.NDArray:
+        """D in the modes, without its start."""
         single, near = np.exp(-step * time * nodes), np.abs(gaps * time) < 0.5
-        pairs = np.multiply.outer(single, single)
+        pairs = np.outer(single, single) * np.ones_like(gaps)
         grown = np.exp(rates * time)[:, None, None] - pairs
-        grown[near] = (pairs * np.ones_like(gaps))[near] * np.expm1(gaps[near] * time)
-        made.append(np.einsum("ikj,ij,k->i", grown / gaps, drive, moments))
-    return np.array(made)
+        grown[near] = pairs[near] * np.expm1(gaps[near] * time)
+        return np.einsum("ikj,ij,k->i", grown / gaps, drive, moments)
+
+    decay = np.exp(np.multiply.outer(times, rates))
+    test = still + decay @ (read * inverse.sum(axis=1))
+    train = (rho * decay * (inverse @ nodes) + np.array([driven(time) for time in times])) @ read / rho
+    return np.array([test.real, train.real])

@@ -57,10 +57,10 @@ class Sample:
             return float((np.exp(log) if few else -1 - np.exp(log)) / smallest)
 
         def slope(log: float) -> float:  # v² x′(v)
-            return 1 - self.share @ (self.tau * v(log) / (1 + self.tau * v(log))) ** 2 / self.rho
+            return float(1 - self.share @ (self.tau * v(log) / (1 + self.tau * v(log))) ** 2 / self.rho)
 
         def at(log: float) -> float:
-            return denominator(self.position(v(log)), v(log))
+            return float(denominator(self.position(v(log)), v(log)))
 
         # below −25 the pole at −1/τ would be met in rounding; up to 40 any ρ that differs from 1 has its edge inside
         low, high = np.log(smallest / self.tau.max()) - 30 if few else -25.0, 40.0

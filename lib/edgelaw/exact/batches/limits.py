@@ -106,7 +106,7 @@ def critical_batch(eigenvalues: ArrayLike) -> float:
 
 def refuse_unstable(order: str, rows: Rows, cut: Partition, dims: float, step: float) -> None:
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
-    if iid.stable(*_iid_rule(rows), cut) if order == "iid" else contraction(rows, cut) > 1:
+    if iid.stable(*iid.of_rows(rows), cut) if order == "iid" else contraction(rows, cut) > 1:
         return
     if order == "random_reshuffle" and cut.batches > 1:
         return random_reshuffle.refuse_unstable(_reshuffle_law(rows), cut, step)
@@ -127,7 +127,7 @@ def contraction(rows: Rows, cut: Partition) -> float:
 def _factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     """By what the steps may be multiplied before an order in `dims` dimensions becomes unstable."""
     if order == "iid":
-        return iid.limit(*_iid_rule(rows), cut)
+        return iid.limit(*iid.of_rows(rows), cut)
     contracting = contraction(rows, cut)
     if order == "flip_flop" or cut.batches == 1:
         return contracting
@@ -172,12 +172,6 @@ def _short_batch(rows: Rows, cut: Partition, low: float, high: float) -> float:
         a, before = 1.1 * a, factor
         factor, gone = at(a)
     return min(high, at(bracketed_root(lambda a: at(a)[1] - 1, a / 1.1, a))[0])
-
-
-def _iid_rule(rows: Rows) -> tuple[iid.Rule, float]:
-    if isinstance(rows, SampleRows):
-        return iid.of_sample(rows.values, rows.shares), float(rows.values[-1])
-    return iid.narrow(iid.sample_law(rows.values, rows.shares, rows.rho))
 
 
 def _reshuffle_law(rows: Rows) -> contours.Law:

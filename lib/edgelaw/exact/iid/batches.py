@@ -6,10 +6,8 @@ error along an eigenvector becomes
 
 .. math:: s \leftarrow (1-\tau\kappa\lambda)^2s + \tau^2\kappa\lambda\,\langle\lambda s\rangle .
 
-**What is left out** is a relative O(1/d): :math:`-\tau^2\kappa\lambda^2s/d` from the b(b − 1) pairs of different draws,
-which `labels` has, and :math:`+2\tau^2\kappa\lambda^2s/d` from the fluctuations of :math:`u_i^\top Mu_i`. Drawn without
-replacement within a batch the noise would have a factor :math:`1-b/m`. All terms are positive, so that the recursion
-loses no digits.
+**What is left out** is a relative O(1/d): :math:`-\tau^2\kappa\lambda^2s/d`, which `labels` has, and
+:math:`+2\tau^2\kappa\lambda^2s/d` from the fluctuations of :math:`u_i^\top Mu_i`. All terms are positive.
 
 For a covariance the mean is over the limit spectrum of the sample. It enters through a rational approximation to its
 transform :math:`\int\lambda\,dF/(\zeta-\lambda)` on a contour around the support, whose poles are nodes of a rule for
@@ -26,6 +24,7 @@ import numpy.typing as npt
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import levy, silverstein, sources
 from edgelaw.exact.agreement import Attempt
+from edgelaw.exact.batches.blocks import Rows, SampleRows
 from edgelaw.exact.batches.partition import Partition
 
 _RULE_TOLERANCES = 1e-12, 1e-10  # of the rules at two resolutions
@@ -60,9 +59,6 @@ def losses(rule: Rule, cut: Partition, n: Integers) -> Array:
             s += (strength * total) * rule.nodes
             total = heavy @ s
     return np.array(made).T
-
-
-# ---------------------------------------------------------------------------------------------------- the covariance
 
 
 def sample_law(values: Array, shares: Array, rho: float) -> silverstein.Sample:
@@ -107,12 +103,12 @@ def _around(law: silverstein.Sample, pole: float, angle: float, tolerance: float
     return Rule(nodes, weights, max(0.0, 1 - law.rho) if pole > 0 else 1 - float(weights.sum().real), error)
 
 
-def narrow(law: silverstein.Sample) -> tuple[Rule, float]:
-    """The rule of a sample spectrum for functions that are singular a little off its right edge, and that edge."""
+def of_rows(rows: Rows) -> tuple[Rule, float]:
+    """The rule of rows for functions that are singular a little off the right edge of their spectrum, and that edge."""
+    if isinstance(rows, SampleRows):
+        return of_sample(rows.values, rows.shares), float(rows.values[-1])
+    law = sample_law(rows.values, rows.shares, rows.rho)
     return _around(law, -0.02, levy.HALF_HEIGHT / 8, _RULE_TOLERANCES[1]), law.rightmost()
-
-
-# ------------------------------------------------------------------------------------------------------- the limit
 
 
 def echo(rule: Rule, cut: Partition) -> float:

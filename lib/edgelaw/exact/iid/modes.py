@@ -41,6 +41,7 @@ def secular(poles: Array, g: Array) -> Roots:
     value[beyond], slope[beyond] = _other_terms(poles, g, near[beyond], tau[beyond])
     low, high = np.minimum(widths, 0.0), np.maximum(widths, 0.0)
     while len(active):
+        widths[-1] = 2 * tau[-1]  # beyond the last root is no pole: one is imagined there
         at, weight, level = tau[active], g[near[active]] ** 2, 1 + value[active]
         below = level < weight / at
         low[active], high[active] = np.where(below, at, low[active]), np.where(below, high[active], at)
