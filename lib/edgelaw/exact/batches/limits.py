@@ -40,28 +40,21 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     - single shuffle: the eigenvalues of its epoch fill a cloud that reaches the unit circle, isotropic and m = d at −1;
     - random reshuffle: the spectral radius of its operator is 1.
 
-    If b does not divide m, the last batch of an epoch averages over its own r rows and moves by η/r per row. It then
-    sets the limit for single shuffle and flip-flop, which is near 2 if it is a single row: leave it out.
+    A shorter last batch, of r rows, moves by η/r per row. It then sets the limit for single shuffle and flip-flop,
+    which is near 2 if it is a single row: leave it out.
 
     Parameters
     ----------
-    order, eigenvalues, rho
+    order, eigenvalues, rho, batch
         As in `curve`; m = ρd is rounded.
-    batch : int
-        Rows per update, b, at most m.
 
     Returns
     -------
     float
-        In units of the averaged update: η. For flip-flop, IID and random reshuffle to about 1e-6, for single shuffle to
-        about one percent of the large-d equations.
-
-    Notes
-    -----
-    How it is known: **proved** for batch = 1; flip-flop at m ≤ d **proved** given the edge; the rest *derived*, and
-    within 3 % of epochs of isotropic random matrices of 256 dimensions. Where few eigenvalues stand apart, the limit
-    may be higher than the equations say, by up to 15 %: they smooth the largest ones of single batches, which fluctuate
-    by a relative :math:`b^{-1/2}`, into a continuous edge.
+        In units of the averaged update: η, to about 1e-6, for single shuffle to about one percent of the large-d
+        equations. **Proved** for batch = 1, and for flip-flop at m ≤ d given the edge; the rest *derived*, and within
+        3 % of epochs of isotropic random matrices of 256 dimensions. Where few eigenvalues stand apart the limit may be
+        higher by up to 15 %: the largest ones of single batches fluctuate by a relative :math:`b^{-1/2}`.
 
     Examples
     --------

@@ -12,15 +12,14 @@ sum over j, so that the trace of M decreases by exactly what it should, whatever
 and rotations of the left singular vectors: *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
 
 **Ridge.** The ``weight_decay`` γ of `torch.optim.SGD` multiplies the weights by 1 − β at every update, β = lr·γ. With
-:math:`\mu_j = -\bar e_j/c_j`, which starts at 1, nothing new has to be replaced:
+:math:`\mu_j = -\bar e_j/c_j`, which starts at 1, nothing new has to be replaced: :math:`1-a_j` becomes
+:math:`k_j = 1-\beta-a_j`, and in come
 
-.. math:: s_j \leftarrow \bigl((1-\beta-a_j)^2 - \tfrac1ba_j^2\bigr)s_j
-    + \tfrac{\eta^2}b\bigl(q_j\,(q\cdot s) + N_j\bigr)
-    + c_j^2\bigl(2\beta(1-\beta-a_j)\mu_j + \beta^2\bigr), \qquad \mu_j \leftarrow (1-\beta-a_j)\mu_j + \beta .
+.. math:: c_j^2\bigl(2\beta k_j\mu_j + \beta^2\bigr), \qquad \mu_j \leftarrow k_j\mu_j + \beta .
 
 A diagonal matrix and a rank-one one: eigenvalues p by the secular equation (:mod:`edgelaw.exact.iid.modes`), and an
-epoch of any number T of updates by their powers. Under ridge :math:`\mu_j` tends to :math:`\mu^*_j = \beta/(\beta+a_j)`
-like powers of :math:`k_j = 1-\beta-a_j`, which adds :math:`(p^T-k_j^T)/(p-k_j)` times what a mode sees of j.
+epoch of any number T of updates by their powers. Under ridge :math:`\mu_j` tends to :math:`\beta/(\beta+a_j)` like
+powers of :math:`k_j`, which adds :math:`(p^T-k_j^T)/(p-k_j)` times what a mode sees of j.
 """
 
 import dataclasses
@@ -223,9 +222,9 @@ class Updates:
     @property
     def _sizes(self) -> "Updates":
         """The same with all terms positive, so that none cancel."""
-        parts = (self.vectors, self.decay, self.source, 0.0 if self.ridge is None else self.ridge)
-        vectors, decay, source, ridge = map(np.abs, parts)
-        return Updates(vectors, decay, source, None if self.ridge is None else ridge, self.still, self.keep)
+        ridge = None if self.ridge is None else np.abs(self.ridge)
+        vectors, decay, source = map(np.abs, (self.vectors, self.decay, self.source))
+        return Updates(vectors, decay, source, ridge, self.still, self.keep)
 
 
 def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: float = 0.0) -> Updates:
