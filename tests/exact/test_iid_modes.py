@@ -24,8 +24,14 @@ def test_functions_of_the_matrix_are_those_of_the_dense_one(size):
 
 @pytest.mark.parametrize(
     "loss",
-    [np.repeat([0.2, 0.5, 0.9], 4), 0.2 * (1 + 1e-12 * np.arange(12)), np.full(12, 0.2), np.repeat(0.3, 600)],
-    ids=["groups", "nearly equal", "equal", "many"],
+    [
+        np.repeat([0.2, 0.5, 0.9], 4),
+        0.2 * (1 + 1e-12 * np.arange(12)),
+        np.full(12, 0.2),
+        np.repeat(0.3, 600),
+        np.repeat([-0.3, -0.1, 0.2], 4),
+    ],
+    ids=["groups", "nearly equal", "equal", "many", "negative"],
 )
 def test_poles_that_agree_are_told_apart_in_their_last_digits(loss):
     g = np.linspace(0.05, 0.2, len(loss)) * (12 / len(loss)) ** 0.5

@@ -98,16 +98,19 @@ def _model_root(value: Array, slope: Array, weight: Array, tau: Array, width: Ar
 
 
 def apart(values: Array) -> Array:
-    """Ascending positive values, of which equal ones are told apart in their last digits."""
-    places, patterns = (
-        np.arange(len(values)),
-        values.view(np.int64),
-    )  # of 64 bits, which are in the order of the values
-    return (np.maximum.accumulate(patterns - places) + places).view(np.float64)
+    """Ascending values, of which equal ones are told apart in their last digits."""
+    places = np.arange(len(values))
+    told = np.maximum.accumulate(_ordered(values.view(np.int64)) - places) + places
+    return _ordered(told).view(np.float64)
+
+
+def _ordered(patterns: Integers) -> Integers:
+    """Patterns of 64 bits in the order of the numbers that they stand for, or back: of negative ones it is reversed."""
+    return patterns ^ (patterns >> 63 & np.iinfo(np.int64).max)
 
 
 def modes(loss: Array, g: Array) -> tuple[Array, Array]:
-    """The rates and eigenvectors of diag(loss) − ggᵀ, all losses positive and no g zero, or all g zero."""
+    """The rates and eigenvectors of diag(loss) − ggᵀ, no g zero, or all of them."""
     if not g.any():
         return loss, np.eye(len(loss))
     order, poles = np.argsort(loss, kind="stable")[::-1], np.empty(len(loss))
