@@ -148,7 +148,7 @@ def test_a_vanishing_ridge_is_no_ridge_and_a_large_one_is_refused(uneven):
     [(200, 40, 0.5, 0, 0.5), (400, 40, 0.0, 0.5, 0.5), (60, 60, 0.0, 1.0, 0.7), (40, 80, 0.0, 0, 0.3)],
 )
 def test_iid_states_an_error_that_is_not_below_the_true_one(m, d, noise, decay, step):
-    """_PER_SUM."""
+    """Eight units in the last place for every product with the eigenvectors."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((m, d)) * np.arange(1, d + 1) ** -decay
     rows = LabelledRows.of(X, X @ rng.standard_normal(d) + noise * rng.standard_normal(m))
@@ -212,6 +212,19 @@ def test_powers_of_the_matrix_are_the_recursion_with_ridge_too(uneven, batch, ri
     curve = exact.probe_curve("iid", rows, 3, 0.6, batch, ridge)
     assert curve.distance[-1] == pytest.approx(s.sum(), rel=1e-12)
     assert curve.error < 1e-10
+
+
+def test_a_ridge_under_which_the_mean_square_grows_is_followed():
+    rows = LabelledRows.of(np.concatenate([np.eye(4), np.eye(4)]), np.arange(8.0))
+    a, shrink, s, mean = 3.1 / 4, 3.1 * 0.3 / rows.scale, rows.energies, np.ones(4)
+    for _ in range(4):
+        noise = 3.1**2 / 2 * (rows.coupling * (rows.coupling @ s) + rows.kicks)
+        keep = 1 - shrink - a
+        s = (keep**2 - a**2 / 2) * s + noise + rows.energies * (2 * shrink * keep * mean + shrink**2)
+        mean = keep * mean + shrink
+    curve = exact.probe_curve("iid", rows, 1, 3.1, 2, 0.3)
+    assert curve.distance[1] == pytest.approx(s.sum(), rel=1e-12)
+    assert s.sum() > rows.energies.sum()
 
 
 def test_equal_eigenvalues_share_a_mode():

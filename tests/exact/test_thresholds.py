@@ -11,6 +11,7 @@ import pathlib
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from edgelaw import exact
 from edgelaw.exact import first_epoch, iid, levy, sources
@@ -101,39 +102,65 @@ def test_too_few_eigenvalues_are_no_spectrum():
 
 
 def test_an_edge_is_largest_far_from_the_largest_eigenvalue_and_next_to_it():
-    """_LOGARITHMS: a ten-thousandth of the rows has its edge far away, all of them have theirs at the eigenvalue."""
-    far, near = blocks._LOGARITHMS
-    assert far < near
+    """A ten-thousandth of the rows has its edge far away, all of them have theirs at the eigenvalue."""
     isotropic = blocks.PopulationRows(np.ones(1), np.ones(1), 1.0)
     assert isotropic.edge(1e-4) == pytest.approx(1.01**2, rel=1e-9)
     values = np.linspace(0.1, 1.9, 50)
     assert blocks.SampleRows(values, np.full(50, 0.02), 1.0).edge(1.0) == pytest.approx(1.9, rel=1e-12)
 
 
-def test_the_first_epoch_is_known_to_eleven_digits(monkeypatch):
-    """_CONTOUR_POLES, _OF_AVERAGES, _TIME_PANELS: moved by ten they lose digits of the error or of the loss."""
-    values = np.geomspace(0.02, 2, 60)
-    assert first_epoch.curve(values, [0.1, 1.0], 1.9, 1.0).error <= 2e-11
-    train = first_epoch.curve(values, [0.1, 1.0], 1.9, 6.0).train
-    monkeypatch.setattr(first_epoch, "_TIME_PANELS", np.geomspace(1e-4, 1.0, 161))
-    assert first_epoch.curve(values, [0.1, 1.0], 1.9, 6.0).train == pytest.approx(train, rel=1e-11)
+def test_the_first_epoch_is_known_to_eleven_digits():
+    """_CONTOUR_POLES, _OF_AVERAGES: moved by ten they lose digits of the error or of the loss."""
+    assert first_epoch.curve(np.geomspace(0.02, 2, 60), [0.1, 1.0], 1.9, 1.0).error <= 2e-11
 
 
-def test_the_limit_of_a_short_batch_is_largest_to_three_percent(monkeypatch):
-    """_STRIDES, over a range of a factor of eighty."""
+def test_the_first_epoch_solves_its_equations():
+    """With three eigenvalues, against steps of an integrator."""
+    nodes, weights, step, rho = np.array([0.1, 0.9, 1.8]), np.array([0.3, 0.4, 0.3]), 1.9, 6.0
+    nodes /= weights @ nodes
+
+    def slopes(s, CD):
+        C, D = np.split(CD, 2)
+        single = np.exp(-step * nodes * s)
+        gamma = (weights * nodes) @ single
+        source = nodes * (step**2 * gamma**2 - 2 * step * gamma * single)
+        return np.concatenate(
+            [
+                -2 * step * nodes * x + step**2 * nodes * ((weights * nodes) @ x) + y
+                for x, y in ((C, 0), (D, source))
+            ]
+        )
+
+    times = np.array([0.0, 0.1, 1.0, rho])
+    start = np.concatenate([np.ones(3), rho * nodes])
+    options = {"t_eval": times, "method": "DOP853", "rtol": 1e-12, "atol": 1e-16}
+    C, D = np.split(solve_ivp(slopes, (0, rho), start, **options).y, 2)
+    average = levy.Average(nodes.astype(complex), weights.astype(complex), 0.0)
+    assert first_epoch.losses(average, rho, step, times) == pytest.approx(
+        np.array([weights @ C, weights @ D / rho]), rel=1e-9
+    )
+
+
+def test_the_limit_of_a_short_batch_is_where_its_response_vanishes():
     values, shares = sources.sample(MarchenkoPastur().quantile((np.arange(256) + 0.5) / 256))
     rows, cut = blocks.SampleRows(values, shares, 1.0), partition(256, 256, 85, 85.0)
-    low = limits.contraction(rows, cut)
+    low, average = limits.contraction(rows, cut), rows.average()
     largest = limits._short_batch(rows, cut, low, 80 * low)
-    monkeypatch.setattr(limits, "_STRIDES", 2000)
-    assert largest == pytest.approx(limits._short_batch(rows, cut, low, 80 * low), rel=0.03)
+    assert low < largest < 80 * low
+    a = largest * cut.taus[0]
+    for _ in range(200):
+        theta = 1 - cut.kappas[0] * a * average.nodes
+        kept = average.nodes * theta**3 / (1 + theta**3)
+        a = (a + 1 / (1 / (largest * cut.taus[0]) - average(kept / theta).real)) / 2
+    assert largest * cut.taus[-1] * average(kept).real == pytest.approx(1, rel=1e-6)
+    assert limits._short_batch(rows, cut, low, 1.1 * low) == pytest.approx(1.1 * low)
 
 
 # IID -------------------------------------------------------------------------------------------------------
 
 
 def test_talbots_contour_has_points_for_nine_digits():
-    """_TALBOT_POINTS."""
+    """Twenty-four of them, compared with twenty."""
     curve = exact.population_curve("iid", np.ones(2), [1, 10, 100], 0.8)
     assert curve.error < 1e-9
     assert curve.test[1:] == pytest.approx(closed_form.test_loss(np.array([1, 10, 100]), 0.8), rel=1e-10)
@@ -146,28 +173,16 @@ def test_tiny_eigenvalues_of_iid_are_no_zeros():
     assert (values > 0).tolist() == [False, True, True]
 
 
-def test_contours_of_batches_are_tried_down_to_a_height_of_a_seventh():
-    """_LOWER: each is a little narrower than the one before, as far as rules with many nodes still can be had."""
-    heights = levy.HALF_HEIGHT * iid.batches._LOWER ** np.arange(7)
-    assert 0.1 < heights[-1] < 0.15
-    assert (np.diff(heights) < 0).all()
-
-
 def test_rules_of_a_sample_spectrum_are_as_good_as_is_stated():
     """_RULE_TOLERANCES."""
     assert exact.population_curve("iid", np.ones(100), [1, 5, 50], 37.5, 5.0, 25).error < 2e-11
 
 
 def test_the_mean_of_one_data_set_is_more_accurate_than_its_tolerance():
-    """_CHECKED_EVERY: two neighbouring steps of Lanczos may agree by chance."""
+    """Losses are compared every eight steps of Lanczos: two neighbouring ones may agree by chance."""
     X = np.random.default_rng(0).standard_normal((12, 6)) / np.arange(1, 7)
     rough, fine = (exact.expected_curve(X, [30], 0.5, tolerance) for tolerance in (1e-4, 1e-14))
     assert rough.test == pytest.approx(fine.test, rel=1e-8)
-
-
-def test_poles_nearer_than_their_rounding_are_one():
-    """SAME_POLE."""
-    assert modes.equal_poles(np.array([1.0, 1.0 + 2e-14, 1.0 + 5e-13])).tolist() == [0, 0, 1]
 
 
 def test_eigenvalues_below_their_rounding_are_left_out():
@@ -178,7 +193,7 @@ def test_eigenvalues_below_their_rounding_are_left_out():
 
 
 def test_roots_are_exact_after_the_last_step():
-    """_LAST_STEP: two poles p, q leave (p − x)(q − x) + a(q − x) + b(p − x) = 0."""
+    """Two poles p, q leave (p − x)(q − x) + a(q − x) + b(p − x) = 0."""
     (p, q), (a, b) = poles, weights = np.array([-1.0, -0.25]), np.array([0.09, 0.04])
     roots = np.sort(np.roots([1.0, -(p + q + a + b), p * q + a * q + b * p]))
     assert modes.secular(poles, np.sqrt(weights)).values == pytest.approx(roots, rel=1e-14)
@@ -193,7 +208,7 @@ def noisy():
 
 
 def test_epochs_between_the_steps_of_a_series_are_those_of_the_map(noisy):
-    """_SERIES_TERMS, _SERIES_BASIS, _RULER_SHIFT."""
+    """_SERIES."""
     (family,) = iid_labels.covering(noisy, 1e-3, 1.5)
     for step in np.geomspace(1e-3, 1.5, 9):
         between = family(np.array([step])).walk(start(noisy))[-1].second

@@ -363,6 +363,24 @@ def test_the_expected_curve_is_the_average_over_all_rows_update_by_update(m, d, 
     assert curve.train == pytest.approx(train, rel=1e-11, abs=1e-14)
 
 
+def test_the_expected_curve_of_few_rows_is_known_where_little_is_left():
+    X = np.random.default_rng(7).standard_normal((7, 5))  # its Krylov space has fifteen dimensions
+    test, train = row_by_row(X, 50, 1.7)
+    curve = exact.expected_curve(X, 50, 1.7)
+    assert curve.test == pytest.approx(test, rel=1e-9)
+    assert curve.train == pytest.approx(train, rel=1e-9)
+
+
+def test_the_expected_curve_keeps_its_digits_beside_directions_that_no_row_has():
+    """Rows of three columns, with and without columns of zeros."""
+    X = np.random.default_rng(3).standard_normal((6, 3))
+    wide = np.zeros((6, 40))
+    wide[:, :3] = X
+    alone, beside = (exact.expected_curve(rows, 40, 1.0).train for rows in (X, wide))
+    assert alone[-1] < 1e-9
+    assert beside == pytest.approx(alone, rel=1e-10)
+
+
 def test_orthogonal_rows_are_done_by_hand():
     # each update hits a given one of three directions with probability 1/3, and leaves (1 − η)² of it
     curve = exact.expected_curve(np.diag([1.0, 5.0, 0.1]), 4, step=0.5)

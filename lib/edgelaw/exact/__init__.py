@@ -16,9 +16,9 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
+from edgelaw.exact.batches.limits import critical_batch, stability
 from edgelaw.exact.iid import curve_at, expected_curve
 from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
-from edgelaw.exact.largest_step import critical_batch, stability
 
 __all__ = [
     "constants",

@@ -3,27 +3,19 @@ r"""Within the first epoch: both losses after a part of the rows, for every orde
 Until a row comes for the second time, random reshuffle, single shuffle and flip-flop do the same: they apply t = s·d
 different rows in a random order. With :math:`\langle\cdot\rangle` the average of :mod:`edgelaw.exact.levy`, and time s
 from 0 to ρ = m/d, the test loss is :math:`\langle C\rangle` and the loss on *all* m rows, seen and unseen, is
-:math:`\langle D\rangle/\rho`, where
+:math:`\langle D\rangle/\rho`, where with :math:`\gamma(s) = \langle\lambda e^{-\eta\lambda s}\rangle`
 
 .. math::
 
-   C' = -2\eta\lambda C + \eta^2\lambda\langle\lambda C\rangle, \qquad C(0) = 1,
-
+   C' = -2\eta\lambda C + \eta^2\lambda\langle\lambda C\rangle, \qquad
    D' = -2\eta\lambda D + \eta^2\lambda\langle\lambda D\rangle
-        + \lambda\,(\eta^2\gamma^2 - 2\eta\gamma\, e^{-\eta\lambda s}), \qquad D(0) = \rho\lambda,
+        + \lambda\,(\eta^2\gamma^2 - 2\eta\gamma\, e^{-\eta\lambda s}), \qquad C(0) = 1, \quad D(0) = \rho\lambda .
 
-   \gamma(s) = \langle\lambda e^{-\eta\lambda s}\rangle .
-
-They are the first two terms, for large z, of random reshuffle's equation for :math:`E \operatorname{tr}
-(z - S)^{-1} A A^\top`, in which A may be any first part of an epoch. The source in D is due to the rows
-already visited: without it D would be ρ times the loss on fresh rows. *Derived*, like the other curves on any spectrum;
-at s = ρ it is their first epoch, and for isotropic rows
-:math:`C = e^{-\eta(2-\eta)s}` and :math:`D = (\rho - B)\,C + B e^{-2\eta s}` with :math:`B = 2/\eta - 1`.
-
-With many more rows than dimensions nothing else matters: the loss is near zero before the first epoch ends.
+*Derived*: the first two terms, for large z, of random reshuffle's :math:`E \operatorname{tr}(z - S)^{-1} A A^\top`, in
+which A may be any first part of an epoch. Isotropic rows have :math:`C = e^{-\eta(2-\eta)s}`,
+:math:`D = (\rho - B)\,C + B e^{-2\eta s}`, :math:`B = 2/\eta - 1`.
 """
 
-import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -39,9 +31,6 @@ __all__ = ["curve", "losses"]
 
 _CONTOUR_POLES = np.array([0.5, 0.3])  # of two contours: left of zero, over time and step, or into a gap
 _OF_AVERAGES = 1e-11  # error that the averages aim at, and the least that is stated
-_TIME_PANELS = np.geomspace(
-    1e-4, 1.0, 41
-)  # of the whole time; the source is integrated over each by 12 points
 
 
 @threads.one_blas_thread()
@@ -57,14 +46,9 @@ def curve(
     Parameters
     ----------
     eigenvalues, step, rho, weights
-        As in :func:`edgelaw.exact.curve`.
+        As in :func:`edgelaw.exact.curve`, and so are errors and refusals.
     fractions : array_like
-        In [0, 1]: row updates over rows. 0 is always among those returned.
-
-    Returns
-    -------
-    LearningCurve
-        Its `epochs` are the fractions, ascending; errors and refusals are those of `curve`, usually below 1e-8.
+        In [0, 1]: row updates over rows. 0 is always among those returned, as the curve's `epochs`.
 
     Examples
     --------
@@ -77,17 +61,11 @@ def curve(
     True
     """
     step, rho = arguments.step(step), arguments.aspect(rho)
-    parts = np.union1d(_fractions(fractions), 0.0)
-    return agreement.settled(
-        parts, _attempts(*sources.sample(eigenvalues, weights), rho, step, parts), parts[1:]
-    )
-
-
-def _fractions(fractions: ArrayLike) -> Array:
-    parts = arguments.real_array(np.atleast_1d(fractions), "fractions", 1)
-    if not ((parts >= 0) & (parts <= 1)).all():
+    parts = np.union1d(arguments.real_array(np.atleast_1d(fractions), "fractions", 1), 0.0)
+    if parts[0] < 0 or parts[-1] > 1:
         raise ValueError("fractions must be in [0, 1]: beyond the first epoch the orders differ.")
-    return parts
+    values, shares = sources.sample(eigenvalues, weights)
+    return agreement.settled(parts, _attempts(values, shares, rho, step, parts), parts[1:])
 
 
 def _attempts(
@@ -99,9 +77,7 @@ def _attempts(
 
     def attempt(poles: Array, still: float | None, times: npt.NDArray) -> agreement.Attempt:
         averages = [levy.from_gram(gram, masses, rho, pole, _OF_AVERAGES) for pole in poles]
-        fine, coarse = (
-            losses(average, rho, step, np.append(0.0, rho * times), still)[:, 1:] for average in averages
-        )
+        fine, coarse = (losses(average, rho, step, rho * times, still) for average in averages)
         return agreement.Attempt(fine, coarse, null, _OF_AVERAGES)
 
     if away[0] < smallest:
@@ -110,7 +86,7 @@ def _attempts(
 
 
 def losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None = None) -> Array:
-    """Both losses at ascending times s from 0 on, at most ρ, for one average: what every order's first epoch is.
+    """Both losses at times s from 0 to ρ for one average: what every order's first epoch is.
 
     `still` is the weight at λ = 0 where it is known without the rounding errors of the average: for a contour that
     leaves out zero, with more rows than dimensions, it is the share of directions that no row has.
@@ -118,40 +94,23 @@ def losses(average: levy.Average, rho: float, step: float, times: Array, still: 
     moving = average.nodes != 0
     if still is None:
         still = average.weights[~moving].sum().real
-    nodes, weights = average.nodes[moving], average.weights[moving]
-    rates, modes = np.linalg.eig(step**2 * np.outer(nodes, weights * nodes) - 2 * step * np.diag(nodes))
-    inverse = np.linalg.inv(modes)
-    read = weights @ modes
+    nodes, moments = average.nodes[moving], (average.weights * average.nodes)[moving]
+    rates, modes = np.linalg.eig(step**2 * np.outer(nodes, moments) - 2 * step * np.diag(nodes))
+    inverse, read = np.linalg.inv(modes), average.weights[moving] @ modes
+    # the source in D is a sum of products of two exponentials, and so is what it makes
+    drive = step**2 * np.outer(inverse @ nodes, moments) - 2 * step * inverse * nodes
+    gaps = rates[:, None, None] + step * np.add.outer(nodes, nodes)
+    gaps[gaps == 0] = np.finfo(float).tiny
+
+    def driven(time: float) -> npt.NDArray:
+        """D in the modes, without its start."""
+        single, near = np.exp(-step * time * nodes), np.abs(gaps * time) < 0.5
+        pairs = np.outer(single, single) * np.ones_like(gaps)
+        grown = np.exp(rates * time)[:, None, None] - pairs
+        grown[near] = pairs[near] * np.expm1(gaps[near] * time)
+        return np.einsum("ikj,ij,k->i", grown / gaps, drive, moments)
+
     decay = np.exp(np.multiply.outer(times, rates))
-    test = decay @ (read * inverse.sum(axis=1))
-    fresh = rho * decay @ (read * (inverse @ nodes))
-    ends = np.union1d(times, times[-1] * _TIME_PANELS)
-    known = _driven(nodes, weights, step, rates, inverse, ends) @ read
-    train = (fresh + known[np.searchsorted(ends, times)]) / rho
-    made = np.stack([still + test.real, train.real])
-    made[:, 0] = 1.0
-    return made
-
-
-def _driven(
-    nodes: npt.NDArray,
-    weights: npt.NDArray,
-    step: float,
-    rates: npt.NDArray,
-    inverse: npt.NDArray,
-    ends: Array,
-) -> npt.NDArray:
-    """What the source in D has made by the `ends` of panels of time, in the modes: an array (ends, modes)."""
-    points, masses = np.polynomial.legendre.leggauss(12)
-    state = np.zeros(len(nodes), dtype=complex)
-    states = [state]
-    for start, end in itertools.pairwise(ends):
-        half = (end - start) / 2
-        times = start + half * (1 + points)
-        single = np.exp(-step * np.multiply.outer(times, nodes))
-        gamma = (single @ (weights * nodes))[:, None]
-        source = nodes * (step**2 * gamma**2 - 2 * step * gamma * single)
-        arriving = np.exp(np.multiply.outer(end - times, rates)) * (source @ inverse.T)
-        state = state * np.exp(rates * (end - start)) + half * masses @ arriving
-        states.append(state)
-    return np.array(states)
+    test = still + decay @ (read * inverse.sum(axis=1))
+    train = (rho * decay * (inverse @ nodes) + np.array([driven(time) for time in times])) @ read / rho
+    return np.array([test.real, train.real])

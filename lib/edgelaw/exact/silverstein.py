@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy
 
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
+from edgelaw.exact.batches.blocks import PopulationRows
 
 
 class Sample:
@@ -46,44 +47,36 @@ class Sample:
         excess = -1 / v + terms @ self.share / self.rho - x
         return v - excess / (1 / v**2 - (terms**2) @ self.share / self.rho)
 
-    def leftmost(self, denominator: Callable[[float, float], float]) -> float:
+    def leftmost(self, denominator: Callable[[float, float], float] = lambda x, v: 1.0) -> float:
         """The smallest singularity above 0: a zero of denominator(x, v) before the left edge, or that edge."""
         if self.rho == 1:
             return 0.0
-        smallest = self.tau.min()
+        few, smallest = self.rho < 1, self.tau.min()
 
-        def v(log: FloatOrArray) -> FloatOrArray:  # along v > 0, or along v < −1/τ for every τ
-            return np.exp(log) / smallest if self.rho < 1 else -(1 + np.exp(log)) / smallest
+        def v(log: float) -> float:  # along v > 0, or along v < −1/τ for every τ
+            return float((np.exp(log) if few else -1 - np.exp(log)) / smallest)
 
         def slope(log: float) -> float:  # v² x′(v)
-            return 1 - self.share @ (self.tau * v(log) / (1 + self.tau * v(log))) ** 2 / self.rho
-
-        # below −25 the pole at −1/τ would be met in rounding; up to 40 any ρ that differs from 1 has its edge inside
-        reach = (np.log(smallest / self.tau.max()) - 30 if self.rho < 1 else -25.0), 40.0
-        top = scipy.optimize.brentq(slope, *reach, xtol=1e-13)
-        edge = self.position(v(top))
+            return float(1 - self.share @ (self.tau * v(log) / (1 + self.tau * v(log))) ** 2 / self.rho)
 
         def at(log: float) -> float:
-            return denominator(self.position(v(log)), v(log))
+            return float(denominator(self.position(v(log)), v(log)))
 
-        if at(top) >= 0:
-            return edge
-        if self.rho < 1:  # from x = 0 up to the edge
-            origin = scipy.optimize.brentq(lambda log: self.position(v(log)), reach[0], top, xtol=1e-13)
-        else:
-            origin = reach[1]
-        return self.position(v(scipy.optimize.brentq(at, *sorted((origin, top)), xtol=1e-13)))
+        # below −25 the pole at −1/τ would be met in rounding; up to 40 any ρ that differs from 1 has its edge inside
+        low, high = np.log(smallest / self.tau.max()) - 30 if few else -25.0, 40.0
+        top = scipy.optimize.brentq(slope, low, high, xtol=1e-13)
+        if at(top) < 0:  # between x = 0 and the edge
+            zero = (
+                scipy.optimize.brentq(lambda log: self.position(v(log)), low, top, xtol=1e-13)
+                if few
+                else high
+            )
+            top = scipy.optimize.brentq(at, *sorted((zero, top)), xtol=1e-13)
+        return float(self.position(v(top)))
 
     def rightmost(self) -> float:
-        """The right edge of the spectrum."""
-        largest = self.tau.max()
-
-        def slope(log: float) -> float:  # v² x′(v) at v = −1/(τmax(1 + e^log))
-            parts = self.tau / (largest * np.exp(log) + largest - self.tau)
-            return 1 - self.share @ parts**2 / self.rho
-
-        log = scipy.optimize.brentq(slope, -30.0, 40.0, xtol=1e-13)
-        return float(self.position(-1 / (largest * (1 + np.exp(log)))))
+        """The right edge of the spectrum, that of all rows as one block."""
+        return PopulationRows(self.tau, self.share, self.rho).edge(self.rho) / self.rho
 
 
 def decay(
@@ -100,14 +93,9 @@ def decay(
     """
     theta = np.pi * np.arange(1, points, 2) / points
     z = points * (0.5017 * theta / np.tan(0.6407 * theta) - 0.6122 + 0.2645j * theta)
-    slope = points * (
-        0.5017 / np.tan(0.6407 * theta) - 0.5017 * 0.6407 * theta / np.sin(0.6407 * theta) ** 2 + 0.2645j
-    )
-    weights = -2 * np.exp(z) * slope / (1j * points)
+    slope = 0.5017 / np.tan(0.6407 * theta) - 0.5017 * 0.6407 * theta / np.sin(0.6407 * theta) ** 2 + 0.2645j
     sums = []
-    times = np.asarray(times, dtype=np.float64)
-    for block in np.array_split(times, 1 + len(times) // 64):
-        x = start - z / np.multiply.outer(speed * block, np.ones_like(z))
-        values = np.conj(transforms(x.conj()))
-        sums.append((values * weights).sum(axis=-1).real / (speed * block) * np.exp(-speed * start * block))
+    for block in np.array_split(speed * np.asarray(times, dtype=float), 1 + np.size(times) // 64):
+        values = np.conj(transforms((start - z / block[:, None]).conj()))
+        sums.append((values * (2j * np.exp(z) * slope)).sum(axis=-1).real / block * np.exp(-start * block))
     return np.concatenate(sums, axis=-1)

@@ -6,14 +6,10 @@ import numpy as np
 import scipy.linalg
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw._common.arguments import epochs as recorded  # noqa: F401
+from edgelaw._common.types import Array, ArrayLike
 
 FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
-
-
-def recorded(epochs: ArrayLike) -> Integers:
-    """The epochs to return: all up to a given one, or the given ones; 0 included."""
-    return arguments.epochs(epochs)
 
 
 def sample(
@@ -37,9 +33,8 @@ def positive(values: Array, shares: Array) -> tuple[Array, Array, float]:
 
 def covariance(eigenvalues: ArrayLike, smallest: float = 1e-13) -> tuple[Array, Array, float]:
     """The positive eigenvalues of a covariance, mean 1, their shares, and the share of zeros: what no row has."""
-    values, shares, null = positive(
-        *arguments.spectrum(eigenvalues, name="covariance_eigenvalues", smallest=smallest)
-    )
+    spectrum = arguments.spectrum(eigenvalues, name="covariance_eigenvalues", smallest=smallest)
+    values, shares, null = positive(*spectrum)
     return values * (1 - null), shares / (1 - null), null
 
 
@@ -56,15 +51,14 @@ def edge_averages(covariance_eigenvalues: ArrayLike, *functions: Callable[[Array
 def gauss_rule(positions: Array, masses: Array, size: int) -> tuple[Array, Array]:
     """Nodes and weights of the Gauss rule of a discrete measure, by Lanczos with full orthogonalisation."""
     basis = np.empty((size, len(positions)))
-    diagonal, off = np.empty(size), np.empty(size - 1)
-    basis[0] = np.sqrt(masses / masses.sum())
+    diagonal, off = np.empty(size), np.empty(size)
+    image = np.sqrt(masses)
     for k in range(size):
+        off[k] = np.linalg.norm(image)
+        basis[k] = image / off[k]
         image = positions * basis[k]
         diagonal[k] = basis[k] @ image
         for _ in range(2):
             image -= basis[: k + 1].T @ (basis[: k + 1] @ image)
-        if k < size - 1:
-            off[k] = np.linalg.norm(image)
-            basis[k + 1] = image / off[k]
-    roots, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off)
+    roots, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off[1:])
     return roots, vectors[0] ** 2 * masses.sum()

@@ -7,7 +7,7 @@ import numpy as np
 
 from edgelaw._common.learning_rate import learning_rate
 from edgelaw._common.types import Array
-from edgelaw.exact.largest_step import critical_batch
+from edgelaw.exact.batches.limits import critical_batch
 from edgelaw.forecast.advice import WORDS
 from edgelaw.forecast.best_steps import BestStep, best_steps
 from edgelaw.forecast.exact_curves import exact_curve

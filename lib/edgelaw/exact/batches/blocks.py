@@ -7,10 +7,9 @@ law are
 .. math:: s = \zeta - \frac{\rho-\kappa}x, \qquad g = \frac x\kappa, \qquad
    \text{edge} = \min_{\zeta>\lambda_{\max}(K)} s(\zeta) .
 
-A sample has :math:`x(\zeta)` by its eigenvalues. A covariance has, with ⟨·⟩ the average of :mod:`edgelaw.exact.levy`,
-:math:`\zeta = \rho/x + \langle\lambda/(1-\lambda x)\rangle` for :math:`0 < x < 1/\lambda_{\max}`. Both are derived (the
-first is exact for Haar left bases as d grows). At finite d single large eigenvalues of D lie below the edge by a
-relative :math:`O(b^{-1/2})`.
+A sample has :math:`x(\zeta)` by its eigenvalues, a covariance :math:`\zeta = \rho/x + \langle\lambda/(1-\lambda
+x)\rangle` for :math:`0 < x < 1/\lambda_{\max}`. Both are derived (the first is exact for Haar left bases as d grows).
+At finite d single large eigenvalues of D lie below the edge by a relative :math:`O(b^{-1/2})`.
 """
 
 import abc
@@ -21,8 +20,6 @@ import numpy as np
 from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array
 from edgelaw.exact import levy
-
-_LOGARITHMS = -60.0, 30.0  # of the distance from where x is largest, over which a block's edge is sought
 
 
 class Point(NamedTuple):
@@ -42,6 +39,10 @@ class Rows(abc.ABC):
     @abc.abstractmethod
     def at(self, log: float) -> Point:
         """The point at this logarithm of the distance from the largest x."""
+
+    @abc.abstractmethod
+    def average(self) -> levy.Average:
+        """⟨·⟩ for functions that are analytic but near zero."""
 
     def edge(self, kappa: float) -> float:
         """The right edge of the law of D for a batch of κd rows."""
@@ -63,7 +64,7 @@ class Rows(abc.ABC):
         def slope(log: float) -> float:
             return self.at(log).fall - (self.rho - kappa)
 
-        low, high = _LOGARITHMS
+        low, high = -60.0, 30.0  # next to that eigenvalue in floats, and far from all of them
         return low if slope(low) >= 0 else bracketed_root(slope, low, high, 1e-13)
 
 
@@ -80,6 +81,10 @@ class SampleRows(Rows):
         G, minus = float(gap @ self.parts), float(gap**2 @ self.parts)
         return Point(float(self.gram[-1] + np.exp(log)), self.rho * G, self.rho * G**2 / minus)
 
+    def average(self) -> levy.Average:
+        """By the Gram matrix's eigenvalues; any pole left of zero will do."""
+        return levy.from_gram(self.gram, self.parts, self.rho, -0.3)
+
 
 class PopulationRows(Rows):
     """Gaussian rows of a covariance with positive eigenvalues of mean 1."""
@@ -90,3 +95,7 @@ class PopulationRows(Rows):
         x = 1 / (largest * (1 + np.exp(log)))
         ratios = self.values / (largest * np.exp(log) + (largest - self.values))
         return Point((self.rho + self.shares @ ratios) / x, x, self.rho - self.shares @ ratios**2)
+
+    def average(self) -> levy.Average:
+        """By the covariance's eigenvalues."""
+        return levy.from_covariance(self.values, self.shares)

@@ -44,13 +44,12 @@ def of_sample(
 ) -> Edge:
     """The batches that are asked for on a sample's eigenvalues; a step beyond stability is refused."""
     if eigenvalues is None:
-        arguments.whole(batch, "batch", 1)
         raise ValueError(
             "eigenvalues must be given for a batch of more than one row: their number is the dimension d."
         )
-    arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
+    values, shares = arguments.spectrum(eigenvalues)
     cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, weights)
-    rows = SampleRows(*arguments.spectrum(eigenvalues), aspect)
+    rows = SampleRows(values, shares, aspect)
     limits.refuse_unstable(order, rows, cut, np.size(eigenvalues), eta)
     return Edge(round(aspect * np.size(eigenvalues)), cut, rows)
 
@@ -94,23 +93,20 @@ def flip_flop(edge: Edge) -> float:
     r"""Twice :math:`o^\top ME^{-1}M^\top o`, for L equal batches: 1 over the effective step of flip-flop.
 
     With :math:`Z = (M-M^\top)/2` it is :math:`o^\top Mo + 2(Zo)^\top E^{-1}Zo`, and with s = 2/τ, g the Cauchy
-    transform
-    of a batch's Gram matrix and :math:`e = 1 - 1/(s\,g(s))`,
+    transform of a batch's Gram matrix and :math:`e = 1 - 1/(s\,g(s))`,
 
     .. math:: 4\,(Zo)^\top E^{-1}Zo = \frac{(se-1)(L-1)(2L-1)}{3L}
         + \frac{se^2(L^2-1)}{3L^2\,(1-(1-\kappa)e)} .
     """
-    cut = edge.cut
+    cut, first = edge.cut, slow_forms(edge.cut, edge.rows).first
     if not cut.equal:
         raise ValueError(
             "batch must divide the number of rows: on its way back flip-flop would have other batches, and no edge is "
             "known for that."
         )
-    L, tau, kappa = cut.batches, float(cut.taus[0]), float(cut.kappas[0])
-    first = slow_forms(cut, edge.rows).first
+    L, kappa, s = cut.batches, float(cut.kappas[0]), 2 / float(cut.taus[0])
     if L == 1:
         return first
-    s = 2 / tau
     e = 1 - 1 / (s * edge.blocks.cauchy(kappa, s))
     linear = (s * e - 1) * (L - 1) * (2 * L - 1) / (3 * L)
     square = s * e**2 * (L**2 - 1) / (3 * L**2) / (1 - (1 - kappa) * e)

@@ -14,13 +14,6 @@ class Partition:
     The averaged update of b rows at step η moves the weights by η/b per row. The last batch of an epoch is shorter
     where b does not divide m; its average is over its own rows, so that its step per row is larger.
 
-    Attributes
-    ----------
-    kappas : ndarray (L,)
-        Rows of each batch over d; they add up to ρ = m/d.
-    taus : ndarray (L,)
-        Steps per row, η over the rows of the batch.
-
     Examples
     --------
     >>> cut = partition(m=10, d=20, batch=4, step=2.0)
@@ -47,18 +40,9 @@ class Partition:
 
 
 def partition(m: float, d: float, batch: int, step: float) -> Partition:
-    """The batches of an epoch of `m` rows in `d` dimensions: whole ones of `batch` rows, then what is left of the rows.
-
-    Both numbers may be fractions; `batch` is at most m.
-
-    Examples
-    --------
-    >>> partition(m=512, d=512, batch=64, step=32.0).taus.tolist() == [0.5] * 8
-    True
-    """
-    whole = int(m // batch)
-    sizes = np.full(whole, float(batch))
-    rest = m - whole * batch
+    """Whole batches of `batch` of m rows in d dimensions, and what is left; m and d may be fractions, m ≥ `batch`."""
+    sizes = np.full(int(m // batch), float(batch))
+    rest = m - sizes.sum()
     if rest > 1e-9 * m:
         sizes = np.append(sizes, rest)
     return Partition(sizes / d, step / sizes)

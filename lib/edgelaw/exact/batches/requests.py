@@ -1,7 +1,5 @@
 """The batches that a caller of `curve` or `population_curve` asks for, or a refusal."""
 
-import operator
-
 import numpy as np
 
 from edgelaw._common import arguments
@@ -11,10 +9,7 @@ from edgelaw.exact.batches.partition import Partition, partition
 
 def single_rows(batch: object) -> bool:
     """Whether a batch is one row, so that the equations of single rows hold."""
-    try:
-        return not isinstance(batch, bool | np.bool_) and operator.index(batch) == 1  # type: ignore[arg-type]
-    except TypeError:
-        return False
+    return arguments.whole(batch, "batch", 1) == 1
 
 
 def requested(

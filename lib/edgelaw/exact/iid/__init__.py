@@ -6,19 +6,16 @@ with eigenvalues λ of mean 1, the mean square s of the error along an eigenvect
 .. math:: s \leftarrow \bigl((1-a)^2 - \tfrac1ba^2\bigr)s + \tfrac{\eta^2}b\,q\,(q\cdot s) + \text{kick}, \qquad
    a = \eta\lambda/d, \quad q = \lambda/d .
 
-`labels` has it as it stands, with the kick of residuals, any start, weight decay and a step per epoch. As d grows it
-has two limits. With batches of κd rows the term :math:`a^2/b` vanishes: the recursion of `batches`. With single rows it
-stays and many updates are a flow; with time in epochs and ⟨·⟩ the mean over the spectrum,
+`labels` has it as it stands. As d grows, with ⟨·⟩ the mean over the spectrum, it has two limits: with batches of κd
+rows the recursion of `batches`, and with single rows, with time in epochs, a flow,
 
 .. math:: s' = \rho\,(-2 \eta \lambda s + \eta^2 \lambda \langle \lambda s \rangle), \qquad s(0) = 1 .
 
-The test loss is ⟨s⟩, the training loss ⟨λs⟩, and
-:math:`\langle s \rangle' = -\rho \eta (2-\eta) \langle \lambda s \rangle`. Both are sums of decaying exponentials with
-positive weights, :math:`\int e^{-2\eta\rho nx}\,d\mu(x)` and the same with :math:`x/(1-\eta/2)` in it, in which nothing
-cancels. From a sample the rates x are the roots of the secular equation (`modes`), the same that gives `labels` the
-powers of its map. From a covariance, with v the solution of Silverstein's equation and :math:`g = -\rho(1+xv)`, the
-Cauchy transform of the training loss's measure is :math:`g/(a+bxg)`, :math:`b = \eta/2`, :math:`a = 1-b`, and the
-losses are its inverse Laplace transform on Talbot's contour about the slowest rate.
+The test loss is ⟨s⟩, the training loss ⟨λs⟩: sums of decaying exponentials with positive weights,
+:math:`\int e^{-2\eta\rho nx}\,d\mu(x)` and the same with :math:`x/(1-\eta/2)` in it. From a sample the rates x are the
+roots of the secular equation (`modes`), the same that gives `labels` the powers of its map. From a covariance, with v
+the solution of Silverstein's equation and :math:`g = -\rho(1+xv)`, the Cauchy transform of the training loss's measure
+is :math:`g/(a+bxg)`, :math:`b = \eta/2`, :math:`a = 1-b`.
 
 How it is known: for rows with a Haar left basis, Gaussian rows among them, the flow is **proved** at every fixed n, in
 the mean over the draws; for other rows, and with batches, it is **derived**. `expected_curve` has the finite d exactly.
@@ -36,14 +33,13 @@ from edgelaw.exact import agreement, silverstein, sources
 from edgelaw.exact.batches import edges, requests
 from edgelaw.exact.iid import batches
 from edgelaw.exact.iid.expected import expected_curve
-from edgelaw.exact.iid.modes import equal_poles, secular
+from edgelaw.exact.iid.modes import apart, secular
 from edgelaw.exact.labels.curves import ROUNDING
 from edgelaw.theory import iid as closed_form
 
 __all__ = ["constants", "curve", "curve_at", "effective_step", "expected_curve", "population_curve"]
 
 _NEVER_MOVES = 1e-100  # of the largest: laws of small exponents have much of their mass at tiny eigenvalues
-_TALBOT_POINTS = 24, 20  # of Talbot's contour, at two resolutions
 
 
 def curve(
@@ -70,19 +66,7 @@ def curve_at(
     rho: float = 1.0,
     weights: ArrayLike | None = None,
 ) -> LearningCurve:
-    """The curve of single rows at any times, in epochs: to this order an epoch is nothing special.
-
-    Parameters
-    ----------
-    eigenvalues, step, rho, weights
-        As in :func:`edgelaw.exact.curve`.
-    times : array_like
-        Non-negative numbers of epochs; 0 is always among those returned.
-
-    Returns
-    -------
-    LearningCurve
-        Its `epochs` are the times, ascending.
+    """The curve of single rows at any times in epochs, whole or not, 0 among them; otherwise as `curve`.
 
     Examples
     --------
@@ -110,11 +94,9 @@ def _flow(
 
 def rates_and_weights(values: Array, shares: Array, step: float) -> tuple[Array, Array]:
     """The measure μ: rates x, in units of 2·step an epoch at m = d, and masses, for ascending values of mean 1."""
-    groups = equal_poles(values)
-    merged = np.bincount(groups, shares)
-    values = np.bincount(groups, shares * values) / merged
     b = step / 2
-    roots = secular(-values[::-1], (np.sqrt(b * merged) * values)[::-1])
+    values = apart(values)
+    roots = secular(-values[::-1], (np.sqrt(b * shares) * values)[::-1])
     rates = -roots.values
     return rates, ((1 - b) / rates) ** 2 / (b * roots.squares)
 
@@ -136,7 +118,7 @@ def population_curve(
 
 
 def _population_flow(law: silverstein.Sample, n: npt.NDArray, step: float) -> LearningCurve:
-    """The limit of single rows, by Talbot's contour at two resolutions."""
+    """The limit of single rows, by 24 and by 20 points of Talbot's contour about the slowest rate."""
     if len(n) == 1:
         return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
     a, b, rho = 1 - step / 2, step / 2, law.rho
@@ -148,12 +130,11 @@ def _population_flow(law: silverstein.Sample, n: npt.NDArray, step: float) -> Le
         shifted = b * rho * g - a * rho * v if rho < 1 else b * g + a * ((1 - rho) / x - rho * v)
         return np.stack([shifted, g]) / (a + b * x * g)
 
-    plateau = max(0.0, 1 - rho)
+    null = np.array([[max(0.0, 1 - rho)], [0.0]])
     fine, coarse = (
-        silverstein.decay(transforms, 2 * step * rho, start, n[1:], points) + np.array([[plateau], [0.0]])
-        for points in _TALBOT_POINTS
+        null + silverstein.decay(transforms, 2 * step * rho, start, n[1:], points) for points in (24, 20)
     )
-    return agreement.vouched(n, n[1:], fine, coarse, plateau, ROUNDING)
+    return agreement.vouched(n, n[1:], fine, coarse, float(null[0, 0]), ROUNDING)
 
 
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
@@ -168,10 +149,11 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
         factor = inverse**0.5
         return factor * closed_form.test_constant(step), factor * closed_form.train_constant(step)
     _, cut, rows = edges.of_covariance("iid", covariance_eigenvalues, step, batch)
-    rule, _ = batches.narrow(batches.sample_law(rows.values, rows.shares, 1.0))
     rate = float(cut.kappas @ cut.taus)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
-    return test, test / (4 * rate * (1 - batches.echo(rule, cut))) if cut.equal else float("nan")
+    return test, test / (
+        4 * rate * (1 - batches.echo(batches.of_rows(rows)[0], cut))
+    ) if cut.equal else float("nan")
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:

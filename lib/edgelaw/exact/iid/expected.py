@@ -16,8 +16,6 @@ from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.labels.curves import ROUNDING
 
-_CHECKED_EVERY = 8  # Lanczos steps: the losses of two such times are compared
-
 
 def expected_curve(
     X: ArrayLike, epochs: ArrayLike, step: float = 1.0, tolerance: float = 1e-10
@@ -28,18 +26,11 @@ def expected_curve(
     ----------
     X : array (m, d)
         The rows; only their directions matter.
-    epochs : int or array of int
-        Up to which epoch, or the epochs wanted; 0 is always among those returned.
-    step : float
-        η, in (0, 2).
+    epochs, step
+        As in `curve`.
     tolerance : float
-        Lanczos stops when eight more steps change neither loss by more than this, relatively, at any epoch wanted.
-
-    Returns
-    -------
-    LearningCurve
-        With NaN for standard errors: nothing was drawn. A Lanczos step costs three d × d × m products, and about
-        :math:`8\sqrt{n}` of them are needed for n epochs.
+        Lanczos stops when eight more steps change neither loss by more than this, relatively, at any epoch wanted. A
+        step costs three d × d × m products, and about :math:`8\sqrt{n}` of them are needed for n epochs.
 
     Examples
     --------
@@ -59,14 +50,16 @@ def expected_curve(
     A = U.T @ U / m
 
     def generator(M: Array) -> Array:
-        """The change of M by one mean update, m/step times."""
-        quadratic = np.einsum("ij,ij->i", U @ M, U)
-        change = A @ M
-        return step * (U.T * quadratic) @ U - m * (change + change.T)
+        """The change of M by one mean update, m/step times; symmetric to the last digit, or rounding would grow."""
+        half = step / 2 * (U.T * np.einsum("ij,ij->i", U @ M, U)) @ U - m * A @ M
+        return half + half.T
 
     losses = np.full((2, len(n)), np.inf)
     for theta, weights in _lanczos(generator, np.eye(d) / np.sqrt(d)):
         previous = losses
+        theta = np.where(
+            theta < d * np.finfo(float).eps * theta.min(), theta, 0.0
+        )  # directions that no row has
         powers = (1 + theta * step / m) ** (m * n[:, None])
         train = -theta / (m / d * (2 - step))
         losses = np.stack([powers @ weights, powers @ (weights * train)])
@@ -77,20 +70,18 @@ def expected_curve(
 
 
 def _lanczos(operator: Callable[[Array], Array], start: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield eigenvalues and squared first components of the Lanczos matrix now and then, until it ends."""
+    """Yield eigenvalues and squared first components of the Lanczos matrix every eight steps, and at its end."""
     diagonal: list[float] = []
     off: list[float] = []
-    old, new, size = np.zeros_like(start), start, 0.0
-    while True:
+    old, new, size, exhausted = np.zeros_like(start), start, 0.0, False
+    while not exhausted:
         image = operator(new) - size * old
         diagonal.append(float(np.vdot(new, image)))
         image -= diagonal[-1] * new
         size = float(np.linalg.norm(image))
         exhausted = size <= ROUNDING * max(map(abs, diagonal))
-        if len(diagonal) % _CHECKED_EVERY == 0 or exhausted:
+        if len(diagonal) % 8 == 0 or exhausted:
             theta, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off)
             yield theta, vectors[0] ** 2
-        if exhausted:
-            return
         off.append(size)
-        old, new = new, image / size
+        old, new = new, image / (size or 1.0)

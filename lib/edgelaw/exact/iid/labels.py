@@ -12,19 +12,14 @@ sum over j, so that the trace of M decreases by exactly what it should, whatever
 and rotations of the left singular vectors: *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
 
 **Ridge.** The ``weight_decay`` γ of `torch.optim.SGD` multiplies the weights by 1 − β at every update, β = lr·γ. With
-:math:`\mu_j = -\bar e_j/c_j`, which starts at 1, nothing new has to be replaced:
+:math:`\mu_j = -\bar e_j/c_j`, which starts at 1, nothing new has to be replaced: :math:`1-a_j` becomes
+:math:`k_j = 1-\beta-a_j`, and in come
 
-.. math:: s_j \leftarrow \bigl((1-\beta-a_j)^2 - \tfrac1ba_j^2\bigr)s_j
-    + \tfrac{\eta^2}b\bigl(q_j\,(q\cdot s) + N_j\bigr)
-    + c_j^2\bigl(2\beta(1-\beta-a_j)\mu_j + \beta^2\bigr), \qquad \mu_j \leftarrow (1-\beta-a_j)\mu_j + \beta .
-
-It is neither a shift of the spectrum nor d more rows: the decay has no sampling noise.
+.. math:: c_j^2\bigl(2\beta k_j\mu_j + \beta^2\bigr), \qquad \mu_j \leftarrow k_j\mu_j + \beta .
 
 A diagonal matrix and a rank-one one: eigenvalues p by the secular equation (:mod:`edgelaw.exact.iid.modes`), and an
-epoch of any number T of updates by their powers. Under ridge :math:`\mu_j` tends to :math:`\mu^*_j = \beta/(\beta+a_j)`
-like powers of :math:`k_j = 1-\beta-a_j`, which adds :math:`(p^T-k_j^T)/(p-k_j)` times what a mode sees of j. With D the
-diagonal, the mean square is stable if :math:`\sum_j\frac{\eta^2}b q_j^2/(1-D_j) < 1` and, for batches,
-:math:`a_j < 2`.
+epoch of any number T of updates by their powers. Under ridge :math:`\mu_j` tends to :math:`\beta/(\beta+a_j)` like
+powers of :math:`k_j`, which adds :math:`(p^T-k_j^T)/(p-k_j)` times what a mode sees of j.
 """
 
 import dataclasses
@@ -34,8 +29,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from edgelaw._common import arguments
+from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array, ArrayLike
-from edgelaw.exact.iid.modes import Modes, modes
+from edgelaw.exact.iid.modes import modes
 from edgelaw.exact.labels import interpolation
 from edgelaw.exact.labels.curves import (
     ROUNDING,
@@ -49,12 +45,7 @@ from edgelaw.exact.labels.curves import (
 )
 from edgelaw.exact.labels.rows import LabelledRows
 
-_SERIES_TERMS = 32  # of the series in the step
-_SERIES_BASIS = 20  # dimensions of what an epoch is beside its diagonal
-_RULER_SHIFT = 0.1  # steps below are evenly spaced, above in their logarithm
-_PER_SUM = 8 * float(
-    np.finfo(float).eps
-)  # what a product with the eigenvectors may lose, beside sums that cancel
+_SERIES = 32, 20  # terms of the series in the step; polynomials of what an epoch is beside its diagonal
 
 
 def curve(
@@ -82,13 +73,10 @@ def _rounding(rows: LabelledRows, made: LabelCurve, states: list[State]) -> floa
     if rows.held_out is not None and made.held_out is not None:
         held, f = rows.held_out, np.abs(1 - np.array([state.mean for state in states]))
         terms = held.start + 2 * f @ np.abs(held.linear) + ((f @ np.abs(held.quadratic)) * f).sum(axis=1)
-        second = np.array([state.second for state in states])
-        eps = np.finfo(float).eps
-        parts.append(((moved + eps * second) @ held.squares + eps * terms, made.held_out))
-    # a loss of zero is exact, or states an infinite relative error
-    return float(
-        max(np.divide(a, np.abs(b), out=np.where(a > 0, np.inf, 0.0), where=b != 0).max() for a, b in parts)
-    )
+        terms += np.array([state.second for state in states]) @ held.squares
+        parts.append((moved @ held.squares + np.finfo(float).eps * terms, made.held_out))
+    with np.errstate(all="ignore"):  # a loss of zero is exact, or states an infinite relative error
+        return float(np.nanmax([part / np.abs(loss) for part, loss in parts], initial=0.0))
 
 
 def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
@@ -109,29 +97,26 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
 
     The matrix of an epoch without its diagonal is projected on polynomials of the logarithm of 1 + λ.
     """
-    position = np.log1p(rows.eigenvalues)
-    width = np.ptp(position)
-    place = 2 * (position - position.min()) / width - 1 if width > 0 else np.zeros(len(position))
-    table = chebyshev.chebvander(place, min(_SERIES_BASIS, len(place)) - 1)
+    terms, polynomials = _SERIES
+    place = np.log1p(rows.eigenvalues) - np.log1p(rows.eigenvalues[0])
+    table = chebyshev.chebvander(2 * place / (place[-1] or 1) - 1, min(polynomials, len(place)) - 1)
     left = np.linalg.qr(rows.coupling[:, None] * table)[0]
-    cut = sizes(rows, batch)
 
     def diagonal(steps: Array) -> tuple[Array, Array]:
         square, mean = np.ones((2, len(steps), len(rows.eigenvalues)))
         a = np.multiply.outer(steps, rows.eigenvalues / rows.shape[1])
-        for size, count in cut:
+        for size, count in sizes(rows, batch):
             square *= ((1 - a) ** 2 - a**2 / size) ** count
             mean *= (1 - a) ** count
         return square, mean
 
-    ruler = interpolation.Ruler(low, high, _RULER_SHIFT)
-    steps = ruler.steps(_SERIES_TERMS)
-    kernels, kicks = [], []
-    for step, square in zip(steps, diagonal(steps)[0], strict=True):
-        made = epoch(rows, step, batch)
-        kernels.append(left.T @ (made.linear(left) - square[:, None] * left))
-        kicks.append(made.kick())
-    pieces = interpolation.Pieces(left, diagonal, np.array(kernels), np.array(kicks))
+    ruler = interpolation.Ruler(low, high, shift=0.1)  # evenly spaced below, above in the logarithm
+    steps = ruler.steps(terms)
+    made = [epoch(rows, step, batch) for step in steps]
+    kernels = [
+        left.T @ (e.linear(left) - d[:, None] * left) for e, d in zip(made, diagonal(steps)[0], strict=True)
+    ]
+    pieces = interpolation.Pieces(left, diagonal, np.array(kernels), np.array([e.kick() for e in made]))
     return [interpolation.family(pieces, ruler)]
 
 
@@ -145,26 +130,25 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
 
 
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
-    """The step at which the mean squared error is no longer stable: 2 for single rows of equal norm.
+    r"""The step at which the mean squared error is no longer stable: 2 for single rows of equal norm.
+
+    There the noise sustains itself, :math:`\sum_j\frac{\eta^2}b q_j^2/(2a_j-(1-\frac1b)a_j^2) = 1`, or some
+    :math:`a_j = 2`.
 
     Examples
     --------
-    >>> step_limit(LabelledRows.of(np.eye(3), np.ones(3)))
+    >>> round(step_limit(LabelledRows.of(np.eye(3), np.ones(3))), 12)
     2.0
     """
     batch = arguments.batch(batch, rows.shape[0])
     rates = rows.eigenvalues / rows.shape[1]
-    if batch == 1:  # Σ η q²/(2 λ/d) = 1
-        return float(2 / (rows.coupling**2 / rates).sum())
 
-    def stable(eta: float) -> bool:
-        a = eta * rates
-        return float((eta**2 / batch * rows.coupling**2 / (2 * a - (1 - 1 / batch) * a**2)).sum()) < 1
+    def excess(eta: float) -> float:
+        noise = eta / batch * rows.coupling**2 / (rates * (2 - (1 - 1 / batch) * eta * rates))
+        return float(noise.sum()) - 1
 
-    low, high = 0.0, 2 / float(rates.max())
-    while low < (middle := (low + high) / 2) < high:  # to the last digit
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    return low
+    high = float(2 / rates.max())
+    return bracketed_root(excess, 0.0, high, np.finfo(float).eps) if excess(high) > 0 else high
 
 
 def sizes(rows: LabelledRows, batch: int) -> list[tuple[int, int]]:
@@ -205,95 +189,72 @@ def epoch(rows: LabelledRows, step: float, batch: int = 1, ridge: float = 0.0) -
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """So many updates: powers of the map's modes, the sum of the kicks, and what the means bring in under ridge.
+    """So many updates: eigenvectors of the map, and its powers, what kicks and means bring in, in their coordinates.
 
-    `still` is where the means would end, `keep` what is left of their distance from it. `decay` and `rest` are powers,
-    of the modes and of the diagonal; `source` what comes in with the means at their end, and `lost` its rounding.
+    `still` is where the means would end, `keep` what is left of their distance from it, `ridge` what that brings in.
     """
 
-    modes: Modes
+    vectors: Array
     decay: Array
-    rest: Array
     source: Array
-    lost: Array
+    ridge: Array | None
     still: Array
     keep: Array
-    ridge: "Ridge | None"
 
     def __call__(self, state: State) -> State:
         """The state after the updates."""
-        second = self.linear(state.second) + self.source
-        new = self.modes.apply(np.abs(state.second), self.decay, self.rest, sizes=True)
         from_end = state.mean - self.still
-        if self.ridge is not None:
-            second = second + self.ridge.brought(self.modes, from_end)
-            new = new + self.ridge.brought(self.modes, np.abs(from_end), sizes=True)
-        before = np.broadcast_to(state.rounding, second.shape)
-        rounding = np.abs(self.linear(before)) + _PER_SUM * new + self.lost
-        return State(second, self.still + self.keep * from_end, rounding)
+        second = self._moved(state.second, from_end)
+        sizes = self._sizes._moved(np.abs(state.second), np.abs(from_end))
+        before = np.abs(self.linear(state.rounding + np.zeros_like(second)))
+        # a product with the eigenvectors may lose as much, beside sums that cancel
+        return State(second, self.still + self.keep * from_end, before + 8 * np.finfo(float).eps * sizes)
 
     def linear(self, second: Array) -> Array:
         """The second moments alone, without what comes in; columns alike."""
-        return self.modes.apply(second, self.decay, self.rest)
+        return self.vectors @ (self.decay * (second.T @ self.vectors)).T
 
+    def _moved(self, second: Array, from_end: Array) -> Array:
+        """The second moments after the updates."""
+        brought = self.source if self.ridge is None else self.source + self.ridge @ from_end
+        return self.linear(second) + self.vectors @ brought
 
-@dataclass(frozen=True, eq=False)
-class Ridge:
-    """What means that are not at their end add to the second moments: modes (groups, r), and the diagonal alone."""
-
-    seen: Array
-    alone: Array
-
-    def brought(self, modes: Modes, from_end: Array, sizes: bool = False) -> Array:
-        """The second moments that come in for means so far from their end; with `sizes`, of terms that add up."""
-        vectors, seen = (np.abs(x) if sizes else x for x in (modes.vectors, self.seen))
-        left = (np.abs(self.alone) if sizes else self.alone) * from_end
-        if not sizes:
-            left = left - modes.back(modes.within(left[:, None]))[:, 0]
-        return modes.back((vectors @ (seen @ from_end))[:, None])[:, 0] + left
+    @property
+    def _sizes(self) -> "Updates":
+        """The same with all terms positive, so that none cancel."""
+        ridge = None if self.ridge is None else np.abs(self.ridge)
+        vectors, decay, source = map(np.abs, (self.vectors, self.decay, self.source))
+        return Updates(vectors, decay, source, ridge, self.still, self.keep)
 
 
 def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: float = 0.0) -> Updates:
     """`count` updates of `batch` rows, with weights multiplied by 1 − shrink at each."""
     a = step * rows.eigenvalues / rows.shape[1]
     gone = a + shrink
-    loss = gone * (2 - gone) + a**2 / batch  # 1 − D
-    made = modes(loss, step / batch**0.5 * rows.coupling)
-    decay, rest = (_power(1 - x, count, x) for x in (made.rates, loss))
-    # Σ_{k<count} P^k of a constant source, mode by mode
-    of_rates, of_loss = (_geometric(x, y, count) for x, y in ((made.rates, decay), (loss, rest)))
+    keep, loss = 1 - gone, gone * (2 - gone) + a**2 / batch  # 1 − D
+    rates, vectors = modes(loss, step / batch**0.5 * rows.coupling)
     still = shrink / gone if shrink else np.zeros_like(a)
-    keep = 1 - gone
     constant = step**2 / batch * rows.kicks + rows.energies * shrink * (2 * keep * still + shrink)
-    source = made.apply(constant, of_rates, of_loss)
-    lost = _PER_SUM * made.apply(np.abs(constant), of_rates, of_loss, sizes=True)
-    ridge = _ridge(made, keep, 2 * shrink * keep * rows.energies, count) if shrink else None
-    return Updates(made, decay, rest, source, lost, still, _power(keep, count, gone), ridge)
+    source = _sum_of_powers(rates, 0.0, count) * (vectors.T @ constant)
+    ridge = None
+    if shrink:
+        ridge = _sum_of_powers(rates[:, None], gone, count) * (
+            vectors.T * (2 * shrink * keep * rows.energies)
+        )
+    return Updates(vectors, _power(rates, count), source, ridge, still, _power(gone, count))
 
 
-def _ridge(made: Modes, keep: Array, strength: Array, count: int) -> Ridge:
-    """Σ_{k<count} P^k diag(strength · keep^(count−1−k)), mode by mode."""
-    across = made.vectors.T[:, made.members] * made.direction
-    seen = across * _divided_difference((1 - made.rates)[:, None], keep, count) * strength
-    return Ridge(seen, _divided_difference(1 - made.loss, keep, count) * strength)
+def _power(lost: Array, count: int) -> Array:
+    """(1 − lost)^count: by logarithms, so that small losses keep their digits."""
+    return np.exp(count * np.log1p(-lost)) if (lost < 1).all() else (1 - lost) ** count
 
 
-def _geometric(lost: Array, power: Array, count: int) -> Array:
-    """Σ_{k<count} (1 − lost)^k, from the power (1 − lost)^count."""
-    return np.where(lost > 0, (1 - power) / np.where(lost > 0, lost, 1), count)
-
-
-def _power(kept: Array, count: int, lost: Array) -> Array:
-    """kept^count with kept = 1 − lost: by logarithms of what is lost, so that small losses keep their digits."""
-    return np.exp(count * np.log1p(-lost)) if (lost < 1).all() else kept**count
-
-
-def _divided_difference(p: Array, q: Array, count: int) -> Array:
-    """(p^count − q^count)/(p − q), also where p and q nearly agree."""
-    p, q = np.broadcast_arrays(p, q)
-    difference = p - q
+def _sum_of_powers(x: Array, y: ArrayLike, count: int) -> Array:
+    """Σ_{k<count} p^k q^(count−1−k) = (p^count − q^count)/(p − q) of p = 1 − x and q = 1 − y, which may be alike."""
+    x, y = np.broadcast_arrays(x, y)
+    difference, q = y - x, 1 - y
     alike = np.abs(difference) * count < 0.5 * np.abs(q)
     with np.errstate(all="ignore"):
         near = q**count * np.expm1(count * np.log1p(difference / q)) / difference
         near = np.where(difference == 0, count * q ** (count - 1.0), near)
-        return np.where(alike, near, (p**count - q**count) / np.where(difference == 0, 1.0, difference))
+        return np.where(alike, near, ((1 - x) ** count - q**count) / difference)
