@@ -2,12 +2,12 @@ r"""Random reshuffle on any spectrum: curves, constants and the effective step f
 
 Rows enter through :math:`K = UU^\top` only, and where their left basis is Haar through its spectrum F. An epoch
 averaged over its permutation acts on functions of :math:`S = U^\top U`,
-:math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a multiplication and an integral
-(:mod:`~edgelaw.exact.random_reshuffle.engine`). Then
+:math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a multiplication and an integral (:mod:`.engine`), whose
+equations single rows (:mod:`.rows`) and batches (:mod:`.batches`) give. Then
 
 .. math:: \text{test} = \int T^n 1\,dF, \qquad \text{train} = \int \lambda\,T^n 1\,dF :
 
-the map of energies that labels have, from an isotropic start and without residuals.
+the map of energies that labels have (:mod:`.labels`), from an isotropic start and without residuals.
 
 **Edge.** With :math:`\ell = \langle1/\lambda\rangle` over a covariance's eigenvalues at mean 1,
 :math:`\eta_{RR} = -\bar a'(0)` the effective step, and g the solution of :math:`(1-T)g = \lambda`, at ρ = 1
@@ -25,13 +25,13 @@ import dataclasses
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import ArrayLike
+from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests
-from edgelaw.exact.random_reshuffle import contours, engine, means
+from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches, refuse_unstable
-from edgelaw.exact.random_reshuffle.contours import Epoch
+from edgelaw.exact.random_reshuffle.contours import Epoch, Law
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 
@@ -46,14 +46,8 @@ def curve(
     """Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone."""
     values, shares = sources.sample(eigenvalues, weights)
     n = sources.recorded(epochs)
-    if requests.single_rows(batch):
-        epoch: Epoch = Rows(arguments.step(step))
-        law = contours.sample(values, shares, arguments.aspect(rho))
-    else:
-        cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, weights)
-        epoch, law = Batches(cut), contours.sample(values, shares, aspect)
-        refuse_unstable(law, cut, eta)
-    return agreement.settled(n, engine.attempts(law, epoch))
+    epoch, aspect = _requested(eigenvalues, step, rho, batch, weights)
+    return _settled(n, contours.sample(values, shares, aspect), epoch, step)
 
 
 def population_curve(
@@ -66,35 +60,45 @@ def population_curve(
     """The same for m = ρ d Gaussian rows of a covariance, with the spectrum that Silverstein's equation gives."""
     values, shares, null = sources.covariance(covariance_eigenvalues)
     n = sources.recorded(epochs)
-    if requests.single_rows(batch):
-        eta, aspect = arguments.step(step), arguments.aspect(rho) / (1 - null)
-        epoch: Epoch = Rows(eta)
-        law = contours.population(values, shares, aspect, reach=0.1 / (eta * max(1, n[-1])))
-    else:
-        cut, eta, aspect = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
-        reach = 0.1 * aspect / ((cut.kappas @ cut.taus) * max(1, n[-1]))
-        epoch, law = Batches(cut), contours.population(values, shares, aspect, reach)
-        refuse_unstable(law, cut, eta)
-    made = agreement.settled(n, engine.attempts(law, epoch))
+    epoch, aspect = _requested(covariance_eigenvalues, step, rho, batch, null=null)
+    law = contours.population(values, shares, aspect, reach=0.1 * batch / (step * max(1, n[-1])))
+    made = _settled(n, law, epoch, step)
     return dataclasses.replace(made, test=null + (1 - null) * made.test)
+
+
+def _requested(
+    eigenvalues: ArrayLike,
+    step: float,
+    rho: float,
+    batch: int,
+    weights: ArrayLike | None = None,
+    null: float = 0.0,
+) -> tuple[Epoch, float]:
+    """The epoch that is asked for, and m/d with d the number of eigenvalues but the share `null`."""
+    if requests.single_rows(batch):
+        return Rows(arguments.step(step)), arguments.aspect(rho) / (1 - null)
+    cut, _, aspect = requests.requested(eigenvalues, batch, step, rho, weights, null)
+    return Batches(cut), aspect
+
+
+def _settled(n: Integers, law: Law, epoch: Epoch, step: float) -> LearningCurve:
+    """The curve, or a refusal."""
+    if isinstance(epoch, Batches):
+        refuse_unstable(law, epoch.cut, step)
+    return agreement.settled(n, engine.attempts(law, epoch))
 
 
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance."""
     (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
     values, shares, _ = sources.covariance(covariance_eigenvalues)
-    law = contours.population(values, shares, 1.0, reach=0.01)
     if requests.single_rows(batch):
-        rate, potential = engine.edge(law, Rows(arguments.step(step)))
+        epoch: Epoch = Rows(arguments.step(step))
     else:
-        cut = edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut
-        rate = float(cut.taus[0])
-        potential = 1 / (2 * rate)  # gradient descent's
-        if cut.batches > 1:
-            rate, potential = engine.edge(law, Batches(cut))
-        potential = potential if cut.equal else np.nan
+        epoch = Batches(edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut)
+    rate, potential = engine.edge(contours.population(values, shares, 1.0, reach=0.01), epoch)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
-    return test, test * potential / 2
+    return test, test * potential / 2 if epoch.symmetric else np.nan
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
@@ -106,17 +110,10 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
     .. math::  \eta_{RR} = \frac{1}{2\pi i}\oint \frac{e^{-\eta/G(z)}}{z}\,\frac{G'(z)}{G(z)}\,dz
                = \eta + \frac{\eta^2}{2} + \frac{\eta^3}{6}(2-m_2) + \dots,
 
-    around the spectrum and 0, where m₂ is the mean of λ² when that of λ is 1. The first two terms are the same for
-    every spectrum. With :math:`K(x) = 1/x + R(x)` the inverse of G, R the R-transform, it is
-    :math:`\sum_k (-1)^{k+1}\frac{\eta^k}{k!}[x^k]\,1/K(x)`.
-
-    *Domain.* m = d, a left edge at zero of any exponent, Haar left singular vectors, many epochs. It sets in sooner
-    than single shuffle's: the corrections are of order 1/n whatever the exponent.
-
-    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
-    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
-    Here :math:`e^{-\eta/G}` becomes :math:`(1-\frac{\tau\kappa}{G})^L` for L batches, a shorter last one included, and
-    isotropic rows have :math:`\tau + \frac{\tau^2}2(1-\kappa)`.
+    around the spectrum and 0, where m₂ is the mean of λ² when that of λ is 1. It sets in sooner than single shuffle's:
+    the corrections are of order 1/n, whatever the exponent of the edge. With batches of b rows, at τ = η/b per row and
+    κ = b/m, :math:`e^{-\eta/G}` becomes :math:`(1-\frac{\tau\kappa}{G})^L` for L batches, a shorter last one
+    included, and isotropic rows have :math:`\tau + \frac{\tau^2}2(1-\kappa)`.
     """
     if requests.single_rows(batch):
         eta = arguments.step(step)
@@ -128,7 +125,10 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
     assert eigenvalues is not None  # batches without them were refused
     law = contours.sample(*arguments.spectrum(eigenvalues))
     around = contours.Contour(0.0, law.highest, contours.SCALE, contours.WIDTHS[-1]).lowered()
-    rates = [means.rate_at_zero(law, epoch, around, digits) for digits in (70.0, 50.0)]
+    rates = [
+        engine.rate_at_zero(law, epoch, around, digits)
+        for digits in (engine.MEAN_DIGITS, engine.MEAN_DIGITS - 20)
+    ]
     if abs(rates[1] / rates[0] - 1) <= 1e-9:
         return rates[0]
     raise ValueError(

@@ -19,7 +19,7 @@ import numpy as np
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import agreement, sources
-from edgelaw.exact.batches import partition
+from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.labels import interpolation
 from edgelaw.exact.labels.curves import (
     LabelCurve,
@@ -32,10 +32,10 @@ from edgelaw.exact.labels.curves import (
     walk,
 )
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.random_reshuffle import contours, engine, means
+from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches, refuse_unstable, stable_factor
 from edgelaw.exact.random_reshuffle.contours import Epoch
-from edgelaw.exact.random_reshuffle.engine import EpochMap, Frames
+from edgelaw.exact.random_reshuffle.engine import EpochMap
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 _GOOD = 1e-3  # a stated error for which nothing else is tried: targets and a finite d matter more
@@ -184,7 +184,7 @@ def _refuse_unstable(rows: LabelledRows, steps: Array, batch: int) -> None:
     """Refuse batches at a step beyond stability."""
     if batch != 1 and len(steps):
         step = float(steps.max())
-        refuse_unstable(_law(rows), _cut(rows.shape, batch, step), step)
+        refuse_unstable(_law(rows), partition(*rows.shape, batch, step), step)
 
 
 def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
@@ -228,27 +228,23 @@ def step_limit(rows: LabelledRows, batch: int = 1) -> float:
     if batch == 1:
         return 2.0
 
-    return stable_factor(_law(rows), _cut(rows.shape, batch, 1.0))
+    return stable_factor(_law(rows), partition(*rows.shape, batch, 1.0))
 
 
 class Maps:
     """Epochs at any step on one contour, each made once, at two resolutions."""
 
-    def __init__(self, rows: LabelledRows, frames: Frames, batch: int):
-        self.frames, self.batch, self.shape, self.noisy = frames, batch, rows.shape, rows.residual > 0
-        nodes, root = rows.eigenvalues * rows.aspect, np.sqrt(rows.shape[1])
-        self.left = nodes[:, None] * frames.fine.polynomials(nodes) / root
-        self.noise = rows.shape[0] * rows.residual / rows.scale / root
-        self._means = means.at(frames.fine.law, frames.fine.contour, nodes)
+    def __init__(self, frames: engine.Frames, shape: tuple[int, int], batch: int, noise: float):
+        self.frames, self.shape, self.batch, self.noise = frames, shape, batch, noise
         self._made: dict[float, tuple[EpochMap, EpochMap]] = {}
 
     def epoch(self, step: float) -> Epoch:
         """The epoch as the engine knows it."""
-        return Rows(float(step)) if self.batch == 1 else Batches(_cut(self.shape, self.batch, step))
+        return Rows(float(step)) if self.batch == 1 else Batches(partition(*self.shape, self.batch, step))
 
     def mean(self, steps: Iterable[float]) -> Array:
         """ā, a row per step."""
-        return self._means([self.epoch(step) for step in steps])
+        return self.frames.fine.mean([self.epoch(step) for step in steps])
 
     def __call__(self, step: float) -> tuple[EpochMap, EpochMap]:
         """The epoch at two resolutions."""
@@ -257,12 +253,7 @@ class Maps:
         return self._made[step]
 
     def _make(self, step: float) -> tuple[EpochMap, EpochMap]:
-        made, mean = self.frames.maps(self.epoch(step), self.noisy), self.mean([step])[0]
-        fine, coarse = (
-            EpochMap(mean, self.left, part.kernel, self.noise * part.kick)
-            for part in (made.fine, made.coarse)
-        )
-        return fine, coarse
+        return self.frames.maps(self.epoch(step), self.noise)
 
     def moves(self) -> list[Moves]:
         """The epoch that a step makes, at either resolution."""
@@ -277,17 +268,18 @@ class Maps:
 
 def all_maps(rows: LabelledRows, batch: int = 1) -> Iterator[Maps]:
     """Maps on one contour after another, the most promising first; those made before are used again."""
-    batch = arguments.batch(batch, rows.shape[0])
-    for place in range(engine.CONTOURS):
-        if (maps := _maps(rows, batch, place)) is not None:
-            yield maps
+    made = _maps(rows, arguments.batch(batch, rows.shape[0]))
+    for place, frames in enumerate(engine.frames(_law(rows))):
+        if place == len(made):
+            noise = rows.shape[0] * rows.residual / rows.scale / np.sqrt(rows.shape[1])
+            made.append(Maps(frames, rows.shape, batch, noise))
+        yield made[place]
 
 
 @_with_rows
-def _maps(rows: LabelledRows, batch: int, place: int) -> Maps | None:
-    """Maps on the contour that comes at this place, if there are so many."""
-    pair = next(engine.frames(_law(rows), place), None)
-    return None if pair is None else Maps(rows, pair, batch)
+def _maps(rows: LabelledRows, batch: int) -> list[Maps]:
+    """A list for the maps that are made on demand."""
+    return []
 
 
 def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
@@ -340,16 +332,12 @@ def _family(
             np.array([one.kernel for one in made]),
             np.array([one.left @ one.kick for one in made]),
         )
-        pieces = interpolation.Pieces(maps.left, diagonal, kernels, kicks)
+        pieces = interpolation.Pieces(maps.frames.fine.left, diagonal, kernels, kicks)
         families.append(interpolation.family(pieces, ruler))
     return worst, families
 
 
-def _cut(shape: tuple[int, int], batch: int, step: float) -> partition.Partition:
-    """An epoch's batches at a step."""
-    return partition.partition(*shape, batch, step)
-
-
 def _law(rows: LabelledRows) -> contours.Law:
-    """The law of the rows' spectrum, as the operator needs it."""
-    return contours.sample(*sources.sample(rows.spectrum), rows.aspect)
+    """The law of the rows' spectrum, every eigenvalue by itself."""
+    sources.sample(rows.spectrum)  # refuses too few
+    return contours.sample(rows.spectrum, np.full(rows.shape[1], 1 / rows.shape[1]), rows.aspect)
