@@ -4,7 +4,7 @@ If no batch expands, that is if τ times the largest eigenvalue of every batch's
 stable. For flip-flop at m ≤ d this is the limit: :math:`I - A^\top A = U^\top M^{-\top}EM^{-1}U` is positive only if E
 is. The other orders bear more: IID until its noise sustains itself (`iid.limit`), single shuffle until the cloud of its
 epoch's eigenvalues reaches the unit circle (`single_shuffle.limit`, to about one percent), random reshuffle until the
-spectral radius of its operator is 1 (`random_reshuffle.stable_factor`). One batch per epoch is gradient descent.
+spectral radius of its operator is 1 (`random_reshuffle.engine.stable_factor`). One batch per epoch is gradient descent.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     if order == "flip_flop" or cut.batches == 1:
         return contracting
     if order == "random_reshuffle":
-        return contracting * random_reshuffle.stable_factor(_reshuffle_law(rows), cut.scaled(contracting))
+        return contracting * engine.stable_factor(_reshuffle_law(rows), cut.scaled(contracting))
     batch = round(cut.kappas[0] * dims)
     step = float(cut.taus[0] * batch)
     update = single_shuffle.Batches(step, batch, dims)

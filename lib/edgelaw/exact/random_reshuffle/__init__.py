@@ -30,8 +30,8 @@ from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests
 from edgelaw.exact.random_reshuffle import contours, engine
-from edgelaw.exact.random_reshuffle.batches import Batches, refuse_unstable
-from edgelaw.exact.random_reshuffle.contours import Epoch, Law
+from edgelaw.exact.random_reshuffle.batches import Batches
+from edgelaw.exact.random_reshuffle.contours import Law
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 
@@ -73,7 +73,7 @@ def _requested(
     batch: int,
     weights: ArrayLike | None = None,
     null: float = 0.0,
-) -> tuple[Epoch, float]:
+) -> tuple[engine.Epoch, float]:
     """The epoch that is asked for, and m/d with d the number of eigenvalues but the share `null`."""
     if requests.single_rows(batch):
         return Rows(arguments.step(step)), arguments.aspect(rho) / (1 - null)
@@ -81,10 +81,10 @@ def _requested(
     return Batches(cut), aspect
 
 
-def _settled(n: Integers, law: Law, epoch: Epoch, step: float) -> LearningCurve:
+def _settled(n: Integers, law: Law, epoch: engine.Epoch, step: float) -> LearningCurve:
     """The curve, or a refusal."""
     if isinstance(epoch, Batches):
-        refuse_unstable(law, epoch.cut, step)
+        engine.refuse_unstable(law, epoch.cut, step)
     return agreement.settled(n, engine.attempts(law, epoch))
 
 
@@ -93,7 +93,7 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
     (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
     values, shares, _ = sources.covariance(covariance_eigenvalues)
     if requests.single_rows(batch):
-        epoch: Epoch = Rows(arguments.step(step))
+        epoch: engine.Epoch = Rows(arguments.step(step))
     else:
         epoch = Batches(edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut)
     rate, potential = engine.edge(contours.population(values, shares, 1.0, reach=0.01), epoch)
@@ -119,7 +119,7 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
         eta = arguments.step(step)
         if eigenvalues is None:
             return eta * (1 + eta / 2)
-        epoch: Epoch = Rows(eta)
+        epoch: engine.Epoch = Rows(eta)
     else:
         epoch = Batches(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
     assert eigenvalues is not None  # batches without them were refused

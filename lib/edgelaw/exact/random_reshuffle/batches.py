@@ -30,8 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgelaw.exact.batches.partition import Partition
-from edgelaw.exact.random_reshuffle import engine
-from edgelaw.exact.random_reshuffle.contours import Complex, End, Law, Pairs, Points
+from edgelaw.exact.random_reshuffle.contours import Complex, End, Pairs, Points
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,58 +49,31 @@ class Batches:
         sizes, counts = np.unique(self.cut.kappas * self.cut.taus, return_counts=True)
         return ((1 - sizes / x[:, None]) ** counts).prod(axis=1)
 
-    def pairs(self, points: Points, part: float) -> Pairs:
+    def pairs(self, points: Points, part: float = 1.0) -> Pairs:
         """b at all pairs of the points, and of them and their conjugates; nothing is discretised, so no `part` is."""
-        return two_resolvents(points, self.cut)
+        b = _transform(points, self.cut)
+        plain, conjugate, first = b[:-1, :-1:2], b[:-1, 1::2], b[-1, -1].real
+        other = b if self.symmetric else _transform(points, self._reversed)
+        off = plain - other[:-1, :-1:2].T, conjugate - other[:-1, 1::2].conj().T
+        asymmetry = np.abs(off).max() / np.abs(b[:-1, :-1]).max(initial=1e-300)
+        return Pairs(plain, conjugate, float(asymmetry), float(first))
 
     def end(self, points: Points, tau: Complex, part: float) -> End:
         """C at the end of an epoch, for the kick of residuals: of the transposed epoch, whose last batch comes first.
 
-        The kick is what reaches λ from 0, while C says what reaches 0 from z.
+        The kick is what reaches λ from 0, while C says what reaches 0 from z. Each τ is a node of no weight.
         """
-        return _end(points, tau, _reverse(self.cut))
+        cut, count = self._reversed, len(points.nodes)
+        nodes, weights = np.append(points.nodes, tau), np.append(points.weights, np.zeros(len(tau)))
+        gamma, c, C = _forwards(points._replace(nodes=nodes, weights=weights), cut)
+        drive = points.a * gamma
+        change = cut.taus[:, None] * (c + drive * gamma) - 2 * drive / points.z
+        return End(C[count:], points.x / points.z + (cut.kappas * cut.taus) @ change)
 
-
-def _reverse(cut: Partition) -> Partition:
-    """The batches in the opposite order."""
-    return Partition(cut.kappas[::-1].copy(), cut.taus[::-1].copy())
-
-
-def refuse_unstable(law: Law, cut: Partition, step: float) -> None:
-    """Refuse a step beyond stability."""
-    if engine.amplification(law, Batches(cut)) >= 1:
-        limit = step * stable_factor(law, cut)
-        raise ValueError(
-            f"step must be below {limit:.6g}, where random reshuffle with this batch becomes unstable, not {step:g}."
-        )
-
-
-def stable_factor(law: Law, cut: Partition) -> float:
-    """By what all steps may be multiplied before T's spectral radius is 1, to a relative 1e-6."""
-
-    def stable(factor: float) -> bool:
-        return engine.amplification(law, Batches(cut.scaled(factor))) < 1
-
-    low = high = 1.0
-    while not stable(low):
-        low, high = low / 2, low
-    while low == high or stable(high):
-        low, high = high, 2 * high
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    return low
-
-
-def two_resolvents(points: Points, cut: Partition) -> Pairs:
-    """b at all pairs of the points and of them and their conjugates."""
-    b = _transform(points, cut)
-    plain, conjugate, first = b[:-1, :-1:2], b[:-1, 1::2], b[-1, -1].real
-    other = b if cut.equal else _transform(points, _reverse(cut))
-    off = plain - other[:-1, :-1:2].T, conjugate - other[:-1, 1::2].conj().T
-    return Pairs(
-        plain, conjugate, float(np.abs(off).max() / np.abs(b[:-1, :-1]).max(initial=1e-300)), float(first)
-    )
+    @property
+    def _reversed(self) -> Partition:
+        """The batches in the opposite order."""
+        return Partition(self.cut.kappas[::-1].copy(), self.cut.taus[::-1].copy())
 
 
 def _transform(points: Points, cut: Partition) -> Complex:
@@ -150,12 +122,3 @@ def _forwards(points: Points, cut: Partition) -> tuple[Complex, Complex, Complex
         f = before - rate * drive
         C = (1 - rate) ** 2 * C + rate * (tau * (c[k] + drive * gamma[k]) - drive * r * (before + f))
     return gamma, c, C
-
-
-def _end(points: Points, tau: Complex, cut: Partition) -> End:
-    """C(z, τ) after an epoch of batches, and its slope at τ = 0: each τ is a node of no weight."""
-    nodes, weights = np.append(points.nodes, tau), np.append(points.weights, np.zeros(len(tau)))
-    gamma, c, C = _forwards(points._replace(nodes=nodes, weights=weights), cut)
-    drive = points.a * gamma
-    change = cut.taus[:, None] * (c + drive * gamma) - 2 * drive / points.z
-    return End(C[len(points.nodes) :], points.x / points.z + (cut.kappas * cut.taus) @ change)

@@ -10,7 +10,7 @@ For z off the spectrum F of :math:`S = \sum_i u_iu_i^\top` let x solve
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,18 @@ SCALE = 1.0  # eigenvalues below it look alike to the kernel; above a gap, it is
 _HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
 _ROOM = 0.02  # the least distance from zero at which a contour may pass between F and zero
 WIDTHS = 0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3  # eccentricities tried, the closest first
-_INNER_DIGITS = 22.6  # of the rule on a contour half as wide: its integrands have poles on both sides
+
+
+class Resolution(NamedTuple):
+    """Decimal digits of the trapezoidal rule, the part of the times s that is taken, the contour's width over usual."""
+
+    digits: float
+    times: float
+    wide: float
+
+
+FINE = Resolution(11.3, 0.92, 1.0)  # of curves
+COARSE = Resolution(9.6, 0.84, 1.1)  # of what they are compared with
 
 Complex = npt.NDArray[Any]  # of complex numbers
 Nodes = npt.NDArray[Any]  # real for a sample's eigenvalues, complex on contours
@@ -177,8 +188,8 @@ def _averages_well(law: Law, contour: Contour) -> bool:
 
 
 def inner_rule(law: Law, contour: Contour) -> tuple[Complex, Complex, Complex]:
-    """1/x, ζ and x′dζ/(2πi) all around a contour half as wide."""
-    zeta, dz = contour.scaled(0.5).points(_INNER_DIGITS)
+    """1/x, ζ and x′dζ/(2πi) all around a contour half as wide, with twice the digits: there are poles on both sides."""
+    zeta, dz = contour.scaled(0.5).points(2 * FINE.digits)
     x, slope = law.transform(zeta)
     return _with_conjugates(1 / x), _with_conjugates(zeta), _with_conjugates(slope * dz)
 
@@ -226,20 +237,3 @@ class End(NamedTuple):
 
     values: Complex
     at_zero: Complex
-
-
-class Epoch(Protocol):
-    """An epoch at one step, of single rows or of batches; a coarse computation takes `part` of the usual times."""
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether the epoch's matrix and its transpose have the same law."""
-
-    def mean(self, x: Complex, rho: float) -> Complex:
-        """What stands for the mean epoch in the contour integral of ā."""
-
-    def pairs(self, points: Points, part: float) -> Pairs:
-        """b at all pairs of the points, and of them and their conjugates."""
-
-    def end(self, points: Points, tau: Complex, part: float) -> End:
-        """C at the end of an epoch, for the kick of residuals."""

@@ -1,24 +1,19 @@
 r"""An epoch of random reshuffle as a map of energies along eigenvectors, from one contour at two resolutions.
 
 The double Cauchy transform b (:mod:`.rows`, :mod:`.batches`) is that of an operator T, a multiplication and an
-integral,
+integral, with ā and k/(λμ) entire:
 
-.. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu),
+.. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu), \qquad
+    \bar a(\lambda) = -\frac{1}{2\pi i}\oint\frac{z\,e^{-\eta\rho/x}}{z-\lambda}\frac{x'}{x}\,dz
 
-with ā and k/(λμ) entire. The mean epoch ā is a contour integral,
-
-.. math:: \bar a(\lambda) = -\frac{1}{2\pi i}\oint\frac{z\,e^{-\eta\rho/x}}{z-\lambda}\frac{x'}{x}\,dz, \qquad
-    -\bar a'(0) = \frac{1}{2\pi i}\oint\frac{e^{-\eta\rho/x}}{z}\frac{x'}{x}\,dz
-
-for single rows; k/(λμ) is expanded in orthonormal polynomials in :math:`\log(1+(\lambda-\text{low})/\text{scale})`,
+for single rows. k/(λμ) is expanded in orthonormal polynomials in :math:`\log(1+(\lambda-\text{low})/\text{scale})`,
 from b on an ellipse around F in that variable. So the part of T that a large n depends on is exact, and what is
 approximated is smooth. Where F keeps off zero the ellipse does too: at zero an epoch forgets nothing, while T itself
 may be as small as the loss it leaves, and only a contour on which b is as small as T gives T to a relative accuracy.
 
-**Residuals** r, orthogonal to the columns of U, add :math:`U^\top M^{-1}r` to the error in an epoch, whose mean square
-along the eigenvector of λ is :math:`\lVert r\rVert^2\nu(\lambda)`: what the kernel makes of a direction whose
-eigenvalue λ₀ tends to 0 while it carries :math:`\lVert r\rVert^2/\lambda_0`. With C(z, τ) the solution at s = ρ of the
-equation for C at λ = τ,
+**Residuals** r add :math:`\lVert r\rVert^2\nu(\lambda)` to the mean square of the error along the eigenvector of λ in
+an epoch: what the kernel makes of a direction whose eigenvalue λ₀ tends to 0 while it carries
+:math:`\lVert r\rVert^2/\lambda_0`. With C(z, τ) the solution at s = ρ of the equation for C at λ = τ,
 
 .. math:: \sum_j\frac{\nu(\lambda_j)}{z-\lambda_j} = -\oint C(z, 1/x(\zeta))\,\frac{x'(\zeta)}{x(\zeta)\,\zeta}
     \frac{d\zeta}{2\pi i} - \frac{2\bar a'(0)}z - \frac1{z^2},
@@ -39,14 +34,18 @@ import scipy.linalg
 
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import agreement, first_epoch, levy
+from edgelaw.exact.batches.partition import Partition
+from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.random_reshuffle.contours import (
+    COARSE,
+    FINE,
     Complex,
     Contour,
-    Epoch,
     Law,
     Nodes,
     Pairs,
     Points,
+    Resolution,
     inner_rule,
     usable,
 )
@@ -57,19 +56,8 @@ POLYNOMIALS = 24  # at most: more only carry rounding
 MEAN_DIGITS = 70.0  # of the rule for the mean epoch: the poles inside are the eigenvalues
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 _AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
+Epoch = Rows | Batches
 Result = TypeVar("Result")
-
-
-class Resolution(NamedTuple):
-    """Decimal digits of the trapezoidal rule, the part of the times s that is taken, the contour's width over usual."""
-
-    digits: float
-    times: float
-    wide: float
-
-
-FINE = Resolution(11.3, 0.92, 1.0)  # of curves
-COARSE = Resolution(9.6, 0.84, 1.1)  # of what they are compared with
 
 
 def mean_epochs(law: Law, contour: Contour, nodes: Nodes) -> Callable[[Sequence[Epoch]], Nodes]:
@@ -192,11 +180,6 @@ class Frame:
         table = self._chebyshev(at)[:, : len(self._triangle)]
         return scipy.linalg.solve_triangular(self._triangle, table.T, trans=1).T
 
-    @property
-    def origin(self) -> Array:
-        """ψ at zero, which must not be on the contour's left."""
-        return self.polynomials(np.zeros(1))[0]
-
     def kernel(self, epoch: Epoch, pairs: Pairs) -> Array:
         """k/(λμ) in the polynomials: what b tells of T, without the multiplication and what is at zero."""
         outside = self.outside * self.dz[:, None]
@@ -204,7 +187,8 @@ class Frame:
         inside = self.left / self.nodes[:, None]
         kernel -= (inside.T @ (inside * self.mean([epoch])[0][:, None] ** 2)).real
         if self.contour.low == 0:
-            kernel -= self.law.null * np.multiply.outer(self.origin, self.origin)
+            origin = self.polynomials(np.zeros(1))
+            kernel -= self.law.null * origin.T @ origin
         return (kernel + kernel.T) / 2 if epoch.symmetric else kernel
 
     def kick(self, epoch: Epoch) -> Array:
@@ -222,22 +206,13 @@ class Frame:
 def _orthonormal(table: Nodes, weights: Nodes) -> Nodes:
     """The triangle R such that the columns of table R⁻¹ are orthonormal; fewer columns if there are no more."""
     if np.iscomplexobj(table):
-        triangle = _triangle((table.T @ (table * weights[:, None])).real)
+        triangle, failed_at = scipy.linalg.lapack.dpotrf((table.T @ (table * weights[:, None])).real)
+        triangle = triangle[: failed_at - 1, : failed_at - 1] if failed_at else triangle
     else:
         triangle = np.asarray(np.linalg.qr(np.sqrt(weights)[:, None] * table, mode="r"))
     small = np.abs(np.diag(triangle)) < 1e-6 * np.abs(triangle[0, 0])
     count = int(np.argmax(small)) if small.any() else len(triangle)
     return triangle[:count, :count]
-
-
-def _triangle(gram: Array) -> Nodes:
-    """Cholesky's triangle of the largest leading part that is positive."""
-    for count in range(len(gram), 1, -1):
-        try:
-            return np.linalg.cholesky(gram[:count, :count]).T
-        except np.linalg.LinAlgError:
-            continue
-    return np.sqrt(gram[:1, :1])
 
 
 class Frames(NamedTuple):
@@ -251,44 +226,35 @@ class Frames(NamedTuple):
         pairs = [epoch.pairs(frame.points, frame.resolution.times) for frame in self]
         count = len(np.unique(self.fine.nodes))
         kernels = _agreed([self[k].kernel(epoch, pairs[k]) for k in (0, 1)], count)
-        kicks = [np.zeros(len(kernel)) for kernel in kernels]
+        kicks = [np.zeros_like(kernel) for kernel in kernels]
         if noise:
-            kicks = _agreed([noise * frame.kick(epoch) for frame in self], count)
+            kicks = _agreed([np.diag(noise * frame.kick(epoch)) for frame in self], count)
         fine, coarse = (
-            EpochMap(self[k].mean([epoch])[0], self[k].left, kernels[k], kicks[k], *pairs[k][2:])
+            EpochMap(self[k].mean([epoch])[0], self[k].left, kernels[k], np.diag(kicks[k]), *pairs[k][2:])
             for k in (0, 1)
         )
         return fine, coarse
 
 
 def _agreed(both: list[Array], nodes: int) -> list[Array]:
-    """A kernel or a kick of either frame without its last polynomials, for which there are zeros.
+    """The matrices of either frame without what belongs to their last polynomials, for which there are zeros.
 
     Their number has the least sum of what is left out and what the two frames disagree on. The coarse computation takes
     one less, unless they are all there are.
     """
-    fine, coarse = both
-    largest = min(len(fine), len(coarse))
-    complete = largest == nodes
-    here = (slice(largest),) * fine.ndim
-    noise = np.maximum.accumulate(_shells(fine[here] - coarse[here]))
-    beyond = np.append(np.minimum.accumulate(_shells(fine[here])[1:]), 0.0 if complete else np.inf)
+    largest = min(map(len, both))
+    fine, coarse = (part[:largest, :largest] for part in both)
+    noise = np.maximum.accumulate(_shells(fine - coarse))
+    beyond = np.append(np.minimum.accumulate(_shells(fine)[1:]), 0.0 if largest == nodes else np.inf)
     size = 1 + int(np.argmin(noise + beyond))
-    fewer = size if complete and size == largest else size - 1
-    return [_cut(fine, size), _cut(coarse, fewer)]
+    sizes = size, size if size == nodes else size - 1
+    kept = [np.arange(len(part)) < size for part, size in zip(both, sizes, strict=True)]
+    return [np.where(kept & kept[:, None], part, 0.0) for part, kept in zip(both, kept, strict=True)]
 
 
 def _shells(values: Array) -> Array:
     """The largest entry that comes with each polynomial, in size."""
-    size = np.abs(values)
-    return size if values.ndim == 1 else np.maximum(np.tril(size), np.triu(size).T).max(axis=1)
-
-
-def _cut(values: Array, size: int) -> Array:
-    """The leading entries of a vector or a matrix, and zeros."""
-    corner, result = (slice(size),) * values.ndim, np.zeros_like(values)
-    result[corner] = values[corner]
-    return result
+    return np.maximum(np.abs(np.tril(values)), np.abs(np.triu(values)).T).max(axis=1)
 
 
 def best(what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enough: float) -> Result:
@@ -297,30 +263,30 @@ def best(what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enou
     An attempt gives their difference and a result, or raises `ArithmeticError`. What differs by more than a curve may
     is refused.
     """
-    least, result, refusal = np.inf, None, None
+    made: list[tuple[float, Result]] = []
+    refusal = None
     for attempt in attempts:
         try:
-            difference, made = attempt()
+            made.append(attempt())
         except (ArithmeticError, np.linalg.LinAlgError) as failure:
             refusal = refusal or failure
-            continue
-        if result is None or difference < least:
-            least, result = difference, made
-        if least <= enough:
+        if made and made[-1][0] <= enough:
             break
-    if result is None or not least <= agreement.LARGEST_ERROR:
+    least = min((difference for difference, _ in made), default=np.inf)
+    if not least <= agreement.LARGEST_ERROR:
         message = f"{what} could not be computed: estimated relative error {least:.1e}."
         raise ArithmeticError(message) from refusal
-    return result
+    return next(result for difference, result in made if difference == least)
 
 
 def frames(law: Law) -> Iterator[Frames]:
     """Both frames on the most promising contour, and on another."""
-    return (made for place in range(2) if (made := _frames(law, place)) is not None)
+    return (made for place in (0, 1) if (made := frames_at(law, place)) is not None)
 
 
 @functools.lru_cache(maxsize=4)
-def _frames(law: Law, place: int) -> Frames | None:
+def frames_at(law: Law, place: int) -> Frames | None:
+    """Both frames on the contour that comes at this place, if there are so many."""
     contour = next(islice(usable(law), place, None), None)
     return contour and Frames(Frame(law, contour, FINE), Frame(law, contour, COARSE))
 
@@ -377,18 +343,17 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
     :math:`c_j = \int\psi_j\mu g\,dF`.
     """
 
-    def one(frame: Frame, made: EpochMap) -> Array:
+    def one(frame: Frame, made: EpochMap) -> tuple[float, float]:
         rate = rate_at_zero(law, epoch, frame.contour)
         c = made.coefficients(frame.nodes * frame.start)
-        return np.array([rate, (1 + frame.origin @ made.kernel @ c) / (2 * rate)])
+        return rate, float(1 + frame.polynomials(np.zeros(1))[0] @ made.kernel @ c) / (2 * rate)
 
-    def both(pair: Frames) -> tuple[float, Array]:
-        fine, coarse = (one(frame, made) for frame, made in zip(pair, pair.maps(epoch), strict=True))
-        return float(np.abs(coarse / fine - 1).max()), fine
+    def both(pair: Frames) -> tuple[float, tuple[float, float]]:
+        fine, coarse = map(one, pair, pair.maps(epoch))
+        return float(np.abs(np.divide(coarse, fine) - 1).max()), fine
 
     attempts = (functools.partial(both, pair) for pair in frames(law))
-    rate, potential = best("The edge constants of random reshuffle", attempts, agreement.ENOUGH)
-    return float(rate), float(potential)
+    return best("The edge constants of random reshuffle", attempts, agreement.ENOUGH)
 
 
 def amplification(law: Law, epoch: Epoch) -> float:
@@ -397,3 +362,29 @@ def amplification(law: Law, epoch: Epoch) -> float:
     line = np.linspace(law.lowest, law.highest, 200)[1:]  # ā = 1 at an edge at zero
     largest = float((mean_epochs(law, pair.fine.contour, line)([epoch]) ** 2).max())
     return max(largest, pair.maps(epoch)[0].radius()) if largest < 1 else largest
+
+
+def stable_factor(law: Law, cut: Partition) -> float:
+    """By what all steps of batches may be multiplied before T's spectral radius is 1, to a relative 1e-6."""
+
+    def stable(factor: float) -> bool:
+        return amplification(law, Batches(cut.scaled(factor))) < 1
+
+    low = high = 1.0
+    while not stable(low):
+        low, high = low / 2, low
+    while low == high or stable(high):
+        low, high = high, 2 * high
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
+
+
+def refuse_unstable(law: Law, cut: Partition, step: float) -> None:
+    """Refuse a step of batches beyond stability."""
+    if amplification(law, Batches(cut)) >= 1:
+        limit = step * stable_factor(law, cut)
+        raise ValueError(
+            f"step must be below {limit:.6g}, where random reshuffle with this batch becomes unstable, not {step:g}."
+        )

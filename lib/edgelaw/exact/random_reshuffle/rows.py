@@ -48,8 +48,18 @@ class Rows:
         return two_resolvents(points, self.step, self.grid(points.rho, part, points.nodes))
 
     def end(self, points: Points, tau: Complex, part: float) -> End:
-        """C at the end of an epoch, for the kick of residuals."""
-        return _end(points, tau, self.step, self.grid(points.rho, part, np.append(points.nodes, tau)))
+        """C(z, τ) at the end of an epoch, and its slope at τ = 0, for the kick of residuals."""
+        step, grid = self.step, self.grid(points.rho, part, np.append(points.nodes, tau))
+        one, r = _one_resolvent(points, step, grid), points.resolvent(tau)
+        drive = points.a * one.gamma
+        fresh = step**2 * (one.c + drive * one.gamma)
+        start, response = _decays(step * tau, grid.cumulative)
+        decay = np.exp(-2 * step * np.multiply.outer(tau, points.rho - grid.s)) * grid.weights
+        form = _upper(decay[:, :, None] * response) @ (points.a**2 * one.products)
+        driven = (decay * start) @ drive - (step * tau)[:, None] * form
+        values = r * np.exp(-2 * step * points.rho * tau)[:, None]
+        values += tau[:, None] * (decay @ fresh - 2 * step * r * driven)
+        return End(values, points.x / points.z + grid.weights @ (fresh - 2 * step * drive / points.z))
 
     def grid(self, rho: float, part: float, nodes: Nodes) -> Grid:
         """Times s that give b to 1e-13 of its size, or part of them: more if b is small but can still be seen."""
@@ -149,20 +159,6 @@ def _decays(rates: Nodes, cumulative: Array) -> tuple[Complex, Complex]:
     solved = solved[partner]
     solved[rates.imag < 0] = solved[rates.imag < 0].conj()
     return solved[..., -1], np.ascontiguousarray(solved[..., :-1])
-
-
-def _end(points: Points, tau: Complex, step: float, grid: Grid) -> End:
-    """C(z, τ) after an epoch of single rows, and its slope at τ = 0."""
-    one, r = _one_resolvent(points, step, grid), points.resolvent(tau)
-    drive = points.a * one.gamma
-    fresh = step**2 * (one.c + drive * one.gamma)
-    start, response = _decays(step * tau, grid.cumulative)
-    decay = np.exp(-2 * step * np.multiply.outer(tau, points.rho - grid.s)) * grid.weights
-    form = _upper(decay[:, :, None] * response) @ (points.a**2 * one.products)
-    driven = (decay * start) @ drive - (step * tau)[:, None] * form
-    values = r * np.exp(-2 * step * points.rho * tau)[:, None]
-    values += tau[:, None] * (decay @ fresh - 2 * step * r * driven)
-    return End(values, points.x / points.z + grid.weights @ (fresh - 2 * step * drive / points.z))
 
 
 def time_grid(count: int, rho: float, rate: float) -> Grid:
