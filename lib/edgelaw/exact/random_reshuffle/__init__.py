@@ -102,18 +102,10 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
-    r"""The gradient-descent step with the same test-loss edge: η(1 + η/2) for isotropic Gaussian rows.
+    r"""The gradient-descent step with the same test-loss edge, :math:`-\bar a'(0)`: η(1 + η/2) for isotropic rows.
 
-    In general it is :math:`-\bar a'(0)`, the rate at which the mean epoch forgets a direction of small eigenvalue. With
-    :math:`G(z) = \frac1d\sum_j 1/(z-\lambda_j)`,
-
-    .. math::  \eta_{RR} = \frac{1}{2\pi i}\oint \frac{e^{-\eta/G(z)}}{z}\,\frac{G'(z)}{G(z)}\,dz
-               = \eta + \frac{\eta^2}{2} + \frac{\eta^3}{6}(2-m_2) + \dots,
-
-    around the spectrum and 0, where m₂ is the mean of λ² when that of λ is 1. It sets in sooner than single shuffle's:
-    the corrections are of order 1/n, whatever the exponent of the edge. With batches of b rows, at τ = η/b per row and
-    κ = b/m, :math:`e^{-\eta/G}` becomes :math:`(1-\frac{\tau\kappa}{G})^L` for L batches, a shorter last one
-    included, and isotropic rows have :math:`\tau + \frac{\tau^2}2(1-\kappa)`.
+    That is the rate at which the mean epoch forgets a direction of small eigenvalue (chapters 8 and 13 of the book).
+    The edge sets in sooner than single shuffle's: the corrections are of order 1/n, whatever its exponent.
     """
     if requests.single_rows(batch):
         eta = arguments.step(step)
@@ -127,7 +119,7 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
     around = contours.Contour(0.0, law.highest, contours.SCALE, contours.WIDTHS[-1]).lowered()
     rates = [
         engine.rate_at_zero(law, epoch, around, digits)
-        for digits in (engine.MEAN_DIGITS, engine.MEAN_DIGITS - 20)
+        for digits in (engine.FINE.digits, engine.COARSE.digits)
     ]
     if abs(rates[1] / rates[0] - 1) <= 1e-9:
         return rates[0]

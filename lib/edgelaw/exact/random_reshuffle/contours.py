@@ -8,6 +8,7 @@ For z off the spectrum F of :math:`S = \sum_i u_iu_i^\top` let x solve
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -151,30 +152,17 @@ def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
 def usable(law: Law) -> Iterator[Contour]:
     r"""Contours on which ⟨·⟩ is right, the most promising first: between F and zero if there is room, and around both.
 
-    Each is as close as can be. The test is :math:`\langle\lambda r\rangle = 1 - 1/a`, with
-    :math:`a = xz/\rho`, :math:`r = 1/(z(1-x\lambda))`. It fails on a contour so close to single eigenvalues that x
-    takes a value twice outside. A contour that wraps around in the logarithm meets functions that grow.
+    Each is as close as can be. The test is :math:`\langle\lambda r\rangle = 1 - 1/a`. It fails on a contour so close to
+    single eigenvalues that x takes a value twice outside. A contour that wraps around in the logarithm meets functions
+    that grow.
     """
-    none_yet = True
-    for low, scale in _ends(law):
-        widths = (Contour(low, law.highest, scale, width).lowered() for width in WIDTHS)
-        if good := next((contour for contour in widths if _averages_well(law, contour)), None):
-            none_yet = False
-            yield good
-    if none_yet:
-        raise ArithmeticError(
-            "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
-            "gaps too wide, for a contour around it."
-        )
-
-
-def _ends(law: Law) -> list[tuple[float, float]]:
-    """Left ends and scales to try."""
-    bare = law.null == 0 and law.rho <= 1
     low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
+    bare = law.null == 0 and law.rho <= 1
     around = [(low if bare else 0.0, scale) for scale in (SCALE, SCALE / 3, 3 * SCALE)]
     between = [(low, part * SCALE * low) for part in (0.7, 0.5, 0.85) if low > 0]
-    return between + around if law.lowest > _ROOM else around + between
+    for low, scale in between + around if law.lowest > _ROOM else around + between:
+        widths = (Contour(low, law.highest, scale, width).lowered() for width in WIDTHS)
+        yield from itertools.islice((contour for contour in widths if _averages_well(law, contour)), 1)
 
 
 @functools.lru_cache(maxsize=64)

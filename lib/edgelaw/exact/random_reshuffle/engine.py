@@ -24,9 +24,9 @@ the residue :math:`y_1\,\partial_\tau C(z,0)`, :math:`1/x = y_1\zeta + \dots`.
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -35,6 +35,7 @@ import scipy.linalg
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import agreement, first_epoch, levy
 from edgelaw.exact.batches.partition import Partition
+from edgelaw.exact.random_reshuffle import contours
 from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.random_reshuffle.contours import (
     COARSE,
@@ -43,18 +44,13 @@ from edgelaw.exact.random_reshuffle.contours import (
     Contour,
     Law,
     Nodes,
-    Pairs,
     Points,
     Resolution,
-    inner_rule,
-    usable,
 )
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 INSIDE = 0.8  # the average's contour, over that of the epoch
 POLYNOMIALS = 24  # at most: more only carry rounding
-MEAN_DIGITS = 70.0  # of the rule for the mean epoch: the poles inside are the eigenvalues
-_LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 _AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
 Epoch = Rows | Batches
 Result = TypeVar("Result")
@@ -62,27 +58,28 @@ Result = TypeVar("Result")
 
 def mean_epochs(law: Law, contour: Contour, nodes: Nodes) -> Callable[[Sequence[Epoch]], Nodes]:
     """A function that gives ā at these nodes, a row per epoch."""
-    z, x, weights = _mean_rule(law, contour, MEAN_DIGITS)
-    here, mirrored = (weights[:, None] / (points - z[:, None]) for points in (nodes, nodes.conj()))
+    z, x, weights = _mean_rule(law, contour, FINE.digits)
+    here = weights[:, None] / (nodes - z[:, None])
+    mirrored = weights[:, None] / (nodes.conj() - z[:, None]) if np.iscomplexobj(nodes) else here
 
     def means(epochs: Sequence[Epoch]) -> Nodes:
         factors = np.array([epoch.mean(x, law.rho) for epoch in epochs])
-        if np.iscomplexobj(nodes):
-            return factors @ here + (factors @ mirrored).conj()
-        return 2 * (factors @ here).real
+        if mirrored is here:
+            return 2 * (factors @ here).real
+        return factors @ here + (factors @ mirrored).conj()
 
     return means
 
 
-def rate_at_zero(law: Law, epoch: Epoch, contour: Contour, digits: float = MEAN_DIGITS) -> float:
+def rate_at_zero(law: Law, epoch: Epoch, contour: Contour, digits: float = FINE.digits) -> float:
     """−ā′(0)."""
     z, x, weights = _mean_rule(law, contour, digits)
     return float(2 * (epoch.mean(x, law.rho) @ (weights / z**2)).real)
 
 
 def _mean_rule(law: Law, contour: Contour, digits: float) -> tuple[Complex, Complex, Complex]:
-    """z in the upper half plane, x there, and z x′/x dz/(2πi)."""
-    z, dz = contour.points(digits)
+    """z in the upper half plane, x there, and z x′/x dz/(2πi); six times the digits for eigenvalues inside, poles."""
+    z, dz = contour.points(6 * digits)
     x, slope = law.transform(z)
     return z, x, z * slope / x * dz
 
@@ -124,31 +121,24 @@ class EpochMap:
         return [np.diag(self.mean**2) + self.left @ self.kernel @ self.left.T]
 
     @functools.cached_property
-    def _resolved(self) -> Nodes:
-        """left over 1 − mean²."""
-        return self.left / (1 - self.mean**2)[:, None]
+    def _loop(self) -> tuple[Nodes, Array]:
+        """left/(1 − mean²) transposed, and its product with left."""
+        resolved = self.left.T / (1 - self.mean**2)
+        return resolved, (resolved @ self.left).real
 
-    @property
-    def _loop(self) -> Array:
-        """∫ψψᵀλ²(1 − ā²)⁻¹dF, for the polynomials ψ."""
-        return (self._resolved.T @ self.left).real
-
-    def coefficients(self, source: Nodes) -> Array:
-        """leftᵀ s for the solution of (1 − T)s = source: a linear system as large as the number of polynomials."""
-        free = (self._resolved.T @ source).real
-        return np.linalg.solve(np.eye(len(free)) - self._loop @ self.kernel, free)
+    def solved(self, source: Nodes) -> Nodes:
+        """The solution of (1 − T)s = source: a linear system as large as the number of polynomials."""
+        resolved, loop = self._loop
+        within = np.linalg.solve(np.eye(len(loop)) - loop @ self.kernel, (resolved @ source).real)
+        return source / (1 - self.mean**2) + (self.kernel @ within) @ resolved
 
     def ends(self) -> Nodes:
         """Where epochs lead: the solution of (1 − T)s = kick."""
-        return self._resolved @ (self.kernel @ self.coefficients(self.left @ self.kick) + self.kick)
+        return self.solved(self.left @ self.kick)
 
     def radius(self) -> float:
-        r"""Below 1 exactly where the spectral radius of T is, provided that ā² is.
-
-        T preserves positivity, so that its spectral radius is an eigenvalue. With k = λμ ΣKψψ it is below 1 if the
-        radius of :math:`K\int\psi\psi^\top\lambda^2(1-\bar a^2)^{-1}dF` is, a matrix as large as the number of ψ.
-        """
-        return float(np.abs(np.linalg.eigvals(self.kernel @ self._loop)).max())
+        """Below 1 exactly where the spectral radius of T is, an eigenvalue as T preserves positivity, if ā² is."""
+        return float(np.abs(np.linalg.eigvals(self.kernel @ self._loop[1])).max())
 
 
 class Frame:
@@ -165,11 +155,13 @@ class Frame:
         self.nodes, mass = law.measure(self.contour, resolution == FINE)
         self.start = np.sqrt(mass)
         self._triangle = _orthonormal(self._chebyshev(self.nodes), self.nodes * mass)
-        self.outside, self.left = (
-            self.polynomials(z),
-            self.polynomials(self.nodes) * (self.nodes * self.start)[:, None],
-        )
-        self.mean = mean_epochs(law, self.contour, self.nodes)
+        self.outside = self.polynomials(z)
+        self.left = self.polynomials(self.nodes) * (self.nodes * self.start)[:, None]
+
+    @functools.cached_property
+    def mean(self) -> Callable[[Sequence[Epoch]], Nodes]:
+        """Gives ā at the nodes, a row per epoch."""
+        return mean_epochs(self.law, self.contour, self.nodes)
 
     def _chebyshev(self, at: Nodes) -> Nodes:
         """T_0, T_1, ... at points of any kind, a column each."""
@@ -180,7 +172,7 @@ class Frame:
         table = self._chebyshev(at)[:, : len(self._triangle)]
         return scipy.linalg.solve_triangular(self._triangle, table.T, trans=1).T
 
-    def kernel(self, epoch: Epoch, pairs: Pairs) -> Array:
+    def kernel(self, epoch: Epoch, pairs: contours.Pairs) -> Array:
         """k/(λμ) in the polynomials: what b tells of T, without the multiplication and what is at zero."""
         outside = self.outside * self.dz[:, None]
         kernel = 2 * (outside.T @ (pairs.plain @ outside + pairs.conjugate @ outside.conj())).real
@@ -193,7 +185,7 @@ class Frame:
 
     def kick(self, epoch: Epoch) -> Array:
         """What residuals of square 1 add in an epoch, in the polynomials."""
-        tau, zeta, weights = inner_rule(self.law, self.contour)
+        tau, zeta, weights = contours.inner_rule(self.law, self.contour)
         end, z = epoch.end(self.points, tau, self.resolution.times), self.points.z
         total = (-tau / zeta * weights) @ end.values
         if self.contour.low > 0:
@@ -287,21 +279,26 @@ def frames(law: Law) -> Iterator[Frames]:
 @functools.lru_cache(maxsize=4)
 def frames_at(law: Law, place: int) -> Frames | None:
     """Both frames on the contour that comes at this place, if there are so many."""
-    contour = next(islice(usable(law), place, None), None)
+    contour = next(itertools.islice(contours.usable(law), place, None), None)
+    if contour is None and place == 0:
+        raise ArithmeticError(
+            "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
+            "gaps too wide, for a contour around it."
+        )
     return contour and Frames(Frame(law, contour, FINE), Frame(law, contour, COARSE))
 
 
 def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.Attempt]]:
     """What `agreement.settled` may try: an epoch that leaves nothing, then one pair of frames after another."""
     if isinstance(epoch, Rows) and epoch.step * (2 - epoch.step) * law.rho > -np.log(_AT_ONCE) / 2:
-        yield functools.partial(_vanishing, law, epoch.step)
+        yield functools.partial(_vanishing, next(frames(law)), epoch.step)
     for pair in frames(law):
         yield functools.partial(_attempt, pair, epoch)
 
 
 def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
     """Both losses at n from an isotropic start; a first epoch other than that of fresh rows enlarges the error."""
-    law, maps = pair.fine.law, pair.maps(epoch)
+    maps = pair.maps(epoch)
     with np.errstate(all="ignore"):
         fine, coarse = (_losses(frame, one, n) for frame, one in zip(pair, maps, strict=True))
     wrong = abs(maps[0].first - fine[0, 0]) / max(abs(fine[0, 0]), _AT_ONCE)
@@ -309,7 +306,8 @@ def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: its first epoch is off by {wrong:.0e}."
         )
-    return agreement.Attempt(fine, coarse, law.null, 2 * wrong + maps[0].asymmetry + _LEAST_STATED)
+    error = 2 * wrong + maps[0].asymmetry + 10**-COARSE.digits  # beyond these two resolutions share errors
+    return agreement.Attempt(fine, coarse, pair.fine.law.null, error)
 
 
 def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
@@ -322,17 +320,17 @@ def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
     return np.array([frame.law.null + sums[0], sums[1] / frame.law.rho])
 
 
-def _vanishing(law: Law, step: float, n: Integers) -> agreement.Attempt:
+def _vanishing(pair: Frames, step: float, n: Integers) -> agreement.Attempt:
     """The first epoch alone, by its own equations, if it leaves nothing: T has losses to 1e-16 of the start only."""
-    contour, both = next(usable(law)), np.full((2, 2, len(n)), np.nan)
-    for place, resolution in enumerate((FINE, COARSE)):
-        average = levy.Average(*law.average(contour.scaled(resolution.wide * INSIDE)), error=0.0)
+    law, both = pair.fine.law, np.full((2, 2, len(n)), np.nan)
+    for place, frame in enumerate(pair):
+        average = levy.Average(frame.points.nodes, frame.points.weights, error=0.0)
         both[place, :, 0] = first_epoch.losses(average, law.rho, step, np.array([0.0, law.rho]), law.null)[
             :, 1
         ]
     if not np.abs(both[..., 0]).max() < _AT_ONCE:
         raise ArithmeticError("The first epoch leaves something.")
-    return agreement.Attempt(both[0], both[1], law.null, _LEAST_STATED)
+    return agreement.Attempt(both[0], both[1], law.null, 10**-COARSE.digits)
 
 
 def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
@@ -343,17 +341,19 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
     :math:`c_j = \int\psi_j\mu g\,dF`.
     """
 
-    def one(frame: Frame, made: EpochMap) -> tuple[float, float]:
-        rate = rate_at_zero(law, epoch, frame.contour)
-        c = made.coefficients(frame.nodes * frame.start)
-        return rate, float(1 + frame.polynomials(np.zeros(1))[0] @ made.kernel @ c) / (2 * rate)
-
-    def both(pair: Frames) -> tuple[float, tuple[float, float]]:
-        fine, coarse = map(one, pair, pair.maps(epoch))
+    def compared(pair: Frames) -> tuple[float, tuple[float, float]]:
+        fine, coarse = (_edge(frame, made, epoch) for frame, made in zip(pair, pair.maps(epoch), strict=True))
         return float(np.abs(np.divide(coarse, fine) - 1).max()), fine
 
-    attempts = (functools.partial(both, pair) for pair in frames(law))
+    attempts = (functools.partial(compared, pair) for pair in frames(law))
     return best("The edge constants of random reshuffle", attempts, agreement.ENOUGH)
+
+
+def _edge(frame: Frame, made: EpochMap, epoch: Epoch) -> tuple[float, float]:
+    """The same by one frame."""
+    rate = rate_at_zero(frame.law, epoch, frame.contour)
+    moments = (made.solved(frame.nodes * frame.start) @ made.left).real
+    return rate, float(1 + frame.polynomials(np.zeros(1))[0] @ made.kernel @ moments) / (2 * rate)
 
 
 def amplification(law: Law, epoch: Epoch) -> float:
@@ -370,10 +370,10 @@ def stable_factor(law: Law, cut: Partition) -> float:
     def stable(factor: float) -> bool:
         return amplification(law, Batches(cut.scaled(factor))) < 1
 
-    low = high = 1.0
+    low, high = 1.0, 2.0
     while not stable(low):
         low, high = low / 2, low
-    while low == high or stable(high):
+    while stable(high):
         low, high = high, 2 * high
     while high - low > 1e-6 * high:
         middle = (low + high) / 2

@@ -175,6 +175,5 @@ def _integrals(points: int) -> tuple[Array, Array, Array]:
     """Gauss points and weights on (−1, 1), and the integral from −1 to each point as a matrix."""
     y, w = legendre.leggauss(points)
     P = legendre.legvander(y, points)
-    order = np.arange(1, points)
-    integrals = np.concatenate([(y + 1)[:, None], (P[:, 2:] - P[:, :-2]) / (2 * order + 1)], axis=1)
-    return y, w, integrals @ ((P[:, :-1] * w[:, None]).T * (np.arange(points) + 0.5)[:, None])
+    coefficients = (P[:, :-1] * w[:, None]).T * (np.arange(points) + 0.5)[:, None]
+    return y, w, P @ legendre.legint(coefficients, lbnd=-1)
