@@ -21,17 +21,18 @@ training constant is NaN: it is not known.
 """
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import numpy as np
 
 from edgelaw._common import arguments
-from edgelaw._common.types import ArrayLike, Integers
+from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
-from edgelaw.exact.random_reshuffle.contours import Law
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 
@@ -46,8 +47,9 @@ def curve(
     """Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone."""
     values, shares = sources.sample(eigenvalues, weights)
     n = sources.recorded(epochs)
-    epoch, aspect = _requested(eigenvalues, step, rho, batch, weights)
-    return _settled(n, contours.sample(values, shares, aspect), epoch, step)
+    cut = functools.partial(edges.of_sample, weights=weights)
+    epoch, aspect = _asked(cut, eigenvalues, step, batch, rho)
+    return agreement.settled(n, engine.attempts(contours.sample(values, shares, aspect), epoch))
 
 
 def population_curve(
@@ -60,42 +62,29 @@ def population_curve(
     """The same for m = ρ d Gaussian rows of a covariance, with the spectrum that Silverstein's equation gives."""
     values, shares, null = sources.covariance(covariance_eigenvalues)
     n = sources.recorded(epochs)
-    epoch, aspect = _requested(covariance_eigenvalues, step, rho, batch, null=null)
+    epoch, aspect = _asked(edges.of_covariance, covariance_eigenvalues, step, batch, rho)
+    if isinstance(epoch, Rows):
+        aspect /= 1 - null
     law = contours.population(values, shares, aspect, reach=0.1 * batch / (step * max(1, n[-1])))
-    made = _settled(n, law, epoch, step)
+    made = agreement.settled(n, engine.attempts(law, epoch))
     return dataclasses.replace(made, test=null + (1 - null) * made.test)
 
 
-def _requested(
-    eigenvalues: ArrayLike,
-    step: float,
-    rho: float,
-    batch: int,
-    weights: ArrayLike | None = None,
-    null: float = 0.0,
+def _asked(
+    cut: Callable, eigenvalues: ArrayLike | None, step: float, batch: int, rho: float = 1.0
 ) -> tuple[engine.Epoch, float]:
-    """The epoch that is asked for, and m/d with d the number of eigenvalues but the share `null`."""
+    """The epoch that is asked for, and m/d; what `cut` makes batches refuses those that are unstable."""
     if requests.single_rows(batch):
-        return Rows(arguments.step(step)), arguments.aspect(rho) / (1 - null)
-    cut, _, aspect = requests.requested(eigenvalues, batch, step, rho, weights, null)
-    return Batches(cut), aspect
-
-
-def _settled(n: Integers, law: Law, epoch: engine.Epoch, step: float) -> LearningCurve:
-    """The curve, or a refusal."""
-    if isinstance(epoch, Batches):
-        engine.refuse_unstable(law, epoch.cut, step)
-    return agreement.settled(n, engine.attempts(law, epoch))
+        return Rows(arguments.step(step)), arguments.aspect(rho)
+    edge = cut("random_reshuffle", eigenvalues, step, batch, rho)
+    return Batches(edge.cut), edge.blocks.rho
 
 
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance."""
     (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
     values, shares, _ = sources.covariance(covariance_eigenvalues)
-    if requests.single_rows(batch):
-        epoch: engine.Epoch = Rows(arguments.step(step))
-    else:
-        epoch = Batches(edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut)
+    epoch, _ = _asked(edges.of_covariance, covariance_eigenvalues, step, batch)
     rate, potential = engine.edge(contours.population(values, shares, 1.0, reach=0.01), epoch)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
     return test, test * potential / 2 if epoch.symmetric else np.nan
@@ -107,20 +96,14 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
     That is the rate at which the mean epoch forgets a direction of small eigenvalue (chapters 8 and 13 of the book).
     The edge sets in sooner than single shuffle's: the corrections are of order 1/n, whatever its exponent.
     """
-    if requests.single_rows(batch):
-        eta = arguments.step(step)
-        if eigenvalues is None:
-            return eta * (1 + eta / 2)
-        epoch: engine.Epoch = Rows(eta)
-    else:
-        epoch = Batches(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
+    if eigenvalues is None and requests.single_rows(batch):
+        return arguments.step(step) * (1 + arguments.step(step) / 2)
+    epoch, _ = _asked(edges.of_sample, eigenvalues, step, batch)
     assert eigenvalues is not None  # batches without them were refused
     law = contours.sample(*arguments.spectrum(eigenvalues))
     around = contours.Contour(0.0, law.highest, contours.SCALE, contours.WIDTHS[-1]).lowered()
-    rates = [
-        engine.rate_at_zero(law, epoch, around, digits)
-        for digits in (engine.FINE.digits, engine.COARSE.digits)
-    ]
+    rules = engine.FINE, engine.COARSE
+    rates = [engine.rate_at_zero(law, epoch, around, rule.digits) for rule in rules]
     if abs(rates[1] / rates[0] - 1) <= 1e-9:
         return rates[0]
     raise ValueError(

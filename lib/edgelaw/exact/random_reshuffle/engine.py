@@ -379,12 +379,3 @@ def stable_factor(law: Law, cut: Partition) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if stable(middle) else (low, middle)
     return low
-
-
-def refuse_unstable(law: Law, cut: Partition, step: float) -> None:
-    """Refuse a step of batches beyond stability."""
-    if amplification(law, Batches(cut)) >= 1:
-        limit = step * stable_factor(law, cut)
-        raise ValueError(
-            f"step must be below {limit:.6g}, where random reshuffle with this batch becomes unstable, not {step:g}."
-        )

@@ -19,7 +19,8 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import agreement, sources
+from edgelaw.exact import agreement, largest_step, sources
+from edgelaw.exact.batches import edges
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.labels import curves, interpolation
 from edgelaw.exact.labels.curves import LabelCurve, LabelFloor, State
@@ -57,9 +58,8 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
 def _requested(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike, batch: int) -> tuple[Integers, Array]:
     """The epochs to return and the steps of all epochs; steps beyond stability are refused."""
     n, steps = curves.requested(epochs, step, 2.0 if batch == 1 else np.inf)
-    if batch != 1 and len(steps):
-        largest = float(steps.max())
-        engine.refuse_unstable(_law(rows), partition(*rows.shape, batch, largest), largest)
+    if batch != 1 and steps.any():
+        edges.of_sample("random_reshuffle", rows.spectrum, steps.max(), batch, rows.aspect)
     return n, steps
 
 
@@ -155,10 +155,7 @@ def _with_rows(make: Callable) -> Callable:
 @_with_rows
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
     """The steps that are accepted: below 2 for single rows, and with batches below the limit of stability."""
-    batch = arguments.batch(batch, rows.shape[0])
-    if batch == 1:
-        return 2.0
-    return engine.stable_factor(_law(rows), partition(*rows.shape, batch, 1.0))
+    return largest_step.stability("random_reshuffle", rows.spectrum, rows.aspect, batch)
 
 
 class Maps:

@@ -106,7 +106,8 @@ def _row(i: int, first: int, points: Points, one: Single, step: float, grid: Gri
     own, r, end, s = points.a[i], one.r[:, i], one.end[:, i], grid.s[:, None]
     W = (w * r)[:, None] * one.r[:, first:]
     change = -step * t[:, None] * (back + own * before.T)
-    table = (t[:, None] * back)[:, :, None] * change[:, None, :] * (weights[:, None] * cumulative)
+    table = (t[:, None] * back)[:, :, None] * change[:, None, :]
+    table *= weights[:, None] * cumulative
     double = _upper(table) @ one.products[:, first:]
     tables = (t[:, None] * change).T, ((t * end)[:, None] * back).T, ((t**2)[:, None] * back).T
     moments = np.concatenate([*tables, [t**2, t * end, end**2]]) @ W
@@ -123,29 +124,30 @@ def _row(i: int, first: int, points: Points, one: Single, step: float, grid: Gri
 
 def _upper(table: Complex) -> Complex:
     """A table (k, s, s′) and its transpose added up, for s ≤ s′."""
-    early, late = np.triu_indices(table.shape[-1])
-    return table[:, early, late] + table[:, late, early]
+    early, late = _ordered(table.shape[-1])
+    both = table + table.transpose(0, 2, 1)
+    return both.reshape(len(table), -1)[:, early * table.shape[-1] + late]
+
+
+_ordered = functools.lru_cache(maxsize=64)(np.triu_indices)
 
 
 def _one_resolvent(points: Points, step: float, grid: Grid) -> Single:
     """The equations of one point in integral form, implicit, at all points."""
-    t, moments, r, identity = (
-        points.nodes,
-        points.weights * points.nodes,
-        points.resolvent(),
-        np.eye(len(grid.s)),
-    )
+    t, moments = points.nodes, points.weights * points.nodes
+    r, identity = points.resolvent(), np.eye(len(grid.s))
     start, response = _decays(step * t, grid.cumulative)
     loop = identity + step * np.tensordot(points.a * (moments * t)[:, None] * r, response, axes=(0, 0))
     gamma = np.linalg.solve(loop, ((moments[:, None] * r).T @ start)[..., None])[..., 0].T
     drive = points.a * gamma
-    f = start[..., None] - (step * t)[:, None, None] * (response @ drive)
+    f = start[..., None] - (step * t)[:, None, None] * np.tensordot(response, drive, axes=1)
     end = 1 - step * t[:, None] * (grid.weights @ (f + drive))
     start, response = _decays(2 * step * t, grid.cumulative)
     source = step * drive * (step * gamma - 2 * r[:, None] * f)
-    free = start.T @ (moments[:, None] * r) + np.tensordot(moments * t, response @ source, axes=1)
-    loop = identity - step**2 * np.tensordot(moments * t, response, axes=1)
-    early, late = np.triu_indices(len(grid.s))
+    weighted = (moments * t)[:, None, None] * response
+    free = start.T @ (moments[:, None] * r) + np.tensordot(weighted, source, axes=((0, 2), (0, 1)))
+    loop = identity - step**2 * weighted.sum(axis=0)
+    early, late = _ordered(len(grid.s))
     products = gamma[early] * gamma[late] * np.where(early == late, 0.5, 1.0)[:, None]
     return Single(r, f, end, gamma, np.linalg.solve(loop, free), products)
 
