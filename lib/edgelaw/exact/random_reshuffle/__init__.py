@@ -10,14 +10,13 @@ equations single rows (:mod:`.rows`) and batches (:mod:`.batches`) give. Then
 the map of energies that labels have (:mod:`.labels`), from an isotropic start and without residuals.
 
 **Edge.** With :math:`\ell = \langle1/\lambda\rangle` over a covariance's eigenvalues at mean 1,
-:math:`\eta_{RR} = -\bar a'(0)` the effective step, and g the solution of :math:`(1-T)g = \lambda`, at ρ = 1
+:math:`\eta_{RR} = -\bar a'(0)` and g the solution of :math:`(1-T)g = \lambda`, at ρ = 1
 
 .. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
    \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
 
-since T is symmetric in :math:`L^2(F)`: :math:`\text{train}_n = \int\lambda\,T^n1\,dF` is the decrease of
-:math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch. If batches are unequal T is not symmetric, and the
-training constant is NaN: it is not known.
+since, T being symmetric in :math:`L^2(F)`, :math:`\text{train}_n` is the decrease of
+:math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in an epoch; with unequal batches it is not, and the constant is NaN.
 """
 
 import dataclasses

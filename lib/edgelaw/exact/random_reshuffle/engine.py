@@ -27,7 +27,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -207,25 +207,22 @@ def _orthonormal(table: Nodes, weights: Nodes) -> Nodes:
     return triangle[:count, :count]
 
 
-class Frames(NamedTuple):
-    """The two frames of a contour."""
+Frames = tuple[Frame, Frame]  # of a contour, fine and coarse
 
-    fine: Frame
-    coarse: Frame
 
-    def maps(self, epoch: Epoch, noise: float = 0.0) -> tuple[EpochMap, EpochMap]:
-        """An epoch in either frame, in as many polynomials as the two can agree on; with a kick if there is noise."""
-        pairs = [epoch.pairs(frame.points, frame.resolution.times) for frame in self]
-        count = len(np.unique(self.fine.nodes))
-        kernels = _agreed([self[k].kernel(epoch, pairs[k]) for k in (0, 1)], count)
-        kicks = [np.zeros_like(kernel) for kernel in kernels]
-        if noise:
-            kicks = _agreed([np.diag(noise * frame.kick(epoch)) for frame in self], count)
-        fine, coarse = (
-            EpochMap(self[k].mean([epoch])[0], self[k].left, kernels[k], np.diag(kicks[k]), *pairs[k][2:])
-            for k in (0, 1)
-        )
-        return fine, coarse
+def maps(frames: Frames, epoch: Epoch, noise: float = 0.0) -> tuple[EpochMap, EpochMap]:
+    """An epoch in either frame, in as many polynomials as the two can agree on; with a kick if there is noise."""
+    pairs = [epoch.pairs(frame.points, frame.resolution.times) for frame in frames]
+    count = len(np.unique(frames[0].nodes))
+    kernels = _agreed([frames[k].kernel(epoch, pairs[k]) for k in (0, 1)], count)
+    kicks = [np.zeros_like(kernel) for kernel in kernels]
+    if noise:
+        kicks = _agreed([np.diag(noise * frame.kick(epoch)) for frame in frames], count)
+    fine, coarse = (
+        EpochMap(frame.mean([epoch])[0], frame.left, kernels[k], np.diag(kicks[k]), *pairs[k][2:])
+        for k, frame in enumerate(frames)
+    )
+    return fine, coarse
 
 
 def _agreed(both: list[Array], nodes: int) -> list[Array]:
@@ -285,7 +282,7 @@ def frames_at(law: Law, place: int) -> Frames | None:
             "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
             "gaps too wide, for a contour around it."
         )
-    return contour and Frames(Frame(law, contour, FINE), Frame(law, contour, COARSE))
+    return contour and (Frame(law, contour, FINE), Frame(law, contour, COARSE))
 
 
 def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.Attempt]]:
@@ -298,16 +295,16 @@ def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.
 
 def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
     """Both losses at n from an isotropic start; a first epoch other than that of fresh rows enlarges the error."""
-    maps = pair.maps(epoch)
+    both = maps(pair, epoch)
     with np.errstate(all="ignore"):
-        fine, coarse = (_losses(frame, one, n) for frame, one in zip(pair, maps, strict=True))
-    wrong = abs(maps[0].first - fine[0, 0]) / max(abs(fine[0, 0]), _AT_ONCE)
+        fine, coarse = (_losses(frame, one, n) for frame, one in zip(pair, both, strict=True))
+    wrong = abs(both[0].first - fine[0, 0]) / max(abs(fine[0, 0]), _AT_ONCE)
     if not wrong <= agreement.LARGEST_ERROR:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: its first epoch is off by {wrong:.0e}."
         )
-    error = 2 * wrong + maps[0].asymmetry + 10**-COARSE.digits  # beyond these two resolutions share errors
-    return agreement.Attempt(fine, coarse, pair.fine.law.null, error)
+    error = 2 * wrong + both[0].asymmetry + 10**-COARSE.digits  # beyond these two resolutions share errors
+    return agreement.Attempt(fine, coarse, pair[0].law.null, error)
 
 
 def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
@@ -322,12 +319,11 @@ def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
 
 def _vanishing(pair: Frames, step: float, n: Integers) -> agreement.Attempt:
     """The first epoch alone, by its own equations, if it leaves nothing: T has losses to 1e-16 of the start only."""
-    law, both = pair.fine.law, np.full((2, 2, len(n)), np.nan)
+    law, both = pair[0].law, np.full((2, 2, len(n)), np.nan)
+    times = np.array([0.0, law.rho])
     for place, frame in enumerate(pair):
         average = levy.Average(frame.points.nodes, frame.points.weights, error=0.0)
-        both[place, :, 0] = first_epoch.losses(average, law.rho, step, np.array([0.0, law.rho]), law.null)[
-            :, 1
-        ]
+        both[place, :, 0] = first_epoch.losses(average, law.rho, step, times, law.null)[:, 1]
     if not np.abs(both[..., 0]).max() < _AT_ONCE:
         raise ArithmeticError("The first epoch leaves something.")
     return agreement.Attempt(both[0], both[1], law.null, 10**-COARSE.digits)
@@ -342,7 +338,9 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
     """
 
     def compared(pair: Frames) -> tuple[float, tuple[float, float]]:
-        fine, coarse = (_edge(frame, made, epoch) for frame, made in zip(pair, pair.maps(epoch), strict=True))
+        fine, coarse = (
+            _edge(frame, made, epoch) for frame, made in zip(pair, maps(pair, epoch), strict=True)
+        )
         return float(np.abs(np.divide(coarse, fine) - 1).max()), fine
 
     attempts = (functools.partial(compared, pair) for pair in frames(law))
@@ -360,8 +358,8 @@ def amplification(law: Law, epoch: Epoch) -> float:
     """Below 1 exactly where the spectral radius of T is: the larger of ā² on F and of what the kernel adds."""
     pair = next(frames(law))
     line = np.linspace(law.lowest, law.highest, 200)[1:]  # ā = 1 at an edge at zero
-    largest = float((mean_epochs(law, pair.fine.contour, line)([epoch]) ** 2).max())
-    return max(largest, pair.maps(epoch)[0].radius()) if largest < 1 else largest
+    largest = float((mean_epochs(law, pair[0].contour, line)([epoch]) ** 2).max())
+    return max(largest, maps(pair, epoch)[0].radius()) if largest < 1 else largest
 
 
 def stable_factor(law: Law, cut: Partition) -> float:

@@ -135,7 +135,7 @@ def small_step_excess(rows: LabelledRows, step: float) -> float:
 def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
     """The mean error along each eigenvector after epochs at these steps, over its start: the product of their ā."""
     different, counts = np.unique(steps, return_counts=True)
-    return np.prod(next(all_maps(rows, batch)).mean(different) ** counts[:, None], axis=0)
+    return np.prod(next(all_maps(rows, batch)).diagonal(different)[1] ** counts[:, None], axis=0)
 
 
 def _with_rows(make: Callable) -> Callable:
@@ -169,9 +169,10 @@ class Maps:
         """The epoch as the engine knows it."""
         return Rows(float(step)) if self.batch == 1 else Batches(partition(*self.shape, self.batch, step))
 
-    def mean(self, steps: Iterable[float]) -> Array:
-        """ā, a row per step."""
-        return self.frames.fine.mean([self.epoch(step) for step in steps])
+    def diagonal(self, steps: Array) -> tuple[Array, Array]:
+        """ā² and ā, a row per step."""
+        mean = self.frames[0].mean([self.epoch(step) for step in steps])
+        return mean**2, mean
 
     def __call__(self, step: float) -> tuple[EpochMap, EpochMap]:
         """The epoch at two resolutions."""
@@ -180,7 +181,7 @@ class Maps:
         return self._made[step]
 
     def _make(self, step: float) -> tuple[EpochMap, EpochMap]:
-        return self.frames.maps(self.epoch(step), self.noise)
+        return engine.maps(self.frames, self.epoch(step), self.noise)
 
     def moves(self) -> list[Moves]:
         """The epoch that a step makes, at either resolution."""
@@ -244,10 +245,6 @@ def _family(
         if worst > agreement.LARGEST_ERROR:
             raise ArithmeticError(f"Two resolutions of an epoch differ by {worst:.0e}.")
 
-    def diagonal(steps: Array) -> tuple[Array, Array]:
-        mean = maps.mean(steps)
-        return mean**2, mean
-
     families = []
     for which in (0, 1):
         made = [maps(step)[which] for step in steps]
@@ -255,7 +252,7 @@ def _family(
             np.array([one.kernel for one in made]),
             np.array([one.left @ one.kick for one in made]),
         )
-        pieces = interpolation.Pieces(maps.frames.fine.left, diagonal, kernels, kicks)
+        pieces = interpolation.Pieces(maps.frames[0].left, maps.diagonal, kernels, kicks)
         families.append(interpolation.family(pieces, ruler))
     return worst, families
 
