@@ -208,6 +208,7 @@ def _orthonormal(table: Nodes, weights: Nodes) -> Nodes:
 
 
 Frames = tuple[Frame, Frame]  # of a contour, fine and coarse
+_frame = functools.lru_cache(maxsize=8)(Frame)  # one just used is used again
 
 
 def maps(frames: Frames, epoch: Epoch, noise: float = 0.0) -> tuple[EpochMap, EpochMap]:
@@ -273,7 +274,6 @@ def frames(law: Law) -> Iterator[Frames]:
     return (made for place in (0, 1) if (made := frames_at(law, place)) is not None)
 
 
-@functools.lru_cache(maxsize=4)
 def frames_at(law: Law, place: int) -> Frames | None:
     """Both frames on the contour that comes at this place, if there are so many."""
     contour = next(itertools.islice(contours.usable(law), place, None), None)
@@ -282,7 +282,7 @@ def frames_at(law: Law, place: int) -> Frames | None:
             "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
             "gaps too wide, for a contour around it."
         )
-    return contour and (Frame(law, contour, FINE), Frame(law, contour, COARSE))
+    return contour and (_frame(law, contour, FINE), _frame(law, contour, COARSE))
 
 
 def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.Attempt]]:
