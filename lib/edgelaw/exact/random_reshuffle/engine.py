@@ -51,6 +51,7 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 
 INSIDE = 0.8  # the average's contour, over that of the epoch
 POLYNOMIALS = 24  # at most: more only carry rounding
+_LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 _AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
 Epoch = Rows | Batches
 Result = TypeVar("Result")
@@ -303,7 +304,7 @@ def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: its first epoch is off by {wrong:.0e}."
         )
-    error = 2 * wrong + both[0].asymmetry + 10**-COARSE.digits  # beyond these two resolutions share errors
+    error = 2 * wrong + both[0].asymmetry + _LEAST_STATED
     return agreement.Attempt(fine, coarse, pair[0].law.null, error)
 
 
@@ -326,7 +327,7 @@ def _vanishing(pair: Frames, step: float, n: Integers) -> agreement.Attempt:
         both[place, :, 0] = first_epoch.losses(average, law.rho, step, times, law.null)[:, 1]
     if not np.abs(both[..., 0]).max() < _AT_ONCE:
         raise ArithmeticError("The first epoch leaves something.")
-    return agreement.Attempt(both[0], both[1], law.null, 10**-COARSE.digits)
+    return agreement.Attempt(both[0], both[1], law.null, _LEAST_STATED)
 
 
 def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
