@@ -298,9 +298,7 @@ def test_a_curve_that_two_resolutions_do_not_share_is_refused(monkeypatch):
     monkeypatch.setattr(
         boundary,
         "losses",
-        lambda spectrum, edge, last, resolution, build: (
-            lambda n: np.full((2, len(n)), 0.1**resolution.digits)
-        ),
+        lambda spectrum, edge, last, resolution, build: lambda n: np.full((2, len(n)), 0.1**resolution.digits),
     )
     with pytest.raises(ArithmeticError, match="resolutions"):
         exact.population_curve("flip_flop", [0.5, 1.5], 5)

@@ -49,9 +49,7 @@ _MANY_EPOCHS = 200  # after more, losses are smaller, and what the circle leaves
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
 _FALL_SEEN = 1e-8  # losses down to it are known from a circle inside |z| = 1 well enough for their rate
-_MARGIN = (
-    2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n); costs exp(_MARGIN) of the precision
-)
+_MARGIN = 2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n); costs exp(_MARGIN) of the precision
 _FOLDS = 3.0  # by which a loss may fall in a panel
 
 
