@@ -42,7 +42,7 @@ def resolvents(rho):
 @pytest.mark.parametrize("batch", [1, 4, 20, 40])
 def test_the_double_transform_is_symmetric_though_it_does_not_look_it(batch):
     z, x = resolvents(0.8)
-    b = batches.two_resolvents(Points(z, x, *AVERAGE, 0.8), partition(40, 50, batch, 0.9 * batch))
+    b = batches.Batches(partition(40, 50, batch, 0.9 * batch)).pairs(Points(z, x, *AVERAGE, 0.8))
     assert b.asymmetry < 1e-12
     assert np.abs(b.plain[0, 1] - b.plain[0, 2]) > 1e-2 * np.abs(b.plain).max()
 
@@ -50,8 +50,9 @@ def test_the_double_transform_is_symmetric_though_it_does_not_look_it(batch):
 def test_a_short_last_batch_makes_the_transform_that_of_the_transposed_epoch():
     z, x = resolvents(0.8)
     cut = partition(40, 50, 15, 6.0)
-    b = batches.two_resolvents(Points(z, x, *AVERAGE, 0.8), cut)
-    turned = batches.two_resolvents(Points(z, x, *AVERAGE, 0.8), Partition(cut.kappas[::-1], cut.taus[::-1]))
+    b = batches.Batches(cut).pairs(Points(z, x, *AVERAGE, 0.8))
+    back = Partition(cut.kappas[::-1], cut.taus[::-1])
+    turned = batches.Batches(back).pairs(Points(z, x, *AVERAGE, 0.8))
     assert np.abs(b.plain - turned.plain.T).max() < 1e-12 * np.abs(b.plain).max()
     assert np.abs(b.plain - b.plain.T).max() > 1e-3 * np.abs(b.plain).max()
 
@@ -60,7 +61,7 @@ def test_one_batch_is_gradient_descent_in_the_transform_itself():
     """(z₁−S)⁻¹ and (1−τS)² commute: b is ⟨r₁r₂⟩ less what two partial fractions say, by the resolvent identity."""
     rho, tau = 0.8, 0.3
     z, x = resolvents(rho)
-    b = batches.two_resolvents(Points(z, x, *AVERAGE, rho), partition(40, 50, 40, tau * 40)).plain
+    b = batches.Batches(partition(40, 50, 40, tau * 40)).pairs(Points(z, x, *AVERAGE, rho)).plain
     G = x + (1 - rho) / z  # the Cauchy transform of S
     for i, j in [(0, 1), (1, 2), (0, 2)]:
         # (1−τλ)²/((z₁−λ)(z₂−λ)) = τ² + [(1−τz₁)²/(z₁−λ) − (1−τz₂)²/(z₂−λ)]/(z₂−z₁)

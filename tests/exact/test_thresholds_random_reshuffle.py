@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from edgelaw import exact
-from edgelaw.exact.labels import LabelledRows
-from edgelaw.exact.random_reshuffle import contours, engine, labels, means, rows
+from edgelaw.exact.labels import LabelCurve, LabelledRows
+from edgelaw.exact.random_reshuffle import contours, engine, labels
 
 EDGE = np.linspace(0.05, 1.0, 60) ** 2
 GAPPED = np.linspace(0.5, 1.5, 60)
@@ -33,6 +33,21 @@ def effective():
         return np.inf
 
 
+def isotropic(rho):
+    """The error stated for an isotropic spectrum."""
+    angle = np.pi * (np.polynomial.legendre.leggauss(400)[0] + 1) / 2
+    values = 1 + 1 / rho - 2 * np.cos(angle) / np.sqrt(rho)
+    masses = np.polynomial.legendre.leggauss(400)[1] * np.sin(angle) ** 2 / values
+    shares = masses * min(rho, 1) / masses.sum()
+    if rho < 1:
+        values, shares = np.append(0, values), np.append(1 - rho, shares)
+    contours._sample.cache_clear()
+    try:
+        return exact.curve("random_reshuffle", values, 20, 0.5, rho, weights=shares).error
+    except ArithmeticError:
+        return np.inf
+
+
 def between():
     """How far interpolated epochs are from those of operators of their own; infinite if there are none."""
     X = np.random.default_rng(0).standard_normal((80, 40))
@@ -50,16 +65,19 @@ def between():
 
 
 def resolution(which, **changed):
-    return dataclasses.replace(getattr(engine, which), **changed)
+    return getattr(engine, which)._replace(**changed)
 
 
 @pytest.mark.parametrize(
     ("module", "name", "moved", "worse", "bar"),
     [
+        (contours, "SCALE", 10.0, lambda: stated(GAPPED, 20, 1.0, 4.0), 1e-2),
+        (contours, "SCALE", 0.1, lambda: stated(GAPPED, 20, 1.0, 4.0), 1e-2),
+        (contours, "WIDTHS", tuple(10 * width for width in contours.WIDTHS), stated, 1e-5),
         (contours, "_HALF_HEIGHT", 11.0, effective, 1e-5),
-        (contours, "_INNER_DIGITS", 2.26, stated, 1e-5),
+        (contours, "_ROOM", 0.2, lambda: isotropic(0.34), 1e-6),
+        (contours, "_ROOM", 0.002, lambda: isotropic(1.1), 1e-6),
         (engine, "INSIDE", 0.08, stated, 1e-5),
-        (means, "_DIGITS", 7.0, stated, 1e-5),
         (engine, "POLYNOMIALS", 2, stated, 1e-5),
         (engine, "FINE", resolution("FINE", digits=1.13), stated, 1e-5),
         (engine, "FINE", resolution("FINE", times=0.092), stated, 1e-5),
@@ -67,14 +85,38 @@ def resolution(which, **changed):
         (engine, "COARSE", resolution("COARSE", times=0.084), stated, 1e-5),
         (engine, "COARSE", resolution("COARSE", wide=11.0), stated, 1e-5),
         (engine, "_AT_ONCE", 1e-6, lambda: stated(GAPPED, 6, 1.0, 16.5), 1e-5),
-        (engine, "_AT_ONCE", 1e-8, lambda: stated(GAPPED, 6, 1.0, 18.0), 1e-8),
-        (rows, "_SMALL_B", 2.8, lambda: stated(GAPPED, 6, 1.0, 12.0), 3e-9),
-        (rows, "_SMALL_B", 280.0, lambda: len(rows.Rows(1.0).grid(40.0, 1.0, np.ones(1)).s), 40),
+        (engine, "_AT_ONCE", 1e-8, lambda: stated(GAPPED, 6, 1.0, 18.0), 3e-9),
         (labels, "_OPERATORS", 2, between, 1e-3),
         (labels, "_SHIFT", 0.2, between, 4e-7),
+        (labels, "_LINEAR", 0.3, between, 4e-7),
     ],
 )
 def test_a_threshold_moved_by_a_factor_of_ten_makes_it_worse(monkeypatch, module, name, moved, worse, bar):
     assert worse() < bar
     monkeypatch.setattr(module, name, moved)
     assert worse() > bar
+
+
+def test_the_error_of_labels_is_relative_to_the_loss_or_to_a_billionth_of_its_start():
+    """_VANISHED."""
+    start, late = np.array([1.0, 1e-6]), np.array([1.0, 1e-10])
+    curve, small = (LabelCurve(np.arange(2), losses, None, losses) for losses in (start, late))
+    assert labels._distance(curve, dataclasses.replace(curve, train=1.01 * start)) == pytest.approx(0.01)
+    assert labels._distance(small, dataclasses.replace(small, train=np.array([1.0, 0.0]))) == pytest.approx(
+        0.1
+    )
+
+
+def test_two_resolutions_that_agree_share_an_error_that_another_contour_shows(monkeypatch):
+    """_LEAST_STATED: a tenth of it would be far less than how much small training losses differ."""
+    gaps, errors = [], []
+    for level in (0.37, 0.379, 0.4):
+        levels = np.repeat([0.0, level, 1.0], [180, 48, 28])
+        curve = exact.curve("random_reshuffle", levels, 20, 0.55, 76 / 256)
+        with monkeypatch.context() as patch:
+            patch.setattr(contours, "SCALE", 0.7)
+            other = exact.curve("random_reshuffle", levels, 20, 0.55, 76 / 256)
+        seen = curve.train > 1e-12
+        gaps.append(np.abs(other.train[seen] / curve.train[seen] - 1).max())
+        errors.append(curve.error)
+    assert max(errors) / 5 < max(gaps) < 3 * max(errors)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgelaw import data, exact, spectrum
-from edgelaw.exact.random_reshuffle import means
+from edgelaw.exact.random_reshuffle import engine
 from edgelaw.kaczmarz import epoch_matrix, iterates, simulate
 from edgelaw.theory import random_reshuffle as rr
 
@@ -443,7 +443,7 @@ def test_the_effective_step_of_extreme_spectra_is_known_by_hand():
 
 
 def test_an_integral_that_does_not_settle_is_not_returned(monkeypatch):
-    monkeypatch.setattr(means, "rate_at_zero", lambda law, epoch, contour, digits: digits)
+    monkeypatch.setattr(engine, "rate_at_zero", lambda law, epoch, contour, digits: digits)
     with pytest.raises(ValueError, match="too many scales"):
         exact.effective_step("random_reshuffle", 1.0, [0.5, 1.5])
 

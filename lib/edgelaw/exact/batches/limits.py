@@ -20,8 +20,8 @@ from edgelaw.exact.batches import requests
 from edgelaw.exact.batches.blocks import Rows, SampleRows
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.iid import batches as iid
-from edgelaw.exact.random_reshuffle import batches as random_reshuffle
-from edgelaw.exact.random_reshuffle import contours
+from edgelaw.exact.random_reshuffle import contours, engine
+from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.single_shuffle import batches as single_shuffle
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 
@@ -101,8 +101,8 @@ def refuse_unstable(order: str, rows: Rows, cut: Partition, dims: float, step: f
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
     if iid.stable(*iid.of_rows(rows), cut) if order == "iid" else contraction(rows, cut) > 1:
         return
-    if order == "random_reshuffle" and cut.batches > 1:
-        return random_reshuffle.refuse_unstable(_reshuffle_law(rows), cut, step)
+    if order == "random_reshuffle" and engine.amplification(_reshuffle_law(rows), Batches(cut)) < 1:
+        return
     limit = step * _factor(order, rows, cut, dims)
     if step >= limit:
         name = {"iid": "IID", "flip_flop": "flip-flop"}.get(order, order.replace("_", " "))
@@ -125,7 +125,7 @@ def _factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     if order == "flip_flop" or cut.batches == 1:
         return contracting
     if order == "random_reshuffle":
-        return contracting * random_reshuffle.stable_factor(_reshuffle_law(rows), cut.scaled(contracting))
+        return contracting * engine.stable_factor(_reshuffle_law(rows), cut.scaled(contracting))
     batch = round(cut.kappas[0] * dims)
     update = single_shuffle.Batches(float(cut.taus[0] * batch), batch, dims)
 

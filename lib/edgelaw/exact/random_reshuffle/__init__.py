@@ -2,25 +2,26 @@ r"""Random reshuffle on any spectrum: curves, constants and the effective step f
 
 Rows enter through :math:`K = UU^\top` only, and where their left basis is Haar through its spectrum F. An epoch
 averaged over its permutation acts on functions of :math:`S = U^\top U`,
-:math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a multiplication and an integral
-(:mod:`~edgelaw.exact.random_reshuffle.engine`). Then
+:math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a multiplication and an integral (:mod:`.engine`), whose
+equations single rows (:mod:`.rows`) and batches (:mod:`.batches`) give. Then
 
 .. math:: \text{test} = \int T^n 1\,dF, \qquad \text{train} = \int \lambda\,T^n 1\,dF :
 
-the map of energies that labels have, from an isotropic start and without residuals.
+the map of energies that labels have (:mod:`.labels`), from an isotropic start and without residuals.
 
 **Edge.** With :math:`\ell = \langle1/\lambda\rangle` over a covariance's eigenvalues at mean 1,
-:math:`\eta_{RR} = -\bar a'(0)` the effective step, and g the solution of :math:`(1-T)g = \lambda`, at ρ = 1
+:math:`\eta_{RR} = -\bar a'(0)` and g the solution of :math:`(1-T)g = \lambda`, at ρ = 1
 
 .. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
    \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
 
-since T is symmetric in :math:`L^2(F)`: :math:`\text{train}_n = \int\lambda\,T^n1\,dF` is the decrease of
-:math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in one epoch. If batches are unequal T is not symmetric, and the
-training constant is NaN: it is not known.
+since, T being symmetric in :math:`L^2(F)`, :math:`\text{train}_n` is the decrease of
+:math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in an epoch; with unequal batches it is not, and the constant is NaN.
 """
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -29,9 +30,8 @@ from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests
-from edgelaw.exact.random_reshuffle import contours, engine, means
-from edgelaw.exact.random_reshuffle.batches import Batches, refuse_unstable
-from edgelaw.exact.random_reshuffle.contours import Epoch
+from edgelaw.exact.random_reshuffle import contours, engine
+from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 
@@ -46,14 +46,9 @@ def curve(
     """Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone."""
     values, shares = sources.sample(eigenvalues, weights)
     n = sources.recorded(epochs)
-    if requests.single_rows(batch):
-        epoch: Epoch = Rows(arguments.step(step))
-        law = contours.sample(values, shares, arguments.aspect(rho))
-    else:
-        cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, weights)
-        epoch, law = Batches(cut), contours.sample(values, shares, aspect)
-        refuse_unstable(law, cut, eta)
-    return agreement.settled(n, engine.attempts(law, epoch))
+    cut = functools.partial(edges.of_sample, weights=weights)
+    epoch, aspect = _asked(cut, eigenvalues, step, batch, rho)
+    return agreement.settled(n, engine.attempts(contours.sample(values, shares, aspect), epoch))
 
 
 def population_curve(
@@ -66,69 +61,48 @@ def population_curve(
     """The same for m = ρ d Gaussian rows of a covariance, with the spectrum that Silverstein's equation gives."""
     values, shares, null = sources.covariance(covariance_eigenvalues)
     n = sources.recorded(epochs)
-    if requests.single_rows(batch):
-        eta, aspect = arguments.step(step), arguments.aspect(rho) / (1 - null)
-        epoch: Epoch = Rows(eta)
-        law = contours.population(values, shares, aspect, reach=0.1 / (eta * max(1, n[-1])))
-    else:
-        cut, eta, aspect = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
-        reach = 0.1 * aspect / ((cut.kappas @ cut.taus) * max(1, n[-1]))
-        epoch, law = Batches(cut), contours.population(values, shares, aspect, reach)
-        refuse_unstable(law, cut, eta)
+    epoch, aspect = _asked(edges.of_covariance, covariance_eigenvalues, step, batch, rho)
+    if isinstance(epoch, Rows):
+        aspect /= 1 - null
+    law = contours.population(values, shares, aspect, reach=0.1 * batch / (step * max(1, n[-1])))
     made = agreement.settled(n, engine.attempts(law, epoch))
     return dataclasses.replace(made, test=null + (1 - null) * made.test)
+
+
+def _asked(
+    cut: Callable, eigenvalues: ArrayLike | None, step: float, batch: int, rho: float = 1.0
+) -> tuple[engine.Epoch, float]:
+    """The epoch that is asked for, and m/d; what `cut` makes batches refuses those that are unstable."""
+    if requests.single_rows(batch):
+        return Rows(arguments.step(step)), arguments.aspect(rho)
+    edge = cut("random_reshuffle", eigenvalues, step, batch, rho)
+    return Batches(edge.cut), edge.blocks.rho
 
 
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance."""
     (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
     values, shares, _ = sources.covariance(covariance_eigenvalues)
-    law = contours.population(values, shares, 1.0, reach=0.01)
-    if requests.single_rows(batch):
-        rate, potential = engine.edge(law, Rows(arguments.step(step)))
-    else:
-        cut = edges.of_covariance("random_reshuffle", covariance_eigenvalues, step, batch).cut
-        rate = float(cut.taus[0])
-        potential = 1 / (2 * rate)  # gradient descent's
-        if cut.batches > 1:
-            rate, potential = engine.edge(law, Batches(cut))
-        potential = potential if cut.equal else np.nan
+    epoch, _ = _asked(edges.of_covariance, covariance_eigenvalues, step, batch)
+    rate, potential = engine.edge(contours.population(values, shares, 1.0, reach=0.01), epoch)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
-    return test, test * potential / 2
+    return test, test * potential / 2 if epoch.symmetric else np.nan
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
-    r"""The gradient-descent step with the same test-loss edge: η(1 + η/2) for isotropic Gaussian rows.
+    r"""The gradient-descent step with the same test-loss edge, :math:`-\bar a'(0)`: η(1 + η/2) for isotropic rows.
 
-    In general it is :math:`-\bar a'(0)`, the rate at which the mean epoch forgets a direction of small eigenvalue. With
-    :math:`G(z) = \frac1d\sum_j 1/(z-\lambda_j)`,
-
-    .. math::  \eta_{RR} = \frac{1}{2\pi i}\oint \frac{e^{-\eta/G(z)}}{z}\,\frac{G'(z)}{G(z)}\,dz
-               = \eta + \frac{\eta^2}{2} + \frac{\eta^3}{6}(2-m_2) + \dots,
-
-    around the spectrum and 0, where m₂ is the mean of λ² when that of λ is 1. The first two terms are the same for
-    every spectrum. With :math:`K(x) = 1/x + R(x)` the inverse of G, R the R-transform, it is
-    :math:`\sum_k (-1)^{k+1}\frac{\eta^k}{k!}[x^k]\,1/K(x)`.
-
-    *Domain.* m = d, a left edge at zero of any exponent, Haar left singular vectors, many epochs. It sets in sooner
-    than single shuffle's: the corrections are of order 1/n whatever the exponent.
-
-    *With batches* of b rows, averaged, at τ = η/b per row and κ = b/m, the effective step is that of gradient descent
-    with one full update per epoch, on XᵀX/m of mean eigenvalue 1: τ itself for b = m, and what it was for b = 1.
-    Here :math:`e^{-\eta/G}` becomes :math:`(1-\frac{\tau\kappa}{G})^L` for L batches, a shorter last one included, and
-    isotropic rows have :math:`\tau + \frac{\tau^2}2(1-\kappa)`.
+    That is the rate at which the mean epoch forgets a direction of small eigenvalue (chapters 8 and 13 of the book).
+    The edge sets in sooner than single shuffle's: the corrections are of order 1/n, whatever its exponent.
     """
-    if requests.single_rows(batch):
-        eta = arguments.step(step)
-        if eigenvalues is None:
-            return eta * (1 + eta / 2)
-        epoch: Epoch = Rows(eta)
-    else:
-        epoch = Batches(edges.of_sample("random_reshuffle", eigenvalues, step, batch).cut)
+    if eigenvalues is None and requests.single_rows(batch):
+        return arguments.step(step) * (1 + arguments.step(step) / 2)
+    epoch, _ = _asked(edges.of_sample, eigenvalues, step, batch)
     assert eigenvalues is not None  # batches without them were refused
     law = contours.sample(*arguments.spectrum(eigenvalues))
     around = contours.Contour(0.0, law.highest, contours.SCALE, contours.WIDTHS[-1]).lowered()
-    rates = [means.rate_at_zero(law, epoch, around, digits) for digits in (70.0, 50.0)]
+    rules = engine.FINE, engine.COARSE
+    rates = [engine.rate_at_zero(law, epoch, around, rule.digits) for rule in rules]
     if abs(rates[1] / rates[0] - 1) <= 1e-9:
         return rates[0]
     raise ValueError(

@@ -8,9 +8,10 @@ For z off the spectrum F of :math:`S = \sum_i u_iu_i^\top` let x solve
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +23,24 @@ SCALE = 1.0  # eigenvalues below it look alike to the kernel; above a gap, it is
 _HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
 _ROOM = 0.02  # the least distance from zero at which a contour may pass between F and zero
 WIDTHS = 0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3  # eccentricities tried, the closest first
-_INNER_DIGITS = 22.6  # of the rule on a contour half as wide: its integrands have poles on both sides
-INSIDE = 0.8  # the average's contour, over that of the epoch
+
+
+class Resolution(NamedTuple):
+    """Decimal digits of the trapezoidal rule, the part of the times s that is taken, the contour's width over usual."""
+
+    digits: float
+    times: float
+    wide: float
+
+
+FINE = Resolution(11.3, 0.92, 1.0)  # of curves
+COARSE = Resolution(9.6, 0.84, 1.1)  # of what they are compared with
 
 Complex = npt.NDArray[Any]  # of complex numbers
 Nodes = npt.NDArray[Any]  # real for a sample's eigenvalues, complex on contours
 
 
-@dataclass(frozen=True)
-class Contour:
+class Contour(NamedTuple):
     """An ellipse around [low, high] in log(1 + (z − low)/scale)."""
 
     low: float
@@ -43,20 +53,15 @@ class Contour:
         """Its width in the logarithm."""
         return float(np.log1p((self.high - self.low) / self.scale))
 
-    @property
-    def height(self) -> float:
-        """Half the height of the ellipse in the logarithm."""
-        return float(self.length / 2 * np.sinh(self.eccentricity))
-
     def lowered(self) -> "Contour":
         """The same, but no higher than a contour may be."""
         return self.scaled(min(1.0, float(np.arcsinh(2 * _HALF_HEIGHT / self.length)) / self.eccentricity))
 
     def scaled(self, factor: float) -> "Contour":
         """An ellipse of another eccentricity about the same interval."""
-        return Contour(self.low, self.high, self.scale, factor * self.eccentricity)
+        return self._replace(eccentricity=factor * self.eccentricity)
 
-    def position(self, z: npt.NDArray) -> npt.NDArray:
+    def position(self, z: Nodes) -> Nodes:
         """Where z is if low and high are at −1 and 1."""
         return np.log1p((z - self.low) / self.scale) * 2 / self.length - 1
 
@@ -71,20 +76,11 @@ class Contour:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A spectrum F.
+    """A spectrum F: the ends of its positive part, ρ = m/d, and the share of zeros.
 
-    Attributes
-    ----------
-    lowest, highest : float
-        The ends of its positive part.
-    rho, null : float
-        m/d, and the share of zeros.
-    transform : callable
-        x and dx/dz at points z.
-    average : callable
-        Nodes and weights of ⟨·⟩ for functions analytic outside a contour.
-    measure : callable
-        Nodes and masses of the positive part, inside a contour; of a continuous one they may be taken coarsely.
+    `transform` gives x and dx/dz at points z; `average` nodes and weights of ⟨·⟩, closed under conjugation, for
+    functions analytic outside a contour; `measure` nodes and masses of the positive part inside a contour, of a
+    continuous one finely or coarsely.
     """
 
     lowest: float
@@ -116,19 +112,15 @@ def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
 
     @functools.cache
     def average(contour: Contour) -> tuple[Nodes, Nodes]:
-        mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, 1e-13, contour.height)
+        height = contour.length / 2 * np.sinh(contour.eccentricity)
+        mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, 1e-13, float(height))
         # an atom at zero of rounding errors would put a pole in b
         kept = np.abs(mean.weights) > 1e-9 * (mean.nodes == 0)
         return mean.nodes[kept], mean.weights[kept]
 
+    null = float(shares[values == 0].sum())
     return Law(
-        lowest=float(nodes[0]),
-        highest=float(gram[-1]),
-        rho=rho,
-        null=float(shares[values == 0].sum()),
-        transform=transform,
-        average=average,
-        measure=lambda contour, fine: (nodes, masses),
+        float(nodes[0]), float(gram[-1]), rho, null, transform, average, lambda *contour: (nodes, masses)
     )
 
 
@@ -138,7 +130,7 @@ def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
     F is integrated on a thin contour around its continuous part, whose tip is within `reach` of the left edge.
     """
     covariance = silverstein.Sample(values, shares, rho)
-    left, right = rho * covariance.leftmost(lambda x, v: 1.0), rho * covariance.rightmost()
+    left, right = float(rho * covariance.leftmost(lambda x, v: 1.0)), float(rho * covariance.rightmost())
     gauss = levy.from_covariance(values, shares, tolerance=1e-13)
 
     def transform(z: Complex) -> tuple[Complex, Complex]:
@@ -148,48 +140,29 @@ def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
 
     def measure(contour: Contour, fine: bool) -> tuple[Nodes, Nodes]:
         thin = Contour(left, right, min(contour.scale / 2, reach), 1.0)
-        z, dz = thin.scaled(np.arcsinh((0.8 if fine else 0.7) / thin.length)).points(14)
-        z, dz = with_conjugates(z), with_conjugates(dz)
+        z, dz = map(
+            _with_conjugates, thin.scaled(np.arcsinh((0.8 if fine else 0.7) / thin.length)).points(14)
+        )
         return z, (transform(z)[0] + (1 - rho) / z) * dz
 
-    return Law(
-        lowest=float(left),
-        highest=float(right),
-        rho=rho,
-        null=max(0.0, 1 - rho),
-        transform=transform,
-        average=lambda contour: (gauss.nodes, gauss.weights),
-        measure=measure,
-    )
+    null = max(0.0, 1 - rho)
+    return Law(left, right, rho, null, transform, lambda contour: (gauss.nodes, gauss.weights), measure)
 
 
 def usable(law: Law) -> Iterator[Contour]:
     r"""Contours on which ⟨·⟩ is right, the most promising first: between F and zero if there is room, and around both.
 
-    Each is as close as can be. The test is :math:`\langle\lambda r\rangle = 1 - 1/a`, with
-    :math:`a = xz/\rho`, :math:`r = 1/(z(1-x\lambda))`. It fails on a contour so close to single eigenvalues that x
-    takes a value twice outside. A contour that wraps around in the logarithm meets functions that grow.
+    Each is as close as can be. The test is :math:`\langle\lambda r\rangle = 1 - 1/a`. It fails on a contour so close to
+    single eigenvalues that x takes a value twice outside. A contour that wraps around in the logarithm meets functions
+    that grow.
     """
-    count_usable = 0
-    for low, scale in _ends(law):
-        widths = (Contour(low, law.highest, scale, width).lowered() for width in WIDTHS)
-        if good := next((contour for contour in widths if _averages_well(law, contour)), None):
-            count_usable += 1
-            yield good
-    if not count_usable:
-        raise ArithmeticError(
-            "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
-            "gaps too wide, for a contour around it."
-        )
-
-
-def _ends(law: Law) -> list[tuple[float, float]]:
-    """Left ends and scales to try."""
-    bare = law.null == 0 and law.rho <= 1
     low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
+    bare = law.null == 0 and law.rho <= 1
     around = [(low if bare else 0.0, scale) for scale in (SCALE, SCALE / 3, 3 * SCALE)]
     between = [(low, part * SCALE * low) for part in (0.7, 0.5, 0.85) if low > 0]
-    return between + around if law.lowest > _ROOM else around + between
+    for low, scale in between + around if law.lowest > _ROOM else around + between:
+        widths = (Contour(low, law.highest, scale, width).lowered() for width in WIDTHS)
+        yield from itertools.islice((contour for contour in widths if _averages_well(law, contour)), 1)
 
 
 @functools.lru_cache(maxsize=64)
@@ -203,23 +176,19 @@ def _averages_well(law: Law, contour: Contour) -> bool:
 
 
 def inner_rule(law: Law, contour: Contour) -> tuple[Complex, Complex, Complex]:
-    """1/x, ζ and x′dζ/(2πi) all around a contour half as wide."""
-    zeta, dz = contour.scaled(0.5).points(_INNER_DIGITS)
+    """1/x, ζ and x′dζ/(2πi) all around a contour half as wide, with twice the digits: there are poles on both sides."""
+    zeta, dz = contour.scaled(0.5).points(2 * FINE.digits)
     x, slope = law.transform(zeta)
-    return with_conjugates(1 / x), with_conjugates(zeta), with_conjugates(slope * dz)
+    return _with_conjugates(1 / x), _with_conjugates(zeta), _with_conjugates(slope * dz)
 
 
-def with_conjugates(values: Complex) -> Complex:
+def _with_conjugates(values: Complex) -> Complex:
     """What belongs to the points of the upper half, and to their conjugates after them."""
-    return np.concatenate([values, values.conj()])
+    return np.append(values, values.conj())
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Where an epoch is asked: points z of a contour's upper half, x there, nodes and weights of ⟨·⟩, and ρ = m/d.
-
-    ⟨·⟩ must be closed under conjugation.
-    """
+class Points(NamedTuple):
+    """Where an epoch is asked: points z of a contour's upper half, x there, nodes and weights of ⟨·⟩, and ρ = m/d."""
 
     z: Complex
     x: Complex
@@ -233,12 +202,13 @@ class Points:
         return self.x * self.z / self.rho
 
     def resolvent(self, at: Nodes | None = None) -> Complex:
-        """r = 1/(z(1 − xλ)), a row per point and a column per node, or per λ given."""
-        return 1 / (self.z[:, None] * (1 - self.x[:, None] * (self.nodes if at is None else at)))
+        """r = 1/(z(1 − xλ)), a row per node, or per λ given, and a column per point."""
+        return 1 / (self.z * (1 - self.x * (self.nodes if at is None else at)[:, None]))
 
-    def mirrored(self) -> "Points":
-        """The conjugate points."""
-        return Points(self.z.conj(), self.x.conj(), self.nodes, self.weights, self.rho)
+    def doubled(self) -> "Points":
+        """Each point followed by its conjugate, and at last infinity with r = 1, where b is the loss of fresh rows."""
+        z, x = (np.append(np.column_stack([v, v.conj()]), end) for v, end in ((self.z, 1.0), (self.x, 0.0)))
+        return self._replace(z=z, x=x)
 
 
 class Pairs(NamedTuple):
@@ -251,24 +221,7 @@ class Pairs(NamedTuple):
 
 
 class End(NamedTuple):
-    """C(z, τ) at the end of an epoch, a row per z, and ∂C/∂τ at τ = 0 up to a multiple of 1/z."""
+    """C(z, τ) at the end of an epoch, a row per τ, and ∂C/∂τ at τ = 0 up to a multiple of 1/z."""
 
     values: Complex
     at_zero: Complex
-
-
-class Epoch(Protocol):
-    """An epoch at one step, of single rows or of batches; a coarse computation takes `part` of the usual times."""
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether the epoch's matrix and its transpose have the same law."""
-
-    def mean(self, x: Complex, rho: float) -> Complex:
-        """What stands for the mean epoch in the contour integral of ā."""
-
-    def pairs(self, points: Points, part: float) -> Pairs:
-        """b at all pairs of the points, and of them and their conjugates."""
-
-    def end(self, points: Points, tau: Complex, part: float) -> End:
-        """C at the end of an epoch, for the kick of residuals."""

@@ -1,19 +1,26 @@
 r"""An epoch of random reshuffle as a map of energies along eigenvectors, from one contour at two resolutions.
 
-The double Cauchy transform b of :mod:`~edgelaw.exact.random_reshuffle.rows` or
-:mod:`~edgelaw.exact.random_reshuffle.batches` is that of an operator T, a multiplication and an integral,
+The double Cauchy transform b (:mod:`.rows`, :mod:`.batches`) is that of an operator T, a multiplication and an
+integral, with ā and k/(λμ) entire:
 
-.. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu),
+.. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu), \qquad
+    \bar a(\lambda) = -\frac{1}{2\pi i}\oint\frac{z\,e^{-\eta\rho/x}}{z-\lambda}\frac{x'}{x}\,dz
 
-with ā and k/(λμ) entire. ā is computed by an integral (:mod:`.means`) at the eigenvalues; k/(λμ) by orthonormal
-polynomials in :math:`\log(1+(\lambda-\text{low})/\text{scale})`, from b on an ellipse around F in that variable. So the
-part of T that a large n depends on is exact, and what is approximated is smooth. Where F keeps off zero the ellipse
-does too: at zero an epoch forgets nothing, while T itself may be as small as the loss it leaves, and only a contour on
-which b is as small as T gives T to a relative accuracy.
+for single rows. k/(λμ) is expanded in orthonormal polynomials in :math:`\log(1+(\lambda-\text{low})/\text{scale})`,
+from b on an ellipse around F in that variable. So the part of T that a large n depends on is exact, and what is
+approximated is smooth. Where F keeps off zero the ellipse does too: at zero an epoch forgets nothing, while T itself
+may be as small as the loss it leaves, and only a contour on which b is as small as T gives T to a relative accuracy.
 
-Everything is done on two contours, with two averages ⟨·⟩ and two grids of s: a *fine* and a *coarse* frame. Their
-difference says how many polynomials the arithmetic can carry, and how accurate a curve is. One number is known apart
-from all this: the test loss after an epoch, since the first rows are fresh to every order.
+**Residuals** r add :math:`\lVert r\rVert^2\nu(\lambda)` to the mean square of the error along the eigenvector of λ in
+an epoch: what the kernel makes of a direction whose eigenvalue λ₀ tends to 0 while it carries
+:math:`\lVert r\rVert^2/\lambda_0`. With C(z, τ) the solution at s = ρ of the equation for C at λ = τ,
+
+.. math:: \sum_j\frac{\nu(\lambda_j)}{z-\lambda_j} = -\oint C(z, 1/x(\zeta))\,\frac{x'(\zeta)}{x(\zeta)\,\zeta}
+    \frac{d\zeta}{2\pi i} - \frac{2\bar a'(0)}z - \frac1{z^2},
+
+ζ around F and zero, z outside. *Derived.* Where F keeps off zero both contours go around F alone; then the last two
+terms, analytic inside z's contour, drop out, and so do the digits that they would cancel. ζ's contour around zero is
+the residue :math:`y_1\,\partial_\tau C(z,0)`, :math:`1/x = y_1\zeta + \dots`.
 """
 
 import functools
@@ -27,40 +34,70 @@ import scipy.linalg
 
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import agreement, first_epoch, levy
-from edgelaw.exact.random_reshuffle import kick, means
-from edgelaw.exact.random_reshuffle.contours import INSIDE, Contour, Epoch, Law, Nodes, Pairs, Points, usable
+from edgelaw.exact.batches.partition import Partition
+from edgelaw.exact.random_reshuffle import contours
+from edgelaw.exact.random_reshuffle.batches import Batches
+from edgelaw.exact.random_reshuffle.contours import (
+    COARSE,
+    FINE,
+    Complex,
+    Contour,
+    Law,
+    Nodes,
+    Points,
+    Resolution,
+)
 from edgelaw.exact.random_reshuffle.rows import Rows
 
+INSIDE = 0.8  # the average's contour, over that of the epoch
 POLYNOMIALS = 24  # at most: more only carry rounding
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 _AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
-CONTOURS = (
-    2  # tried at most: a third lowered few stated errors of 300 random cases, and saved none from refusal
-)
+Epoch = Rows | Batches
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Resolution:
-    """Decimal digits of the trapezoidal rule, the part of the times s that is taken, the contour's width over usual."""
+def mean_epochs(law: Law, contour: Contour, nodes: Nodes) -> Callable[[Sequence[Epoch]], Nodes]:
+    """A function that gives ā at these nodes, a row per epoch."""
+    z, x, weights = _mean_rule(law, contour, FINE.digits)
+    here = weights[:, None] / (nodes - z[:, None])
+    mirrored = weights[:, None] / (nodes.conj() - z[:, None]) if np.iscomplexobj(nodes) else here
 
-    digits: float
-    times: float
-    wide: float
+    def means(epochs: Sequence[Epoch]) -> Nodes:
+        factors = np.array([epoch.mean(x, law.rho) for epoch in epochs])
+        if mirrored is here:
+            return 2 * (factors @ here).real
+        return factors @ here + (factors @ mirrored).conj()
+
+    return means
 
 
-FINE = Resolution(11.3, 0.92, 1.0)
-COARSE = Resolution(9.6, 0.84, 1.1)
+def rate_at_zero(law: Law, epoch: Epoch, contour: Contour, digits: float = FINE.digits) -> float:
+    """−ā′(0)."""
+    z, x, weights = _mean_rule(law, contour, digits)
+    return float(2 * (epoch.mean(x, law.rho) @ (weights / z**2)).real)
+
+
+def _mean_rule(law: Law, contour: Contour, digits: float) -> tuple[Complex, Complex, Complex]:
+    """z in the upper half plane, x there, and z x′/x dz/(2πi); six times the digits for eigenvalues inside, poles."""
+    z, dz = contour.points(6 * digits)
+    x, slope = law.transform(z)
+    return z, x, z * slope / x * dz
 
 
 @dataclass(frozen=True, eq=False)
 class EpochMap:
-    """s becomes mean² s + left (kernel leftᵀ s + kick), s energies over the root of their node's share of F."""
+    """s becomes mean² s + left (kernel leftᵀ s + kick), s energies over the root of their node's share of F.
+
+    `asymmetry` and `first` are those of the epoch's `Pairs`.
+    """
 
     mean: Nodes
     left: Nodes
     kernel: Array
     kick: Array
+    asymmetry: float
+    first: float
 
     def __call__(self, s: Nodes) -> Nodes:
         """The energies after an epoch."""
@@ -84,96 +121,86 @@ class EpochMap:
         """The matrix to the powers 1, 2, 4, ..., as far as they were needed."""
         return [np.diag(self.mean**2) + self.left @ self.kernel @ self.left.T]
 
-    def coefficients(self, source: Nodes) -> Array:
-        """leftᵀ s for the solution of (1 − T)s = source: a linear system as large as the number of polynomials."""
-        weighted = self.left.T / (1 - self.mean**2)
-        share = (weighted @ self.left).real
-        return np.linalg.solve(np.eye(len(share)) - share @ self.kernel, (weighted @ source).real)
+    @functools.cached_property
+    def _loop(self) -> tuple[Nodes, Array]:
+        """left/(1 − mean²) transposed, and its product with left."""
+        resolved = self.left.T / (1 - self.mean**2)
+        return resolved, (resolved @ self.left).real
+
+    def solved(self, source: Nodes) -> Nodes:
+        """The solution of (1 − T)s = source: a linear system as large as the number of polynomials."""
+        resolved, loop = self._loop
+        within = np.linalg.solve(np.eye(len(loop)) - loop @ self.kernel, (resolved @ source).real)
+        return source / (1 - self.mean**2) + (self.kernel @ within) @ resolved
 
     def ends(self) -> Nodes:
         """Where epochs lead: the solution of (1 − T)s = kick."""
-        pushed = self.kernel @ self.coefficients(self.left @ self.kick) + self.kick
-        return self.left @ pushed / (1 - self.mean**2)
+        return self.solved(self.left @ self.kick)
 
     def radius(self) -> float:
-        r"""Below 1 exactly where the spectral radius of T is, provided that ā² is.
-
-        T preserves positivity, so that its spectral radius is an eigenvalue. With k = λμ ΣKψψ it is below 1 if the
-        radius of :math:`K\int\psi\psi^\top\lambda^2(1-\bar a^2)^{-1}dF` is, a matrix as large as the number of ψ.
-        """
-        share = ((self.left.T / (1 - self.mean**2)) @ self.left).real
-        return float(np.abs(np.linalg.eigvals(self.kernel @ share)).max())
+        """Below 1 exactly where the spectral radius of T is, an eigenvalue as T preserves positivity, if ā² is."""
+        return float(np.abs(np.linalg.eigvals(self.kernel @ self._loop[1])).max())
 
 
 class Frame:
     """A law seen from one contour at one resolution: all that does not depend on the step.
 
-    `left` is λψ on F's `nodes`, ψ the polynomials, orthonormal for λ dF; `inside`, `outside` and `origin` are ψ
-    there, on the contour, and at zero, which must not be on its left.
+    `start` is the root of the shares of F's `nodes`, an isotropic start; `left` is λψ times it, ψ the polynomials,
+    orthonormal for λ dF.
     """
 
     def __init__(self, law: Law, contour: Contour, resolution: Resolution):
         self.law, self.resolution, self.contour = law, resolution, contour.scaled(resolution.wide)
         z, self.dz = self.contour.points(resolution.digits)
         self.points = Points(z, law.transform(z)[0], *law.average(self.contour.scaled(INSIDE)), rho=law.rho)
-        self.nodes, self.mass = law.measure(self.contour, resolution == FINE)
-        self._triangle = _orthonormal(_chebyshev(self.contour.position(self.nodes)), self.nodes * self.mass)
-        self.inside, self.outside = self.polynomials(self.nodes), self.polynomials(z)
-
-    def polynomials(self, at: Nodes) -> Nodes:
-        """ψ at points of any kind, a column each."""
-        table = _chebyshev(self.contour.position(at))[:, : len(self._triangle)]
-        return scipy.linalg.solve_triangular(self._triangle, table.T, trans=1).T
-
-    @functools.cached_property
-    def left(self) -> Nodes:
-        """λψ times the root of the nodes' shares of F."""
-        return self.inside * (self.nodes * self.start)[:, None]
-
-    @property
-    def origin(self) -> Array:
-        """ψ at zero."""
-        return self.polynomials(np.zeros(1))[0]
-
-    @property
-    def start(self) -> Nodes:
-        """An isotropic start: the root of the nodes' shares."""
-        return np.sqrt(self.mass)
+        self.nodes, mass = law.measure(self.contour, resolution == FINE)
+        self.start = np.sqrt(mass)
+        self._triangle = _orthonormal(self._chebyshev(self.nodes), self.nodes * mass)
+        self.outside = self.polynomials(z)
+        self.left = self.polynomials(self.nodes) * (self.nodes * self.start)[:, None]
 
     @functools.cached_property
     def mean(self) -> Callable[[Sequence[Epoch]], Nodes]:
-        """ā at the nodes, a row per epoch."""
-        return means.at(self.law, self.contour, self.nodes)
+        """Gives ā at the nodes, a row per epoch."""
+        return mean_epochs(self.law, self.contour, self.nodes)
 
-    def kernel(self, epoch: Epoch, pairs: Pairs) -> Array:
+    def _chebyshev(self, at: Nodes) -> Nodes:
+        """T_0, T_1, ... at points of any kind, a column each."""
+        return np.polynomial.chebyshev.chebvander(self.contour.position(at), POLYNOMIALS - 1)
+
+    def polynomials(self, at: Nodes) -> Nodes:
+        """ψ at points of any kind, a column each."""
+        table = self._chebyshev(at)[:, : len(self._triangle)]
+        return scipy.linalg.solve_triangular(self._triangle, table.T, trans=1).T
+
+    def kernel(self, epoch: Epoch, pairs: contours.Pairs) -> Array:
         """k/(λμ) in the polynomials: what b tells of T, without the multiplication and what is at zero."""
         outside = self.outside * self.dz[:, None]
         kernel = 2 * (outside.T @ (pairs.plain @ outside + pairs.conjugate @ outside.conj())).real
-        mean = self.mean([epoch])[0]
-        kernel -= (self.inside.T @ (self.inside * (self.mass * mean**2)[:, None])).real
+        inside = self.left / self.nodes[:, None]
+        kernel -= (inside.T @ (inside * self.mean([epoch])[0][:, None] ** 2)).real
         if self.contour.low == 0:
-            kernel -= self.law.null * np.multiply.outer(self.origin, self.origin)
+            origin = self.polynomials(np.zeros(1))
+            kernel -= self.law.null * origin.T @ origin
         return (kernel + kernel.T) / 2 if epoch.symmetric else kernel
 
     def kick(self, epoch: Epoch) -> Array:
         """What residuals of square 1 add in an epoch, in the polynomials."""
-        values = kick.transform(self.law, epoch, self.contour, self.points, self.resolution.times)
-        return 2 * ((values * self.dz) @ self.outside).real
-
-
-def _chebyshev(y: Nodes) -> Nodes:
-    """T_0, T_1, ... at points of any kind, a column each."""
-    table = np.ones((len(y), POLYNOMIALS), dtype=y.dtype)
-    table[:, 1] = y
-    for k in range(2, POLYNOMIALS):
-        table[:, k] = 2 * y * table[:, k - 1] - table[:, k - 2]
-    return table
+        tau, zeta, weights = contours.inner_rule(self.law, self.contour)
+        end, z = epoch.end(self.points, tau, self.resolution.times), self.points.z
+        total = (-tau / zeta * weights) @ end.values
+        if self.contour.low > 0:
+            total += end.at_zero / (self.law.rho - 1 + self.law.null)  # ρ times the share of zeros of UUᵀ
+        else:
+            total += 2 * rate_at_zero(self.law, epoch, self.contour) / z - 1 / z**2
+        return 2 * ((total * self.dz) @ self.outside).real
 
 
 def _orthonormal(table: Nodes, weights: Nodes) -> Nodes:
     """The triangle R such that the columns of table R⁻¹ are orthonormal; fewer columns if there are no more."""
     if np.iscomplexobj(table):
-        triangle = _triangle((table.T @ (table * weights[:, None])).real)
+        triangle, failed_at = scipy.linalg.lapack.dpotrf((table.T @ (table * weights[:, None])).real)
+        triangle = triangle[: failed_at - 1, : failed_at - 1] if failed_at else triangle
     else:
         triangle = np.asarray(np.linalg.qr(np.sqrt(weights)[:, None] * table, mode="r"))
     small = np.abs(np.diag(triangle)) < 1e-6 * np.abs(triangle[0, 0])
@@ -181,77 +208,44 @@ def _orthonormal(table: Nodes, weights: Nodes) -> Nodes:
     return triangle[:count, :count]
 
 
-def _triangle(gram: Array) -> Nodes:
-    """Cholesky's triangle of the largest leading part that is positive."""
-    for count in range(len(gram), 1, -1):
-        try:
-            return np.linalg.cholesky(gram[:count, :count]).T
-        except np.linalg.LinAlgError:
-            continue
-    return np.sqrt(gram[:1, :1])
+Frames = tuple[Frame, Frame]  # of a contour, fine and coarse
+_frame = functools.lru_cache(maxsize=8)(Frame)  # one just used is used again
 
 
-@dataclass(frozen=True, eq=False)
-class Maps:
-    """An epoch at two resolutions, how far from its symmetry b is, and the first epoch's test loss."""
-
-    fine: EpochMap
-    coarse: EpochMap
-    asymmetry: float
-    first: float
-
-
-@dataclass(frozen=True, eq=False)
-class Frames:
-    """The two frames of a contour."""
-
-    fine: Frame
-    coarse: Frame
-
-    def maps(self, epoch: Epoch, noisy: bool = False) -> Maps:
-        """An epoch in either frame, in as many polynomials as the two can agree on; with a kick if it is noisy."""
-        both = self.fine, self.coarse
-        pairs = [epoch.pairs(frame.points, frame.resolution.times) for frame in both]
-        nodes = len(self.fine.nodes)
-        kernels = _agreed(self.fine.kernel(epoch, pairs[0]), self.coarse.kernel(epoch, pairs[1]), nodes)
-        kicks = tuple(np.zeros(len(kernel)) for kernel in kernels)
-        if noisy:
-            kicks = _agreed(self.fine.kick(epoch), self.coarse.kick(epoch), nodes)
-        fine, coarse = (
-            EpochMap(frame.mean([epoch])[0], frame.left, kernel, kick)
-            for frame, kernel, kick in zip(both, kernels, kicks, strict=True)
-        )
-        return Maps(fine, coarse, pairs[0].asymmetry, pairs[0].first)
+def maps(frames: Frames, epoch: Epoch, noise: float = 0.0) -> tuple[EpochMap, EpochMap]:
+    """An epoch in either frame, in as many polynomials as the two can agree on; with a kick if there is noise."""
+    pairs = [epoch.pairs(frame.points, frame.resolution.times) for frame in frames]
+    count = len(np.unique(frames[0].nodes))
+    kernels = _agreed([frames[k].kernel(epoch, pairs[k]) for k in (0, 1)], count)
+    kicks = [np.zeros_like(kernel) for kernel in kernels]
+    if noise:
+        kicks = _agreed([np.diag(noise * frame.kick(epoch)) for frame in frames], count)
+    fine, coarse = (
+        EpochMap(frame.mean([epoch])[0], frame.left, kernels[k], np.diag(kicks[k]), *pairs[k][2:])
+        for k, frame in enumerate(frames)
+    )
+    return fine, coarse
 
 
-def _agreed(fine: Array, coarse: Array, nodes: int) -> tuple[Array, ...]:
-    """A kernel or a kick of either frame without its last polynomials, for which there are zeros.
+def _agreed(both: list[Array], nodes: int) -> list[Array]:
+    """The matrices of either frame without what belongs to their last polynomials, for which there are zeros.
 
     Their number has the least sum of what is left out and what the two frames disagree on. The coarse computation takes
     one less, unless they are all there are.
     """
-    largest = min(len(fine), len(coarse))
-    complete = largest == nodes
-    here = (slice(largest),) * fine.ndim
-    noise = np.maximum.accumulate(_shells(fine[here] - coarse[here]))
-    beyond = np.append(np.minimum.accumulate(_shells(fine[here])[1:]), 0.0 if complete else np.inf)
+    largest = min(map(len, both))
+    fine, coarse = (part[:largest, :largest] for part in both)
+    noise = np.maximum.accumulate(_shells(fine - coarse))
+    beyond = np.append(np.minimum.accumulate(_shells(fine)[1:]), 0.0 if largest == nodes else np.inf)
     size = 1 + int(np.argmin(noise + beyond))
-    fewer = size if complete and size == largest else size - 1
-    return _cut(fine, size), _cut(coarse, fewer)
+    sizes = size, size if size == nodes else size - 1
+    kept = [np.arange(len(part)) < size for part, size in zip(both, sizes, strict=True)]
+    return [np.where(kept & kept[:, None], part, 0.0) for part, kept in zip(both, kept, strict=True)]
 
 
 def _shells(values: Array) -> Array:
     """The largest entry that comes with each polynomial, in size."""
-    if values.ndim == 1:
-        return np.abs(values)
-    return np.array([np.abs([values[k, : k + 1], values[: k + 1, k]]).max() for k in range(len(values))])
-
-
-def _cut(values: Array, size: int) -> Array:
-    """The leading entries of a vector or a matrix, and zeros."""
-    corner, result = (slice(size),) * values.ndim, np.zeros_like(values)
-    result[corner] = values[corner]
-    return result
+    return np.maximum(np.abs(np.tril(values)), np.abs(np.triu(values)).T).max(axis=1)
 
 
 def best(what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enough: float) -> Result:
@@ -260,48 +254,58 @@ def best(what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enou
     An attempt gives their difference and a result, or raises `ArithmeticError`. What differs by more than a curve may
     is refused.
     """
-    least, result, refusal = np.inf, None, None
+    made: list[tuple[float, Result]] = []
+    refusal = None
     for attempt in attempts:
         try:
-            difference, made = attempt()
+            made.append(attempt())
         except (ArithmeticError, np.linalg.LinAlgError) as failure:
             refusal = refusal or failure
-            continue
-        if result is None or difference < least:
-            least, result = difference, made
-        if least <= enough:
+        if made and made[-1][0] <= enough:
             break
-    if result is None or not least <= agreement.LARGEST_ERROR:
+    least = min((difference for difference, _ in made), default=np.inf)
+    if not least <= agreement.LARGEST_ERROR:
         message = f"{what} could not be computed: estimated relative error {least:.1e}."
         raise ArithmeticError(message) from refusal
-    return result
+    return next(result for difference, result in made if difference == least)
 
 
-def frames(law: Law, first: int = 0) -> Iterator[Frames]:
-    """Both frames on one contour after another, from a place on, the most promising first."""
-    for contour in itertools.islice(usable(law), first, None):
-        yield Frames(Frame(law, contour, FINE), Frame(law, contour, COARSE))
+def frames(law: Law) -> Iterator[Frames]:
+    """Both frames on the most promising contour, and on another."""
+    return (made for place in (0, 1) if (made := frames_at(law, place)) is not None)
+
+
+def frames_at(law: Law, place: int) -> Frames | None:
+    """Both frames on the contour that comes at this place, if there are so many."""
+    contour = next(itertools.islice(contours.usable(law), place, None), None)
+    if contour is None and place == 0:
+        raise ArithmeticError(
+            "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
+            "gaps too wide, for a contour around it."
+        )
+    return contour and (_frame(law, contour, FINE), _frame(law, contour, COARSE))
 
 
 def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.Attempt]]:
     """What `agreement.settled` may try: an epoch that leaves nothing, then one pair of frames after another."""
     if isinstance(epoch, Rows) and epoch.step * (2 - epoch.step) * law.rho > -np.log(_AT_ONCE) / 2:
-        yield functools.partial(_vanishing, law, epoch.step)
-    for pair in itertools.islice(frames(law), CONTOURS):
+        yield functools.partial(_vanishing, next(frames(law)), epoch.step)
+    for pair in frames(law):
         yield functools.partial(_attempt, pair, epoch)
 
 
 def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
     """Both losses at n from an isotropic start; a first epoch other than that of fresh rows enlarges the error."""
-    law, maps = pair.fine.law, pair.maps(epoch)
+    both = maps(pair, epoch)
     with np.errstate(all="ignore"):
-        fine, coarse = _losses(pair.fine, maps.fine, n), _losses(pair.coarse, maps.coarse, n)
-    wrong = abs(maps.first - fine[0, 0]) / max(abs(fine[0, 0]), _AT_ONCE)
+        fine, coarse = (_losses(frame, one, n) for frame, one in zip(pair, both, strict=True))
+    wrong = abs(both[0].first - fine[0, 0]) / max(abs(fine[0, 0]), _AT_ONCE)
     if not wrong <= agreement.LARGEST_ERROR:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: its first epoch is off by {wrong:.0e}."
         )
-    return agreement.Attempt(fine, coarse, law.null, 2 * wrong + maps.asymmetry + _LEAST_STATED)
+    error = 2 * wrong + both[0].asymmetry + _LEAST_STATED
+    return agreement.Attempt(fine, coarse, pair[0].law.null, error)
 
 
 def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
@@ -314,20 +318,15 @@ def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
     return np.array([frame.law.null + sums[0], sums[1] / frame.law.rho])
 
 
-def _vanishing(law: Law, step: float, n: Integers) -> agreement.Attempt:
+def _vanishing(pair: Frames, step: float, n: Integers) -> agreement.Attempt:
     """The first epoch alone, by its own equations, if it leaves nothing: T has losses to 1e-16 of the start only."""
-    contour = next(usable(law))
-    averages = [law.average(contour.scaled(wide * INSIDE)) for wide in (FINE.wide, COARSE.wide)]
-    fine, coarse = (
-        first_epoch.losses(
-            levy.Average(*average, error=0.0), law.rho, step, np.array([0.0, law.rho]), law.null
-        )[:, 1]
-        for average in averages
-    )
-    if not np.maximum(np.abs(fine), np.abs(coarse)).max() < _AT_ONCE:
+    law, both = pair[0].law, np.full((2, 2, len(n)), np.nan)
+    times = np.array([0.0, law.rho])
+    for place, frame in enumerate(pair):
+        average = levy.Average(frame.points.nodes, frame.points.weights, error=0.0)
+        both[place, :, 0] = first_epoch.losses(average, law.rho, step, times, law.null)[:, 1]
+    if not np.abs(both[..., 0]).max() < _AT_ONCE:
         raise ArithmeticError("The first epoch leaves something.")
-    both = np.full((2, 2, len(n)), np.nan)
-    both[0, :, 0], both[1, :, 0] = fine, coarse
     return agreement.Attempt(both[0], both[1], law.null, _LEAST_STATED)
 
 
@@ -339,24 +338,43 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
     :math:`c_j = \int\psi_j\mu g\,dF`.
     """
 
-    def one(frame: Frame, made: EpochMap) -> Array:
-        rate = means.rate_at_zero(law, epoch, frame.contour)
-        c = made.coefficients(frame.nodes * frame.start)
-        return np.array([rate, (1 + frame.origin @ made.kernel @ c) / (2 * rate)])
+    def compared(pair: Frames) -> tuple[float, tuple[float, float]]:
+        fine, coarse = (
+            _edge(frame, made, epoch) for frame, made in zip(pair, maps(pair, epoch), strict=True)
+        )
+        return float(np.abs(np.divide(coarse, fine) - 1).max()), fine
 
-    def both(pair: Frames) -> tuple[float, Array]:
-        maps = pair.maps(epoch)
-        fine, coarse = one(pair.fine, maps.fine), one(pair.coarse, maps.coarse)
-        return float(np.abs(coarse / fine - 1).max()), fine
+    attempts = (functools.partial(compared, pair) for pair in frames(law))
+    return best("The edge constants of random reshuffle", attempts, agreement.ENOUGH)
 
-    attempts = (functools.partial(both, pair) for pair in itertools.islice(frames(law), CONTOURS))
-    rate, potential = best("The edge constants of random reshuffle", attempts, agreement.ENOUGH)
-    return float(rate), float(potential)
+
+def _edge(frame: Frame, made: EpochMap, epoch: Epoch) -> tuple[float, float]:
+    """The same by one frame."""
+    rate = rate_at_zero(frame.law, epoch, frame.contour)
+    moments = (made.solved(frame.nodes * frame.start) @ made.left).real
+    return rate, float(1 + frame.polynomials(np.zeros(1))[0] @ made.kernel @ moments) / (2 * rate)
 
 
 def amplification(law: Law, epoch: Epoch) -> float:
     """Below 1 exactly where the spectral radius of T is: the larger of ā² on F and of what the kernel adds."""
     pair = next(frames(law))
     line = np.linspace(law.lowest, law.highest, 200)[1:]  # ā = 1 at an edge at zero
-    largest = float((means.at(law, pair.fine.contour, line)([epoch]) ** 2).max())
-    return max(largest, pair.maps(epoch).fine.radius()) if largest < 1 else largest
+    largest = float((mean_epochs(law, pair[0].contour, line)([epoch]) ** 2).max())
+    return max(largest, maps(pair, epoch)[0].radius()) if largest < 1 else largest
+
+
+def stable_factor(law: Law, cut: Partition) -> float:
+    """By what all steps of batches may be multiplied before T's spectral radius is 1, to a relative 1e-6."""
+
+    def stable(factor: float) -> bool:
+        return amplification(law, Batches(cut.scaled(factor))) < 1
+
+    low, high = 1.0, 2.0
+    while not stable(low):
+        low, high = low / 2, low
+    while stable(high):
+        low, high = high, 2 * high
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low

@@ -8,6 +8,7 @@ training loss, and ν what residuals amount to: a signal at eigenvalue zero. *De
 for rows of equal norm; at a finite d the mean losses are seen to differ by a relative O(1/d).
 """
 
+import contextlib
 import dataclasses
 import functools
 import weakref
@@ -19,86 +20,52 @@ import numpy as np
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import agreement, sources
-from edgelaw.exact.batches import partition
-from edgelaw.exact.labels import interpolation
-from edgelaw.exact.labels.curves import (
-    LabelCurve,
-    LabelFloor,
-    State,
-    label_curve,
-    label_floor,
-    norms_error,
-    requested,
-    walk,
-)
+from edgelaw.exact.batches import edges, limits
+from edgelaw.exact.batches.partition import partition
+from edgelaw.exact.labels import curves, interpolation
+from edgelaw.exact.labels.curves import LabelCurve, LabelFloor, State
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.random_reshuffle import contours, engine, means
-from edgelaw.exact.random_reshuffle.batches import Batches, refuse_unstable, stable_factor
-from edgelaw.exact.random_reshuffle.contours import Epoch
-from edgelaw.exact.random_reshuffle.engine import EpochMap, Frames
+from edgelaw.exact.random_reshuffle import contours, engine
+from edgelaw.exact.random_reshuffle.batches import Batches
+from edgelaw.exact.random_reshuffle.engine import Epoch, EpochMap
 from edgelaw.exact.random_reshuffle.rows import Rows
 
-_GOOD = 1e-3  # a stated error for which nothing else is tried: targets and a finite d matter more
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _OWN_OPERATORS = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
-_SHIFT, _LINEAR = (
-    2.0,
-    3.0,
-)  # of their ruler: over the largest eigenvalue, and the part that goes with the step
+_SHIFT = 2.0  # of their ruler, over the largest eigenvalue
+_LINEAR = 3.0  # the part of their ruler that goes with the step
 
 Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
 
 
 @threads.one_blas_thread()
-def curve(
-    rows: LabelledRows,
-    epochs: ArrayLike,
-    step: ArrayLike = 1.0,
-    batch: int = 1,
-) -> LabelCurve:
-    """Losses under random reshuffle, one step for all epochs or one per epoch.
+def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1) -> LabelCurve:
+    """Losses under random reshuffle, one step for all epochs or one per epoch; at least 20 eigenvalues, with zeros.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        Of at least 20 eigenvalues, zeros included.
-    epochs : int or array of int
-        Up to which epoch, or the epochs wanted; 0 is always among those returned.
-    step : float or array
-        Learning rate times `rows.scale`, below 2; an array has one step per epoch. More than three different ones are
-        interpolated between those of 18 operators, each a fraction of a second, which all schedules of the rows share.
-    batch : int
-        Rows per averaged update; the last batch of an epoch is shorter if need be.
-    Returns
-    -------
-    LabelCurve
-        `error` compares two contours, two averages, two grids and two numbers of polynomials, relative to the loss or
-        to 1e-9 of its start. For rows of unequal norm it adds 0.7 · step · `rows.norm_spread`: their effect is not in
-        the theory of this order.
-
-    Raises
-    ------
-    ArithmeticError
-        If that error exceeds 2 %, or no contour around the spectrum is usable. With noise this was not met for 0.5 to
-        64 rows per dimension and steps 0.1 to 1.5; without noise it is, at 64 rows per dimension and steps from 0.6
-        on, for eigenvalues that fall like 1/j: an epoch leaves less than rounding does.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((80, 40))
-    >>> rows = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], X[:, 0] + rng.standard_normal(80))
-    >>> slow, fast = (curve(rows, 40, step) for step in (0.1, 1.5))
-    >>> bool(slow.train[-1] < fast.train[-1]), bool(slow.error < 1e-3)
-    (True, True)
+    The error compares two contours, two averages, two grids and two numbers of polynomials, relative to the loss or to
+    1e-9 of its start. For rows of unequal norm it adds what `norms_error` says. It is refused above 2 %: without noise
+    that happens at 64 rows per dimension and steps from 0.6 on, for eigenvalues that fall like 1/j, where an epoch
+    leaves less than rounding does.
     """
-    n, steps = requested(epochs, step, 2.0 if batch == 1 else np.inf)
-    _refuse_unstable(rows, steps, batch)
-    of_norms = norms_error(rows, steps)
-    enough = max(_GOOD, of_norms / 10)  # what matters less than what is not known
-    made = engine.best("The reshuffle curve of these rows", _attempts(rows, n, steps, batch), enough)
+    n, steps = _requested(rows, epochs, step, batch)
+    of_norms = curves.norms_error(rows, steps)
+    # what matters less than what is not known
+    made = _best("curve of these rows", _attempts(rows, n, steps, batch), of_norms / 10)
     return dataclasses.replace(made, error=made.error + of_norms)
+
+
+def _requested(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike, batch: int) -> tuple[Integers, Array]:
+    """The epochs to return and the steps of all epochs; steps beyond stability are refused."""
+    n, steps = curves.requested(epochs, step, 2.0 if batch == 1 else np.inf)
+    if batch != 1 and steps.any():
+        edges.of_sample("random_reshuffle", rows.spectrum, steps.max(), batch, rows.aspect)
+    return n, steps
+
+
+def _best(what: str, attempts: Iterable[Callable[[], tuple[float, Any]]], enough: float = 0.0) -> Any:
+    """The best attempt; a thousandth is enough, because targets and a finite d matter more."""
+    return engine.best(f"The reshuffle {what}", attempts, max(agreement.LARGEST_ERROR / 20, enough))
 
 
 def _attempts(
@@ -106,9 +73,9 @@ def _attempts(
 ) -> Iterator[Callable[[], tuple[float, LabelCurve]]]:
     """The curve by shared epochs, if its steps are many, and by operators of its own."""
     if len(np.unique(steps[steps > 0])) > _OWN_OPERATORS:
-        shared = _families(rows, arguments.batch(batch, rows.shape[0]))
-        if shared and _reach(shared, steps.max()):
-            moves = [family.at for family in (shared[0], shared[1], shared[0].shorter())]
+        with contextlib.suppress(ArithmeticError):
+            fine, coarse = covering(rows, 0.0, steps.max(), batch)
+            moves = [family.at for family in (fine, coarse, fine.shorter())]
             yield functools.partial(_compared, rows, n, steps, moves)
     for maps in all_maps(rows, batch):
         yield functools.partial(_compared, rows, n, steps, maps.moves())
@@ -118,10 +85,10 @@ def _compared(
     rows: LabelledRows, n: Integers, steps: Array, moves: Iterable[Moves]
 ) -> tuple[float, LabelCurve]:
     """The curve by the first of several resolutions, and its distance from the others."""
-    walks = [walk(rows, n, steps, epoch_at) for epoch_at in moves]
-    fine, *others = (label_curve(rows, n, states) for states in walks)
+    walks = [curves.walk(rows, n, steps, epoch_at) for epoch_at in moves]
+    fine, *others = (curves.label_curve(rows, n, states) for states in walks)
     error = sum(_distance(fine, other) for other in others)
-    return error, label_curve(rows, n, walks[0], error, bounded=True)
+    return error, curves.label_curve(rows, n, walks[0], error, bounded=True)
 
 
 def _distance(fine: Any, rough: Any) -> float:
@@ -141,24 +108,15 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
 
     As :math:`\eta\lambda_{\max} \to 0`, λ of :math:`\sum_iu_iu_i^\top`, the excess training loss over the least one
     tends to `small_step_excess`; for many rows per dimension it approaches IID's :math:`\eta/(2-\eta)`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((80, 40))
-    >>> rows = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], rng.standard_normal(80))
-    >>> bool(floor(rows, 0.1).excess < 0.1 * 0.1 / 1.9 * rows.residual)
-    True
     """
-    _, steps = requested(1, step, 2.0 if batch == 1 else np.inf)
-    _refuse_unstable(rows, steps, batch)
+    _, steps = _requested(rows, 1, step, batch)
 
     def attempt(maps: Maps) -> tuple[float, LabelFloor]:
-        fine, coarse = (label_floor(rows, one.ends()) for one in maps(steps[0]))
+        fine, coarse = (curves.label_floor(rows, one.ends()) for one in maps(steps[0]))
         return _distance(fine, coarse), fine
 
     attempts = (functools.partial(attempt, maps) for maps in all_maps(rows, batch))
-    return engine.best("The reshuffle floor of these rows", attempts, _GOOD)
+    return _best("floor of these rows", attempts)
 
 
 def small_step_excess(rows: LabelledRows, step: float) -> float:
@@ -167,12 +125,6 @@ def small_step_excess(rows: LabelledRows, step: float) -> float:
     It is :math:`\frac{\eta^3}{24}(\kappa_3+\kappa_2-1)\sigma^2`, where :math:`\kappa_k = \frac1m\sum\lambda^k` over the
     eigenvalues of :math:`\sum_iu_iu_i^\top`: of the order η³, where IID has
     η/2. *Derived*, by counting permutations.
-
-    Examples
-    --------
-    >>> rows = LabelledRows.of(np.ones((2, 1)), [1.0, -1.0])
-    >>> small_step_excess(rows, 0.1) == 0.1**3 / 24 * (4 + 2 - 1)
-    True
     """
     eta = arguments.step(step)
     values = rows.aspect * rows.eigenvalues
@@ -180,31 +132,10 @@ def small_step_excess(rows: LabelledRows, step: float) -> float:
     return float(eta**3 / 24 * (third + second - 1) * rows.residual)
 
 
-def _refuse_unstable(rows: LabelledRows, steps: Array, batch: int) -> None:
-    """Refuse batches at a step beyond stability."""
-    if batch != 1 and len(steps):
-        step = float(steps.max())
-        refuse_unstable(_law(rows), _cut(rows.shape, batch, step), step)
-
-
 def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
-    """The mean error along each eigenvector after epochs at these steps, over its start: the product of their ā.
-
-    Examples
-    --------
-    Many small steps are gradient flow.
-
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((80, 40))
-    >>> rows = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], X[:, 0] + rng.standard_normal(80))
-    >>> left = mean_error(rows, np.full(3, 1e-3))
-    >>> bool(np.allclose(left, np.exp(-3e-3 * 2 * rows.eigenvalues), atol=1e-4))
-    True
-    """
+    """The mean error along each eigenvector after epochs at these steps, over its start: the product of their ā."""
     different, counts = np.unique(steps, return_counts=True)
-    means = next(all_maps(rows, batch)).mean(different)
-    product: Array = np.prod(means ** counts[:, None], axis=0)
-    return product
+    return np.prod(next(all_maps(rows, batch)).diagonal(different)[1] ** counts[:, None], axis=0)
 
 
 def _with_rows(make: Callable) -> Callable:
@@ -224,31 +155,24 @@ def _with_rows(make: Callable) -> Callable:
 @_with_rows
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
     """The steps that are accepted: below 2 for single rows, and with batches below the limit of stability."""
-    batch = arguments.batch(batch, rows.shape[0])
-    if batch == 1:
-        return 2.0
-
-    return stable_factor(_law(rows), _cut(rows.shape, batch, 1.0))
+    return limits.stability("random_reshuffle", rows.spectrum, rows.aspect, batch)
 
 
 class Maps:
     """Epochs at any step on one contour, each made once, at two resolutions."""
 
-    def __init__(self, rows: LabelledRows, frames: Frames, batch: int):
-        self.frames, self.batch, self.shape, self.noisy = frames, batch, rows.shape, rows.residual > 0
-        nodes, root = rows.eigenvalues * rows.aspect, np.sqrt(rows.shape[1])
-        self.left = nodes[:, None] * frames.fine.polynomials(nodes) / root
-        self.noise = rows.shape[0] * rows.residual / rows.scale / root
-        self._means = means.at(frames.fine.law, frames.fine.contour, nodes)
+    def __init__(self, frames: engine.Frames, shape: tuple[int, int], batch: int, noise: float):
+        self.frames, self.shape, self.batch, self.noise = frames, shape, batch, noise
         self._made: dict[float, tuple[EpochMap, EpochMap]] = {}
 
     def epoch(self, step: float) -> Epoch:
         """The epoch as the engine knows it."""
-        return Rows(float(step)) if self.batch == 1 else Batches(_cut(self.shape, self.batch, step))
+        return Rows(float(step)) if self.batch == 1 else Batches(partition(*self.shape, self.batch, step))
 
-    def mean(self, steps: Iterable[float]) -> Array:
-        """ā, a row per step."""
-        return self._means([self.epoch(step) for step in steps])
+    def diagonal(self, steps: Array) -> tuple[Array, Array]:
+        """ā² and ā, a row per step."""
+        mean = self.frames[0].mean([self.epoch(step) for step in steps])
+        return mean**2, mean
 
     def __call__(self, step: float) -> tuple[EpochMap, EpochMap]:
         """The epoch at two resolutions."""
@@ -257,12 +181,7 @@ class Maps:
         return self._made[step]
 
     def _make(self, step: float) -> tuple[EpochMap, EpochMap]:
-        made, mean = self.frames.maps(self.epoch(step), self.noisy), self.mean([step])[0]
-        fine, coarse = (
-            EpochMap(mean, self.left, part.kernel, self.noise * part.kick)
-            for part in (made.fine, made.coarse)
-        )
-        return fine, coarse
+        return engine.maps(self.frames, self.epoch(step), self.noise)
 
     def moves(self) -> list[Moves]:
         """The epoch that a step makes, at either resolution."""
@@ -278,16 +197,15 @@ class Maps:
 def all_maps(rows: LabelledRows, batch: int = 1) -> Iterator[Maps]:
     """Maps on one contour after another, the most promising first; those made before are used again."""
     batch = arguments.batch(batch, rows.shape[0])
-    for place in range(engine.CONTOURS):
-        if (maps := _maps(rows, batch, place)) is not None:
-            yield maps
+    return (maps for place in (0, 1) if (maps := _maps(rows, batch, place)) is not None)
 
 
 @_with_rows
 def _maps(rows: LabelledRows, batch: int, place: int) -> Maps | None:
     """Maps on the contour that comes at this place, if there are so many."""
-    pair = next(engine.frames(_law(rows), place), None)
-    return None if pair is None else Maps(rows, pair, batch)
+    frames = engine.frames_at(_law(rows), place)
+    noise = rows.shape[0] * rows.residual / rows.scale / np.sqrt(rows.shape[1])
+    return frames and Maps(frames, rows.shape, batch, noise)
 
 
 def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
@@ -296,16 +214,12 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
     They are made once for the rows and a batch, at two resolutions.
     """
     shared: list[interpolation.Family] = _families(rows, arguments.batch(batch, rows.shape[0]))
-    if not shared or not _reach(shared, high):
+    # their end is one way to compute 0.98 of a limit, there are others
+    if not shared or not (high <= shared[0].ruler.high or np.isclose(high, shared[0].ruler.high)):
         raise ArithmeticError(
             "Random reshuffle could not be computed at all steps of a search over these rows."
         )
     return shared
-
-
-def _reach(shared: list[interpolation.Family], step: float) -> bool:
-    """Whether shared epochs go up to a step; their end is one way to compute 0.98 of a limit, there are others."""
-    return bool(step <= shared[0].ruler.high or np.isclose(step, shared[0].ruler.high))
 
 
 @_with_rows
@@ -315,9 +229,10 @@ def _families(rows: LabelledRows, batch: int) -> list[interpolation.Family]:
     ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]), _LINEAR)
     attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
-        return engine.best("The family", attempts, _GOOD)
+        families: list[interpolation.Family] = _best("family", attempts)
     except ArithmeticError:
         return []
+    return families
 
 
 def _family(
@@ -330,26 +245,19 @@ def _family(
         if worst > agreement.LARGEST_ERROR:
             raise ArithmeticError(f"Two resolutions of an epoch differ by {worst:.0e}.")
 
-    def diagonal(steps: Array) -> tuple[Array, Array]:
-        mean = maps.mean(steps)
-        return mean**2, mean
-
     families = []
-    for made in zip(*(maps(step) for step in steps), strict=True):
+    for which in (0, 1):
+        made = [maps(step)[which] for step in steps]
         kernels, kicks = (
             np.array([one.kernel for one in made]),
             np.array([one.left @ one.kick for one in made]),
         )
-        pieces = interpolation.Pieces(maps.left, diagonal, kernels, kicks)
+        pieces = interpolation.Pieces(maps.frames[0].left, maps.diagonal, kernels, kicks)
         families.append(interpolation.family(pieces, ruler))
     return worst, families
 
 
-def _cut(shape: tuple[int, int], batch: int, step: float) -> partition.Partition:
-    """An epoch's batches at a step."""
-    return partition.partition(*shape, batch, step)
-
-
 def _law(rows: LabelledRows) -> contours.Law:
-    """The law of the rows' spectrum, as the operator needs it."""
-    return contours.sample(*sources.sample(rows.spectrum), rows.aspect)
+    """The law of the rows' spectrum, every eigenvalue by itself."""
+    sources.sample(rows.spectrum)  # refuses too few
+    return contours.sample(rows.spectrum, np.full(rows.shape[1], 1 / rows.shape[1]), rows.aspect)
