@@ -81,14 +81,14 @@ def test_every_threshold_has_one_name_a_reason_and_a_test():
 
 
 def test_a_contour_of_this_height_gives_averages_of_few_nodes_to_eight_digits():
-    """HALF_HEIGHT: lower contours need more points than there are. _LOEWNER: fewer of them give fewer digits."""
+    """HALF_HEIGHT: lower contours need more points than there are."""
     values, shares = sources.sample(SPIKED)
     assert levy.from_gram(values, shares, 1.0, -0.05, 1e-8).error < 1e-8
     assert levy.from_gram(values, shares, 1.0, -0.05, 1e-8, levy.HALF_HEIGHT / 10).error > 1e-3
 
 
 def test_functions_of_a_covariance_are_seen_at_enough_points_of_a_contour():
-    """_ON_CONTOUR: with a tenth of them the largest error between two would not be seen."""
+    """_LOEWNER: with a tenth of the most points the largest error between two would not be seen."""
     u = np.log(levy.ellipse(np.array([1e-4, 1.0]), -1e-6))
     assert np.abs(np.diff(u)).max() < 0.1
 
