@@ -23,6 +23,7 @@ from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact.iid import curve_at, expected_curve
 from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
+from edgelaw.exact.labels.curves import room
 from edgelaw.exact.largest_step import critical_batch, stability
 
 __all__ = [
@@ -39,9 +40,9 @@ __all__ = [
 ]
 
 
-def _room(order: str, part: str = "") -> ModuleType:
-    """The package behind an order or a part of it, loaded when it is asked for."""
-    return import_module(f"{__name__}.{arguments.choice(order, 'order', orders.ORDERS)}{part}")
+def _room(order: str) -> ModuleType:
+    """The package behind an order, loaded when it is asked for."""
+    return import_module(f"{__name__}.{arguments.choice(order, 'order', orders.ORDERS)}")
 
 
 @threads.one_blas_thread()
@@ -199,4 +200,4 @@ def _labels(order: str) -> ModuleType:
         raise ValueError(
             "order must not be 'flip_flop', which has no theory of labels; simulate it with edgelaw.kaczmarz."
         )
-    return _room(order, ".labels")
+    return room(order)

@@ -51,7 +51,7 @@ def _apart(fine: Array, coarse: Array) -> Array:
         return np.abs(coarse / fine - 1)
 
 
-def _leading(good: npt.NDArray) -> int:
+def _leading(good: npt.ArrayLike) -> int:
     """How many come before the first that is not."""
     return int(np.append(good, False).argmin())
 

@@ -141,7 +141,8 @@ def filter_factors(
     d = arguments.whole(dims, "dims", 1)
     if values.max(initial=0) > d * (1 + 1e-9):
         raise ValueError(f"eigenvalues of rows of norm √d are at most d = {d}, not {values.max():g}.")
-    return 1 - np.maximum(1 - step * values / d, -1) ** (round(rho * d) * n[..., None])
+    inside = np.maximum(1 - step * values / d, -1)
+    return 1 - np.power(inside, round(rho * d) * n[..., None])
 
 
 def ridge_factors(eigenvalues: ArrayLike, ridge: float) -> Array:

@@ -8,7 +8,6 @@ with s the least training loss over the excess training loss at the start, so th
 level of noise. :func:`edgelaw.kaczmarz.signal_and_noise` runs the same.
 """
 
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy.interpolate import CubicSpline
 from edgelaw import orders, shipped
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.exact.labels.curves import room
 from edgelaw.exact.labels.rows import LabelledRows
 
 _BETWEEN_STEPS = 40  # points between two steps of a grid
@@ -57,8 +57,8 @@ def signal_and_noise(
     >>> [round(float(value), 6) for value in parts.noise[:, 0]]  # η/(2 − η)
     [0.333333, 0.333333]
     """
-    room = import_module(f"edgelaw.exact.{arguments.choice(order, 'order', orders.ORDERS)}.labels")
-    curve = room.distance if order == "flip_flop" else room.curve
+    theory = room(order)
+    curve = theory.distance if order == "flip_flop" else theory.curve
     losses, errors = [], []
     for level in (0.0, 1.0):
         design = LabelledRows.isotropic(eigenvalues, rows, level)
