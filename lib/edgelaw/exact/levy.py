@@ -91,10 +91,6 @@ def from_gram(
 
     It is an ellipse in ζ, not in t, so that it keeps its distance from single eigenvalues whatever the gaps, around
     those above the pole. Functions are singular at ζ ≈ −1/(cn) after n epochs at an effective step c.
-
-    >>> flat = from_gram(np.array([1.0]), np.array([1.0]), 1.0, pole=-0.1)
-    >>> [round(float(flat(flat.nodes**k).real), 6) for k in (0, 1, 2)]
-    [1.0, 1.0, 0.0]
     """
     inside = values[values > pole]
     return from_contour(values, shares, rho, lambda points: ellipse(inside, pole, points, angle), tolerance)
@@ -107,11 +103,6 @@ def from_contour(
 
     `contour(points)` gives so many points of its upper half, from right to left. The last node is 0 and takes what the
     others leave of the weight.
-
-    >>> circle = lambda points: 1 + 1.1 * np.exp(1j * np.pi * (np.arange(points) + 0.5) / points)
-    >>> average = from_contour(np.array([0.5, 1.5]), np.array([0.5, 0.5]), 1.0, circle, 1e-8)
-    >>> round(float(average(average.nodes**2).real), 6)
-    0.25
     """
 
     def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:

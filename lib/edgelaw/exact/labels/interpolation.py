@@ -52,24 +52,11 @@ class Ruler(NamedTuple):
     linear: float = 0.0
 
     def place(self, steps: Array) -> Array:
-        """Where steps are; those outside the range are at its ends.
-
-        Examples
-        --------
-        >>> Ruler(0.0, 3.0, 1.0).place(np.array([0.0, 1.0, 3.0, 9.0])).tolist()
-        [-1.0, 0.0, 1.0, 1.0]
-        """
+        """Where steps are; those outside the range are at its ends."""
         return 2 * self._above_low(np.clip(steps, self.low, self.high)) / self._above_low(self.high) - 1
 
     def steps(self, count: int) -> Array:
-        """The steps at Chebyshev's points, the largest first.
-
-        Examples
-        --------
-        >>> ruler = Ruler(0.0, 2.0, 0.02, 3.0)
-        >>> np.allclose(ruler.place(ruler.steps(3)), np.cos(np.pi * np.array([1, 3, 5]) / 6))
-        True
-        """
+        """The steps at Chebyshev's points, the largest first."""
         first, rate = self.low + self.shift, self.linear / self.high
         grown = first * np.exp((chebyshev.chebpts1(count)[::-1] + 1) / 2 * self._above_low(self.high))
         if rate == 0:
@@ -115,13 +102,14 @@ class Family(NamedTuple):
         pieces = self.pieces
         return Family(self.ruler, pieces._replace(kernels=pieces.kernels[:-2], kicks=pieces.kicks[:-2]))
 
-    def slopes(self, steps: Array) -> Epochs:
-        """The derivatives of the epochs' parts by the step, one epoch each: differences that stay below the highest."""
+    def with_slopes(self, steps: Array) -> tuple[Epochs, Epochs]:
+        """The epochs at these steps, and the derivatives of their parts: differences that stay below the highest."""
         change = np.cbrt(np.finfo(float).eps) * steps
         up, down = np.minimum(steps + change, self.ruler.high), steps - change
-        both = self(np.concatenate([up, down]))[1:]
-        made = (np.split(part, 2) for part in both)
-        return Epochs(self.pieces.left, *(((above - below).T / (up - down)).T for above, below in made))
+        parts = [np.split(part, 3) for part in self(np.concatenate([steps, up, down]))[1:]]
+        slopes = (((above - below).T / (up - down)).T for _, above, below in parts)
+        left = self.pieces.left
+        return Epochs(left, *(here for here, _, _ in parts)), Epochs(left, *slopes)
 
 
 def family(pieces: Pieces, ruler: Ruler) -> Family:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.optimize
+from scipy.optimize import minimize, minimize_scalar
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array
@@ -68,7 +68,7 @@ class Objective:
 
     def gradient(self, steps: Array) -> tuple[float, Array]:
         """The loss and its derivatives by the steps."""
-        epochs, slopes = self.family(steps), self.family.slopes(steps)
+        epochs, slopes = self.family.with_slopes(steps)
         adjoint = epochs._replace(kernel=np.swapaxes(epochs.kernel, 1, 2), kick=np.zeros_like(epochs.kick))
         *states, last = epochs.walk(start(self.rows))
         of_second, of_mean = self._adjoint(last)
@@ -199,49 +199,43 @@ class Search:
         losses = [loss(height) for height in self.heights]
         best = int(np.argmin(losses))
         bounds = self.heights[max(best - 1, 0)], self.heights[min(best + 1, len(losses) - 1)]
-        refined = scipy.optimize.minimize_scalar(
-            loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}
-        )
+        refined = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
         return np.exp(refined.x if refined.fun < losses[best] else self.heights[best]) * shape
 
     def inverse(self, constant: Array) -> Array:
         """η/(1 + ck) at the best height and c; c = 0 is the constant step."""
-        k = np.arange(len(constant))
+        k, bounds = np.arange(len(constant)), [self.heights[[0, -1]], np.log([1e-3, 1e3])]
 
-        def steps(logs: Array) -> tuple[Array, Array]:
-            height, decay = np.exp(logs)
-            slopes = np.stack([np.ones(len(k)), -decay * k / (1 + decay * k)], axis=1)
-            return height / (1 + decay * k), slopes
+        def steps(logs: Array) -> Array:
+            return np.exp(logs[..., :1]) / (1 + np.exp(logs[..., 1:]) * k)
 
         starts = [np.log([constant[0], decay]) for decay in (0.03, 0.3, 3.0)]
-        bounds = [self.heights[[0, -1]], np.log([1e-3, 1e3])]
         return min([constant, *(self._refined(at, bounds, steps) for at in starts)], key=self.objective)
 
     def free(self, starts: list[Array]) -> Array:
         """All steps, from the best of some."""
-        ends, each = self.heights[[0, -1]], np.eye(len(starts[0]))
+        ends = self.heights[[0, -1]]
         first = np.clip(np.log(min(starts, key=self.objective)), *ends)
-        freed = self._refined(first, [ends] * len(first), lambda p: (np.exp(p), each))
-        return min([freed, *starts], key=self.objective)
+        return min([self._refined(first, [ends] * len(first), np.exp), *starts], key=self.objective)
 
-    def _refined(
-        self, first: Array, bounds: list[Array], steps: Callable[[Array], tuple[Array, Array]]
-    ) -> Array:
-        """The steps of the best parameters near the first ones; `steps` has their logarithms' derivatives too.
+    def _refined(self, first: Array, bounds: list[Array], steps: Callable[[Array], Array]) -> Array:
+        """The steps of the best parameters near the first ones.
 
         The loss is measured from its start in units of its steepest slope: what is gained after that is less than
         theory knows, and a search in units of the loss would take hundreds of steps.
         """
+        small = np.finfo(float).eps ** 0.5
+        each = small * np.eye(len(first))
 
         def gained(parameters: Array, before: float = 0.0, unit: float = 1.0) -> tuple[float, Array]:
-            made, slopes = steps(parameters)
+            made = steps(parameters)
             loss, slope = self.objective.gradient(made)
-            return (loss - before) / unit, (slope * made) @ slopes / unit
+            return (loss - before) / unit, (steps(parameters + each) - made) @ slope / (small * unit)
 
         before, slope = gained(first)
-        unit = max(np.abs(slope).max(), np.finfo(float).eps ** 0.5 * before)
+        unit = max(np.abs(slope).max(), small * before)
         options = {"maxiter": 300, "ftol": 1e-6, "gtol": 1e-4}
-        refined = scipy.optimize.minimize(
+        refined = minimize(
             gained, first, (before, unit), "L-BFGS-B", jac=True, bounds=bounds, options=options
         )
-        return steps(refined.x if refined.fun < 0 else first)[0]
+        return steps(refined.x if refined.fun < 0 else first)
