@@ -57,8 +57,8 @@ def curve(
 ) -> LearningCurve:
     r"""Learning curve from the spectrum of a *sample* of m = ρd rows, as d → ∞ with the rows' left basis Haar.
 
-    For single rows the equations are **proved** for a bounded spectrum, almost surely at every fixed n (IID: in the
-    mean over the draws); with batches they are *derived*. Costs are in ``benchmarks/CURVES.md``.
+    The equations are **proved** for single rows and a bounded spectrum, almost surely at every fixed n (IID: in the
+    mean over the draws), and *derived* for batches. Costs are in ``benchmarks/CURVES.md``.
 
     Parameters
     ----------
@@ -68,15 +68,14 @@ def curve(
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
     weights : array_like, optional
-        The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this the
-        curve of a continuous law, with any number of nodes. Not with batches.
+        Their shares, if not equal: a quadrature, of any number of nodes, makes this the curve of a continuous law. Not
+        with batches.
 
     Returns
     -------
     LearningCurve
-        Standard errors are NaN, because nothing was drawn. `error` is the relative numerical error of solving the
-        equations, not the distance of a finite matrix from them. Once a loss is below 1e-12 it may go on by its last
-        rate: `continued` says from which epoch.
+        Standard errors are NaN: nothing was drawn. `error` is the relative numerical error of solving the equations,
+        not the distance of a finite matrix from them. From the epoch `continued` a loss goes on by its last rate.
 
     Examples
     --------

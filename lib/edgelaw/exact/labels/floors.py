@@ -32,14 +32,9 @@ class Floor(NamedTuple):
 def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 1e-10) -> Floor:
     r"""The stationary losses of IID sampling with the normalised update, for rows X (m, d) with targets y (m,).
 
-    The stationary :math:`M = \mathbb E\,ee^\top` is found by conjugate gradients, to a relative residual `tolerance`,
-    from
-
-    .. math:: AM + MA - \frac\eta m\sum_i (u_i^\top Mu_i)\,u_iu_i^\top = \frac\eta m\sum_i r_i^2\,u_iu_i^\top,
-        \qquad A = \frac1m\sum_iu_iu_i^\top .
-
-    The **training floor** is :math:`\operatorname{tr}AM = \frac{\eta}{2-\eta}\sigma^2` whatever the rows and the
-    residuals; if these are all alike, the **test floor** is :math:`\frac{\eta}{2-\eta}\sigma^2\operatorname{rank}(X)`.
+    The equation of the stationary :math:`\mathbb E\,ee^\top` is solved to a relative residual `tolerance`. The
+    **training floor** is :math:`\frac{\eta}{2-\eta}\sigma^2` whatever the rows and the residuals; if these are all
+    alike, the **test floor** is :math:`\frac{\eta}{2-\eta}\sigma^2\operatorname{rank}(X)`.
 
     Examples
     --------
@@ -122,10 +117,9 @@ def filter_factors(
 ) -> Array:
     r"""How much of the solution IID's mean iterate has after n epochs from zero, along each eigenvector.
 
-    It is :math:`f_n(\lambda) = 1 - (1-\eta\lambda/d)^{mn} \to 1 - e^{-\eta\rho n\lambda}`, consistent or noisy targets
-    alike, for rows of norm :math:`\sqrt d` with the eigenvalues, mean 1, of :math:`X^\top X/m`: an update is affine and
-    its draw independent of w. *Proved.* With `dims`, d, it is exact, else the limit d → ∞. The result has the shape of
-    n followed by that of the eigenvalues.
+    It is :math:`f_n(\lambda) = 1 - (1-\eta\lambda/d)^{mn} \to 1 - e^{-\eta\rho n\lambda}` for noisy targets too, with
+    the eigenvalues, mean 1, of :math:`X^\top X/m`; without `dims`, d, the limit d → ∞. *Proved.* The result has the
+    shape of n followed by that of the eigenvalues.
 
     Examples
     --------
@@ -160,8 +154,7 @@ def ridge_factors(eigenvalues: ArrayLike, ridge: float) -> Array:
 def matching_ridge(n: int, step: float = 1.0, rho: float = 1.0) -> float:
     r"""The ridge with the same slope at λ → 0 as n epochs: :math:`\kappa = 1/(\eta\rho n)`.
 
-    Then :math:`\frac{\lambda}{\lambda+\kappa} \le 1 - e^{-\lambda/\kappa} \le 1.30\,\frac{\lambda}{\lambda+\kappa}`:
-    n epochs keep everything that the ridge keeps, and at most 30 % more of any direction (at λ = 1.79 κ). *Proved.*
+    n epochs keep everything that it keeps, and at most 30 % more of any direction (at λ = 1.79 κ). *Proved.*
 
     Examples
     --------

@@ -42,8 +42,8 @@ class Epochs(NamedTuple):
 class Ruler(NamedTuple):
     """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high.
 
-    Where steps are below the shift all is smooth in the step, above it in its logarithm; the `linear` part keeps the
-    largest steps from being too far apart. Both ends are included, and the low one may be zero.
+    Below the shift all is smooth in the step, above it in its logarithm; the `linear` part keeps the largest steps from
+    being too far apart. The low end may be zero.
     """
 
     low: float

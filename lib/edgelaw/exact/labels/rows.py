@@ -56,18 +56,13 @@ class HeldOut:
 class LabelledRows:
     r"""Rows with targets, as the curves of all orders need them; made by :meth:`of`.
 
-    Losses are means over rows of the squared error, summed over outputs, without a factor ½.
+    Losses are means over rows of the squared error, summed over outputs, without a factor ½. Rows of `shape` (m, d)
+    have `scale` as their mean squared norm: a step is a learning rate times this. The `eigenvalues` are the positive λ,
+    ascending, and the `energies` :math:`c_j^2`, summed over the `outputs`; `residual`, :math:`\lVert r\rVert^2/m`, is
+    the least training loss and `start` that of zero weights.
 
     Attributes
     ----------
-    shape, outputs
-        (m, d), and the columns of the targets.
-    scale : float
-        Mean squared norm of a row: a step is a learning rate times this.
-    eigenvalues, energies : ndarray (r,)
-        The positive λ, ascending, which have mean 1 with d − r zeros; and :math:`c_j^2`, summed over outputs.
-    residual, start : float
-        The least training loss, :math:`\lVert r\rVert^2/m`, and that of zero weights.
     kicks : ndarray (r,)
         Mean of :math:`r_i^2(x_i\cdot v_j)^2` over scale²: what a row drawn at random adds to :math:`(v_j\cdot e)^2`
         at step 1 through its residual. About residual/scale · λ/d.
@@ -76,7 +71,6 @@ class LabelledRows:
         q the mean of :math:`\lVert x\rVert^4` over scale²: λ/d for rows of equal norm.
     norm_spread : float
         Variance of the squared norms over their squared mean; 0 for equal norms, which the theory assumes.
-    held_out : HeldOut or None
 
     Examples
     --------
@@ -153,9 +147,8 @@ class LabelledRows:
     def isotropic(cls, eigenvalues: ArrayLike, rows: int, noise: float = 0.0) -> "LabelledRows":
         """So many unit rows with these eigenvalues of XᵀX, in the mean over isotropic solutions and residuals.
 
-        The solution has mean square 1 along every eigenvector, so that the training loss of zero weights is 1 above the
-        least one, which is `noise`. The eigenvalues, all positive and fewer than the rows, may have any scale, which
-        unit rows set.
+        The training loss of zero weights is 1 above the least one, which is `noise`. The eigenvalues are positive, fewer
+        than the rows, and of any scale, which unit rows set.
 
         Examples
         --------

@@ -130,9 +130,8 @@ def best_schedule(
 ) -> Tuned:
     """The schedule of a shape with the least loss after so many epochs, and what it gains on the best constant step.
 
-    `order` is one of `ORDERS`, `loss` of `LOSSES`, `shape` of `SHAPES`; the rest is as for `best_step`. Under random
-    reshuffle a search makes 18 operators, whatever the number of epochs and of shapes tried: they are kept with the
-    rows, and shared with the curves of long schedules.
+    `order` is one of `ORDERS`, `loss` of `LOSSES`, `shape` of `SHAPES`; the rest is as for `best_step`. The 18 operators
+    that random reshuffle makes for all searches are kept with the rows, and shared with the curves of long schedules.
 
     Examples
     --------
