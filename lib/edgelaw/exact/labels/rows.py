@@ -147,8 +147,8 @@ class LabelledRows:
     def isotropic(cls, eigenvalues: ArrayLike, rows: int, noise: float = 0.0) -> "LabelledRows":
         """So many unit rows with these eigenvalues of XᵀX, in the mean over isotropic solutions and residuals.
 
-        The training loss of zero weights is 1 above the least one, which is `noise`. The eigenvalues are positive, fewer
-        than the rows, and of any scale, which unit rows set.
+        The training loss of zero weights is 1 above the least one, which is `noise`. The eigenvalues are positive,
+        fewer than the rows, and of any scale, which unit rows set.
 
         Examples
         --------

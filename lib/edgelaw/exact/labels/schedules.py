@@ -86,12 +86,11 @@ class Objective:
     def _adjoint(self, state: State) -> tuple[Array, Array]:
         """The derivatives of the loss by the second moments and by the means."""
         rows, held = self.rows, self.rows.held_out
-        if self.loss == "train":
-            return rows.scale / rows.shape[1] * rows.eigenvalues, np.zeros_like(state.mean)
-        if self.loss == "distance" or held is None:
-            return np.ones_like(state.second), np.zeros_like(state.mean)
-        of_mean = held.linear - held.quadratic @ (1 - state.mean) - held.squares * state.mean * rows.energies
-        return held.squares, 2 * of_mean
+        if held is not None and self.loss == "held_out":
+            of_mean = held.linear - held.quadratic @ (1 - state.mean)
+            return held.squares, 2 * (of_mean - held.squares * state.mean * rows.energies)
+        each = rows.scale / rows.shape[1] * rows.eigenvalues
+        return each if self.loss == "train" else np.ones_like(each), np.zeros_like(each)
 
 
 def best_step(
@@ -130,8 +129,9 @@ def best_schedule(
 ) -> Tuned:
     """The schedule of a shape with the least loss after so many epochs, and what it gains on the best constant step.
 
-    `order` is one of `ORDERS`, `loss` of `LOSSES`, `shape` of `SHAPES`; the rest is as for `best_step`. The 18 operators
-    that random reshuffle makes for all searches are kept with the rows, and shared with the curves of long schedules.
+    `order` is one of `ORDERS`, `loss` of `LOSSES`, `shape` of `SHAPES`; the rest is as for `best_step`. The 18
+    operators that random reshuffle makes for all searches are kept with the rows, and shared with the curves of long
+    schedules.
 
     Examples
     --------
