@@ -34,18 +34,18 @@ class Attempt:
 
     def difference(self) -> float:
         """The largest relative difference of the two resolutions where a loss can be seen."""
-        gap = _apart(self.fine, self.coarse)[np.abs(self.fine) > VISIBLE].max(initial=0.0)
+        gap = _difference(self.fine, self.coarse)[np.abs(self.fine) > VISIBLE].max(initial=0.0)
         return float(gap) if np.isfinite(gap) else np.inf
 
     def agreed(self) -> int:
         """For how many epochs the two agree well enough to be returned, and no loss is below its plateau."""
         level = np.array([[self.plateau], [0.0]])
-        alike = (_apart(self.fine, self.coarse) < LARGEST_ERROR) & (self.fine > level)
+        alike = (_difference(self.fine, self.coarse) < LARGEST_ERROR) & (self.fine > level)
         alike |= (np.abs(self.fine - level) < VISIBLE) | np.isnan(self.fine)  # so late that nothing is left
         return _leading(alike.all(axis=0))
 
 
-def _apart(fine: Array, coarse: Array) -> Array:
+def _difference(fine: Array, coarse: Array) -> Array:
     """The relative difference of two resolutions."""
     with np.errstate(all="ignore"):
         return np.abs(coarse / fine - 1)
@@ -137,7 +137,7 @@ def vouched(
     (and then, if possible, from where it differs by more than 1e-4); otherwise it is refused.
     """
     level = np.array([[plateau], [0.0]])
-    difference, above = _apart(fine, coarse), fine - level
+    difference, above = _difference(fine, coarse), fine - level
     good = (difference < LARGEST_ERROR) & (above > 0)
     good |= (np.abs(above) < 1e-280) | (np.abs(above) < 1e-14 * level)
     gone = np.maximum(np.abs(fine[:, 0]), np.abs(coarse[:, 0])) < VANISHED  # after one epoch
