@@ -5,8 +5,13 @@ depend on the rows only through their Gram matrix, and for rows with a Haar left
 through its spectrum. Each order's room holds its mathematics: ``iid`` a recursion of mean squares along eigenvectors,
 ``random_reshuffle`` an operator on functions of the spectrum, ``single_shuffle`` a generating function of two
 variables, ``flip_flop`` a boundary value problem. All of them state their numerical error by one policy
-(:mod:`.agreement`) and refuse with an `ArithmeticError` where they cannot vouch for a curve; then simulate
-(:mod:`edgelaw.kaczmarz`).
+(:mod:`.agreement`), and refuse with an `ArithmeticError` where two resolutions differ by more than 2 % or no contour
+around the spectrum is usable; then simulate (:mod:`edgelaw.kaczmarz`).
+
+Everywhere `order` is one of `edgelaw.orders.ORDERS`, `step` is η, in (0, 2) or with batches below `stability`, `rho` is
+m/d, and `batch` the rows of an averaged update, as in ``kaczmarz.Problem(X, batch=b)``: each row moves the weights by
+step/b, and the last batch of an epoch is shorter if b does not divide m. Eigenvalues come in any order and on any
+scale, because the normalised update does not see that of the rows; with batches their number is d.
 """
 
 from importlib import import_module
@@ -19,6 +24,7 @@ from edgelaw.curves import LearningCurve
 from edgelaw.exact.batches.limits import critical_batch, stability
 from edgelaw.exact.iid import curve_at, expected_curve
 from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
+from edgelaw.exact.labels.curves import room
 
 __all__ = [
     "constants",
@@ -34,9 +40,9 @@ __all__ = [
 ]
 
 
-def _room(order: str, part: str = "") -> ModuleType:
-    """The package behind an order or a part of it, loaded when it is asked for."""
-    return import_module(f"{__name__}.{arguments.choice(order, 'order', orders.ORDERS)}{part}")
+def _room(order: str) -> ModuleType:
+    """The package behind an order, loaded when it is asked for."""
+    return import_module(f"{__name__}.{arguments.choice(order, 'order', orders.ORDERS)}")
 
 
 @threads.one_blas_thread()
@@ -51,45 +57,25 @@ def curve(
 ) -> LearningCurve:
     r"""Learning curve from the spectrum of a *sample* of m = ρd rows, as d → ∞ with the rows' left basis Haar.
 
+    The equations are **proved** for single rows and a bounded spectrum, almost surely at every fixed n (IID: in the
+    mean over the draws), and *derived* for batches. Costs are in ``benchmarks/CURVES.md``.
+
     Parameters
     ----------
-    order : str
-        One of `edgelaw.orders.ORDERS`.
     eigenvalues : array_like
-        Eigenvalues of :math:`X^\top X/m`, zeros included, at least 20 of them, in any order and on any scale: they are
-        divided by their mean, because the normalised update does not see the scale of the rows. If row norms vary, take
-        the spectrum of the normalised rows (``edgelaw.data.normalize_rows``). Zeros are directions that no row has, and
-        their share stays in the test loss.
+        Of :math:`X^\top X/m`, at least 20. If row norms vary, take those of the normalised rows
+        (``edgelaw.data.normalize_rows``). Zeros are directions that no row has: their share stays in the test loss.
     epochs : int or array of int
         Up to which epoch, or the epochs wanted; 0 is always among those returned.
-    step : float
-        η, in (0, 2); with a batch, below `stability`.
-    rho : float
-        m/d.
-    batch : int
-        Rows b per averaged update, as in ``kaczmarz.Problem(X, batch=b)``: each row moves the weights by
-        step/b. The last batch of an epoch is shorter if b does not divide m. The number of eigenvalues is then d.
     weights : array_like, optional
-        The share of the spectrum at each eigenvalue, if not equal: the nodes and weights of a quadrature make this the
-        curve of a continuous law, with any number of nodes. Not with batches.
+        Their shares, if not equal: a quadrature, of any number of nodes, makes this the curve of a continuous law. Not
+        with batches.
 
     Returns
     -------
     LearningCurve
-        Standard errors are NaN, because nothing was drawn. `error` is the relative numerical error of solving the
-        equations, not the distance of a finite matrix from them. Once a loss is below 1e-12 it may go on by its last
-        rate: `continued` says from which epoch.
-
-    Raises
-    ------
-    ArithmeticError
-        If two resolutions differ by more than 2 %, or no contour around the spectrum is usable.
-
-    Notes
-    -----
-    For single rows the equations are **proved** for rows with Haar left singular vectors and a bounded spectrum, almost
-    surely at every fixed n (IID: in the mean over the draws); with batches they are *derived*. Costs are in
-    ``benchmarks/CURVES.md``.
+        Standard errors are NaN: nothing was drawn. `error` is the relative numerical error of solving the equations,
+        not the distance of a finite matrix from them. From the epoch `continued` a loss goes on by its last rate.
 
     Examples
     --------
@@ -111,22 +97,10 @@ def population_curve(
     rho: float = 1.0,
     batch: int = 1,
 ) -> LearningCurve:
-    r"""Learning curve for m = ρd Gaussian rows of a given *covariance*, as d → ∞: no data needed.
+    r"""Learning curve for m = ρd Gaussian rows of a given *covariance*, as d → ∞: as from `curve`, with no data.
 
     Rows are normalised by the update, which changes nothing as long as their norms concentrate: the squared norm of a
     row fluctuates by a relative :math:`\sqrt{2/r}`, r the effective rank of the covariance.
-
-    Parameters
-    ----------
-    order, epochs, step, rho, batch
-        As in `curve`.
-    covariance_eigenvalues : array_like
-        Non-negative, on any scale; zeros are directions that no row has. With batches their number is d.
-
-    Returns
-    -------
-    LearningCurve
-        As from `curve`.
 
     Examples
     --------
@@ -142,21 +116,9 @@ def constants(
 ) -> tuple[float, float]:
     r"""The limits of √n · test and :math:`n^{3/2}` · train at m = d, for Gaussian rows of a given covariance.
 
-    Parameters
-    ----------
-    order, step
-        As in `curve`.
-    covariance_eigenvalues : array_like
-        Positive, on any scale. A zero would leave a constant test loss, and no power law.
-    batch : int
-        Rows per averaged update; the number of eigenvalues is then m = d. If b does not divide m, IID's and random
-        reshuffle's training constants are not known and are NaN.
-
-    Returns
-    -------
-    tuple of float
-        The constants of the test and of the training loss. IID's are **proved** for the large-d equation, the others
-        *derived*. They set in late for broad spectra.
+    The eigenvalues must be positive: a zero would leave a constant test loss, and no power law. IID's constants are
+    **proved** for the large-d equation, the others *derived*; they set in late for broad spectra. If b does not divide
+    m, IID's and random reshuffle's training constants are not known and are NaN.
 
     Examples
     --------
@@ -170,24 +132,10 @@ def constants(
 def effective_step(order: str, step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
     r"""The step of gradient descent with the same test-loss edge at m = d, on a spectrum with a left edge at zero.
 
-    In the long run each order behaves like gradient descent with its own effective step. For IID it is the step itself,
-    for single shuffle :math:`2\eta/(2-\eta)`, whatever the spectrum; for random reshuffle and flip-flop it depends on
-    the eigenvalues. With batches of b rows, averaged, it is that of gradient descent with one full update per epoch:
-    η/b for b = m.
-
-    Parameters
-    ----------
-    order, step
-        As in `curve`.
-    eigenvalues : array_like, optional
-        Of a sample with m = d, on any scale; isotropic Gaussian rows without. With batches they are required, because
-        their number is m, and a step beyond stability is refused.
-    batch : int
-        Rows per averaged update.
-
-    Returns
-    -------
-    float
+    In the long run each order behaves like gradient descent with its own effective step: for IID the step itself, for
+    single shuffle :math:`2\eta/(2-\eta)`; for random reshuffle and flip-flop it depends on the eigenvalues of the
+    sample, or is that of isotropic Gaussian rows without. With batches of b rows, which need the eigenvalues, it is
+    that of gradient descent with one full update per epoch: η/b for b = m.
 
     Examples
     --------
@@ -208,25 +156,9 @@ def probe_curve(
 ) -> LabelCurve:
     """Training and held-out loss of SGD from zero weights on rows with targets, noisy or not.
 
-    Parameters
-    ----------
-    order : str
-        "iid", "random_reshuffle" or "single_shuffle"; flip-flop is simulated (:mod:`edgelaw.kaczmarz`).
-    rows : edgelaw.exact.labels.LabelledRows
-        What the losses need of features and targets.
-    epochs : int or array of int
-        As in `curve`.
-    step : float or array
-        Learning rate times `rows.scale`; an array has one step per epoch, a schedule (not for single shuffle).
-    batch : int
-        Rows per averaged update (not for single shuffle).
-    ridge : float
-        ``weight_decay`` of `torch.optim.SGD`, for IID alone.
-
-    Returns
-    -------
-    LabelCurve
-        Losses in units of squared targets, summed over outputs, with the numerical error.
+    Flip-flop has no theory of both losses. A step is a learning rate times `rows.scale`; an array has one per epoch, a
+    schedule. Single shuffle takes neither schedules nor batches, and only IID a ridge, the ``weight_decay`` of
+    `torch.optim.SGD`. Losses are in units of squared targets, summed over outputs.
 
     Examples
     --------
@@ -237,20 +169,17 @@ def probe_curve(
     >>> probe_curve("iid", LabelledRows.of(np.eye(2), [1.0, 1.0]), 2).train.round(12).tolist()
     [1.0, 0.25, 0.0625]
     """
-    options = _probe_options(order, ridge)
-    return _room(order, ".labels").curve(rows, epochs, step, batch, **options)
+    labels = _labels(order)
+    if not ridge:
+        return labels.curve(rows, epochs, step, batch)
+    if order != "iid":
+        raise ValueError(f"ridge must be 0 for {order!r}: weight decay has a theory under 'iid' alone.")
+    return labels.curve(rows, epochs, step, batch, ridge)
 
 
 @threads.one_blas_thread()
 def probe_floor(order: str, rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     """Where a constant step ends on rows with targets: the losses after many epochs, in the mean over orders.
-
-    Parameters
-    ----------
-    order, rows, batch
-        As in `probe_curve`.
-    step : float
-        Learning rate times `rows.scale`.
 
     Examples
     --------
@@ -261,16 +190,13 @@ def probe_floor(order: str, rows: LabelledRows, step: float, batch: int = 1) -> 
     >>> probe_floor("iid", LabelledRows.of(np.eye(30), np.ones(30)), step=0.5).excess
     0.0
     """
-    _probe_options(order, 0.0)
-    return _room(order, ".labels").floor(rows, step, batch)
+    return _labels(order).floor(rows, step, batch)
 
 
-def _probe_options(order: str, ridge: float) -> dict[str, float]:
-    """What an order's probe curve is given besides; what it cannot do is refused."""
-    if arguments.choice(order, "order", orders.ORDERS) == "flip_flop":
+def _labels(order: str) -> ModuleType:
+    """What an order's room has of labels."""
+    if order == "flip_flop":
         raise ValueError(
             "order must not be 'flip_flop', which has no theory of labels; simulate it with edgelaw.kaczmarz."
         )
-    if ridge and order != "iid":
-        raise ValueError(f"ridge must be 0 for {order!r}: weight decay has a theory under 'iid' alone.")
-    return {"ridge": ridge} if ridge else {}
+    return room(order)

@@ -35,18 +35,26 @@ class Attempt:
 
     def difference(self) -> float:
         """The largest relative difference of the two resolutions where a loss can be seen."""
-        with np.errstate(all="ignore"):
-            gap = np.abs(self.coarse / self.fine - 1)[np.abs(self.fine) > VISIBLE].max(initial=0.0)
+        gap = _difference(self.fine, self.coarse)[np.abs(self.fine) > VISIBLE].max(initial=0.0)
         return float(gap) if np.isfinite(gap) else np.inf
 
     def agreed(self) -> int:
         """For how many epochs the two agree well enough to be returned, and no loss is below its plateau."""
         level = np.array([[self.plateau], [0.0]])
-        with np.errstate(all="ignore"):
-            alike = (np.abs(self.coarse / self.fine - 1) < LARGEST_ERROR) & (self.fine > level)
+        alike = (_difference(self.fine, self.coarse) < LARGEST_ERROR) & (self.fine > level)
         alike |= (np.abs(self.fine - level) < VISIBLE) | np.isnan(self.fine)  # so late that nothing is left
-        both = np.flatnonzero(~alike.all(axis=0))
-        return int(both[0]) if len(both) else self.fine.shape[1]
+        return _leading(alike.all(axis=0))
+
+
+def _difference(fine: Array, coarse: Array) -> Array:
+    """The relative difference of two resolutions."""
+    with np.errstate(all="ignore"):
+        return np.abs(coarse / fine - 1)
+
+
+def _leading(good: npt.ArrayLike) -> int:
+    """How many come before the first that is not."""
+    return int(np.append(good, False).argmin())
 
 
 def vanished(fine: Array, coarse: Array, plateau: float, floor: float, n: Integers) -> Attempt:
@@ -112,14 +120,12 @@ def with_a_row_less(curve: LearningCurve, missing: float) -> LearningCurve:
     An epoch is shorter by that share, which changes the logarithm of a loss by its slope times it. The spectrum changes
     too: in the cases tried both together were up to 2.2 times as much, so that three times are stated.
     """
-    n = curve.epochs[1:]
-    steepest = 0.0
+    n, steepest = curve.epochs[1:], 0.0
     for loss in (curve.test[1:], curve.train[1:]):
         seen = loss > VANISHED
         if seen.sum() > 1:
             steepest = max(steepest, np.abs(np.gradient(np.log(loss[seen]), np.log(n[seen]))).max())
-    changed = float(np.expm1(3 * missing * (1 + steepest)))
-    return dataclasses.replace(curve, error=curve.error + changed)
+    return dataclasses.replace(curve, error=curve.error + float(np.expm1(3 * missing * (1 + steepest))))
 
 
 def orthogonal(n: Integers, steps: ArrayLike, shares: ArrayLike = (1.0,)) -> LearningCurve:
@@ -141,17 +147,14 @@ def vouched(
     (and then, if possible, from where it differs by more than 3e-5); otherwise it is refused.
     """
     level = np.array([[plateau], [0.0]])
-    with np.errstate(all="ignore"):
-        difference = np.abs(coarse / fine - 1)
-        good = (difference < LARGEST_ERROR) & (fine > level)
-        good |= (np.abs(fine - level) < 1e-280) | (np.abs(fine - level) < 1e-14 * level)
-        gone = np.maximum(np.abs(fine[:, 0]), np.abs(coarse[:, 0])) < VANISHED  # after one epoch
-    good[:, 0] |= gone
-    difference[gone, 0] = 0.0
-    vouched_for = [int(np.argmin(row)) if not row.all() else len(row) for row in good]
-    for k, (row, above) in enumerate(zip(fine, level[:, 0], strict=True)):
-        vouched_for[k] = last = _trusted(row - above, difference[k], vouched_for[k])
-        if last < len(row) and not (last > 0 and row[last - 1] - above < _UNSURE):
+    difference, above = _difference(fine, coarse), fine - level
+    good = (difference < LARGEST_ERROR) & (above > 0)
+    good |= (np.abs(above) < 1e-280) | (np.abs(above) < 1e-14 * level)
+    gone = np.maximum(np.abs(fine[:, 0]), np.abs(coarse[:, 0])) < VANISHED  # after one epoch
+    good[gone, 0], difference[gone, 0] = True, 0.0
+    kept = [_trusted(*row) for row in zip(above, difference, map(_leading, good), strict=True)]
+    for row, last in zip(above, kept, strict=True):
+        if last < len(row) and not (last > 0 and row[last - 1] < _UNSURE):
             worst = difference[:, last].max()
             what = f"Two resolutions differ by a relative {worst:.0e}"
             if worst < LARGEST_ERROR:
@@ -160,14 +163,10 @@ def vouched(
                 f"{what} at epoch {computed[last]}, so this curve is not returned: ask for fewer epochs or a step "
                 "further from 2."
             )
-    curves = [
-        above + _continued(computed, row - above, last, n)
-        for row, last, above in zip(fine, vouched_for, level[:, 0], strict=True)
-    ]
-    shown = [difference[i, : vouched_for[i]][fine[i, : vouched_for[i]] > 1e-250] for i in (0, 1)]
-    error = max(floor, 3 * max(part.max(initial=0.0) for part in shown))
-    curve = learning_curve(n, curves[0], curves[1], error)
-    continued = min(vouched_for)
+    test, train = (_continued(computed, row, last, n) for row, last in zip(above, kept, strict=True))
+    shown = [gaps[:last][row[:last] > 1e-250] for gaps, row, last in zip(difference, fine, kept, strict=True)]
+    curve = learning_curve(n, plateau + test, train, max(floor, 3 * np.concatenate(shown).max(initial=0.0)))
+    continued = min(kept)
     if continued == len(computed) or computed[continued] > n[-1]:
         return curve
     return dataclasses.replace(curve, continued=computed[continued - 1].item())
@@ -178,8 +177,7 @@ def _trusted(losses: Array, difference: Array, count: int) -> int:
     if count == len(losses) or count == 0:
         return count
     vanished = losses[count - 1] < VANISHED
-    sure = (losses >= (VANISHED if vanished else _UNSURE)) | (difference < _DISTRUSTED)
-    fewer = min(count, len(sure) if sure.all() else int(np.argmin(sure)))
+    fewer = min(count, _leading((losses >= (VANISHED if vanished else _UNSURE)) | (difference < _DISTRUSTED)))
     if vanished:  # the last one kept is the first that has
         return max(fewer, int(np.argmax(losses < VANISHED)) + 1)
     return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
@@ -187,17 +185,12 @@ def _trusted(losses: Array, difference: Array, count: int) -> int:
 
 def _continued(computed: npt.NDArray, losses: Array, count: int, n: npt.NDArray) -> Array:
     """The first `count` losses at n, with 1 at n = 0, and beyond them what their last ratio makes of them."""
-    values = np.ones(len(n))
-    known = (n > 0) & (n <= computed[count - 1]) if count else np.zeros(len(n), dtype=bool)
-    values[known] = losses[np.searchsorted(computed, n[known])]
-    beyond = (n > 0) & ~known
-    if beyond.any():
-        before, last = losses[count - 2] if count > 1 else 1.0, losses[count - 1]
-        gone = computed[count - 1] - (computed[count - 2] if count > 1 else 0)
-        rate = np.log(last / before) / gone if last > 0 and before > 0 else -np.inf
-        values[beyond] = (
-            last * np.exp(min(rate, 0.0) * (n[beyond] - computed[count - 1])) if last > 0 else 0.0
-        )
+    at, losses = np.append(0, computed[:count]), np.append(1.0, losses[:count])
+    before, last = losses[-2:]
+    rate = np.log(last / before) / (at[-1] - at[-2]) if min(before, last) > 0 else -np.inf
+    beyond = n > at[-1]
+    values = losses[np.minimum(np.searchsorted(at, n), count)]
+    values[beyond] = last * np.exp(min(rate, 0.0) * (n[beyond] - at[-1]))
     return values
 
 

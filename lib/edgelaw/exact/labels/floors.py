@@ -1,16 +1,15 @@
 r"""What noisy targets change: floors that a constant step does not pass, and early stopping as a filter.
 
-Write :math:`u_i = x_i/\lVert x_i\rVert` for the unit rows, :math:`A = \frac1m\sum_i u_iu_i^\top`, and :math:`w_*` for
-the least-squares solution of the unit rows, with residuals :math:`r_i = y_i/\lVert x_i\rVert - u_i\cdot w_*`,
-:math:`\sum_i r_iu_i = 0` and :math:`\sigma^2 = \frac1m\sum_i r_i^2`. The error :math:`e = w - w_*` moves by
-:math:`e \mapsto (I - \eta u_iu_i^\top)e + \eta r_iu_i`. If the targets are not consistent, :math:`\sigma > 0`, then
-no order brings e to zero at a constant step: it ends at a **floor**, drawn from a stationary law under IID, and walking
-through one cycle again and again under an order that repeats itself.
+Unit rows :math:`u_i` have least-squares residuals :math:`r_i`, :math:`\sigma^2 = \frac1m\sum_ir_i^2`, and an update
+moves the error :math:`e = w - w_*` by :math:`e \mapsto (I - \eta u_iu_i^\top)e + \eta r_iu_i`. With :math:`\sigma > 0`
+no order brings e to zero at a constant step: under IID it ends in a stationary law, and an order that repeats itself
+walks through one cycle again and again. Chapter 12 shows both; they are exact for one data set, and *proved*.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, cg
 
 from edgelaw._common import arguments
@@ -21,14 +20,8 @@ from edgelaw.kaczmarz import Problem, iterates
 class Floor(NamedTuple):
     """Where the losses end, as sums over one problem (not divided by a start).
 
-    Attributes
-    ----------
-    test : float
-        Mean of ‖w − w*‖² at the ends of epochs.
-    train : float
-        Mean of (1/m) Σ (x_i·(w − w*))² over rows of norm √d: the excess over the least training loss.
-    noise : float
-        The least training loss itself, (1/m) Σ (x_i·w* − y_i)² over rows (and targets) scaled to norm √d.
+    `test` is the mean of ‖w − w*‖² at the ends of epochs. For rows and targets scaled to row norm √d, `noise` is the
+    least training loss, the mean of (x·w* − y)², and `train` what the training loss is above it.
     """
 
     test: float
@@ -37,28 +30,11 @@ class Floor(NamedTuple):
 
 
 def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 1e-10) -> Floor:
-    r"""The stationary losses of IID sampling with the normalised update: exact for one data set.
+    r"""The stationary losses of IID sampling with the normalised update, for rows X (m, d) with targets y (m,).
 
-    The stationary :math:`M = \mathbb E\,ee^\top` solves
-
-    .. math:: AM + MA - \frac\eta m\sum_i (u_i^\top Mu_i)\,u_iu_i^\top = \frac\eta m\sum_i r_i^2\,u_iu_i^\top,
-
-    since the draw is independent of e, and e has mean zero. Its trace is the **training floor**,
-    :math:`\operatorname{tr}AM = \frac{\eta}{2-\eta}\sigma^2` whatever the rows and the residuals. If the squared
-    residuals are all alike, :math:`M = \frac{\eta}{2-\eta}\sigma^2 I` on the span of the rows and the **test floor** is
-    :math:`\frac{\eta}{2-\eta}\sigma^2\operatorname{rank}(X)`; in general M is found by conjugate gradients. *Proved.*
-
-    Parameters
-    ----------
-    X, y : array (m, d), array (m,)
-    step : float
-        η, in (0, 2).
-    tolerance : float
-        Relative residual at which the iteration stops.
-
-    Returns
-    -------
-    Floor
+    The equation of the stationary :math:`\mathbb E\,ee^\top` is solved to a relative residual `tolerance`. The
+    **training floor** is :math:`\frac{\eta}{2-\eta}\sigma^2` whatever the rows and the residuals; if these are all
+    alike, the **test floor** is :math:`\frac{\eta}{2-\eta}\sigma^2\operatorname{rank}(X)`.
 
     Examples
     --------
@@ -79,13 +55,12 @@ def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 
         change = A @ M
         return (change + change.T - eta * (U.T * (quadratic / m)) @ U).ravel()
 
-    right = (eta * (U.T * (r**2 / m)) @ U).ravel()
     # Where A has no null space the operator is positive definite; in general right and start lie in its range.
-    start = (eta / (2 - eta) * noise * _projector(U)).ravel()
+    span = scipy.linalg.orth(U.T)
     solved, failed = cg(
         LinearOperator((d * d, d * d), operator),
-        right,
-        x0=start,
+        (eta * (U.T * (r**2 / m)) @ U).ravel(),
+        x0=(eta / (2 - eta) * noise * span @ span.T).ravel(),
         rtol=arguments.number(tolerance, "tolerance", 0),
     )
     if failed:
@@ -96,24 +71,10 @@ def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 
 def cycle_floor(
     X: ArrayLike, y: ArrayLike, order: str = "single_shuffle", step: float = 1.0, rng: Rng = 0
 ) -> Floor:
-    r"""Where an order that repeats itself ends: the fixed point of its epoch, for one permutation.
+    r"""Where an order that repeats itself ends, "single_shuffle" or "flip_flop": the fixed point of its epoch.
 
-    Rows U in visiting order, residuals r alike: one epoch is :math:`e \mapsto Ae + b` with
-    :math:`A = I - U^\top M^{-1}U`, :math:`b = U^\top M^{-1}r`, M = I/η + the strictly lower triangle of
-    :math:`UU^\top`, so that :math:`e_\infty = (I-A)^{+}b`. Flip-flop has a backward epoch in between; its floor is the
-    mean of the two ends. Nothing is random but the permutation. *Proved.*
-
-    Parameters
-    ----------
-    X, y : array (m, d), array (m,)
-    order : {"single_shuffle", "flip_flop"}
-    step : float
-    rng : int or numpy.random.Generator
-        The permutation is that of ``edgelaw.orders.stream(order, m, rng)``.
-
-    Returns
-    -------
-    Floor
+    The permutation is that of ``edgelaw.orders.stream(order, m, rng)``, and nothing else is random. Flip-flop has a
+    backward epoch in between; its floor is the mean of the two ends.
 
     Examples
     --------
@@ -125,7 +86,6 @@ def cycle_floor(
     arguments.choice(order, "order", ("single_shuffle", "flip_flop"))
     U, r = _unit(X, y)
     eta, d = arguments.step(step), U.shape[1]
-    noise = float(np.mean(r**2))
     # The affine map e ↦ Ae + b of a cycle, as the columns b, A; the map after each of its epochs is kept.
     problem = Problem(U, np.pad(r[:, None], ((0, 0), (0, d))), normalised=False)
     cycle = iterates(problem, order, 1 if order == "single_shuffle" else 2, np.eye(d, d + 1, 1), eta, rng)
@@ -134,7 +94,7 @@ def cycle_floor(
     ends = [part[:, 0] + part[:, 1:] @ end for part in maps[1:-1]] + [end]
     test = np.mean([e @ e for e in ends])
     train = np.mean([((U @ e) ** 2).mean() for e in ends])
-    return Floor(float(test), float(d * train), d * noise)
+    return Floor(float(test), float(d * train), d * float(np.mean(r**2)))
 
 
 def _unit(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
@@ -147,16 +107,9 @@ def _unit(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         raise ValueError(f"X must have no zero row, but row {norms.argmin()} is zero; leave it out.")
     U, t = X / norms[:, None], y / norms
     r = t - U @ np.linalg.lstsq(U, t, rcond=None)[0]
-    if np.linalg.norm(r) <= max(U.shape) * np.finfo(float).eps * (np.linalg.norm(t) + 1e-300):
+    if np.linalg.norm(r) <= max(U.shape) * np.finfo(float).eps * np.linalg.norm(t):
         r = np.zeros_like(r)
     return U, r
-
-
-def _projector(U: Array) -> Array:
-    """The projection onto the span of the rows."""
-    _, values, V = np.linalg.svd(U, full_matrices=False)
-    V = V[values > max(U.shape) * np.finfo(float).eps * values[0]]
-    return V.T @ V
 
 
 def filter_factors(
@@ -164,26 +117,9 @@ def filter_factors(
 ) -> Array:
     r"""How much of the solution IID's mean iterate has after n epochs from zero, along each eigenvector.
 
-    :math:`\mathbb E\,w_n = \sum_j f_n(\lambda_j)\,(v_j\cdot w_*)\,v_j` with
-    :math:`f_n(\lambda) = 1 - (1-\eta\lambda/d)^{mn} \to 1 - e^{-\eta\rho n\lambda}`, for rows of norm
-    :math:`\sqrt d`, consistent or noisy targets alike: an update is affine and its draw independent of w. *Proved.*
-
-    Parameters
-    ----------
-    eigenvalues : array_like
-        Of :math:`X^\top X/m`, mean 1.
-    n : int or array of int
-        Epochs.
-    step : float
-    rho : float
-        m/d.
-    dims : int, optional
-        d, for the exact factor; without it the limit d → ∞.
-
-    Returns
-    -------
-    ndarray
-        Of the shape of n followed by that of the eigenvalues.
+    It is :math:`f_n(\lambda) = 1 - (1-\eta\lambda/d)^{mn} \to 1 - e^{-\eta\rho n\lambda}` for noisy targets too, with
+    the eigenvalues, mean 1, of :math:`X^\top X/m`; without `dims`, d, the limit d → ∞. *Proved.* The result has the
+    shape of n followed by that of the eigenvalues.
 
     Examples
     --------
@@ -194,19 +130,17 @@ def filter_factors(
     """
     values = arguments.eigenvalues(eigenvalues, fewest=0, ascending=False)
     n, step, rho = arguments.counts(n, "n"), arguments.step(step), arguments.aspect(rho)
-    if dims is not None:
-        d = arguments.whole(dims, "dims", 1)
-        if values.max(initial=0) > d * (1 + 1e-9):
-            raise ValueError(f"eigenvalues of rows of norm √d are at most d = {d}, not {values.max():g}.")
-        inside = np.maximum(1 - step * values / d, -1)
-        return 1 - np.power(inside, round(rho * d) * n[..., None])
-    return -np.expm1(np.multiply.outer(n, -step * rho * values))
+    if dims is None:
+        return -np.expm1(np.multiply.outer(n, -step * rho * values))
+    d = arguments.whole(dims, "dims", 1)
+    if values.max(initial=0) > d * (1 + 1e-9):
+        raise ValueError(f"eigenvalues of rows of norm √d are at most d = {d}, not {values.max():g}.")
+    inside = np.maximum(1 - step * values / d, -1)
+    return 1 - np.power(inside, round(rho * d) * n[..., None])
 
 
 def ridge_factors(eigenvalues: ArrayLike, ridge: float) -> Array:
     r"""The filter of ridge regression, :math:`\lambda/(\lambda + \kappa)`, to set beside :func:`filter_factors`.
-
-    :func:`matching_ridge` says which κ belongs to n epochs.
 
     Examples
     --------
@@ -220,8 +154,7 @@ def ridge_factors(eigenvalues: ArrayLike, ridge: float) -> Array:
 def matching_ridge(n: int, step: float = 1.0, rho: float = 1.0) -> float:
     r"""The ridge with the same slope at λ → 0 as n epochs: :math:`\kappa = 1/(\eta\rho n)`.
 
-    Then :math:`\frac{\lambda}{\lambda+\kappa} \le 1 - e^{-\lambda/\kappa} \le 1.30\,\frac{\lambda}{\lambda+\kappa}`:
-    n epochs keep everything that the ridge keeps, and at most 30 % more of any direction (at λ = 1.79 κ). *Proved.*
+    n epochs keep everything that it keeps, and at most 30 % more of any direction (at λ = 1.79 κ). *Proved.*
 
     Examples
     --------

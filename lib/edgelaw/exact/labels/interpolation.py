@@ -1,14 +1,11 @@
 r"""Epochs at any step from a dozen of them: what a search over schedules, and a long schedule, are computed by.
 
-An epoch's map of :math:`s_j = \mathbb E(v_j\cdot e)^2` is diagonal plus a matrix of few dimensions, and both are smooth
-in the logarithm of the step plus a shift, to which a multiple of the step may be added (`Ruler`). The diagonal and the
-mean are computed at every step; the rest, and the kick of residuals, are Chebyshev series in it, after division by the
-square of the step.
+An epoch's map of :math:`s_j = \mathbb E(v_j\cdot e)^2` is diagonal plus a matrix of few dimensions. The diagonal and
+the mean are computed at every step; the rest, and the kick of residuals, over the square of the step, are Chebyshev
+series in a function of the step (`Ruler`).
 """
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +16,6 @@ from edgelaw._common.types import Array, ArrayLike
 from edgelaw.exact.labels.curves import State
 
 BELOW = 0.98  # the largest step of a search, and of epochs for all schedules, over the limit of stability
-_STEP_DIFFERENCE = 1e-4  # relative change of the step for the derivatives of what is diagonal
 
 
 class Epochs(NamedTuple):
@@ -34,18 +30,20 @@ class Epochs(NamedTuple):
     def walk(self, state: State) -> list[State]:
         """The states after each epoch, the given one first."""
         states = [state]
-        for square, mean, kernel, kick in zip(*self[1:], strict=True):
-            second = states[-1].second
-            moved = square * second + self.left @ (kernel @ (second @ self.left)) + kick
-            states.append(State(moved, states[-1].mean * mean))
+        for k, mean in enumerate(self.mean):
+            states.append(State(self.second(k, states[-1].second), states[-1].mean * mean))
         return states
+
+    def second(self, k: int, second: Array) -> Array:
+        """The second moments after the k-th epoch."""
+        return self.square[k] * second + self.left @ (self.kernel[k] @ (second @ self.left)) + self.kick[k]
 
 
 class Ruler(NamedTuple):
     """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high.
 
-    Where steps are below the shift all is smooth in the step, above it in its logarithm; the `linear` part keeps the
-    largest steps from being too far apart. Both ends are included, and the low one may be zero.
+    Below the shift all is smooth in the step, above it in its logarithm; the `linear` part keeps the largest steps from
+    being too far apart. The low end may be zero.
     """
 
     low: float
@@ -54,33 +52,13 @@ class Ruler(NamedTuple):
     linear: float = 0.0
 
     def place(self, steps: Array) -> Array:
-        """Where steps are; those outside the range are at its ends.
-
-        Examples
-        --------
-        >>> Ruler(0.0, 3.0, 1.0).place(np.array([0.0, 1.0, 3.0, 9.0])).tolist()
-        [-1.0, 0.0, 1.0, 1.0]
-        """
-        inside = np.clip(steps, self.low, self.high)
-        return 2 * self._above_low(inside) / self._above_low(self.high) - 1
-
-    def slope(self, steps: Array) -> Array:
-        """The derivative of `place` by the step; zero outside the range."""
-        inside = (steps >= self.low) & (steps <= self.high)
-        return inside * 2 * (1 / (steps + self.shift) + self.linear / self.high) / self._above_low(self.high)
+        """Where steps are; those outside the range are at its ends."""
+        return 2 * self._above_low(np.clip(steps, self.low, self.high)) / self._above_low(self.high) - 1
 
     def steps(self, count: int) -> Array:
-        """The steps at Chebyshev's points, the largest first.
-
-        Examples
-        --------
-        >>> ruler = Ruler(0.0, 2.0, 0.02, 3.0)
-        >>> np.allclose(ruler.place(ruler.steps(3)), np.cos(np.pi * np.array([1, 3, 5]) / 6))
-        True
-        """
-        share = (np.cos(np.pi * (np.arange(count) + 0.5) / count) + 1) / 2
+        """The steps at Chebyshev's points, the largest first."""
         first, rate = self.low + self.shift, self.linear / self.high
-        grown = first * np.exp(share * self._above_low(self.high))
+        grown = first * np.exp((chebyshev.chebpts1(count)[::-1] + 1) / 2 * self._above_low(self.high))
         if rate == 0:
             return grown - self.shift
         # y exp(rate (y − first)) = grown
@@ -91,27 +69,28 @@ class Ruler(NamedTuple):
         return np.log1p(above / (self.low + self.shift)) + self.linear * above / self.high
 
 
-@dataclass(frozen=True, eq=False)
-class Family:
-    """Epochs of one order between two steps.
+class Pieces(NamedTuple):
+    """Epochs at given steps; `diagonal` gives the squares and the means at any steps, a row each."""
 
-    `diagonal(steps)` gives the square and the mean, a row per step; kernels and kicks over step² are Chebyshev series
-    in the ruler's variable.
-    """
+    left: Array
+    diagonal: Callable[[Array], tuple[Array, Array]]
+    kernels: Array
+    kicks: Array
+
+
+class Family(NamedTuple):
+    """Epochs between two steps: the pieces' kernels and kicks are series, over step², in the ruler's variable."""
 
     ruler: Ruler
-    left: Array = field(repr=False)
-    diagonal: Callable[[Array], tuple[Array, Array]] = field(repr=False)
-    kernels: Array = field(repr=False)
-    kicks: Array = field(repr=False)
+    pieces: Pieces
 
     def __call__(self, steps: Array) -> Epochs:
         """The epochs at these steps; those at equal steps are made once."""
+        left, diagonal, kernels, kicks = self.pieces
         different, which = np.unique(steps, return_inverse=True)
-        table = chebyshev.chebvander(self.ruler.place(different), len(self.kernels) - 1)
-        kernel, kick = self._series(table * (different**2)[:, None])
-        square, mean = self.diagonal(different)
-        return Epochs(self.left, square[which], mean[which], kernel[which], kick[which])
+        table = chebyshev.chebvander(self.ruler.place(different), len(kernels) - 1) * different[:, None] ** 2
+        made = *diagonal(different), np.tensordot(table, kernels, axes=1), table @ kicks
+        return Epochs(left, *(part[which] for part in made))
 
     def at(self, step: float) -> Callable[[State], State]:
         """The epoch at one step."""
@@ -120,45 +99,26 @@ class Family:
 
     def shorter(self) -> "Family":
         """The same without the last two terms of the series: the difference tells how good the series is."""
-        return dataclasses.replace(self, kernels=self.kernels[:-2], kicks=self.kicks[:-2])
+        pieces = self.pieces
+        return Family(self.ruler, pieces._replace(kernels=pieces.kernels[:-2], kicks=pieces.kicks[:-2]))
 
-    def slopes(self, steps: Array) -> Epochs:
-        """The derivatives of the epochs' parts by the step, one epoch each: of the series, and by differences else.
-
-        Below the range everything that is not diagonal goes with the square of the step.
-        """
-        place, count = self.ruler.place(steps), len(self.kernels)
-        table = chebyshev.chebvander(place, count - 1)
-        # T_k′ for every k at once: the derivative of the identity's series
-        along = chebyshev.chebval(place, chebyshev.chebder(np.eye(count))).T
-        along = along * (self.ruler.slope(steps) * steps**2)[:, None] + table * (2 * steps)[:, None]
-        up, down = steps * (1 + _STEP_DIFFERENCE), steps * (1 - _STEP_DIFFERENCE)
-        width = (up - down)[:, None]
-        square, mean = ((a - b) / width for a, b in zip(self.diagonal(up), self.diagonal(down), strict=True))
-        return Epochs(self.left, square, mean, *self._series(along))
-
-    def _series(self, table: Array) -> tuple[Array, Array]:
-        """Sums of the kernels' and kicks' coefficients, a row of the table each."""
-        return np.tensordot(table, self.kernels, axes=1), table @ self.kicks
-
-
-class Pieces(NamedTuple):
-    """Epochs at given steps: `diagonal` as in `Family`, the others with a first axis for the step."""
-
-    left: Array
-    diagonal: Callable[[Array], tuple[Array, Array]]
-    kernels: Array
-    kicks: Array
+    def with_slopes(self, steps: Array) -> tuple[Epochs, Epochs]:
+        """The epochs at these steps, and the derivatives of their parts: differences that stay below the highest."""
+        change = np.cbrt(np.finfo(float).eps) * steps
+        up, down = np.minimum(steps + change, self.ruler.high), steps - change
+        parts = [np.split(part, 3) for part in self(np.concatenate([steps, up, down]))[1:]]
+        slopes = (((above - below).T / (up - down)).T for _, above, below in parts)
+        left = self.pieces.left
+        return Epochs(left, *(here for here, _, _ in parts)), Epochs(left, *slopes)
 
 
 def family(pieces: Pieces, ruler: Ruler) -> Family:
     """The epochs between two steps, from those at the ruler's steps."""
     count = len(pieces.kernels)
-    # values at Chebyshev's points to coefficients
-    transform = (
-        2 / count * np.cos(np.pi / count * np.multiply.outer(np.arange(count), np.arange(count) + 0.5))
-    )
-    transform[0] /= 2
-    squared = ruler.steps(count)[:, None] ** 2
-    kernels = np.tensordot(transform, pieces.kernels / squared[:, :, None], axes=1)
-    return Family(ruler, pieces.left, pieces.diagonal, kernels, transform @ (pieces.kicks / squared))
+    steps = ruler.steps(count)
+
+    def series(values: Array) -> Array:
+        flat = values.reshape(count, -1) / steps[:, None] ** 2
+        return np.reshape(chebyshev.chebfit(ruler.place(steps), flat, count - 1), values.shape)
+
+    return Family(ruler, pieces._replace(kernels=series(pieces.kernels), kicks=series(pieces.kicks)))

@@ -8,7 +8,6 @@ with s the least training loss over the excess training loss at the start, so th
 level of noise. :func:`edgelaw.kaczmarz.signal_and_noise` runs the same.
 """
 
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +16,9 @@ from scipy.interpolate import CubicSpline
 from edgelaw import orders, shipped
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.exact.labels.curves import room
 from edgelaw.exact.labels.rows import LabelledRows
 
-LOSSES = ("distance", "train")
 _BETWEEN_STEPS = 40  # points between two steps of a grid
 _STATED_ABOVE = 1e-4  # of the start: a curve's relative error is stated of what is larger
 
@@ -27,12 +26,8 @@ _STATED_ABOVE = 1e-4  # of the start: a curve's relative error is stated of what
 class Parts(NamedTuple):
     """Squared distance to the solution and excess training loss (first axis) at the epochs (second), 1 at the start.
 
-    Attributes
-    ----------
-    signal, noise : ndarray (2, epochs)
-        The loss at the noise s is ``signal + s * noise``; NaN where the order has no theory.
-    signal_error, noise_error : ndarray (2, epochs)
-        The numerical errors that the curves state, in the same units.
+    The loss at the noise s is ``signal + s * noise``, NaN where the order has no theory; the errors are the numerical
+    ones that the curves state, in the same units.
     """
 
     signal: Array
@@ -52,20 +47,9 @@ class Parts(NamedTuple):
 def signal_and_noise(
     eigenvalues: ArrayLike, rows: int, epochs: ArrayLike, step: float = 1.0, order: str = "random_reshuffle"
 ) -> Parts:
-    """Both parts of both losses of one order at a constant step.
+    """Both parts of both losses of one order at a constant step, at epochs from 1 on.
 
-    Parameters
-    ----------
-    eigenvalues : array (d,)
-        Of XᵀX, positive.
-    rows : int
-        m > d.
-    epochs : array of int
-        The epochs wanted, ascending and at least 1.
-    step : float
-        η, in (0, 2).
-    order : str
-        One of `edgelaw.orders.ORDERS`; flip-flop's training loss has no theory and is NaN.
+    The eigenvalues are those of XᵀX, positive and fewer than the rows. Flip-flop's training loss is NaN.
 
     Examples
     --------
@@ -73,16 +57,16 @@ def signal_and_noise(
     >>> [round(float(value), 6) for value in parts.noise[:, 0]]  # η/(2 − η)
     [0.333333, 0.333333]
     """
-    room = import_module(f"edgelaw.exact.{arguments.choice(order, 'order', orders.ORDERS)}.labels")
-    curve = room.distance if order == "flip_flop" else room.curve
+    theory = room(order)
+    curve = theory.distance if order == "flip_flop" else theory.curve
     losses, errors = [], []
     for level in (0.0, 1.0):
         design = LabelledRows.isotropic(eigenvalues, rows, level)
         made = curve(design, epochs, step)
-        distance = made.distance[1:] / design.energies.sum()
-        train = getattr(made, "train", np.full(len(made.epochs), np.nan))[1:]
-        losses.append(np.stack([distance, train - level]))
-        errors.append(made.error * np.maximum(np.abs([distance, train]), _STATED_ABOVE * (1 + level)))
+        train = getattr(made, "train", np.full(len(made.epochs), np.nan))
+        losses.append(np.stack([made.distance / design.energies.sum(), train - level])[:, 1:])
+        stated = np.maximum(np.abs(losses[-1] + [[0.0], [level]]), _STATED_ABOVE * (1 + level))
+        errors.append(made.error * stated)
     return Parts(losses[0], losses[1] - losses[0], errors[0], errors[0] + errors[1])
 
 
@@ -90,12 +74,7 @@ def best_steps(steps: ArrayLike, parts: Parts, noise: ArrayLike) -> tuple[Array,
     """The best constant step and its loss at each level of noise, from parts at a grid of steps (their last axis).
 
     Between the steps the logarithms of both parts are cubic splines of the logarithm of the step. Signals below their
-    numerical error count as that error.
-
-    Returns
-    -------
-    steps, losses : ndarray (..., levels)
-        NaN where the order has no theory.
+    numerical error count as that error. Both results are (..., levels), NaN where the order has no theory.
 
     Examples
     --------
@@ -108,38 +87,22 @@ def best_steps(steps: ArrayLike, parts: Parts, noise: ArrayLike) -> tuple[Array,
     """
     grid = np.log(arguments.real_array(steps, "steps", 1))
     fine = np.linspace(grid[0], grid[-1], _BETWEEN_STEPS * (len(grid) - 1) + 1)
-    unknown = np.isnan(parts.signal).any(axis=-1, keepdims=True)
 
     def between(values: Array) -> Array:
         logs = np.log(np.maximum(np.nan_to_num(values), np.finfo(float).tiny))
-        return np.exp(CubicSpline(grid, logs, axis=-1)(fine))
+        return np.exp(CubicSpline(grid, logs, axis=-1)(fine))[..., None, :]
 
-    signal, rising = between(np.maximum(parts.signal, parts.signal_error)), between(parts.noise)
-    minima = []
-    for level in arguments.real_array(noise, "noise", 1):
-        losses = signal + level * rising
-        where = losses.argmin(axis=-1)
-        minima.append((np.exp(fine)[where], losses.min(axis=-1)))
-    best, least = (np.stack(values, axis=-1) for values in zip(*minima, strict=True))
-    return np.where(unknown, np.nan, best), np.where(unknown, np.nan, least)
+    level = arguments.real_array(noise, "noise", 1)[:, None]
+    losses = between(np.maximum(parts.signal, parts.signal_error)) + level * between(parts.noise)
+    known = np.where(np.isnan(parts.signal).any(axis=-1, keepdims=True), np.nan, 1.0)
+    return known * np.exp(fine)[losses.argmin(axis=-1)], known * losses.min(axis=-1)
 
 
 def leader(losses: ArrayLike, errors: ArrayLike = 0.0, margin: float = 0.01) -> tuple[Integers, Array]:
     """Which of the orders on the first axis has the least loss, and how many times that is the next one.
 
-    Parameters
-    ----------
-    losses, errors : array (orders, ...)
-        And their numerical errors. Orders that are NaN do not take part.
-    margin : float
-        A lead by less than this share, or by no more than both numerical errors, is a tie.
-
-    Returns
-    -------
-    leader : ndarray of int (...)
-        The number of the order, -1 for a tie.
-    lead : ndarray (...)
-        The next loss over the least one; NaN where the least is not positive.
+    Orders that are NaN do not take part. A lead by less than the share `margin`, or by no more than both numerical
+    errors, is a tie, -1; the next loss over the least one is NaN where the least is not positive.
 
     Examples
     --------
@@ -157,22 +120,11 @@ def leader(losses: ArrayLike, errors: ArrayLike = 0.0, margin: float = 0.01) -> 
 
 
 def recorded_parts(design: str, loss: str = "distance", epochs: int = 4) -> tuple[Array, Parts]:
-    """Both parts of one loss on one design of the sweep "noise_map", from :func:`signal_and_noise`.
+    """The 25 steps, and both parts of one loss on one design of the sweep "noise_map", arrays (orders, steps).
 
-    Parameters
-    ----------
-    design : str
-        One of "gaussian 2", "gaussian 4", "power law 4", "cifar10 4" and "wikipedia 4": rows, and rows per dimension.
-    loss : str
-        "distance" or "train".
-    epochs : int
-        4 or 20.
-
-    Returns
-    -------
-    steps : ndarray (25,)
-    parts : Parts
-        Arrays (orders, steps), known to 0.2 %; NaN where the order has no theory.
+    They are from :func:`signal_and_noise` and known to 0.2 %. Designs are named by their rows, and rows per dimension:
+    "gaussian 2", "gaussian 4", "power law 4", "cifar10 4" and "wikipedia 4"; the loss is "distance" or "train", after 4
+    or 20 epochs.
 
     Examples
     --------
@@ -181,14 +133,13 @@ def recorded_parts(design: str, loss: str = "distance", epochs: int = 4) -> tupl
     True
     """
     sweep = shipped.sweep("noise_map")
-    designs, budgets = sweep["designs"].tolist(), sweep["epochs"].tolist()
-    where = LOSSES.index(arguments.choice(loss, "loss", LOSSES))
+    designs, budgets, losses = sweep["designs"].tolist(), sweep["epochs"].tolist(), ("distance", "train")
+    where = losses.index(arguments.choice(loss, "loss", losses))
     if epochs not in budgets:
         raise ValueError(f"epochs must be one of {budgets}, not {epochs!r}.")
     at = designs.index(arguments.choice(design, "design", designs)), slice(None), where, budgets.index(epochs)
     logs = np.cumsum(sweep["log2"][(slice(None), *at)], axis=-1, dtype=np.int64) / 250  # in the sweep's units
     values = 2.0**logs
-    errors = 10.0 ** sweep["error10"][(slice(None), *at)]
     if loss == "train":
         values[:, orders.ORDERS.index("flip_flop")] = np.nan
-    return sweep["steps"].astype(np.float64), Parts(*values, *errors)
+    return sweep["steps"].astype(np.float64), Parts(*values, *10.0 ** sweep["error10"][(slice(None), *at)])

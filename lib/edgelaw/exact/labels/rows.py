@@ -19,22 +19,11 @@ _ROUNDED_AWAY = 1e-12  # of the largest eigenvalue: what is below is rounding
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What the loss on held-out rows needs, for mean weights :math:`\\sum_jf_jc_jv_j` and a variance along each v_j.
+    r"""What the loss on held-out rows needs, for mean weights :math:`\sum_jf_jc_jv_j` and a variance along each v_j.
 
-    Attributes
-    ----------
-    squares : ndarray (r,)
-        Mean of (x·v_j)² over the held-out rows.
-    quadratic : ndarray (r, r)
-        Mean of (x·v_j)(x·v_k), times :math:`\\sum c_jc_k` over outputs.
-    linear : ndarray (r,)
-        Mean of (x·v_j) t, times c_j, summed over outputs.
-    start : float
-        Mean squared target: the loss of zero weights.
-    projected : ndarray (rows, r)
-        x·v_j of every held-out row.
-    solution : ndarray (r, outputs)
-        The c_j of every output.
+    With x·v_j of every row (`projected`) and the c_j of every output (`solution`): `squares` are the means of (x·v_j)²,
+    `quadratic` those of (x·v_j)(x·v_k) times :math:`c_jc_k` and `linear` those of (x·v_j) t times :math:`c_j`, summed
+    over outputs; `start`, the mean squared target, is the loss of zero weights.
     """
 
     squares: Array = field(repr=False)
@@ -43,6 +32,16 @@ class HeldOut:
     start: float
     projected: Array = field(repr=False)
     solution: Array = field(repr=False)
+
+    @classmethod
+    def of(cls, X: Array, T: Array, vectors: Array, solution: Array) -> "HeldOut":
+        """The rows X with targets T, in the eigenbasis."""
+        projected = X @ vectors
+        second = projected.T @ projected / len(X)
+        quadratic = second * (solution @ solution.T)
+        linear = ((projected.T @ T / len(X)) * solution).sum(axis=1)
+        start = float((T**2).sum() / len(X))
+        return cls(np.diag(second).copy(), quadratic, linear, start, projected, solution)
 
     def of_mean(self, f: Array) -> Array:
         """The loss of the mean weights; f (..., r)."""
@@ -57,24 +56,13 @@ class HeldOut:
 class LabelledRows:
     r"""Rows with targets, as the curves of all orders need them; made by :meth:`of`.
 
-    Losses are means over rows of the squared error, summed over outputs, without a factor ½.
+    Losses are means over rows of the squared error, summed over outputs, without a factor ½. Rows of `shape` (m, d)
+    have `scale` as their mean squared norm: a step is a learning rate times this. The `eigenvalues` are the positive λ,
+    ascending, and the `energies` :math:`c_j^2`, summed over the `outputs`; `residual`, :math:`\lVert r\rVert^2/m`, is
+    the least training loss and `start` that of zero weights.
 
     Attributes
     ----------
-    shape : tuple of int
-        (m, d).
-    outputs : int
-        Columns of the targets.
-    scale : float
-        Mean squared norm of a row: a step is a learning rate times this.
-    eigenvalues : ndarray (r,)
-        The positive λ, ascending; together with d − r zeros they have mean 1.
-    energies : ndarray (r,)
-        :math:`c_j^2`, summed over outputs.
-    residual : float
-        The least training loss, :math:`\lVert r\rVert^2/m`.
-    start : float
-        The training loss of zero weights, :math:`\lVert t\rVert^2/m`.
     kicks : ndarray (r,)
         Mean of :math:`r_i^2(x_i\cdot v_j)^2` over scale²: what a row drawn at random adds to :math:`(v_j\cdot e)^2`
         at step 1 through its residual. About residual/scale · λ/d.
@@ -83,7 +71,6 @@ class LabelledRows:
         q the mean of :math:`\lVert x\rVert^4` over scale²: λ/d for rows of equal norm.
     norm_spread : float
         Variance of the squared norms over their squared mean; 0 for equal norms, which the theory assumes.
-    held_out : HeldOut or None
 
     Examples
     --------
@@ -101,7 +88,7 @@ class LabelledRows:
     start: float
     kicks: Array = field(repr=False)
     coupling: Array = field(repr=False)
-    norm_spread: float
+    norm_spread: float = 0.0
     held_out: HeldOut | None = field(default=None, repr=False)
 
     @property
@@ -138,12 +125,10 @@ class LabelledRows:
         Y = U @ vectors  # the rows in the eigenbasis
         c = (Y.T @ T) / (m * scale / d * values)[:, None]
         r = T - Y @ c
-        size = np.einsum("ik,ik->", T, T)
         # independent rows meet any targets; elsewhere rounding is told from residuals by its size
-        if len(values) == m or np.einsum("ik,ik->", r, r) <= (max(U.shape) * np.finfo(float).eps) ** 2 * size:
+        if len(values) == m or np.linalg.norm(r) <= max(m, d) * np.finfo(float).eps * np.linalg.norm(T):
             r = np.zeros_like(r)
-        squares = Y**2 / scale
-        fourth = float((norms**2).mean()) / scale**2
+        squares, fourth = Y**2 / scale, float((norms**2).mean()) / scale**2
         return cls(
             shape=(m, d),
             outputs=T.shape[1],
@@ -151,20 +136,19 @@ class LabelledRows:
             eigenvalues=values,
             energies=(c**2).sum(axis=1),
             residual=float((r**2).sum() / m),
-            start=float(size / m),
+            start=float(np.einsum("ik,ik->", T, T) / m),
             kicks=squares.T @ (r**2).sum(axis=1) / (m * scale),
             coupling=squares.T @ (norms / scale) / (m * np.sqrt(fourth)),
             norm_spread=max(fourth - 1, 0.0),
-            held_out=None if held is None else _held_out(held[0], held[1], vectors, c),
+            held_out=None if held is None else HeldOut.of(*held, vectors, c),
         )
 
     @classmethod
     def isotropic(cls, eigenvalues: ArrayLike, rows: int, noise: float = 0.0) -> "LabelledRows":
         """So many unit rows with these eigenvalues of XᵀX, in the mean over isotropic solutions and residuals.
 
-        The solution has mean square 1 along every eigenvector, so that the training loss of zero weights is 1 above the
-        least one, which is `noise`. The eigenvalues, all positive and fewer than the rows, may have any scale, which
-        unit rows set.
+        The training loss of zero weights is 1 above the least one, which is `noise`. The eigenvalues are positive,
+        fewer than the rows, and of any scale, which unit rows set.
 
         Examples
         --------
@@ -181,18 +165,7 @@ class LabelledRows:
             )
         values *= d / values.sum()
         level = arguments.number(noise, "noise", 0) if noise else 0.0
-        return cls(
-            shape=(m, d),
-            outputs=1,
-            scale=1.0,
-            eigenvalues=values,
-            energies=np.ones(d),
-            residual=level,
-            start=1 + level,
-            kicks=level * values / d,
-            coupling=values / d,
-            norm_spread=0.0,
-        )
+        return cls((m, d), 1, 1.0, values, np.ones(d), level, 1 + level, level * values / d, values / d)
 
 
 def _checked(X: ArrayLike, targets: ArrayLike, rows_name: str, targets_name: str) -> tuple[Array, Array]:
@@ -211,24 +184,10 @@ def _checked(X: ArrayLike, targets: ArrayLike, rows_name: str, targets_name: str
 def _eigenvectors(X: Array, scale: float) -> tuple[Array, Array]:
     """The positive eigenvalues of XᵀX/(m scale/d), ascending, and their eigenvectors (d, r), from the smaller Gram."""
     m, d = X.shape
-    narrow = d <= m
-    values, vectors = np.linalg.eigh((X.T @ X if narrow else X @ X.T) * (d / (m * scale)))
+    values, vectors = np.linalg.eigh((X.T @ X if d <= m else X @ X.T) * (d / (m * scale)))
     kept = values > _ROUNDED_AWAY * values[-1]
     values, vectors = values[kept], vectors[:, kept]
-    if not narrow:
+    if d > m:
         vectors = X.T @ vectors
         vectors /= np.linalg.norm(vectors, axis=0)
     return values * (d / values.sum()), vectors
-
-
-def _held_out(X: Array, T: Array, vectors: Array, c: Array) -> HeldOut:
-    projected = X @ vectors
-    second = projected.T @ projected / len(X)
-    return HeldOut(
-        squares=np.diag(second).copy(),
-        quadratic=second * (c @ c.T),
-        linear=((projected.T @ T / len(X)) * c).sum(axis=1),
-        start=float((T**2).sum() / len(X)),
-        projected=projected,
-        solution=c,
-    )
