@@ -155,16 +155,12 @@ def train_sum(n: int, rho: float = 1.0) -> float:
     return float(np.sum(G * (k / n * poisson(n - k, rho * n) * np.exp(-log_c * k / 2)) ** 2) / rho)
 
 
-# ---------------------------------------------------------------------------- step 1, rho 1: asymptotic expansions
-
-
 def test_expansion(n: ArrayLike, terms: int = 4) -> FloatOrArray:
     r"""The first terms of the test loss at step 1 and rho 1 for large n, with exact coefficients.
 
     .. math:: c_n \sim \frac{1}{2\sqrt\pi}\, n^{-1/2} + \frac{1}{6\pi}\, n^{-1} + \frac{1}{32\sqrt\pi}\, n^{-3/2}
               + \frac{13}{540\pi}\, n^{-2} + \dots
 
-    Every coefficient is a rational over :math:`\sqrt\pi` or :math:`\pi` in turn, from :func:`expansion`.
     *Proved*, given the sum :func:`test_sum`.
 
     Examples

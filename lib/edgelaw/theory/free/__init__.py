@@ -145,8 +145,8 @@ def _log1p_minus(x):
 def generating_function(z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The generating function :math:`\sum_{n \ge 0} m_n z^n` of the trace moments, for :math:`|z| < 1`.
 
-    It is 1/(1 − v), v the one solution in the unit disc of the equation at the head of this module. Relative error
-    below 1e-12, also close to the singularity z = 1.
+    It is 1/(1 − v), v the one solution in the unit disc (Rouché) of the equation at the head of this module. Relative
+    error below 1e-12, also close to the singularity z = 1.
 
     Examples
     --------

@@ -107,8 +107,9 @@ def variables(limits, moments):
     return [Series({key: Fraction(1)}, limits, moments) for key in keys]
 
 
-def single_shuffle(z, w, eta, s, x, rho):
+def single_shuffle(symbols, rho):
     """The generating functions of both losses of single shuffle."""
+    z, w, eta, s, x = symbols
     a = eta
     for _ in range(z.limits[0] + 1):
         decay = z * (-rho * a * x).exp()
@@ -140,8 +141,9 @@ def single_shuffle(z, w, eta, s, x, rho):
     return (both * start).mean(), psi.integral().at(rho) * (1 / rho)
 
 
-def flip_flop(z, w, eta, s, x, rho):
+def flip_flop(symbols, rho):
     """The generating functions of both losses of flip-flop, with the training loss in the form without 1/f."""
+    z, _, eta, _, x = symbols
 
     def fields(f, y):
         inner = (1 - f * y).inverse()
@@ -171,8 +173,9 @@ def flip_flop(z, w, eta, s, x, rho):
     return pole.mean(), psi.integral().at(rho) * (1 / rho)
 
 
-def reshuffle(z, w, eta, s, x, rho):
+def reshuffle(symbols, rho):
     r"""The double Cauchy transform of one reshuffled epoch, in powers of z = 1/z₁ and w = 1/z₂."""
+    z, w, eta, s, x = symbols
     nu = 1 + 0 * z
     for _ in range(z.limits[0] + 1):
         r = z * (1 - rho * z * nu * x).inverse()

@@ -325,7 +325,7 @@ def formulas(
         raise ValueError("epochs and most must be at least 1, and cumulants at least most + 1 in number.")
     both = epochs if order == "single_shuffle" else 0
     symbols = step_series.variables((epochs, both, most), _averages(values, rho))
-    test, train = (_in_step(losses, epochs, both, most) for losses in engines[order](*symbols, Fraction(rho)))
+    test, train = (_in_step(losses, epochs, both, most) for losses in engines[order](symbols, Fraction(rho)))
     return test, train
 
 
@@ -354,7 +354,7 @@ def reshuffled(
             "cumulants must have at least 2 (most + size + 2) entries, most at least 1, size at least 0."
         )
     symbols = step_series.variables((size + 1, size + 1, most), _averages(values, rho))
-    series = step_series.reshuffle(*symbols, Fraction(rho))
+    series = step_series.reshuffle(symbols, Fraction(rho))
     powers = range(1, size + 2)
     return [[_in_step(series, i, j, most) for j in powers] for i in powers]
 
