@@ -175,7 +175,7 @@ def flip_flop(symbols, rho):
 
 def reshuffle(symbols, rho):
     r"""The double Cauchy transform of one reshuffled epoch, in powers of z = 1/z₁ and w = 1/z₂."""
-    z, w, eta, s, x = symbols
+    z, _, eta, s, x = symbols
     nu = 1 + 0 * z
     for _ in range(z.limits[0] + 1):
         r = z * (1 - rho * z * nu * x).inverse()
