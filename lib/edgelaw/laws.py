@@ -191,10 +191,6 @@ class MarchenkoPastur:
         x = self._points(x)
         return np.where(x < 0, 0.0, self.atom + self._mass(self._angle(x)))[()]
 
-    def sf(self, x: ArrayLike) -> FloatOrArray:
-        """Fraction above x, ``1 - cdf(x)``."""
-        return 1 - self.cdf(x)
-
     def quantile(self, p: ArrayLike) -> FloatOrArray:
         """The smallest x with ``cdf(x) >= p``, for p in [0, 1]."""
         p = np.asarray(p, dtype=float)

@@ -136,7 +136,7 @@ def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> F
     (1.0, True)
     """
     eta, rho = arguments.step(step), arguments.aspect(rho)
-    return _multiplier(_root(_bulk(eigenvalues, rho), rho), eta, rho)[()]
+    return _multiplier(_angle_root(_angle(_bulk(eigenvalues, rho), rho), rho), eta, rho)[()]
 
 
 def overlap(first: ArrayLike, second: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
@@ -330,11 +330,10 @@ def _angle_root(theta, rho):
     return (_eigenvalue(theta, rho) + rho - 1) / (2 * rho) - 1j * np.sin(theta) / np.sqrt(rho)
 
 
-def _root(values, rho):
-    """The same at given λ."""
-    low, high = (1 - np.sqrt(rho)) ** 2, (1 + np.sqrt(rho)) ** 2
-    width = np.sqrt(np.maximum(values - low, 0.0) * np.maximum(high - values, 0.0))
-    return (values + rho - 1) / (2 * rho) - 1j * width / (2 * rho)
+def _angle(values, rho):
+    """The angle of λ."""
+    low = (1 - np.sqrt(rho)) ** 2
+    return 2 * np.arcsin(np.sqrt(np.clip((values - low) / (4 * np.sqrt(rho)), 0.0, 1.0)))
 
 
 def _bulk(values: ArrayLike, rho: float) -> Array:

@@ -215,23 +215,19 @@ def expansion(loss: str, terms: int) -> list[tuple[Fraction, Fraction, float]]:
 @functools.lru_cache(maxsize=16)
 def _expansion(loss, terms):
     shift = 0 if loss == "test" else 2  # f starts at degree -1 or, thanks to the factor pq, +1
-    outer = _outer_series(loss, terms)
-    inner = _exponential_series(terms)
+    outer, inner = _outer_series(loss, terms), _exponential_series(terms)
     coefficients = []
     for order in range(terms):  # n^(-1/2 - shift/2 - order/2)
-        total = [Fraction(0), Fraction(0)]
-        for i in range(order + 1):  # the term w^(i-1) of f
-            for j in range(order - i + 1):  # w^(i-1) contains (pq)^j (p+q)^(i-1-j)
-                binomial = (math.comb(i - 1, j) * (-1) ** j if i else 1) * outer[i]
-                for r in range(order - i - j + 1):
-                    s = order - i - j - r
-                    for (a, x), (b, y) in itertools.product(inner[r].items(), inner[s].items()):
-                        extra = j + (shift > 0)
-                        for which, value in enumerate(_integral(a + extra, b + extra, 1 + j - i)):
-                            total[which] += binomial * x * y * value
-        power = Fraction(1 + shift + order, 2)
-        coefficients.append((power, total[order % 2], 0.5 if order % 2 == 0 else 1))
-        assert total[1 - order % 2] == 0
+        total = Fraction(0)
+        for i, j, r in itertools.product(range(order + 1), repeat=3):
+            if i + j + r > order:
+                continue
+            # w^(i-1) of f contains (pq)^j (p+q)^(i-1-j)
+            factor = (math.comb(i - 1, j) * (-1) ** j if i else 1) * outer[i]
+            extra = j + (shift > 0)
+            for (a, x), (b, y) in itertools.product(inner[r].items(), inner[order - i - j - r].items()):
+                total += factor * x * y * _integral(a + extra, b + extra, 1 + j - i)[order % 2]
+        coefficients.append((Fraction(1 + shift + order, 2), total, 0.5 if order % 2 == 0 else 1))
     return coefficients
 
 
