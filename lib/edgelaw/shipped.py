@@ -134,17 +134,21 @@ def load(name: str) -> Embeddings:
     True
     """
     stem = _FILES[arguments.choice(name, "name", _FILES)]
-    content = read(f"{stem}.npz")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        titles = tuple(arrays["titles"].tolist()) if "titles" in arrays else None
-        return Embeddings(
-            name=name,
-            features=arrays["features"].astype(np.float32),
-            labels=arrays["labels"],
-            classes=tuple(arrays["classes"].tolist()),
-            titles=titles,
-            card=card(folder() / f"{stem}.md"),
-        )
+    arrays = _arrays(stem)
+    return Embeddings(
+        name=name,
+        features=arrays["features"].astype(np.float32),
+        labels=arrays["labels"],
+        classes=tuple(arrays["classes"].tolist()),
+        titles=tuple(arrays["titles"].tolist()) if "titles" in arrays else None,
+        card=card(folder() / f"{stem}.md"),
+    )
+
+
+def _arrays(stem: str) -> dict[str, np.ndarray]:
+    """The arrays of a shipped file."""
+    with np.load(io.BytesIO(read(f"{stem}.npz")), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def cifar10() -> Embeddings:
@@ -186,6 +190,4 @@ def sweep(name: str) -> dict[str, np.ndarray]:
     >>> sweep("universal_gap")["steps"].tolist()
     [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]
     """
-    content = read(f"{arguments.choice(name, 'name', SWEEPS)}.npz")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return dict(arrays)
+    return _arrays(arguments.choice(name, "name", SWEEPS))

@@ -66,8 +66,7 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
         method = "svd" if resolves_singular_values(m, d) else "gram"
     if method == "svd":
         values = scipy.linalg.svdvals(arguments.matrix(X).astype(np.float64, copy=False))[::-1]
-        values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
-        return np.concatenate([np.zeros(d - len(values)), values**2 / m])
+        return _resolved(values, (m, d)) ** 2 / m
     return of_gram(smaller_gram(X, block), (m, d))
 
 
@@ -84,10 +83,14 @@ def of_gram(gram: Array, shape: tuple[int, int]) -> Array:
     >>> of_gram(np.array([[9.0, 0.0], [0.0, 1.0]]), (2, 2))
     array([0.5, 4.5])
     """
-    m, d = shape
-    values = scipy.linalg.eigvalsh(gram.T, lower=False, overwrite_a=True, check_finite=False) / m
-    values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
-    return np.concatenate([np.zeros(d - len(values)), values])
+    values = scipy.linalg.eigvalsh(gram.T, lower=False, overwrite_a=True, check_finite=False)
+    return _resolved(values / shape[0], shape)
+
+
+def _resolved(values: Array, shape: tuple[int, int]) -> Array:
+    """All d values, ascending: what rounding hides is 0.0, and so is what a design with fewer rows lacks."""
+    values[values <= max(shape) * np.finfo(float).eps * values[-1]] = 0.0
+    return np.concatenate([np.zeros(shape[1] - len(values)), values])
 
 
 def fit_edge(eigenvalues: ArrayLike, quantile: float = 0.10, skip: int = 5, zeros: str = "count") -> EdgeFit:
