@@ -57,9 +57,7 @@ def queue_weights(count: int, rho: float = 1.0) -> tuple[Array, Array]:
 
 def _scaled_weights(count, rho):
     """H_k c^k, G_k c^k and log c: the pole at c is split off, and the rest found on a circle by FFT."""
-    log_c = scipy.optimize.brentq(
-        lambda t: t * _second(t) - (1 - rho) / rho, -rho - 1, max(0.0, -2 * np.log(rho)) + 1, xtol=1e-300
-    )
+    log_c = _log_pole(rho)
     c, ratio = np.exp(log_c), _second(log_c) / exprel(log_c) ** 2  # ratio = (ρ − 1)/(1 − c)
     residue = 1 / (rho - ratio)
     first, radius = min(count, 200), 1.3
@@ -72,10 +70,17 @@ def _scaled_weights(count, rho):
     return residue + np.pad(H, pad), ratio * residue + np.pad(G, pad), log_c
 
 
+@functools.lru_cache(maxsize=16)
+def _log_pole(rho):
+    """log c: the t at which (e^t − 1)/t = 1/ρ, in a form that keeps its digits near ρ = 1."""
+    low, high = -rho - 1, max(0.0, -2 * np.log(rho)) + 1
+    return scipy.optimize.brentq(lambda t: t * _second(t) - (1 - rho) / rho, low, high, xtol=1e-300)
+
+
 def _second(t):
-    """(e^t − 1 − t)/t², so that log c, the solution of (e^t − 1)/t = 1/ρ, keeps its digits near ρ = 1."""
+    """(e^t − 1 − t)/t²."""
     if abs(t) < 1:
-        return np.polynomial.polynomial.polyval(t, [1 / math.factorial(j + 2) for j in range(20)])
+        return sum(t**j / math.factorial(j + 2) for j in range(20))
     return (np.expm1(t) - t) / t**2
 
 
