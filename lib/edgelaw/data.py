@@ -2,8 +2,6 @@ r"""Designs to run SGD on: synthetic ones with a known spectrum; the shipped one
 
 A design is an m × d matrix whose rows are examples. Synthetic designs are scaled so that the mean eigenvalue of
 :math:`X^\top X / m` is 1 (for Gaussian rows, in expectation): a typical row then has norm :math:`\sqrt d`.
-The arrays that ship (:mod:`edgelaw.shipped`) and the paper's preprocessing are offered here too. No parser of files is
-loaded before :func:`load_embeddings` is called.
 """
 
 from __future__ import annotations
@@ -53,8 +51,6 @@ def gaussian(rows: int, dims: int, rng: Rng) -> Array:
 def haar(rows: int, columns: int, rng: Rng) -> Array:
     """A rows × columns matrix with orthonormal columns, uniform (Haar) on the Stiefel manifold.
 
-    QR of a Gaussian matrix is Haar only once the signs of R's diagonal are moved into Q.
-
     Examples
     --------
     >>> Q = haar(5, 3, rng=0)
@@ -65,7 +61,7 @@ def haar(rows: int, columns: int, rng: Rng) -> Array:
     if columns > rows:
         raise ValueError(f"columns must not exceed rows, but {columns} > {rows}.")
     Q, R = np.linalg.qr(arguments.generator(rng).standard_normal((rows, columns)))
-    return Q * np.sign(np.diag(R))
+    return Q * np.sign(np.diag(R))  # only with these signs is it Haar
 
 
 def power_law_eigenvalues(count: int, beta: float) -> Array:
@@ -88,13 +84,7 @@ def power_law_eigenvalues(count: int, beta: float) -> Array:
 def with_spectrum(eigenvalues: ArrayLike, rows: int, rng: Rng) -> Array:
     r"""A design :math:`\sqrt m\, U \mathrm{diag}(\sqrt\lambda) V^\top` with Haar U and V and exactly these eigenvalues.
 
-    Parameters
-    ----------
-    eigenvalues : array_like, shape (d,)
-        Eigenvalues of :math:`X^\top X / m`; at most ``rows`` of them may be positive.
-    rows : int
-        m, the number of rows.
-    rng : numpy.random.Generator or int
+    They are those of :math:`X^\top X / m`, m = ``rows``; at most m of them may be positive.
 
     Examples
     --------
@@ -156,8 +146,6 @@ def load_embeddings(
     drop: str | int | Iterable[str | int] | None = None,
 ) -> np.ndarray:
     """Read a matrix of a reader's file whole into memory; see :func:`edgelaw.inputs.load_embeddings`."""
-    from edgelaw import (
-        inputs,
-    )  # the one import of a later room, so that files are parsed only when there is a file
+    from edgelaw import inputs  # a later room: no parser of files is loaded before there is a file
 
     return inputs.load_embeddings(path, key, columns, drop)

@@ -19,17 +19,13 @@ class EdgeFit:
 
     Attributes
     ----------
-    beta, Q : float
-        Exponent and constant of the law.
-    lambda_0 : float
-        Where the edge sits; 0 for the paper's fit.
-    count : int
-        Number of eigenvalues the fit used (0 for an exact law).
-    null : int
-        Number of exactly zero eigenvalues.
+    beta, Q, lambda_0 : float
+        Exponent and constant of the law, and where the edge sits.
+    count, null : int
+        Number of eigenvalues the fit used (0 for an exact law), and of exactly zero ones.
     residual : float
-        Weighted root mean square of :math:`\log F` minus the fitted line. It says how straight the edge is,
-        not how uncertain ``beta`` is: neighbouring eigenvalues repel, so residuals are not independent.
+        Weighted root mean square of :math:`\log F` minus the fitted line: how straight the edge is, not how uncertain
+        ``beta`` is, since neighbouring eigenvalues repel.
     window : tuple of float
         Smallest and largest eigenvalue used.
     """
@@ -51,8 +47,8 @@ class EdgeFit:
 
         It is :math:`Q\,\Gamma(\beta+1)\,t^{-\beta} e^{-\lambda_0 t}`, with a relative error of order 1/t.
 
-        Gradient descent at a small step forgets a direction of eigenvalue λ as :math:`e^{-2 \eta n \lambda}`, so
-        its test loss after n epochs is this integral at t = 2ηn. An atom at zero adds its mass, which never decays.
+        Gradient descent's test loss after n epochs of a small step is this integral at t = 2ηn. An atom at zero adds
+        its mass.
 
         Examples
         --------
@@ -87,35 +83,20 @@ class EdgeFit:
         )
         if not self.count:
             return notebook.card(sentence, picture, [], [])
-        row = [
-            f"{number(self.window[0])} to {number(self.window[1])}",
-            number(self.residual),
-            f"{self.null:,}",
-        ]
+        window = f"{number(self.window[0])} to {number(self.window[1])}"
+        row = [window, number(self.residual), f"{self.null:,}"]
         return notebook.card(sentence, picture, ["window", "residual of log F", "zero eigenvalues"], [row])
 
 
 def square_edge(covariance_eigenvalues: ArrayLike) -> EdgeFit:
     r"""The left edge of a *square* sample, m = d, of rows with a given covariance: always :math:`\beta = 1/2`.
 
-    With the covariance's eigenvalues τ at mean 1 and :math:`\ell = \langle 1/\tau\rangle`, Silverstein's equation
-    :math:`x = -1/v + \langle\tau/(1+\tau v)\rangle` reads :math:`x = -\ell/v^2 + O(v^{-3})` for large v, so that the
-    sample's density is :math:`\sqrt{\ell/x}/\pi` near 0 and
+    With the covariance's eigenvalues τ at mean 1 and :math:`\ell = \langle 1/\tau\rangle`, Silverstein's equation gives
 
-    .. math:: F(\lambda) \approx \frac{2}{\pi}\sqrt{\ell\,\lambda}, \qquad \lambda \to 0 .
+    .. math:: F(\lambda) \approx \frac{2}{\pi}\sqrt{\ell\,\lambda}, \qquad \lambda \to 0 ,
 
-    The covariance enters the constant only; the exponent comes from m = d. **Proved**, for :math:`\ell < \infty`, as
+    for eigenvalues of the sample at mean 1: the exponent comes from m = d. **Proved**, for :math:`\ell < \infty`, as
     d → ∞. It is the law of the smallest eigenvalues; a fit over the left tenth sees a little of what follows.
-
-    Parameters
-    ----------
-    covariance_eigenvalues : array_like
-        Positive, on any scale.
-
-    Returns
-    -------
-    EdgeFit
-        Exact (``count`` 0), for eigenvalues of the sample at mean 1.
 
     Examples
     --------
@@ -136,17 +117,11 @@ def square_edge(covariance_eigenvalues: ArrayLike) -> EdgeFit:
 class MarchenkoPastur:
     r"""Limit law of the eigenvalues of :math:`X^\top X / m` for an m × d Gaussian design, aspect ρ = m/d.
 
-    With :math:`r = \rho^{-1/2}` the density on :math:`[(1-r)^2, (1+r)^2]` is
-    :math:`\sqrt{(\lambda_+ - \lambda)(\lambda - \lambda_-)} / (2 \pi r^2 \lambda)`, and for ρ < 1 a fraction
-    1 − ρ of the eigenvalues is zero. Everything is computed in the angle
-    :math:`\lambda = 1 + r^2 - 2 r \cos\theta`, in which the law is
-    :math:`\tfrac{2}{\pi} \sin^2\theta / \lambda \, d\theta`: nothing cancels at the left edge, so the CDF
-    there is *relatively* accurate to about 1e-13, as far as x minus the edge is representable at all.
-
-    Parameters
-    ----------
-    aspect : float
-        ρ = m/d, positive.
+    With :math:`r = \rho^{-1/2}` the density on :math:`[(1-r)^2, (1+r)^2]` is :math:`\sqrt{(\lambda_+ -
+    \lambda)(\lambda - \lambda_-)} / (2 \pi r^2 \lambda)`, and for ρ < 1 a fraction 1 − ρ of the eigenvalues is zero.
+    Computed in the angle :math:`\lambda = 1 + r^2 - 2 r \cos\theta`, in which the law is :math:`\tfrac{2}{\pi}
+    \sin^2\theta / \lambda \, d\theta`: the CDF is *relatively* accurate to about 1e-13 at the left edge too, as far
+    as x minus the edge is representable at all.
 
     Examples
     --------
@@ -178,9 +153,8 @@ class MarchenkoPastur:
     def edge(self) -> EdgeFit:
         r"""The exact left edge of the continuous part, as an :class:`EdgeFit`.
 
-        At ρ = 1 the density *diverges* as :math:`\lambda^{-1/2}` (a hard edge at 0): β = 1/2, Q = 2/π. At any
-        other ρ it *vanishes* as :math:`(\lambda - \lambda_-)^{1/2}` (a soft edge), so the CDF, which is what β
-        describes, grows with β = 3/2 and :math:`Q = 2 / (3 \pi r^{3/2} \lambda_-)`.
+        At ρ = 1 a hard edge at 0, β = 1/2 and Q = 2/π; at any other ρ a soft edge, where the density vanishes, β = 3/2
+        and :math:`Q = 2 / (3 \pi r^{3/2} \lambda_-)`.
         """
         left, right = self.support
         if left == 0:
@@ -217,27 +191,20 @@ class MarchenkoPastur:
         x = self._points(x)
         return np.where(x < 0, 0.0, self.atom + self._mass(self._angle(x)))[()]
 
-    def sf(self, x: ArrayLike) -> FloatOrArray:
-        """Fraction above x, ``1 - cdf(x)``."""
-        return 1 - self.cdf(x)
-
     def quantile(self, p: ArrayLike) -> FloatOrArray:
         """The smallest x with ``cdf(x) >= p``, for p in [0, 1]."""
         p = np.asarray(p, dtype=float)
         if not ((p >= 0) & (p <= 1)).all():
             raise ValueError("p must be a probability between 0 and 1.")
         target = np.clip(p - self.atom, 0.0, None)
-        low, high = np.zeros_like(target), np.full_like(target, np.pi)
-        theta = 0.5 * np.pi * np.ones_like(target)
+        low, high, theta = np.zeros_like(target), np.full_like(target, np.pi), np.full_like(target, np.pi / 2)
         for _ in range(200):  # Newton, kept inside a shrinking bracket
-            excess = self._mass(theta) - target
+            excess, before = self._mass(theta) - target, theta
             low, high = np.where(excess < 0, theta, low), np.where(excess < 0, high, theta)
             with np.errstate(divide="ignore", invalid="ignore"):
                 newton = theta - excess / self._density(theta)
-            step = np.where((newton > low) & (newton < high), newton, 0.5 * (low + high))
-            done = np.abs(step - theta) <= 1e-15 * theta
-            theta = step
-            if done.all():
+            theta = np.where((newton > low) & (newton < high), newton, 0.5 * (low + high))
+            if (np.abs(theta - before) <= 1e-15 * before).all():
                 break
         x = (1 - self._r) ** 2 + 4 * self._r * np.sin(theta / 2) ** 2
         x = np.where(target >= min(1.0, self.aspect), self.support[1], x)

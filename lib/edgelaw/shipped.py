@@ -1,9 +1,6 @@
 """Data sets that ship with the package: embeddings and recorded sweeps, each compared with its card's checksum.
 
-Two arrays of embeddings ship: CIFAR-10 images through a ResNet-50 (:func:`cifar10`) and Wikipedia extracts through a
-sentence encoder (:func:`wikipedia`). Each has a card with its source, licence, checksums and what differs from the
-paper; :func:`shipped` lists them. :func:`sweep` gives the results of computations too long to repeat in a chapter, and
-:func:`read` the bytes of any shipped file.
+Each has a card beside it with its source, licence, checksums and what differs from the paper.
 """
 
 from __future__ import annotations
@@ -47,13 +44,10 @@ class Embeddings:
     Attributes
     ----------
     name : str
-        "cifar10" or "wikipedia".
     features : ndarray of shape (rows, columns), float32
         One embedding per row; stored as float16.
     labels : ndarray of integers
-        Each row's class (CIFAR-10) or topic (Wikipedia), as an index into `classes`.
-    classes : tuple of str
-        The names of classes or topics.
+        Each row's class (CIFAR-10) or topic (Wikipedia), as an index into `classes`, their names.
     titles : tuple of str, or None
         The articles' titles; None for images.
     card : dict
@@ -96,17 +90,8 @@ def card(path: Path) -> dict[str, Any]:
 def read(name: str) -> bytes:
     """The content of a shipped file, after comparing its checksum with its card's.
 
-    Parameters
-    ----------
-    name : str
-        The file's name, such as "moby_dick.txt"; its card has the same name and ends in ".md".
-
-    Raises
-    ------
-    FileNotFoundError
-        When the file or its card is missing.
-    ValueError
-        When the file is not the one that its card describes.
+    Its card has the same name and ends in ".md". A FileNotFoundError says that one of them is missing, a ValueError
+    that the file is not the one that its card describes.
 
     Examples
     --------
@@ -126,12 +111,7 @@ def read(name: str) -> bytes:
 
 
 def shipped() -> tuple[Shipped, ...]:
-    """What ships with the package.
-
-    Returns
-    -------
-    tuple of Shipped
-        Name, file, card file and the card's facts of every array.
+    """What ships with the package: name, file, card file and the card's facts of every array.
 
     Examples
     --------
@@ -139,24 +119,12 @@ def shipped() -> tuple[Shipped, ...]:
     >>> [(entry.name, entry.card["columns"]) for entry in shipped.shipped()]
     [('cifar10', 2048), ('wikipedia', 768)]
     """
-    place = folder()
-    entries = []
-    for name, stem in _FILES.items():
-        card_path = place / f"{stem}.md"
-        entries.append(Shipped(name, place / f"{stem}.npz", card_path, card(card_path)))
-    return tuple(entries)
+    cards = {name: folder() / f"{stem}.md" for name, stem in _FILES.items()}
+    return tuple(Shipped(name, path.with_suffix(".npz"), path, card(path)) for name, path in cards.items())
 
 
 def load(name: str) -> Embeddings:
-    """Load a shipped array, after comparing its checksum with its card's.
-
-    Parameters
-    ----------
-    name : {"cifar10", "wikipedia"}
-
-    Returns
-    -------
-    Embeddings
+    """Load a shipped array, "cifar10" or "wikipedia", after comparing its checksum with its card's.
 
     Examples
     --------
@@ -166,17 +134,21 @@ def load(name: str) -> Embeddings:
     True
     """
     stem = _FILES[arguments.choice(name, "name", _FILES)]
-    content = read(f"{stem}.npz")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        titles = tuple(arrays["titles"].tolist()) if "titles" in arrays else None
-        return Embeddings(
-            name=name,
-            features=arrays["features"].astype(np.float32),
-            labels=arrays["labels"],
-            classes=tuple(arrays["classes"].tolist()),
-            titles=titles,
-            card=card(folder() / f"{stem}.md"),
-        )
+    arrays = _arrays(stem)
+    return Embeddings(
+        name=name,
+        features=arrays["features"].astype(np.float32),
+        labels=arrays["labels"],
+        classes=tuple(arrays["classes"].tolist()),
+        titles=tuple(arrays["titles"].tolist()) if "titles" in arrays else None,
+        card=card(folder() / f"{stem}.md"),
+    )
+
+
+def _arrays(stem: str) -> dict[str, np.ndarray]:
+    """The arrays of a shipped file."""
+    with np.load(io.BytesIO(read(f"{stem}.npz")), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def cifar10() -> Embeddings:
@@ -211,17 +183,11 @@ def wikipedia() -> Embeddings:
 def sweep(name: str) -> dict[str, np.ndarray]:
     """Results of a heavy sweep that ships with the package, as a dictionary of arrays, checked against its card.
 
-    Parameters
-    ----------
-    name : str
-        One of `SWEEPS`: "any_spectrum", "embedding_traces", "explorer" and so on.
-        Made by ``data/build/<name>.py``; the card ``data/<name>.md`` says with which seed, and what the arrays mean.
+    One of `SWEEPS`, made by ``data/build/<name>.py``; the card ``data/<name>.md`` says what the arrays mean.
 
     Examples
     --------
     >>> sweep("universal_gap")["steps"].tolist()
     [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]
     """
-    content = read(f"{arguments.choice(name, 'name', SWEEPS)}.npz")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return dict(arrays)
+    return _arrays(arguments.choice(name, "name", SWEEPS))

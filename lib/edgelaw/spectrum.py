@@ -34,8 +34,7 @@ __all__ = [
     "square_edge",
 ]
 
-# Above this size forming the Gram matrix is several times cheaper than singular values of X itself.
-_SVD_LIMIT = 4096
+_SVD_LIMIT = 4096  # above, the Gram matrix is several times cheaper than singular values of X itself
 
 
 def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> Array:
@@ -46,18 +45,12 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
     X : array_like, shape (m, d)
         The design; a ``numpy.memmap`` is read in blocks of rows and never held in memory whole.
     method : {"auto", "svd", "gram"}
-        ``"svd"`` squares the singular values of X, and resolves eigenvalues down to about
-        :math:`10^{-26} \lambda_{\max}`. ``"gram"`` sums :math:`X^\top X` over blocks of rows in float64: one
-        pass and d² memory, but it resolves only down to about :math:`10^{-13} \lambda_{\max}`. ``"auto"``
-        takes the singular values when neither side exceeds 4096.
+        ``"svd"`` squares the singular values of X and resolves eigenvalues down to about 1e-26 of the largest.
+        ``"gram"`` sums :math:`X^\top X` over blocks of rows in float64: one pass and d² memory, but only down to
+        1e-13. ``"auto"`` takes the singular values when neither side exceeds 4096. What is below the resolution is
+        exactly 0.0.
     block : int
         Rows per block on the Gram route.
-
-    Returns
-    -------
-    numpy.ndarray, shape (d,)
-        Eigenvalues in float64. Those below the resolution of the method are exactly 0.0; when m < d there
-        are at least d − m of them, and a design centred at m = d has at least one.
 
     Examples
     --------
@@ -73,8 +66,7 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
         method = "svd" if resolves_singular_values(m, d) else "gram"
     if method == "svd":
         values = scipy.linalg.svdvals(arguments.matrix(X).astype(np.float64, copy=False))[::-1]
-        values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
-        return np.concatenate([np.zeros(d - len(values)), values**2 / m])
+        return _resolved(values, (m, d)) ** 2 / m
     return of_gram(smaller_gram(X, block), (m, d))
 
 
@@ -91,36 +83,24 @@ def of_gram(gram: Array, shape: tuple[int, int]) -> Array:
     >>> of_gram(np.array([[9.0, 0.0], [0.0, 1.0]]), (2, 2))
     array([0.5, 4.5])
     """
-    m, d = shape
-    values = scipy.linalg.eigvalsh(gram.T, lower=False, overwrite_a=True, check_finite=False) / m
-    values[values <= max(m, d) * np.finfo(float).eps * values[-1]] = 0.0
-    return np.concatenate([np.zeros(d - len(values)), values])
+    values = scipy.linalg.eigvalsh(gram.T, lower=False, overwrite_a=True, check_finite=False)
+    return _resolved(values / shape[0], shape)
+
+
+def _resolved(values: Array, shape: tuple[int, int]) -> Array:
+    """All d values, ascending: what rounding hides is 0.0, and so is what a design with fewer rows lacks."""
+    values[values <= max(shape) * np.finfo(float).eps * values[-1]] = 0.0
+    return np.concatenate([np.zeros(shape[1] - len(values)), values])
 
 
 def fit_edge(eigenvalues: ArrayLike, quantile: float = 0.10, skip: int = 5, zeros: str = "count") -> EdgeFit:
     r"""Fit the left edge as the paper's "Spectral exponent fitting" does.
 
-    With :math:`\lambda_1 \le \dots \le \lambda_d` and :math:`F(\lambda_i) = i/d`, weighted least squares of
-    :math:`\log F(\lambda_i) = \beta \log \lambda_i + \log Q` over the left ``quantile`` of the eigenvalues,
-    without the ``skip`` smallest, with weights proportional to the rank i.
-
-    Exact zeros (a centred or rank-deficient design) have no logarithm, and no logarithm of them is ever taken.
-    Read to the letter, the paper counts them: the zero that centring leaves at m = d is its rank 1, one of the
-    five it skips. They are no part of the spectral condition, though, which is about :math:`\rho((0, \lambda])`;
-    ``zeros="drop"`` gives ranks to positive eigenvalues only (F is still a fraction of all d). It matters: on
-    centred Gaussian rows at m = d = 512 the two differ by 0.024 in the exponent (a test measures this), and
-    dropping is nearer to the truth.
-
-    Parameters
-    ----------
-    eigenvalues : array_like
-        Non-negative, in any order.
-    quantile : float
-        Fraction of the eigenvalues that counts as the edge, in (0, 1).
-    skip : int
-        How many of the smallest to leave out.
-    zeros : {"count", "drop"}
-        Whether zeros have ranks, as in the paper, and must then be among the skipped; or none.
+    Weighted least squares of :math:`\log(i/d) = \beta \log \lambda_i + \log Q` over the left ``quantile`` of the
+    ascending eigenvalues without the ``skip`` smallest, with weights proportional to the rank i. Zeros have no
+    logarithm: ``"count"`` gives them ranks, as the paper does, and they must be among the skipped; ``"drop"`` gives
+    ranks to positive eigenvalues only, which is nearer to the truth: on centred Gaussian rows at m = d = 512 the two
+    differ by 0.024 in the exponent.
 
     Examples
     --------
@@ -142,34 +122,18 @@ def fit_edge(eigenvalues: ArrayLike, quantile: float = 0.10, skip: int = 5, zero
             f"{null} eigenvalues are zero, more than the {skip} skipped, and zero has no logarithm; "
             'zeros="drop" fits the positive ones.'
         )
-    ranked = values[null:] if zeros == "drop" else values
-    edge, ranks = _left(ranked, quantile, skip, fewest=3)
+    edge, ranks = _left(values[null:] if zeros == "drop" else values, quantile, skip, fewest=3)
     beta, log_Q, squares = _line(np.log(edge), np.log(ranks / len(values)), ranks)
-    return EdgeFit(
-        beta,
-        float(np.exp(log_Q)),
-        0.0,
-        len(edge),
-        null,
-        float(np.sqrt(squares)),
-        (float(edge[0]), float(edge[-1])),
-    )
+    return _fitted(beta, np.exp(log_Q), squares, edge, null)
 
 
 def fit_edge_laplace(eigenvalues: ArrayLike, quantile: float = 0.10) -> EdgeFit:
     r"""Read the edge off the slope of the learning curve that it causes; better than :func:`fit_edge`.
 
-    For :math:`F = Q\lambda^\beta` the exponent is exactly
-
-    .. math::
-
-        \beta = \frac{\int t\lambda\,e^{-t\lambda}\,dF}{\int e^{-t\lambda}\,dF}
-              = -\frac{d \log \int e^{-t\lambda}dF}{d\log t} ,
-
-    the slope at time t of gradient descent's loss. The estimate is this ratio of sums over the positive
-    eigenvalues at :math:`t = 3/\lambda_q`, with :math:`\lambda_q` the given quantile, so that what lies beyond
-    the quantile has a weight below e⁻³; Q follows from the sum itself. There are no ranks, hence no convention
-    for them, nothing to skip and no logarithm; and smooth weights suit eigenvalues that repel each other.
+    For :math:`F = Q\lambda^\beta` the slope of gradient descent's loss on logarithmic axes is exactly :math:`-\beta =
+    -\int t\lambda\,e^{-t\lambda}\,dF \big/ \int e^{-t\lambda}\,dF`. The estimate is this ratio of sums over the
+    positive eigenvalues at :math:`t = 3/\lambda_q`, :math:`\lambda_q` the given quantile, beyond which weights are
+    below e⁻³; Q follows from the sum itself. There are no ranks, nothing to skip and no logarithm.
 
     **Measured** (root mean square error of β over draws, quantile 0.1; :func:`fit_edge` in parentheses): Gaussian
     m = d = 512 0.010 (0.023), d = 128 0.046 (0.080), centred d = 256 0.026 (0.031); 512 independent eigenvalues of
@@ -181,15 +145,13 @@ def fit_edge_laplace(eigenvalues: ArrayLike, quantile: float = 0.10) -> EdgeFit:
     >>> round(fit.beta, 3), round(fit.Q, 3)
     (0.75, 0.5)
     """
-    edge, ranks, total, null = _window(eigenvalues, quantile)
-    values = arguments.eigenvalues(eigenvalues)[null:]
-    t = 3 / edge[-1]
+    values, edge, ranks, null = _window(eigenvalues, quantile)
+    t, total = 3 / edge[-1], null + len(values)
     weights = np.exp(-t * values)
     beta = float(t * (values @ weights) / weights.sum())
     Q = float(weights.sum() / total * t**beta / scipy.special.gamma(beta + 1))
     misfit = np.log((ranks - 0.5) / total) - beta * np.log(edge) - np.log(Q)
-    residual = np.sqrt(ranks @ misfit**2 / ranks.sum())
-    return EdgeFit(beta, Q, 0.0, len(edge), null, float(residual), (float(edge[0]), float(edge[-1])))
+    return _fitted(beta, Q, ranks @ misfit**2 / ranks.sum(), edge, null)
 
 
 def fit_shifted_edge(eigenvalues: ArrayLike, quantile: float = 0.10, offset: float = 0.5) -> EdgeFit:
@@ -199,27 +161,13 @@ def fit_shifted_edge(eigenvalues: ArrayLike, quantile: float = 0.10, offset: flo
     of the positive eigenvalues with weights proportional to the rank i; β and Q are linear, and :math:`\lambda_0` in
     :math:`[0, \lambda_1)` is found by search. (The paper does not say how it fits :math:`\lambda_0`.)
 
-    Three parameters share one bend: a :math:`\lambda_0` too far left comes with a β too large. And a window must be
-    narrow beside :math:`\lambda_0` itself before a soft edge shows its exponent. **Measured** on Gaussian designs
-    with m = 2d, where β = 3/2 and :math:`\lambda_0` = 0.0858: the left tenth gives β = 1.22 ± 0.07 (standard
-    deviation over draws, d = 512) and 1.20 even on the exact quantiles of 2048 eigenvalues; the left 2 % gives
-    1.6 ± 0.5. So the fit describes the curve of F over its window, and its β is not the exponent at the edge unless
-    d is very large.
+    Three parameters share one bend: the fit describes the curve of F over its window, and its β is not the exponent
+    at the edge unless d is very large. **Measured** on Gaussian designs with m = 2d, where β = 3/2: the left tenth
+    gives 1.22 ± 0.07 (standard deviation over draws, d = 512), the left 2 % gives 1.6 ± 0.5.
 
-    Parameters
-    ----------
-    eigenvalues : array_like
-        Non-negative, in any order; exact zeros are left out.
-    quantile : float
-        Fraction of the positive eigenvalues that counts as the edge, in (0, 1).
-    offset : float
-        c, in [0, 1): where in its step the distribution function meets the i-th eigenvalue. The middle, 1/2, is
-        unbiased; 0 is the top, the convention of the paper's :func:`fit_edge`, and shifts the whole law by half an
-        eigenvalue.
-
-    Returns
-    -------
-    EdgeFit
+    ``offset``, c in [0, 1), says where in its step the distribution function meets the i-th eigenvalue: the middle,
+    1/2, is unbiased; 0 is the convention of the paper's :func:`fit_edge`, and shifts the law by half an eigenvalue.
+    Exact zeros are left out.
 
     Examples
     --------
@@ -227,9 +175,9 @@ def fit_shifted_edge(eigenvalues: ArrayLike, quantile: float = 0.10, offset: flo
     >>> round(fit.lambda_0, 6), round(fit.beta, 6), round(fit.Q, 6)
     (0.2, 1.5, 0.5)
     """
-    edge, ranks, total, null = _window(eigenvalues, quantile)
+    values, edge, ranks, null = _window(eigenvalues, quantile)
     offset = arguments.number(offset, "offset", -1e-300, 1)
-    y = np.log((ranks - offset) / total)
+    y = np.log((ranks - offset) / (null + len(values)))
 
     def line(gap: float) -> tuple[float, float, float]:  # gap = λ_1 − λ_0
         return _line(np.log(edge - edge[0] + gap), y, ranks)
@@ -239,25 +187,21 @@ def fit_shifted_edge(eigenvalues: ArrayLike, quantile: float = 0.10, offset: flo
     best = int(np.argmin([line(gap)[2] for gap in gaps]))
     gap = edge[0]
     if best < len(gaps) - 1:
-        around = np.log(gaps[max(best - 1, 0)]), np.log(gaps[best + 1])
         search = scipy.optimize.minimize_scalar(
             lambda logarithm: line(np.exp(logarithm))[2],
-            bounds=around,
+            bounds=(np.log(gaps[max(best - 1, 0)]), np.log(gaps[best + 1])),
             method="bounded",
             options={"xatol": 1e-12},
         )
         gap = np.exp(search.x)
     beta, log_Q, squares = line(gap)
-    lambda_0 = float(max(edge[0] - gap, 0.0))
-    return EdgeFit(
-        beta,
-        float(np.exp(log_Q)),
-        lambda_0,
-        len(edge),
-        null,
-        float(np.sqrt(squares)),
-        (float(edge[0]), float(edge[-1])),
-    )
+    return _fitted(beta, np.exp(log_Q), squares, edge, null, float(max(edge[0] - gap, 0.0)))
+
+
+def _fitted(beta: float, Q: float, squares: float, edge: Array, null: int, lambda_0: float = 0.0) -> EdgeFit:
+    """A fit with its mean square misfit and the eigenvalues that it used."""
+    window = (float(edge[0]), float(edge[-1]))
+    return EdgeFit(beta, float(Q), lambda_0, len(edge), null, float(np.sqrt(squares)), window)
 
 
 def _line(x: Array, y: Array, ranks: Integers) -> tuple[float, float, float]:
@@ -281,17 +225,10 @@ class EdgeLaw:
         A sentence why it is not claimed; empty if it holds.
     failed : tuple of str
         Of curvature, drift, gap: those that contradict it.
-    fit : EdgeFit or None
-        By :func:`fit_edge_laplace`, also where the law does not hold; None where there is no fit.
-    error : float or None
-        Standard error of its exponent, if the law holds.
-    curvature, curvature_error : float
-        By how much the exponent changes per factor e in time at the window, :math:`d\beta/d\log t`; 0 for a power law.
-    drift, drift_error : float
-        The exponent of a window that holds a quarter as many eigenvalues (but not fewer than about four), minus that
-        of the window; NaN where there are too few for it.
-    gap : float
-        How many eigenvalues the law expects below the smallest one.
+    fit, error : EdgeFit or None, float or None
+        By :func:`fit_edge_laplace`, also where the law does not hold, and the standard error of its exponent.
+    curvature, curvature_error, drift, drift_error, gap : float
+        What :func:`edge_law` says of the three tests; NaN where there are too few eigenvalues for one.
     eigenvalues : ndarray or None
         Those that were looked at, ascending.
     """
@@ -353,21 +290,20 @@ MOST_MISSING = {True: 3.0, False: 8.0}
 def edge_law(eigenvalues: ArrayLike) -> EdgeLaw:
     r"""Fit the left edge at zero, and test whether there is a power law.
 
-    With weights :math:`w = e^{-t\lambda}` the exponent of :func:`fit_edge_laplace` is the mean of tλ, and the law makes
+    With weights :math:`e^{-t\lambda}` the exponent of :func:`fit_edge_laplace` is the mean of tλ, and the law makes
     tλ a Gamma variable, whose variance is its mean. Three tests:
 
     - **curvature**: :math:`d\beta/d\log t`, which is that mean minus the variance, at the window of the fit;
-    - **drift**: the exponent at a later time, where about a quarter of the eigenvalues is left, minus that of the fit;
+    - **drift**: the exponent at a later time, where about a quarter of the eigenvalues is left (but not fewer than
+      about four), minus that of the fit;
     - **gap**: :math:`dQ\lambda_1^\beta`, the eigenvalues expected below the smallest one. An edge away from zero, as
       any m ≠ d has, leaves many.
 
-    For **independent** eigenvalues the standard errors are those of sums of independent terms. For eigenvalues that
-    **repel** each other (:func:`eigenvalues_repel` decides) they are far smaller: where the unfolded eigenvalues
-    :math:`Q\lambda^\beta` are as rigid as those of a random matrix at a wall, the fluctuations of
-    :math:`\sum e^{-t\lambda}` have in log t the spectral density
-    :math:`\tanh(\pi\nu/2\beta)/(2\pi\sinh\pi\nu)` (at β = 1/2 the Bessel process, with covariance
-    :math:`\frac1{2\pi}\operatorname{sech}\frac12\log\frac\tau\sigma`). **Derived.** Half the difference to
-    :func:`fit_edge`, which sees a bend differently, is a lower bound of the exponent's error.
+    For **independent** eigenvalues the standard errors are those of sums of independent terms. For those that
+    **repel** each other (:func:`eigenvalues_repel` decides) they are far smaller: as rigid as a random matrix's at a
+    wall, their fluctuations in log t have the spectral density :math:`\tanh(\pi\nu/2\beta)/(2\pi\sinh\pi\nu)` (at β =
+    1/2 the Bessel process). **Derived.** Half the difference to :func:`fit_edge`, which sees a bend differently, is a
+    lower bound of the exponent's error.
 
     **Measured** (a test repeats it; Gaussian rows, 200 draws of each size): at m = d from 128 to 512 the law is never
     denied, and claimed in 91 % of the draws at 128, 98 % at 192 and all from 256 on; at m/d = 1.17, 2 and 1/2, where
@@ -496,9 +432,7 @@ def _repelling_errors(now: _Moments, later: _Moments) -> tuple[float, float, flo
     """The same where they repel each other: integrals over the spectral density of the fluctuations in log t."""
     nodes, weights = np.polynomial.legendre.leggauss(200)
     nu, weights = 6 * (nodes + 1), 6 * weights  # the density falls as exp(-πν)
-    density = (
-        weights * np.tanh(np.pi * nu / (2 * now.mean)) / (np.pi * np.sinh(np.pi * nu))
-    )  # both signs of ν
+    density = weights * np.tanh(np.pi * nu / (2 * now.mean)) / (np.pi * np.sinh(np.pi * nu))  # ν and −ν
     slope, turned = density * (nu**2 + now.mean**2), np.cos(nu * np.log(later.time / now.time))
     exponent = slope.sum() / now.total**2
     drift = exponent + slope.sum() / later.total**2 - 2 * (slope @ turned) / (now.total * later.total)
@@ -539,13 +473,12 @@ def eigenvalues_repel(values: ArrayLike) -> bool:
     return bool(ratios.mean() - ratios.std() / np.sqrt(len(ratios)) > 0.46)
 
 
-def _window(eigenvalues: ArrayLike, quantile: float) -> tuple[Array, Integers, int, int]:
-    """Positive eigenvalues in the left quantile of them, their ranks, the number of all eigenvalues and of zeros."""
+def _window(eigenvalues: ArrayLike, quantile: float) -> tuple[Array, Array, Integers, int]:
+    """Positive eigenvalues, the left quantile of them, their ranks, and the number of zeros."""
     values = arguments.eigenvalues(eigenvalues)
     quantile = arguments.number(quantile, "quantile", 0, 1)
     null = int((values == 0).sum())
-    edge, ranks = _left(values[null:], quantile, skip=0, fewest=4)
-    return edge, ranks, len(values), null
+    return values[null:], *_left(values[null:], quantile, skip=0, fewest=4), null
 
 
 def _left(ranked: Array, quantile: float, skip: int, fewest: int) -> tuple[Array, Integers]:

@@ -24,23 +24,11 @@ _NEAR = 0.25  # |1 + e x| within which SciPy's function has lost digits
 def lambert_w(x: npt.ArrayLike, branch: int = 0) -> FloatOrArray:
     r"""Lambert W: the solution u of :math:`u e^u = x`, on one of the two branches that are real somewhere.
 
-    Branch 0 is the principal one, :math:`u \ge -1` for real :math:`x \ge -1/e`; branch −1 has
-    :math:`u \le -1` for :math:`-1/e \le x < 0`. They meet at :math:`x = -1/e`. For real x below, both are
-    complex and conjugate to each other: ask for them with a complex x (an imaginary part +0 means the upper
-    side of the cut).
-
-    Parameters
-    ----------
-    x : float, complex or array of them
-    branch : {0, -1}
-
-    Returns
-    -------
-    float, complex or ndarray
-        Real for real x. The relative error is a few units in the last place for every double x, also next to
-        the branch point. (``scipy.special.lambertw``, used away from it, loses up to half of the digits there
-        on branch 0 and is off by up to 7e-5 on branch −1.) The double nearest to −1/e lies below it and
-        counts as −1/e.
+    Branch 0 has :math:`u \ge -1` for real :math:`x \ge -1/e`, branch −1 has :math:`u \le -1` for :math:`-1/e \le x <
+    0`; they meet at :math:`x = -1/e`. The result is real for real x; for the complex values below −1/e give a complex
+    x (an imaginary part +0 means the upper side of the cut). The relative error is a few units in the last place for
+    every double x, also next to the branch point, where ``scipy.special.lambertw`` loses half of the digits or more.
+    The double nearest to −1/e lies below it and counts as −1/e.
 
     Examples
     --------
@@ -63,8 +51,9 @@ def lambert_w(x: npt.ArrayLike, branch: int = 0) -> FloatOrArray:
         )
     u = np.asarray(scipy.special.lambertw(x, branch))
     u = u.real.copy() if real else u
-    for place in np.argwhere(np.abs(1 + math.e * x) < _NEAR):
-        u[tuple(place)] = (_real_w if real else _complex_w)(x[tuple(place)], branch)
+    near = np.abs(1 + math.e * x) < _NEAR
+    if near.any():
+        u[near] = [(_real_w if real else _complex_w)(value, branch) for value in x[near]]
     return u[()]
 
 
@@ -93,12 +82,8 @@ def _complex_w(x, branch):
 def r_lambert_branch_points(r: float) -> list[tuple[float, float]]:
     r"""Where the real branches of the r-Lambert function meet: the critical points of :math:`u e^u + r u`.
 
-    They solve :math:`(1 + u) e^u = -r`: one for r ≤ 0, two for :math:`0 < r < e^{-2}`, none beyond.
-
-    Returns
-    -------
-    list of (u, x)
-        The critical points, from right to left, and the values :math:`x = u e^u + r u` there.
+    They solve :math:`(1 + u) e^u = -r`: one for r ≤ 0, two for :math:`0 < r < e^{-2}`, none beyond. A list of (u, x),
+    from right to left, with the values :math:`x = u e^u + r u` there.
 
     Examples
     --------
@@ -117,10 +102,9 @@ def _critical(r):
         return []
     mpmath = _precise()
     with mpmath.workdps(_DIGITS):
-        ends = [
-            mpmath.lambertw(-mpmath.mpf(r) * mpmath.e, branch).real for branch in ((0, -1) if r > 0 else (0,))
-        ]
-        return [(w - 1, -((w - 1) ** 2) * mpmath.exp(w - 1)) for w in ends]
+        branches = (0, -1) if r > 0 else (0,)
+        points = [mpmath.lambertw(-mpmath.mpf(r) * mpmath.e, branch).real - 1 for branch in branches]
+        return [(u, -(u**2) * mpmath.exp(u)) for u in points]
 
 
 def r_lambert(x: ArrayLike, r: ArrayLike, branch: int = 0) -> FloatOrArray:
@@ -131,20 +115,9 @@ def r_lambert(x: ArrayLike, r: ArrayLike, branch: int = 0) -> FloatOrArray:
       decreasing piece between the two.
     - branch −2, for :math:`0 < r < e^{-2}` only: left of both.
 
-    For r = 0 branches 0 and −1 are those of `lambert_w`. (Mező and Baricz number branches otherwise, by their
-    place on the line.)
-
-    Parameters
-    ----------
-    x, r : float or arrays that broadcast
-    branch : {0, -1, -2}
-
-    Returns
-    -------
-    float or ndarray
-        The relative error is a few units in the last place, also next to the branch points and to the cusp
-        :math:`r = e^{-2}`, where two of them merge. An x beyond an end by less than its own rounding counts
-        as the end.
+    For r = 0 branches 0 and −1 are those of `lambert_w`. (Mező and Baricz number branches otherwise, by their place
+    on the line.) The relative error is a few units in the last place, also next to the branch points and to the cusp
+    :math:`r = e^{-2}`, where two of them merge. An x beyond an end by less than its own rounding counts as the end.
 
     Examples
     --------
@@ -156,7 +129,7 @@ def r_lambert(x: ArrayLike, r: ArrayLike, branch: int = 0) -> FloatOrArray:
     branch = _branch(branch, (0, -1, -2))
     x, r = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(r, dtype=float))
     values = [_one(_finite(a, "x"), _finite(b, "r"), branch) for a, b in zip(x.flat, r.flat, strict=True)]
-    return np.array(values).reshape(x.shape)[()]
+    return np.reshape(values, x.shape)[()]
 
 
 def _one(x, r, branch):
@@ -186,18 +159,15 @@ def _one(x, r, branch):
 
     start = float(ends[0][0]) if ends else 0.0
     if len(ends) == 2:
-        return _root(excess, float(ends[1][0]), start)
-    outwards = -1.0 if branch else 1.0 if ends else math.copysign(1.0, x)
-    while excess(start + outwards) * excess(start) > 0:
-        outwards *= 2
-    return _root(excess, *sorted((start, start + outwards)))
-
-
-def _root(function, low, high):
-    """Between two ends; the lower or the higher one where rounding of an end has left no change of sign."""
-    if function(low) * function(high) > 0:
-        return min(low, high, key=lambda end: abs(function(end)))
-    return scipy.optimize.brentq(function, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=400)
+        low, high = float(ends[1][0]), start
+    else:
+        outwards = -1.0 if branch else 1.0 if ends else math.copysign(1.0, x)
+        while excess(start + outwards) * excess(start) > 0:
+            outwards *= 2
+        low, high = sorted((start, start + outwards))
+    if excess(low) * excess(high) > 0:  # rounding of an end has left no change of sign
+        return min(low, high, key=lambda end: abs(excess(end)))
+    return scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=400)
 
 
 def _finite(value, name):

@@ -13,39 +13,24 @@ For ρ < 1 a contour may enclose v = 1, the pole of the eigenvalue 1, whose resi
 import functools
 
 import numpy as np
-import scipy
+import scipy.optimize
+from scipy.special import exprel, log1p
 
 _REACH = 1e-17  # nodes whose weight is smaller, relative to the largest, are left out
 _DISTANCE = 3.0  # how strongly to keep away from singularities: larger needs fewer nodes and loses digits
 _LEAST, _MOST = 48, 6144  # nodes
 _STRIP = 512  # rows of the kernel at a time, to keep the memory small
-_HALVINGS = 60  # so many halves of the widest bracket are as narrow as the last digit of its middle
+_LOWEST, _HIGHEST = -700.0, 12.0  # logarithms of radii between which contours are looked for
 
 
-def _log1p(x):
-    """log(1 + x) for complex x, accurate for small x (NumPy's is not, in the real part)."""
-    return 0.5 * np.log1p(2 * x.real + np.abs(x) ** 2) + 1j * np.arctan2(x.imag, 1 + x.real)
+def _log_mean(A, B):
+    """The logarithm of the logarithmic mean of e^A and e^B; −∞ where one of them vanishes."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(A, B) + np.log(exprel(-np.abs(A - B)))
 
 
-def _phi(x):
-    """(eˣ − 1)/x."""
-    tiny = np.abs(x) < 1e-8
-    return np.where(tiny, 1 + x / 2, np.expm1(x) / np.where(tiny, 1, x))
-
-
-def log_mean(A, B):
-    """The logarithm of the logarithmic mean of e^A and e^B."""
-    x = A - B
-    small = np.abs(x) < 0.02
-    safe = np.where(small, 1.0, x)
-    value = np.log(
-        np.where(small, 1 + x**2 / 24 + x**4 / 1920, np.sinh(np.clip(safe, -700, 700) / 2) / (safe / 2))
-    )
-    return (A + B) / 2 + value
-
-
-def log_mean_slope(A, B):
-    """The derivative of ``log_mean`` by A; the one by B is the rest of 1."""
+def _log_mean_slope(A, B):
+    """The derivative of ``_log_mean`` by A; the one by B is the rest of 1."""
     x = A - B
     small = np.abs(x) < 0.02
     safe = np.where(small, 1.0, x)
@@ -65,7 +50,7 @@ class Model:
             return np.inf
         end = self.eta / -self.b
         saddle = scipy.optimize.minimize_scalar(
-            lambda v: -log_mean(2 * np.log(v), 2 * np.log(1 - self.b * (1 - v))),
+            lambda v: -_log_mean(2 * np.log(v), 2 * np.log(1 - self.b * (1 - v))),
             bounds=(min(1.0, end / 2), end * (1 - 1e-9)),
             method="bounded",
             options={"xatol": 1e-12},
@@ -73,9 +58,8 @@ class Model:
         return max(-saddle.fun, 0.0)
 
     def log_z(self, v, e):
-        near = np.abs(e) < 0.5
-        log_v = np.where(near, _log1p(-np.where(near, e, 0)), np.log(np.where(near, 1, v)))
-        return log_v - _log1p(-self.b * e) + self.eta * self.rho * e
+        log_v = np.where(np.abs(e) < 0.5, log1p(-e), np.log(v))
+        return log_v - log1p(-self.b * e) + self.eta * self.rho * e
 
     def slope(self, v, e):
         """d log z / dv."""
@@ -88,7 +72,8 @@ class Model:
         g, g2 = 1 - b * e, 1 - b * e2
         one, two = eta * e / g, eta * e2 / g2  # 1 − y
         u, w, gg = (v / g) * (v2 / g2), one + two - one * two, g * g2  # w = 1 − u
-        ratio = _phi(rho * gg * w)
+        exponent = rho * gg * w
+        ratio = np.expm1(exponent) / exponent
         q = 1 - rho * gg * u * ratio  # (1 − K)/(1 − u)
         if loss == "test":
             return gg / (eta**2 * e * e2 * q)
@@ -97,101 +82,65 @@ class Model:
     # ------------------------------------------------------------------------------------------------- contours
 
     def _point(self, about, radius, angle):
-        """v, e = 1 − v, dv/d(radius), and the logarithms of ‖v‖² and ‖g‖².
-
-        About 0 the radius is log ‖v‖, about 1 it is log ‖v − 1‖.
-        """
+        """v, e = 1 − v, dv/d(radius), log ‖v‖² and log ‖g‖²; the radius is a logarithm, from v = 0 or 1."""
         direction = np.exp(radius + 1j * angle)
         v, e = (direction, -np.expm1(radius + 1j * angle)) if about == 0 else (1 + direction, -direction)
-        A = 2 * radius if about == 0 else np.log1p(-2 * e.real + np.abs(e) ** 2)
-        B = np.log1p(-2 * self.b * e.real + np.abs(self.b * e) ** 2)
-        return v, e, direction, A, B
+        with np.errstate(divide="ignore"):
+            A = 2 * radius if about == 0 else np.log1p(-2 * e.real + np.abs(e) ** 2)
+            return v, e, direction, A, np.log1p(-2 * self.b * e.real + np.abs(self.b * e) ** 2)
 
-    def _level(self, about, radius, angle):
-        """log Λ."""
-        *_, A, B = self._point(about, radius, angle)
-        return log_mean(A, B)
-
-    def _curve(self, about, radius, angle):
-        """v, e = 1 − v, dv/d(radius), log Λ and its derivatives by radius and angle."""
-        v, e, direction, A, B = self._point(about, radius, angle)
-        by_A, by_v, by_g = log_mean_slope(A, B), direction / v, direction / (1 - self.b * e)
-        A_r, A_t = 2 * by_v.real, -2 * by_v.imag
-        B_r, B_t = 2 * self.b * by_g.real, -2 * self.b * by_g.imag
-        return v, e, direction, log_mean(A, B), by_A * A_r + (1 - by_A) * B_r, by_A * A_t + (1 - by_A) * B_t
+    def _slopes(self, v, e, direction, A, B):
+        """The derivative of log Λ by the radius, less i times the one by the angle."""
+        by_v = _log_mean_slope(A, B)
+        return 2 * direction * (by_v / v + (1 - by_v) * self.b / (1 - self.b * e))
 
     def contour(self, about, level, angle):
         """Nodes v, e and dv/d(angle) of the contour; ``level`` is log ‖v‖ for the circles of η ≤ 1, else log Λ."""
-        if self.eta <= 1:
-            v, e, direction, *_ = self._point(0, *np.broadcast_arrays(level, angle))
-            return v, e, 1j * direction
-        low, high = (
-            np.broadcast_to(end, np.broadcast_shapes(np.shape(level), np.shape(angle)))
-            for end in (-700.0, 12.0)
-        )
-        if about == 0:
-            low, high = self._first_crossing(level, angle, low, high)
         level, angle = np.broadcast_arrays(level, angle)
-        # Where v or g vanishes exactly, log Λ is −∞, rightly.
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            radius = self._crossing(about, level, angle, low, high)
-        v, e, direction, _, by_r, by_t = self._curve(about, radius, angle)
-        return v, e, direction * (1j - by_t / by_r)
+        if self.eta <= 1:
+            v, e, direction, *_ = self._point(0, level, angle)
+            return v, e, 1j * direction
+        point = self._point(about, self._crossing(about, level, angle), angle)
+        slopes = self._slopes(*point)
+        v, e, direction, *_ = point
+        return v, e, direction * (1j + slopes.imag / slopes.real)
 
-    def _first_crossing(self, level, angle, low, high):
+    def _crossing(self, about, level, angle):
+        """The radius at which log Λ first is the level: Newton's steps, and halves of a bracket that they leave."""
+        low, high = self._bracket(level, angle) if about == 0 else (_LOWEST, _HIGHEST)
+        radius, change = (low + high) / 2 + 0 * angle, np.inf
+        while change > 1e-10:  # the error after a step of Newton's is of the order of its square
+            point = self._point(about, radius, angle)
+            excess = _log_mean(*point[3:]) - level
+            low, high = np.where(excess > 0, low, radius), np.where(excess > 0, radius, high)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                newton = radius - excess / self._slopes(*point).real
+            after = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
+            radius, change = after, np.abs(after - radius).max()
+        return radius
+
+    def _bracket(self, level, angle):
         """Between which radii about 0 log Λ first exceeds the level.
 
-        They lie below ‖v‖ = 1 for levels below 0, and before g vanishes for others. log Λ at some radii does not depend
-        on the level, so it is computed once per angle.
+        They lie below ‖v‖ = 1 for levels below 0, and before g vanishes for others.
         """
-        scan = np.log(
-            np.concatenate([np.geomspace(1e-3, 0.9, 12), np.linspace(1, 0.9999 * self.eta / -self.b, 40)])
-        )
-        above = np.array([self._level(0, np.full(np.shape(angle), r), angle) > level for r in scan])
-        first, crossed = above.argmax(axis=0), above.any(axis=0)
-        before = np.where(first > 0, scan[np.maximum(first - 1, 0)], low)
-        return np.where(crossed, before, scan[-1]), np.where(crossed, scan[first], high)
-
-    def _crossing(self, about, level, angle, low, high):
-        """The radius between low and high at which log Λ is the level, to the last digit or nearly.
-
-        Newton's steps, and halves of the bracket wherever such a step leaves it or does not halve the one before. A
-        radius is found when a step of Newton's was tiny, since the error after it is of the order of its square.
-        """
-        shape, radius, last = level.shape, ((low + high) / 2).ravel(), (high - low).ravel()
-        low, high, level, angle = (x.ravel() for x in (low, high, level, angle))
-        radii, open_ = radius.copy(), np.arange(radius.size)
-        for _ in range(_HALVINGS):
-            *_, here, slope, _ = self._curve(about, radius, angle)
-            above = here > level
-            low, high = np.where(above, low, radius), np.where(above, radius, high)
-            step = (level - here) / slope
-            newton = (radius + step >= low) & (radius + step <= high) & (np.abs(step) < np.abs(last) / 2)
-            last = np.where(newton, step, (low + high) / 2 - radius)
-            radius = radius + last
-            radii[open_] = radius
-            rest = np.abs(last) > np.where(newton, 1e-10, 1e-16 * np.abs(radius))
-            open_, radius, last, low, high, level, angle = (
-                x[rest] for x in (open_, radius, last, low, high, level, angle)
-            )
-            if not open_.size:
-                break
-        return radii.reshape(shape)
+        scan = np.concatenate([np.geomspace(1e-3, 0.9, 12), np.linspace(1, 0.9999 * self.eta / -self.b, 40)])
+        ends = np.concatenate([[_LOWEST], np.log(scan), [_HIGHEST]])
+        above = np.array([_log_mean(*self._point(0, r, angle)[3:]) > level for r in ends[1:-1]])
+        first = np.where(above.any(axis=0), above.argmax(axis=0), len(scan))
+        return ends[first], ends[first + 1]
 
     @functools.cached_property
     def _candidates(self):
         """Contours to choose from: about, levels, and at some angles the logarithms of kernel and ‖z‖."""
+        outermost, gaps = -np.log(self.rho), np.geomspace(1e-6, 30, 100)
         angle = np.concatenate([[0.0], np.geomspace(0.02, np.pi, 20)])
-        gaps = np.geomspace(1e-6, 30, 100)
+        families = [(0, min(outermost, self.saddle) - gaps)]
         if self.eta <= 1:
-            families = [(0, self._largest_circle() - gaps)]
-            angle = angle[:1]
-        else:
-            outermost = -np.log(self.rho)
-            families = [(0, min(outermost, self.saddle) - gaps)]
-            if outermost > self.saddle:
-                height = outermost - self.saddle
-                families.append((1, self.saddle + height * (1 - np.geomspace(1e-4, 0.9, 40))))
+            families, angle = [(0, self._largest_circle() - gaps)], angle[:1]
+        elif outermost > self.saddle:
+            height = outermost - self.saddle
+            families.append((1, self.saddle + height * (1 - np.geomspace(1e-4, 0.9, 40))))
         candidates = []
         for about, levels in families:
             v, e, _ = self.contour(about, levels[:, None], angle)
@@ -215,11 +164,12 @@ class Model:
 
     def _largest_circle(self):
         """log ‖v‖ where ρ Λ = 1 on the positive real axis."""
-
-        def excess(radius):
-            return log_mean(2 * radius, 2 * np.log1p(self.b * np.expm1(radius))) + np.log(self.rho)
-
-        return scipy.optimize.brentq(excess, -700.0, 12.0, xtol=1e-15)
+        return scipy.optimize.brentq(
+            lambda radius: _log_mean(*self._point(0, radius, 0.0)[3:]) + np.log(self.rho),
+            _LOWEST,
+            _HIGHEST,
+            xtol=1e-15,
+        )
 
     def diagonals(self, loss, n, tolerance):
         """Losses at an ascending array of n ≥ 1 within a factor of two, and the change at the last refinement."""
@@ -232,7 +182,8 @@ class Model:
         reached = np.nonzero(n[0] * (heights - base) < -np.log(_REACH))[0][-1]
         window = angle[min(reached + 1, len(angle) - 1)]
         window = np.pi if window > 0.9 * np.pi else window
-        atom = 1 - self.rho if loss == "test" and self._encloses_one(about, level) else 0.0
+        encloses_one = self.rho < 1 and (about == 1 or level > 0)  # Λ is 1 at v = 1
+        atom = 1 - self.rho if loss == "test" and encloses_one else 0.0
         scale = np.exp(np.maximum(-2 * n * base, -745.0))
         old, change, previous, nodes = None, np.inf, np.inf, _LEAST
         while change > tolerance and not (previous < 1e-8 and change > 0.1 * previous) and nodes <= _MOST:
@@ -245,10 +196,6 @@ class Model:
         shown = new > 1e-300
         lost = (scale * magnitude)[shown] / new[shown] * 1e-16
         return np.where(shown, new, 0.0), max(change, lost.max(initial=0.0))
-
-    def _encloses_one(self, about, level):
-        """Whether v = 1, where Λ = 1, lies inside."""
-        return self.rho < 1 and (about == 1 or level > 0)
 
     def _quadrature(self, loss, n, about, level, window, nodes, base):
         r"""The diagonals :math:`[z^nw^n]` times :math:`e^{2n\,\text{base}}`, and the same with every term's size.

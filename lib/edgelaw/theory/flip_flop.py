@@ -1,14 +1,13 @@
 r"""Flip-flop: the same permutation forwards and backwards in turn, on isotropic Gaussian rows, exactly.
 
-Let :math:`A` be the forward epoch, :math:`B = A^\top A` and :math:`S = \sum_i u_i u_i^\top`, with
-:math:`m = \rho d` unit rows and :math:`d \to \infty`. Reversing the rows turns :math:`A` into
-:math:`A^\top` and leaves :math:`S` alone, so that the losses after :math:`n` epochs, odd or even, are
+Let A be the forward epoch, :math:`B = A^\top A` and :math:`S = \sum_i u_i u_i^\top`, with :math:`m = \rho d` unit
+rows and :math:`d \to \infty`. After n epochs, odd or even, the losses are
 
 .. math:: \text{test} = \tfrac1d \mathbb{E} \operatorname{Tr} B^n, \qquad
           \text{train} = \tfrac1{\rho d} \mathbb{E} \operatorname{Tr} S B^n .
 
-With :math:`\tau = \eta(2-\eta)`, :math:`\kappa = (1-\eta)^2 = 1-\tau` and :math:`c = \eta^2\rho` their
-generating functions :math:`\sum_n z^n (\cdot)` are
+With :math:`\tau = \eta(2-\eta)`, :math:`\kappa = (1-\eta)^2` and :math:`c = \eta^2\rho` their generating functions
+:math:`\sum_n z^n (\cdot)` are
 
 .. math::
 
@@ -18,18 +17,11 @@ generating functions :math:`\sum_n z^n (\cdot)` are
    q = z\,(\tau+\kappa q)\,e^{-\tau\rho(1-q)} .
    \end{gathered}
 
-:math:`q(z)` is the generating function of the total progeny of a branching process whose offspring are a
-Bernoulli(κ) and a Poisson(τρ) variable together; it is critical exactly at :math:`\rho = 1`. (In the
-variable :math:`h = \Phi - 1` of the paper, :math:`q = \tau h/(1+\tau h)`; in the one of :mod:`edgelaw.theory.free`,
-which has the law of B, :math:`q = \tau v/(1-\kappa v)` and :math:`\Phi = 1/(1-v)`.) Lagrange's formula turns both into
-sums of positive terms; with :math:`M \sim` Binomial(n, τ) and :math:`J \sim` Poisson(nτρ) independent,
-
-.. math:: \text{test} = \mathbb{E}(M-J)^+ / \mathbb{E} M .
-
-How it is known: *proved* at every fixed n, with an error of order 1/d in mean square (the book's pages of proofs);
-found by the transport equations of the paper's appendix at a general step, and checked against matrices. Relative
-error of the losses below 1e-12 for step in [0.05, 1.95], rho in [0.25, 4] and n up to 1e6 wherever they exceed 1e-100,
-and below 1e-11 down to 1e-250.
+In the variable of :mod:`edgelaw.theory.free`, which has the law of B, :math:`q = \tau v/(1-\kappa v)`. With :math:`M
+\sim` Binomial(n, τ) and :math:`J \sim` Poisson(nτρ) independent, test is :math:`\mathbb{E}(M-J)^+ / \mathbb{E} M`.
+*Proved* at every fixed n, with an error of order 1/d in mean square (the book's pages of proofs). Relative error of
+the losses below 1e-12 for step in [0.05, 1.95], rho in [0.25, 4] and n up to 1e6 wherever they exceed 1e-100, and
+below 1e-11 down to 1e-250.
 """
 
 import numpy as np
@@ -71,9 +63,8 @@ def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArra
 
     .. math:: a_n = \frac{1}{n}\,[q^{n-1}]\,G'(q)\,(\tau+\kappa q)^n e^{-n\tau\rho(1-q)}, \qquad n \ge 1,
 
-    with the entire function :math:`G` at the top of this module. In the paper's variables
-    :math:`\rho\,G = (1+h)\bigl[\rho - \frac{2-\eta}{\eta} h (1 - e^{-\eta^2\rho/(1+\tau h)})\bigr]`, and the
-    paper's :math:`a_n`, which starts at rho, is rho times this.
+    with the entire function :math:`G` at the top of this module. The paper's :math:`a_n`, which starts at rho, is rho
+    times this.
 
     Examples
     --------

@@ -1,25 +1,17 @@
 r"""The shuffling gap on any spectrum: what an order is worth at the left edge, and when its law sets in.
 
-Unit rows U in visiting order, m = d, :math:`K = UU^\top`, :math:`S = U^\top U`, :math:`a = 1/\eta - 1/2`. With L the
-strictly lower triangle of K and :math:`N = L - L^\top`, a fixed order's epoch obeys, exactly and for any unit rows,
+Unit rows U in visiting order, m = d, :math:`K = UU^\top`, :math:`a = 1/\eta - 1/2`. With L the strictly lower
+triangle of K and :math:`N = L - L^\top`, a fixed order's epoch A obeys, exactly and for any unit rows,
 
 .. math::
 
-    \begin{gathered}
-    (I-A)^{-1} = \tfrac12 I + U^{-1}\bigl(a I + \tfrac12 N\bigr)U^{-\top}, \\
+    (I-A)^{-1} = \tfrac12 I + U^{-1}\bigl(a I + \tfrac12 N\bigr)U^{-\top}, \qquad
     (I-A^\top A)^{-1} = \tfrac{1}{2a}\,U^{-1} M M^\top U^{-\top}, \qquad M = aI + \tfrac12 K + \tfrac12 N .
-    \end{gathered}
 
-On a slow space (eigenvectors of K with eigenvalues λ → 0) of a *small* share f of the dimensions, and for rows whose
-left singular vectors are Haar, N has entries of variance :math:`\kappa_2/(3d)` and norm of order
-:math:`\sqrt{\kappa_2 f}`, with :math:`\kappa_2` the variance of the sample's eigenvalues at mean 1. It vanishes with
+On a slow space of a *small* share f of the dimensions, and for rows with Haar left singular vectors, N has norm of
+order :math:`\sqrt{\kappa_2 f}`, :math:`\kappa_2` the variance of the sample's eigenvalues at mean 1. It vanishes with
 f, and what is left is gradient descent with an effective step: ``effective_step`` of each order's module. This module
-has what goes with these laws: the step a measured loss is worth (:func:`equivalent_step`), exact losses at
-astronomically many epochs (:func:`doubled_losses`), the next term, which says when the law sets in
-(:func:`skew_correction`, :func:`second_order_loss`), single shuffle's training loss (:func:`train_law`), the law of
-block projections (:func:`batch_step`), the step and the loss of data loaders' orders (:func:`concordant_step`,
-:func:`concordant_loss`) and rows for which the gap is reversed (:func:`cluster_gain`, and :func:`cluster_ratio` without
-a limit).
+has what goes with these laws; chapter 8 derives them.
 """
 
 import numpy as np
@@ -47,8 +39,8 @@ __all__ = [
 def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> FloatOrArray:
     r"""The mean of :math:`e^{-2\lambda t}` over a spectrum: gradient descent's test loss at step × epochs = t.
 
-    Eigenvalues are scaled to mean 1; ``time`` is a number or an array. Exact for gradient flow, and what every order's
-    law says at large n, with :math:`t = \eta_{\mathrm{eff}}\, n`.
+    Eigenvalues are scaled to mean 1. Exact for gradient flow; what every order's law says at large n, with
+    :math:`t = \eta_{\mathrm{eff}}\, n`.
 
     Examples
     --------
@@ -63,9 +55,8 @@ def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> FloatOrArray:
 def equivalent_step(loss: ArrayLike, eigenvalues: ArrayLike, n: ArrayLike) -> FloatOrArray:
     r"""The step s at which :math:`\frac1d\sum_j e^{-2 s \lambda_j n}` is a given test loss after n epochs.
 
-    It measures an order on any data without fitting an exponent: the effective step is its limit as n grows. The
-    eigenvalues, of the sample's Gram matrix, are scaled to mean 1; losses and n ≥ 1 broadcast. Solved by bisection in
-    log s to 1e-12; NaN where no step gives that loss.
+    The effective step is its limit as n grows. The eigenvalues, of the sample's Gram matrix, are scaled to mean 1;
+    losses and n ≥ 1 broadcast. By bisection in log s, to 1e-12; NaN where no step gives that loss.
 
     Examples
     --------
@@ -88,10 +79,7 @@ def equivalent_step(loss: ArrayLike, eigenvalues: ArrayLike, n: ArrayLike) -> Fl
 def doubled_losses(epoch: ArrayLike, doublings: int) -> Array:
     r"""Test losses :math:`\lVert A^n\rVert_F^2/d` of a repeated epoch A at n = 1, 2, 4, ..., :math:`2^{doublings}`.
 
-    Repeated squaring: no Monte Carlo noise, and :math:`10^{12}` epochs cost forty products. Rounding limits it: an
-    eigenvalue 1 − λ of A is known to about 1e-15, so the loss is relative to 1e-15 · n. A is single shuffle's, from
-    `edgelaw.kaczmarz.epoch_matrix`; flip-flop's losses are the means of the n-th powers of A's squared singular values
-    and need no squaring.
+    By repeated squaring of single shuffle's epoch (`edgelaw.kaczmarz.epoch_matrix`); relative error 1e-15 · n.
 
     Examples
     --------
@@ -103,10 +91,7 @@ def doubled_losses(epoch: ArrayLike, doublings: int) -> Array:
     if A.shape[0] != A.shape[1] or doublings > 45:
         raise ValueError("epoch must be a square matrix and doublings at most 45, where rounding takes over.")
     losses = [np.einsum("ij,ij->", A, A) / len(A)]
-    for k in range(doublings):
-        if losses[-1] < 1e-290:
-            losses += [0.0] * (doublings - k)
-            break
+    for _ in range(doublings):
         A = A @ A
         A[np.abs(A) < 1e-150] = 0.0  # squares of smaller numbers would be subnormal
         losses.append(np.einsum("ij,ij->", A, A) / len(A))
@@ -116,21 +101,17 @@ def doubled_losses(epoch: ArrayLike, doublings: int) -> Array:
 def skew_correction(beta: float) -> float:
     r"""C(β): single shuffle's test loss is its law times :math:`1 + C(\beta)\,\kappa_2 f_n/(12a^2)` to next order.
 
-    :math:`f_n` is the law itself, :math:`Q\,\Gamma(\beta+1)(2n/a)^{-\beta}`, the share of the dimensions still slow.
-    In the dimensionless eigenvalues x = nλ/a of the slow space, second-order perturbation in its skew part N gives
+    :math:`f_n` is the law itself, :math:`Q\,\Gamma(\beta+1)(2n/a)^{-\beta}`. Second-order perturbation in the skew
+    part N of the slow space, with the dimensionless eigenvalues x = nλ/a and divided differences e[·] of
+    :math:`e^{-x}`, gives
 
     .. math::
 
-        \begin{gathered}
-        C(\beta) = \frac{4^\beta}{\Gamma(\beta+1)^2}\iint \Bigl\{2x e^{-x}\bigl(e^{-x} - y\,e[x,x,y]\bigr) \\
+        C(\beta) = \frac{4^\beta}{\Gamma(\beta+1)^2}\iint \Bigl\{2x e^{-x}\bigl(e^{-x} - y\,e[x,x,y]\bigr)
         + xy\, e[x,y]^2\Bigr\}\,\beta^2 (xy)^{\beta-1}\,dx\,dy,
-        \end{gathered}
 
-    with e[·] the divided differences of :math:`e^{-x}`. It converges for β < 1 only: from β = 1 on the correction is
-    of order 1/n and comes from the whole spectrum. The loss has its law when :math:`C \kappa_2 f_n \ll 12a^2`, the
-    equivalent step its limit when :math:`C \kappa_2 f_n \ll 12a^2\beta`.
-
-    **Derived**; C(1/2) = 2, which is the exact isotropic curve's second term at every step.
+    for β < 1; from β = 1 on the correction is of order 1/n and comes from the whole spectrum. **Derived**; C(1/2) = 2
+    is the exact isotropic curve's second term at every step.
 
     Examples
     --------
@@ -149,8 +130,7 @@ def second_order_loss(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> floa
     r"""Single shuffle's test loss on a sample spectrum to second order in the skew part of its slow space.
 
     :math:`\frac1d\sum_j e^{-2n\lambda_j/a} + \frac{\kappa_2}{12a^2}\,\frac1{d^2}\sum_{ij}\{\dots\}`, the bracket of
-    :func:`skew_correction` at :math:`x_j = n\lambda_j/a`. For rows with Haar left singular vectors. **Derived**; its
-    error is of second order in :math:`C\kappa_2 f_n/(12a^2)`.
+    :func:`skew_correction` at :math:`x_j = n\lambda_j/a`. For rows with Haar left singular vectors. **Derived**.
 
     Examples
     --------
@@ -186,10 +166,8 @@ def train_law(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
     .. math:: \text{train}_n \approx \frac{B}{a^2}\,\frac1d\sum_j \lambda_j e^{-2n\lambda_j/a}, \qquad
               B = \lVert Mo\rVert^2 = a^2 + \tfrac1{12} + \tfrac{\kappa_2}{6},
 
-    with o a slow unit vector of K and :math:`\kappa_2` the variance of the sample's eigenvalues at mean 1: a slow mode
-    w of an epoch has :math:`Uw = My` with y slow, and :math:`\lVert y\rVert^2 = \lambda\lVert w\rVert^2/a^2`. For rows
-    with Haar left singular vectors and many epochs. **Derived**; for isotropic Gaussian rows, where B is a² + 1/4, it
-    is the exact curve's constant.
+    with o a slow unit vector of K. For rows with Haar left singular vectors and many epochs. **Derived**; for isotropic
+    Gaussian rows, where B is a² + 1/4, it is the exact curve's constant.
 
     Examples
     --------
@@ -200,18 +178,15 @@ def train_law(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
     True
     """
     values, a = _mean_one(eigenvalues), _symmetric(step)
-    n = arguments.whole(n, "n", 1)
-    norm = a**2 + 1 / 12 + values.var() / 6
+    n, norm = arguments.whole(n, "n", 1), a**2 + 1 / 12 + values.var() / 6
     return float(norm / a**2 * (values * np.exp(-2 * n * values / a)).mean())
 
 
 def batch_step(step: float, share: float = 0.0) -> float:
     r"""Single shuffle by projections of batches of b = share · d rows: :math:`1/\bigl(a(1 - b/d)\bigr)`.
 
-    The symmetric part of the block triangular M is :math:`aD + K/2` with D the block diagonal of K, and for Haar left
-    singular vectors a slow vector o has :math:`o^\top D o = 1 - b/d`: a batch sees its own share of the slow direction.
-    One batch of everything (share 1) solves the problem at step 1. The exponent stays. **Derived**; at step 1, β = 1/2
-    and two blocks it is the arcsine law of two free projections.
+    A batch sees its own share of the slow direction; one batch of everything (share 1) solves the problem at step 1.
+    The exponent stays. **Derived**, for rows with Haar left singular vectors.
 
     Examples
     --------
@@ -230,15 +205,9 @@ def concordant_step(step: float, concordance: float) -> float:
     .. math:: \frac1{\eta_{\mathrm{eff}}} = \frac{\tau}{\eta_{SS}} + \frac{1-\tau}{\eta_{RR}}, \qquad
         \eta_{SS} = \frac{\eta}{1-\eta/2}, \quad \eta_{RR} = \eta + \frac{\eta^2}2,
 
-    with τ the :func:`concordance <edgelaw.orders.concordance>` of two epochs, 0 for random reshuffle and 1 for
-    single. Given the file, the epochs are independent and the mean epoch is :math:`I - U^\top\bar NU` with
-    :math:`\bar N = \mathbb E\,M^{-1}`, so that a slow vector o decays with the step :math:`1/o^\top\bar N^{-1}o`.
-    Expand :math:`\bar N^{-1} = 1/\eta + \mathbb E L - \eta\,(\mathbb E L^2 - (\mathbb EL)^2) + O(\eta^2)`. The second
-    term is −½. In the third, a pair of rows of which one leads with probability p contributes :math:`p(1-p) = (1 -
-    (1-2p)^2)/4`, and the mean of :math:`(1-2p)^2` over pairs is τ, while triples of different rows cancel at m = d.
-    Hence :math:`1/\eta_{\mathrm{eff}} = 1/\eta - \frac12 + (1-\tau)\,\eta/4 + O(\eta^2)`. *Derived to this order in
-    the step, and at τ = 0 and 1; between them at larger steps an interpolation*, which at step 1 is up to 2.2 % above
-    the step of the mean epoch for the buffers and blocks that were tried.
+    with τ the :func:`concordance <edgelaw.orders.concordance>` of two epochs, 0 for random reshuffle and 1 for single.
+    *Derived to second order in the step, and at τ = 0 and 1; between them at larger steps an interpolation* (the book's
+    appendix on shuffle buffers), at step 1 up to 2.2 % above the step of the mean epoch for what was tried.
 
     Examples
     --------
@@ -256,10 +225,9 @@ def concordant_loss(
 
     .. math:: \bigl(\tau\,L_{SS}^{1/\beta} + (1-\tau)\,L_{RR}^{1/\beta}\bigr)^\beta,
 
-    which has the step of :func:`concordant_step`, since a loss at the edge is proportional to
-    :math:`\eta_{\mathrm{eff}}^{-\beta}`. *Measured* on shuffle buffers and Gaussian rows, m = d = 256, up to 30 epochs:
-    within 0.2 % at step 0.5, within 0.6 % from ten epochs on at step 1; up to 5.3 % off at step 1.5, and a third at
-    step 1.9. Not for training losses.
+    which has the step of :func:`concordant_step`. *Measured* on shuffle buffers and Gaussian rows, m = d = 256, up to
+    30 epochs: within 0.2 % at step 0.5, within 0.6 % from ten epochs on at step 1; up to 5.3 % off at step 1.5, and a
+    third at step 1.9. Not for training losses.
 
     Examples
     --------
@@ -282,9 +250,7 @@ def _share(concordance: float) -> float:
 def cluster_rows(size: int, spread: float) -> Array:
     r"""Unit rows around one direction: :math:`(1, \varepsilon g_i)/\sqrt{1+\varepsilon^2}`, g the corners of a simplex.
 
-    ``size`` rows in as many dimensions; all pairs have the same angle, so that their order does not matter. One
-    eigenvalue of the Gram matrix is close to ``size``, the others equal
-    :math:`\varepsilon^2 k/((1+\varepsilon^2)(k-1))`, k = ``size``.
+    ``size`` rows in as many dimensions, all pairs at the same angle, so that their order does not matter.
 
     Examples
     --------
@@ -301,18 +267,15 @@ def cluster_rows(size: int, spread: float) -> Array:
 def cluster_gain(size: int, step: float = 1.0, beta: float = 0.5) -> float:
     r"""IID's test constant over single shuffle's for clusters of near-parallel rows; below 1 the conjecture fails.
 
-    Take clusters of ``size`` rows (:func:`cluster_rows`), mutually orthogonal, whose squared spreads have a power-law
-    edge of exponent β. Then so has the spectrum, but the skew part of a cluster's slow space does not vanish: it has
-    the eigenvalues :math:`\pm i\cot(\pi j/k)`, j = 1, ..., k − 1, and as n → ∞
+    For mutually orthogonal clusters of k = ``size`` rows (:func:`cluster_rows`), whose squared spreads have a power-law
+    edge of exponent β, as n → ∞
 
     .. math::
 
         \frac{C_{IID}}{C_{SS}} = \eta^{-\beta}\Big/\;\frac{1}{k-1}\sum_{j=1}^{k-1}
         \Bigl(\frac{a^2 + \frac14\cot^2(\pi j/k)}{a}\Bigr)^{\beta}.
 
-    At k = 2 it is :math:`(1-\eta/2)^{-\beta}`; for β ≥ 1/2 it tends to 0 as k grows, at every fixed step,
-    while for every k small steps restore a gain above 1. **Proved** in the limit of small spreads
-    (:math:`n \to \infty` at an edge at zero).
+    **Proved** in the limit of small spreads (:math:`n \to \infty` at an edge at zero).
 
     Examples
     --------
@@ -328,11 +291,9 @@ def cluster_gain(size: int, step: float = 1.0, beta: float = 0.5) -> float:
 def cluster_ratio(size: int, step: float = 1.0, beta: float = 0.5, n: int = 10**4) -> float:
     r"""IID's test loss over single shuffle's after n epochs on such clusters: no limit, no formula, no random numbers.
 
-    The epoch's matrix is raised to the n-th power; IID's mean square comes from the operator
-    :math:`\sum_i P_i \otimes P_i` with :math:`P_i = I - \eta u_iu_i^\top`, of order ``size`` squared.
-    Squared spreads up to 1/4 with exponent β are integrated by the trapezoidal rule over twelve e-foldings of their
-    share; tighter clusters count as not moved. So n and β must leave the edge within that range: the share of clusters
-    still slow is about :math:`(4/n)^\beta`, which must be well above :math:`e^{-12}`.
+    IID's mean square comes from the operator :math:`\sum_i P_i \otimes P_i`, :math:`P_i = I - \eta u_iu_i^\top`.
+    Squared spreads up to 1/4 with exponent β are integrated over twelve e-foldings of their share, and tighter
+    clusters count as not moved: the share still slow, about :math:`(4/n)^\beta`, must be well above :math:`e^{-12}`.
 
     Examples
     --------

@@ -1,24 +1,19 @@
 r"""IID sampling: the exact learning curves of isotropic Gaussian rows, as d → ∞.
 
-Every row update draws one of m rows at random and applies :math:`w \leftarrow (I - \eta u u^\top) w` with the unit
-row u. In the eigenbasis of the Gram matrix :math:`H = X^\top X/m` (rows of norm :math:`\sqrt d`, so that its mean
-eigenvalue is 1) the mean square :math:`s(\lambda)` of the error along an eigenvector obeys, as d grows, with time in
-epochs of :math:`m = \rho d` updates and :math:`\langle\cdot\rangle` the mean over the spectrum,
+Every update draws one of m rows at random. Along an eigenvector of :math:`X^\top X/m` the mean square
+:math:`s(\lambda)` of the error obeys, with time in epochs of :math:`m = \rho d` updates and
+:math:`\langle\cdot\rangle` the mean over the spectrum,
 
 .. math:: s' = \rho\,(-2 \eta \lambda s + \eta^2 \lambda \langle \lambda s \rangle), \qquad s(0) = 1.
 
-The test loss is :math:`\langle s \rangle`, the training loss :math:`\langle \lambda s \rangle`, and the trace decrement
-identity links them: :math:`\langle s \rangle' = -\rho \eta (2-\eta) \langle \lambda s \rangle`. The right-hand
-side is a diagonal plus a rank-one symmetric operator, so both losses are sums of decaying exponentials with
-positive weights,
+This is a diagonal plus a rank-one operator: the test loss :math:`\langle s\rangle` and the training loss
+:math:`\langle\lambda s\rangle` are sums of decaying exponentials with positive weights,
 
 .. math:: \text{test}(n) = \int e^{-2\eta\rho n x}\,d\mu(x), \qquad
    \text{train}(n) = \int \frac{x}{1-\eta/2}\, e^{-2\eta\rho n x}\,d\mu(x),
 
-and here the measure μ is known in closed form; ``edgelaw.exact.iid`` computes it for any other spectrum. Nothing
-cancels in these sums. How it is known: for rows with a Haar left basis, Gaussian rows among them, the ODE is **proved**
-at every fixed n, in the mean over the draws (the book's pages of proofs; the deviations are seen to be of order 1/d),
-and so is what follows from it. For other rows the ODE is **derived**.
+and here μ is known in closed form; ``edgelaw.exact.iid`` computes it for any other spectrum. **Proved** for rows with
+a Haar left basis, Gaussian ones among them (the book's pages of proofs); **derived** for others.
 """
 
 import functools
@@ -41,9 +36,7 @@ __all__ = [
     "train_loss",
 ]
 
-_SMALLEST = (
-    1e-12  # first panel of the angle: an integrand that is narrower has vanished at any n that floats hold
-)
+_SMALLEST = 1e-12  # first panel of the angle: what is narrower has vanished at any n that floats hold
 
 
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
@@ -92,10 +85,9 @@ def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArra
 def rate_density(x: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Density of the measure μ of decay rates for isotropic Gaussian rows: what noise makes of the spectrum.
 
-    It is the Marchenko–Pastur density times :math:`a^2/(a^2 - 2 a b\,x \cos\theta/r + b^2 x^2/r^2)` with
-    :math:`\cos\theta = (1 + r^2 - x)/(2r)`, :math:`r = \rho^{-1/2}`, :math:`b = \eta/2`, :math:`a = 1 - b`: a factor
-    that tends to 1 as x → 0, so that at ρ = 1 the noise leaves the left edge alone. Zeros and an isolated rate are
-    not in it.
+    The Marchenko–Pastur density times :math:`a^2/(a^2 - 2 a b\,x \cos\theta/r + b^2 x^2/r^2)`, in the symbols of
+    `test_loss`: a factor that tends to 1 as x → 0, so that at ρ = 1 the noise leaves the left edge alone. Zeros and
+    an isolated rate are not in it.
 
     Examples
     --------
@@ -171,8 +163,8 @@ def edge_law(n: ArrayLike, edge: EdgeFit, step: float = 1.0) -> tuple[Array, Arr
 def _marchenko_pastur_rule(step, rho):
     r"""Nodes x and weights of the two measures, the isolated rate included, on panels that serve every n.
 
-    The integrand has poles where P vanishes, and that of 1/λ at :math:`\theta = \pm i \ln r`; panels shrink
-    geometrically towards the points of the real axis next to them, which are θ = 0 and the argument of a complex zero.
+    The zeros of P are poles of the integrand: its distances to them are computed as products, in which nothing
+    cancels.
     """
     b = step / 2
     a, r = 1 - b, rho**-0.5
@@ -185,12 +177,10 @@ def _marchenko_pastur_rule(step, rho):
         near, far = (beyond**2 + 4 * (1 + beyond) * np.sin(x / 2) ** 2 for x in (offset, theta + angle))
     else:  # two positive zeros; the smaller may be inside the unit circle
         large = 1 + gap / 2 + discriminant**0.5
-        small = 1 / (b * large)
-        inside = (a - b * gap) / (b * (1 - large))  # 1 − small
+        small, inside = 1 / (b * large), (a - b * gap) / (b * (1 - large))  # inside = 1 − small
         theta, _, h = _panels(0.0, 1.0)
         near, far = (
-            inside**2 + 4 * small * np.sin(theta / 2) ** 2,
-            (1 - large) ** 2 + 4 * large * np.sin(theta / 2) ** 2,
+            d**2 + 4 * zero * np.sin(theta / 2) ** 2 for d, zero in ((inside, small), (1 - large, large))
         )
     x = r * gap + 4 * r * np.sin(theta / 2) ** 2
     train = 2 / np.pi * h * a * np.sin(theta) ** 2 / (b * b * near * far)
@@ -201,21 +191,15 @@ def _marchenko_pastur_rule(step, rho):
 
 
 def _panels(centre, width):
-    """Gauss–Legendre on (0, π), on panels graded towards 0 and, down to the given width, towards the centre."""
-    if centre == 0:
-        theta, weights = panels(np.append(0.0, np.geomspace(_SMALLEST, np.pi, 60)), 24)
-        return theta, theta, weights
-    count, least = max(2, int(2 + np.log2(np.pi / width))), min(width, centre / 4) / 2
-    left = np.append(0.0, np.geomspace(least, centre / 2, count))
-    right = np.append(0.0, np.geomspace(least, np.pi - centre, count + 2))
-    pieces = [
-        (0.0, np.append(0.0, np.geomspace(_SMALLEST, centre / 2, 60))),
-        (centre, -left[::-1]),
-        (centre, right),
-    ]
-    rules = [(anchor, *panels(edges, 24)) for anchor, edges in pieces]
-    theta = np.concatenate([anchor + local for anchor, local, _ in rules])
-    offset = np.concatenate([anchor - centre + local for anchor, local, _ in rules])
+    """Angles of (0, π), their distances from a centre and weights, on panels graded towards 0 and the centre."""
+    pieces = [(0.0, np.geomspace(_SMALLEST, centre / 2 if centre else np.pi, 60), 1)]
+    if centre:
+        count, least = max(2, int(2 + np.log2(np.pi / width))), min(width, centre / 4) / 2
+        pieces.append((centre, np.geomspace(least, centre / 2, count), -1))
+        pieces.append((centre, np.geomspace(least, np.pi - centre, count + 2), 1))
+    rules = [(anchor, sign, *panels(np.append(0.0, edges), 24)) for anchor, edges, sign in pieces]
+    theta = np.concatenate([anchor + sign * local for anchor, sign, local, _ in rules])
+    offset = np.concatenate([anchor - centre + sign * local for anchor, sign, local, _ in rules])
     return theta, offset, np.concatenate([weights for *_, weights in rules])
 
 

@@ -1,40 +1,27 @@
 r"""Random reshuffle: a new permutation every epoch, on isotropic Gaussian rows, as d → ∞ with m = ρd.
 
-Let u_1, ..., u_m be the unit rows, :math:`S = \sum_i u_i u_i^\top`, and A the matrix of one epoch of step η.
-Averaged over its permutation an epoch acts on functions of S, :math:`\mathbb E_\pi A^\top f(S) A \simeq (Tf)(S)`,
-and epochs are independent, so that after n of them
+With :math:`S = \sum_i u_i u_i^\top` of the unit rows and A the matrix of one epoch, an epoch averaged over its
+permutation acts on functions of S, :math:`\mathbb E_\pi A^\top f(S) A \simeq (Tf)(S)`, so that
 
 .. math::
 
-    \text{test} = \int T^n 1 \, dF, \qquad \text{train} = \frac1\rho \int \lambda\, T^n 1 \, dF,
+    \text{test} = \int T^n 1 \, dF, \qquad \text{train} = \frac1\rho \int \lambda\, T^n 1 \, dF, \qquad
+    (Tf)(\lambda) = \bar a(\lambda)^2 f(\lambda) + \int k(\lambda,\mu) f(\mu)\, dF(\mu),
 
-where F is the law of the eigenvalues λ of S (Marchenko–Pastur, mean ρ). T is a multiplication plus an integral:
-
-.. math::
-
-    (Tf)(\lambda) = \bar a(\lambda)^2 f(\lambda) + \int k(\lambda,\mu) f(\mu)\, dF(\mu).
-
-Everything is elementary. For λ in the bulk let a be a root of :math:`\rho a^2 - (\lambda+\rho-1)\,a + \lambda = 0`, and
-write :math:`⟦\varphi⟧(\lambda) = \operatorname{Im}\varphi(a)/\operatorname{Im} a` and
-:math:`g[\lambda,\mu] = (g(\lambda)-g(\mu))/(\lambda-\mu)`. With :math:`\varepsilon(a) = e^{-\eta\rho a}` and
-:math:`H(a) = [(a-1)\,e^{-2\eta\rho a} + \frac\eta2 e^{-\eta(2-\eta)\rho}]/(2a-2+\eta)`, an entire function,
+where F is the law of the eigenvalues λ of S (Marchenko–Pastur, mean ρ). For λ in the bulk let a be a root of
+:math:`\rho a^2 - (\lambda+\rho-1)\,a + \lambda = 0`, and write
+:math:`⟦\varphi⟧(\lambda) = \operatorname{Im}\varphi(a)/\operatorname{Im} a` and
+:math:`g[\lambda,\mu] = (g(\lambda)-g(\mu))/(\lambda-\mu)`. With :math:`\varepsilon(a) = e^{-\eta\rho a}` and the entire
+:math:`H(a) = [(a-1)\,e^{-2\eta\rho a} + \frac\eta2 e^{-\eta(2-\eta)\rho}]/(2a-2+\eta)`
 
 .. math::
 
-    \bar a = ⟦(a - \tfrac{\rho-1}{\rho})\,\varepsilon⟧
-
-and
-
-.. math::
-
+    \bar a = ⟦(a - \tfrac{\rho-1}{\rho})\,\varepsilon⟧, \qquad
     \frac{k(\lambda,\mu)}{\lambda\mu} = \frac{⟦\varepsilon⟧[\lambda,\mu]^2}{\rho^2}
     - \frac{⟦(a-1)\varepsilon⟧[\lambda,\mu]^2}{\rho} - \frac\eta\rho ⟦(a-1)H⟧[\lambda,\mu].
 
-How it is known: the mean epoch :math:`\bar a` is proved; T is derived (quadratic forms in a fresh row are replaced by
-their means, as in the paper's own proofs) and agrees with matrices. The book's appendix "Random reshuffle" has both.
-
-On any other spectrum T is again a multiplication plus an integral, no longer in closed form
-(``edgelaw.exact.random_reshuffle``).
+The mean epoch :math:`\bar a` is proved; T is derived and agrees with matrices (the book's appendix "Random reshuffle").
+``edgelaw.exact.random_reshuffle`` has T on any other spectrum.
 
 Numerics: k/(λμ) is entire in λ and μ, so it is interpolated from a Chebyshev grid; F is integrated in the angle of
 :math:`\lambda = (1-\sqrt\rho)^2 + 4\sqrt\rho\sin^2(\theta/2)`, on panels that shrink towards the left edge; T becomes a
@@ -101,9 +88,7 @@ def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArra
 def test_constant(step: float = 1.0) -> float:
     r""":math:`\lim_n \sqrt n` · test loss at ρ = 1: :math:`1/\sqrt{2\pi\,\eta(1+\eta/2)}`.
 
-    It is gradient descent's constant at :func:`effective_step`: the mean epoch multiplies a direction of small
-    eigenvalue λ by :math:`1 - \eta(1+\eta/2)\lambda`, and the integral part of T changes the loss by a relative O(1/n)
-    only, since k(λ, μ) ≤ const · λμ. Derived.
+    Gradient descent's constant at :func:`effective_step`, since k(λ, μ) ≤ const · λμ. Derived.
 
     Examples
     --------
@@ -142,10 +127,8 @@ def effective_step(step: float) -> float:
 def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The mean epoch :math:`\mathbb E_\pi A \simeq \bar a(S)`: :math:`\bar a(\lambda)` at λ in the bulk of S.
 
-    At ρ = 1 it is :math:`\operatorname{Im}(a e^{-\eta a})/\operatorname{Im} a` with
-    :math:`a = \frac12(\lambda - i\sqrt{\lambda(4-\lambda)})`. Its Taylor series in η has the coefficients
-    :math:`(-1)^k e_k(\lambda)/k!`, where :math:`e_0 = 1`, :math:`e_1 = \lambda` and
-    :math:`e_{k+1} = \lambda(e_k - e_{k-1})`. Proved.
+    At ρ = 1 its Taylor series in η has the coefficients :math:`(-1)^k e_k(\lambda)/k!`, where :math:`e_0 = 1`,
+    :math:`e_1 = \lambda` and :math:`e_{k+1} = \lambda(e_k - e_{k-1})`. Proved.
 
     Examples
     --------
@@ -153,7 +136,7 @@ def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> F
     (1.0, True)
     """
     eta, rho = arguments.step(step), arguments.aspect(rho)
-    return _multiplier(_root(_bulk(eigenvalues, rho), rho), eta, rho)[()]
+    return _multiplier(_angle_root(_angle(_bulk(eigenvalues, rho), rho), rho), eta, rho)[()]
 
 
 def overlap(first: ArrayLike, second: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
@@ -193,7 +176,7 @@ def one_resolvent(x: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> npt.
 def two_resolvents(x: npt.ArrayLike, y: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r""":math:`\lim \frac1d\operatorname{tr}(z-S)^{-1}A(w-S)^{-1}A^\top` as a function of x = G(z) and y = G(w).
 
-    With a = 1/(1−x), b = 1/(1−y), z = 1/x + ρa, w = 1/y + ρb and H as in the module's description it is
+    With a = 1/(1−x), b = 1/(1−y), z = 1/x + ρa, w = 1/y + ρb and H as at the head of this module it is
 
     .. math::
 
@@ -249,13 +232,13 @@ def _modes(eta, rho):
     """Eigenvalues of T on the continuous part of F, and the weights of its modes in either loss."""
     theta, dtheta = _panels()
     values = _eigenvalue(theta, rho)
-    mass = 2 * rho / np.pi * np.sin(theta) ** 2 / values * dtheta
+    root = np.sqrt(2 * rho / np.pi * np.sin(theta) ** 2 / values * dtheta)
     grid, kernel = _kernel(eta, rho)
-    left = _interpolation(grid, values, rho) * (np.sqrt(mass) * values)[:, None]
+    left = _interpolation(grid, values, rho) * (root * values)[:, None]
     T = left @ kernel @ left.T
     T[np.diag_indices(len(T))] += _multiplier(_angle_root(theta, rho), eta, rho) ** 2
     factors, vectors = np.linalg.eigh((T + T.T) / 2)
-    ones, lambdas = vectors.T @ np.sqrt(mass), vectors.T @ (np.sqrt(mass) * values)
+    ones, lambdas = vectors.T @ root, vectors.T @ (root * values)
     return factors, ones**2, ones * lambdas / rho
 
 
@@ -299,8 +282,6 @@ def _kernel(eta, rho):
     epsilon = np.exp(-eta * rho * a)
     kernel = divided(epsilon) ** 2 / rho**2 - divided((a - 1) * epsilon) ** 2 / rho
     kernel -= eta / rho * divided((a - 1) * _entire(a, eta, rho))
-    for table in (values, kernel):
-        table.flags.writeable = False
     return values, kernel
 
 
@@ -349,11 +330,10 @@ def _angle_root(theta, rho):
     return (_eigenvalue(theta, rho) + rho - 1) / (2 * rho) - 1j * np.sin(theta) / np.sqrt(rho)
 
 
-def _root(values, rho):
-    """The same at given λ."""
-    low, high = (1 - np.sqrt(rho)) ** 2, (1 + np.sqrt(rho)) ** 2
-    width = np.sqrt(np.maximum(values - low, 0.0) * np.maximum(high - values, 0.0))
-    return (values + rho - 1) / (2 * rho) - 1j * width / (2 * rho)
+def _angle(values, rho):
+    """The angle of λ."""
+    low = (1 - np.sqrt(rho)) ** 2
+    return 2 * np.arcsin(np.sqrt(np.clip((values - low) / (4 * np.sqrt(rho)), 0.0, 1.0)))
 
 
 def _bulk(values: ArrayLike, rho: float) -> Array:

@@ -21,12 +21,12 @@ both closed forms in two parameters v and v′. Write :math:`g = \eta + (1-\eta)
    \end{gathered}
 
 The test loss after n epochs is :math:`[z^n w^n]\Phi`, the training loss :math:`[z^n w^n]\Psi`; both are 1 at n = 0.
-(The paper's training loss is :math:`\rho\Psi`: its S starts at :math:`\rho`.) *Proved* at every fixed n, with an
-error of order 1/d in mean square (the book's pages of proofs).
+(The paper's training loss is :math:`\rho\Psi`.) *Proved* at every fixed n, with an error of order 1/d in mean square
+(the book's pages of proofs).
 
-The double contour integral stays inside the region where :math:`\Phi(z, \bar z)` is finite, which is where
-:math:`\rho` times the logarithmic mean of :math:`\|v\|^2` and :math:`\|g\|^2` is less than 1 (outside the cloud of A's
-eigenvalues); there, by Cauchy and Schwarz, :math:`\Phi` has no singularity in either variable.
+The double contour integral stays where :math:`\Phi(z, \bar z)` is finite, outside the cloud of A's eigenvalues: there
+:math:`\rho` times the logarithmic mean of :math:`\|v\|^2` and :math:`\|g\|^2` is less than 1, and :math:`\Phi` has no
+singularity in either variable.
 """
 
 import numpy as np
@@ -63,17 +63,13 @@ __all__ = [
 ]
 
 
-# ------------------------------------------------------------------------------------------------ the exact curves
-
-
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The test loss after n epochs: :math:`E\|A^n\|_F^2/d`.
 
-    A double contour integral by the trapezoidal rule, refined until it no longer changes. Relative accuracy about
-    1e-13 at steps up to 1.5, rising like 1e-15 √n with n; 1e-9 or better for n ≤ 300, steps in [0.05, 1.95] and rho
-    in [0.25, 4]; at rho = 1, better than 1e-9 at every n up to 1e8 for steps in [0.05, 1.98]. The nodes needed grow
-    with n where the step is close to 2 and rho far from 1 (ten seconds at n = 300, step 1.9, rho 4); where they do
-    not suffice for 1e-6 (step 1.99 near n = 3000) a ValueError says so. *Derived.*
+    Relative accuracy about 1e-13 at steps up to 1.5, rising like 1e-15 √n with n; 1e-9 or better for n ≤ 300, steps in
+    [0.05, 1.95] and rho in [0.25, 4]; at rho = 1, better than 1e-9 at every n up to 1e8 for steps in [0.05, 1.98]. The
+    nodes needed grow with n where the step is close to 2 and rho far from 1 (ten seconds at n = 300, step 1.9, rho 4);
+    where they do not suffice for 1e-6 (step 1.99 near n = 3000) a ValueError says so. *Derived.*
 
     Examples
     --------
@@ -88,9 +84,8 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray
 def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The training loss after n epochs: :math:`E\|X A^n\|_F^2/(m d)`.
 
-    Algorithm and accuracy as for :func:`test_loss`. The paper's
-    :math:`E \operatorname{tr} S A^n A^{n\top}/d` is rho times this. At step 1 and rho 1 it is :math:`\sum_k
-    (k/n)^2\, p_{n-k}^2` with p the Poisson probabilities of mean n.
+    As accurate as :func:`test_loss`. At step 1 and rho 1 it is :math:`\sum_k (k/n)^2\, p_{n-k}^2` with p the Poisson
+    probabilities of mean n.
 
     Examples
     --------
@@ -138,9 +133,6 @@ def _losses(loss, n, step, rho):
     return by_epoch(n, octaves)
 
 
-# -------------------------------------------------------------------------------------- constants at the edge, rho = 1
-
-
 def test_constant(step: float = 1.0) -> float:
     r""":math:`\lim \sqrt n \cdot` test loss at rho = 1: :math:`\sqrt{a/2\pi}` with :math:`a = 1/\eta - 1/2`. *Derived.*
 
@@ -158,8 +150,7 @@ def train_constant(step: float = 1.0) -> float:
     .. math:: \frac{a^2 + 1/4}{4\sqrt{2\pi a}} = \frac{2 - 2\eta + \eta^2}{8\sqrt\pi\, \eta^{3/2}\sqrt{2-\eta}},
               \qquad a = \frac1\eta - \frac12 .
 
-    *Derived.* It is smallest at :math:`a = 1/\sqrt{12}`, :math:`\eta \approx 1.27`, and grows without bound at either
-    end of (0, 2).
+    *Derived.* It is smallest at :math:`\eta \approx 1.27` and grows without bound at either end of (0, 2).
 
     Examples
     --------

@@ -1,9 +1,7 @@
 r"""Single shuffle at step 1 as sums that can be done by hand, and their expansions for many epochs.
 
-At step 1 the generating functions of :mod:`edgelaw.theory.single_shuffle` become sums of squares over Poisson weights
-(`test_sum`, `train_sum`), whose own weights count the customers of a queue (`queue_weights`); at ρ = 1 as well, the
-sums have asymptotic expansions with exact rational coefficients (`test_expansion`, `train_expansion`, `expansion`).
-They are another route to the losses, which chapter 5 takes; the module of the order has every name of this one too.
+Another route to the losses of :mod:`edgelaw.theory.single_shuffle`, which has every name of this module too; chapter
+5 takes it.
 """
 
 import functools
@@ -12,8 +10,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import scipy
-from scipy.special import gammaincc, gammaln
+import scipy.optimize
+from scipy.special import exprel, gammaincc, gammaln
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
@@ -37,11 +35,10 @@ def queue_weights(count: int, rho: float = 1.0) -> tuple[Array, Array]:
     .. math:: \sum_k H_k u^k = \frac{1-u}{1 - u e^{\rho(1-u)}}, \qquad
               \sum_k G_k u^k = \frac{1}{1-u} - \frac{1-\rho}{1 - u e^{\rho(1-u)}} .
 
-    For rho < 1 they are probabilities: a queue with Poisson arrivals at rate rho and unit service (M/D/1) holds k
-    customers with probability :math:`(1-\rho) H_k` and more than k with probability :math:`G_k` (the first formula
-    is Pollaczek and Khinchine's). At rho = 1 H tends to 2, faster than :math:`8^{-k}`, and G is 1. For rho > 1 both
-    grow like :math:`c^{-k}`, c the solution of :math:`c\,e^{\rho(1-c)} = 1` below 1. The pole at c is split off and
-    the rest found by one FFT: relative accuracy about 1e-13. *Exact.*
+    For rho < 1 a queue with Poisson arrivals at rate rho and unit service (M/D/1) holds k customers with probability
+    :math:`(1-\rho) H_k` and more than k with probability :math:`G_k`. At rho = 1 H tends to 2 and G is 1; for rho > 1
+    both grow like :math:`c^{-k}`, c the solution of :math:`c\,e^{\rho(1-c)} = 1` below 1. Relative accuracy about
+    1e-13. *Exact.*
 
     Examples
     --------
@@ -59,54 +56,39 @@ def queue_weights(count: int, rho: float = 1.0) -> tuple[Array, Array]:
 
 
 def _scaled_weights(count, rho):
-    """H_k c^k, G_k c^k and log c."""
-    delta = _queue_pole(rho)
-    c = 1 - delta
-    ratio = 0.5 + delta / 3 + delta**2 / 4 if abs(delta) < 1e-4 else (rho - 1) / delta  # (ρ − 1)/(1 − c)
+    """H_k c^k, G_k c^k and log c: the pole at c is split off, and the rest found on a circle by FFT."""
+    log_c = _log_pole(rho)
+    c, ratio = np.exp(log_c), _second(log_c) / exprel(log_c) ** 2  # ratio = (ρ − 1)/(1 − c)
     residue = 1 / (rho - ratio)
-
-    def rest(s):
-        u = c * s
-        pole = 1 - u * np.exp(rho * (1 - u))
-        others = residue / (1 - s)
-        return np.array([(1 - u) / pole - others, 1 / (1 - u) - (1 - rho) / pole - ratio * others])
-
-    radius = 1.3
-    H, G = _taylor(rest, min(count, 200), radius)
-    pad = (0, count - len(H))
-    return residue + np.pad(H, pad), ratio * residue + np.pad(G, pad), np.log1p(-delta)
+    first, radius = min(count, 200), 1.3
+    points = 4 * first + 64
+    s = radius * np.exp(2j * np.pi * np.arange(points) / points)
+    pole, others = 1 - c * s * np.exp(rho * (1 - c * s)), residue / (1 - s)
+    rest = np.array([(1 - c * s) / pole - others, 1 / (1 - c * s) - (1 - rho) / pole - ratio * others])
+    H, G = (np.fft.fft(rest) / points)[:, :first].real / radius ** np.arange(first)
+    pad = (0, count - first)
+    return residue + np.pad(H, pad), ratio * residue + np.pad(G, pad), log_c
 
 
-def _taylor(functions, count, radius):
-    """The first Taylor coefficients of functions that are real on the real axis: a circle, and one FFT for each."""
-    points = 4 * count + 64
-    z = radius * np.exp(2j * np.pi * np.arange(points) / points)
-    return (np.fft.fft(functions(z)) / points)[:, :count].real / radius ** np.arange(count)
+@functools.lru_cache(maxsize=16)
+def _log_pole(rho):
+    """log c: the t at which (e^t − 1)/t = 1/ρ, in a form that keeps its digits near ρ = 1."""
+    low, high = -rho - 1, max(0.0, -2 * np.log(rho)) + 1
+    return scipy.optimize.brentq(lambda t: t * _second(t) - (1 - rho) / rho, low, high, xtol=1e-300)
 
 
-def _queue_pole(rho):
-    """δ = 1 − c, where log c + ρ(1 − c) = 0 and c ≠ 1 (unless ρ = 1), without loss of digits near ρ = 1."""
-
-    def excess(delta):
-        if abs(delta) < 1e-2:
-            return sum(delta**j / (j + 1) for j in range(1, 9)) - (rho - 1)
-        return -np.log1p(-delta) / delta - rho
-
-    low = -1.0
-    while excess(low) > 0:
-        low *= 2
-    high = 0.5
-    while excess(high) < 0:
-        high = (1 + high) / 2
-    return scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-15)
+def _second(t):
+    """(e^t − 1 − t)/t²."""
+    if abs(t) < 1:
+        return sum(t**j / math.factorial(j + 2) for j in range(20))
+    return (np.expm1(t) - t) / t**2
 
 
 def poisson(k: ArrayLike, mean: ArrayLike) -> FloatOrArray:
     r"""Poisson probabilities :math:`e^{-\mu}\mu^k/k!` to nearly full relative accuracy, also for huge means.
 
-    Written as :math:`\exp(-\mu\,\varphi(x) - s_k)/\sqrt{2\pi k}` with :math:`x = (k-\mu)/\mu`,
-    :math:`\varphi(x) = (1+x)\log(1+x) - x` and Stirling's error :math:`s_k`: the large terms of
-    :math:`k \log\mu - \mu - \log k!` never meet. Negative k have probability 0.
+    Stirling's formula and the distance from the mean, so that the large terms of :math:`k \log\mu - \mu - \log k!`
+    never meet. Negative k have probability 0.
 
     Examples
     --------
@@ -139,9 +121,7 @@ def test_sum(n: int, rho: float = 1.0) -> float:
        \end{gathered}
 
     with the :math:`H_k` of :func:`queue_weights`; the k = 0 bracket is the trace moment
-    :math:`E \operatorname{tr} A^n/d`. Another route to
-    :func:`edgelaw.theory.single_shuffle.test_loss`, for one n at a time. *Exact*, given
-    the generating function.
+    :math:`E \operatorname{tr} A^n/d`. *Exact*, given the generating function.
 
     Examples
     --------
@@ -180,16 +160,12 @@ def train_sum(n: int, rho: float = 1.0) -> float:
     return float(np.sum(G * (k / n * poisson(n - k, rho * n) * np.exp(-log_c * k / 2)) ** 2) / rho)
 
 
-# ---------------------------------------------------------------------------- step 1, rho 1: asymptotic expansions
-
-
 def test_expansion(n: ArrayLike, terms: int = 4) -> FloatOrArray:
     r"""The first terms of the test loss at step 1 and rho 1 for large n, with exact coefficients.
 
     .. math:: c_n \sim \frac{1}{2\sqrt\pi}\, n^{-1/2} + \frac{1}{6\pi}\, n^{-1} + \frac{1}{32\sqrt\pi}\, n^{-3/2}
               + \frac{13}{540\pi}\, n^{-2} + \dots
 
-    Every coefficient is a rational over :math:`\sqrt\pi` or :math:`\pi` in turn, from :func:`expansion`.
     *Proved*, given the sum :func:`test_sum`.
 
     Examples
@@ -244,23 +220,19 @@ def expansion(loss: str, terms: int) -> list[tuple[Fraction, Fraction, float]]:
 @functools.lru_cache(maxsize=16)
 def _expansion(loss, terms):
     shift = 0 if loss == "test" else 2  # f starts at degree -1 or, thanks to the factor pq, +1
-    outer = _outer_series(loss, terms)
-    inner = _exponential_series(terms)
+    outer, inner = _outer_series(loss, terms), _exponential_series(terms)
     coefficients = []
     for order in range(terms):  # n^(-1/2 - shift/2 - order/2)
-        total = [Fraction(0), Fraction(0)]
-        for i in range(order + 1):  # the term w^(i-1) of f
-            for j in range(order - i + 1):  # w^(i-1) contains (pq)^j (p+q)^(i-1-j)
-                binomial = _binomial(i - 1, j) * (-1) ** j * outer[i]
-                for r in range(order - i - j + 1):
-                    s = order - i - j - r
-                    for (a, x), (b, y) in itertools.product(inner[r].items(), inner[s].items()):
-                        extra = j + (shift > 0)
-                        for which, value in enumerate(_integral(a + extra, b + extra, 1 + j - i)):
-                            total[which] += binomial * x * y * value
-        power = Fraction(1 + shift + order, 2)
-        coefficients.append((power, total[order % 2], 0.5 if order % 2 == 0 else 1))
-        assert total[1 - order % 2] == 0
+        total = Fraction(0)
+        for i, j, r in itertools.product(range(order + 1), repeat=3):
+            if i + j + r > order:
+                continue
+            # w^(i-1) of f contains (pq)^j (p+q)^(i-1-j)
+            factor = (math.comb(i - 1, j) * (-1) ** j if i else 1) * outer[i]
+            extra = j + (shift > 0)
+            for (a, x), (b, y) in itertools.product(inner[r].items(), inner[order - i - j - r].items()):
+                total += factor * x * y * _integral(a + extra, b + extra, 1 + j - i)[order % 2]
+        coefficients.append((Fraction(1 + shift + order, 2), total, 0.5 if order % 2 == 0 else 1))
     return coefficients
 
 
@@ -288,24 +260,13 @@ def _exponential_series(terms):
     return polynomials
 
 
-def _binomial(top, j):
-    """The binomial coefficient for any integer ``top``."""
-    value = Fraction(1)
-    for i in range(j):
-        value = value * (top - i) / (i + 1)
-    return value
-
-
 @functools.cache
 def _hermite(a):
-    """Coefficients of the monic Hermite polynomial He_a, from the constant up."""
-    if a < 2:
-        return [0] * a + [1]
-    older, old = _hermite(a - 2), _hermite(a - 1)
-    new = [0, *old]
-    for k, c in enumerate(older):
-        new[k] -= (a - 1) * c
-    return new
+    """The powers of the monic Hermite polynomial He_a and their coefficients."""
+    return [
+        (a - 2 * j, (-1) ** j * math.comb(a, 2 * j) * math.factorial(2 * j) // math.factorial(j) // 2**j)
+        for j in range(a // 2 + 1)
+    ]
 
 
 @functools.cache
@@ -314,13 +275,18 @@ def _integral(a, b, m):
     if m <= 0:
         pairs = ((math.comb(-m, i), a + i, b - m - i) for i in range(1 - m))
         return Fraction(0), sum(
-            (Fraction(c * _hermite(x)[0] * _hermite(y)[0], 2) for c, x, y in pairs), Fraction(0)
+            (Fraction(c * _at_zero(x) * _at_zero(y), 2) for c, x, y in pairs), Fraction(0)
         )
     even = odd = Fraction(0)
-    for (i, x), (j, y) in itertools.product(enumerate(_hermite(a)), enumerate(_hermite(b))):
+    for (i, x), (j, y) in itertools.product(_hermite(a), _hermite(b)):
         power = i + j + m - 1
         if power % 2:  # ∫ s^power e^(-s²) ds = ((power-1)/2)!/2
             odd += Fraction(x * y * math.factorial(power // 2), 4)
         else:  # = √π (power)!/(power/2)!/2^(power+1)
             even += Fraction(x * y * math.factorial(power), math.factorial(power // 2) * 2 ** (power + 2))
     return even / math.factorial(m - 1), odd / math.factorial(m - 1)
+
+
+def _at_zero(a):
+    """He_a(0)."""
+    return dict(_hermite(a)).get(0, 0)

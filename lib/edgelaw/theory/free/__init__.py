@@ -1,20 +1,15 @@
 r"""The epoch as a free product: S-transforms, Lambert functions, trace moments and the law of the singular values.
 
-An epoch is :math:`A = \prod_{i \le m} (I - \eta\, u_i u_i^\top)` with m = ρd isotropic unit rows. In the
-limit of large d its moments :math:`m_n = \lim \mathrm{tr}(A^n)/d` are those of an infinite free product with
-S-transform :math:`\exp(\eta\rho/(1+\eta z))`. One parametrisation serves every function here: with q = 1 − η,
+As d → ∞ the moments :math:`m_n = \lim \mathrm{tr}(A^n)/d` of an epoch :math:`A = \prod_{i \le m} (I - \eta\, u_i
+u_i^\top)`, m = ρd isotropic unit rows, are those of an infinite free product. With q = 1 − η,
 
 .. math::
 
    z = v \exp\!\Big(\eta\rho\,\frac{1-v}{1-qv}\Big), \qquad \sum_{n\ge0} m_n z^n = \frac{1}{1-v}, \qquad v(0) = 0,
 
-and at η = 1, :math:`v = -W_0(-\rho e^{-\rho} z)/\rho`. The *squared singular values* of A are governed by the
-same formulas with η(2 − η) in the place of η, because
-:math:`(I - \eta uu^\top)^2 = I - \eta(2-\eta)\, uu^\top`.
-
-How it is known: the free product's formulas are proved (S-transforms, Lagrange inversion); that an epoch of
-single rows, m and d together, has this limit is proved by resolvents (the book's pages of proofs) and
-checked on matrices.
+and at η = 1, :math:`v = -W_0(-\rho e^{-\rho} z)/\rho`. The *squared singular values* of A obey the same formulas with
+η(2 − η) in the place of η. Proved for the free product, and by resolvents that an epoch of single rows has this limit
+(the book's pages of proofs).
 """
 
 import math
@@ -47,8 +42,7 @@ __all__ = [
     "trace_moment",
 ]
 
-
-# ------------------------------------------------------------------------------------------------ S-transforms
+_ARTANH = [0.0, *(1 / k for k in range(3, 39, 2))]  # of (artanh t)/t − 1 in powers of t²
 
 
 def s_transform(
@@ -56,12 +50,10 @@ def s_transform(
 ) -> FloatOrArray:
     r"""S-transform of an epoch: of the free product of m block updates, or of its limit.
 
-    A block update :math:`I - \eta Q`, Q the projection on a random subspace of dimension ρd/m, has eigenvalue
-    1 − η on a fraction t = ρ/m. Its moment series
-    :math:`\psi(w) = (1-t)\frac{w}{1-w} + t\frac{(1-\eta)w}{1-(1-\eta)w}` inverts by a quadratic,
-    :math:`S = \frac{1+z}{z}\psi^{-1}(z)`, and the epoch has :math:`S^m`. As m → ∞ this tends to
-    :math:`\exp(\eta\rho/(1+\eta z))` with an error of order 1/m; without ``blocks`` it is the limit. z is near 0; for
-    steps up to 1 every real z > −1 + ρ/m will do.
+    A block update has eigenvalue 1 − η on a fraction t = ρ/m, so that its moment series :math:`\psi(w) =
+    (1-t)\frac{w}{1-w} + t\frac{(1-\eta)w}{1-(1-\eta)w}` inverts by a quadratic; the epoch has the m-th power of
+    :math:`\frac{1+z}{z}\psi^{-1}(z)`. Without ``blocks`` it is the limit :math:`\exp(\eta\rho/(1+\eta z))`. z is near
+    0; for steps up to 1 every real z > −1 + ρ/m will do.
 
     Examples
     --------
@@ -89,8 +81,7 @@ def s_transform(
 def s_series(moments: ArrayLike) -> Array:
     r"""Coefficients of the S-transform, :math:`S(z) = s_0 + s_1 z + \dots`, from moments :math:`m_1, \dots, m_N`.
 
-    The moment series is inverted as a formal power series; nothing has to converge, and the moments may be
-    measured on matrices. The inverse of `moments_from_s_series`.
+    Formal power series: nothing has to converge, and the moments may be measured. `moments_from_s_series` inverts it.
 
     Examples
     --------
@@ -135,9 +126,6 @@ def _revert(f):
     return g
 
 
-# ------------------------------------------------------------------------------------------------ moments of A
-
-
 def _log_z(omega, eta, rho):
     """log z as a function of ω = 1 − v, without cancellation at ω = 0 (where it is of second order if ρ = 1)."""
     q = 1 - eta
@@ -146,23 +134,19 @@ def _log_z(omega, eta, rho):
 
 def _log1p_minus(x):
     """log(1 + x) − x for complex x."""
-    x = np.asarray(x, dtype=complex)
-    small = np.abs(x) < 0.5
-    y = np.where(small, x, 0)
-    t = y / (2 + y)
-    total = np.zeros_like(t)
-    for k in range(37, 1, -2):
-        total = (total + 1 / k) * t * t
+    near = np.abs(x) < 0.5
+    y = np.where(near, x, 0)
+    t = y / (2 + y)  # log(1 + y) is 2 artanh t
+    series = 2 * t * np.polynomial.polynomial.polyval(t * t, _ARTANH) - y * t
     with np.errstate(divide="ignore"):
-        return np.where(small, -y * t + 2 * t * total, np.log(1 + np.where(small, 0, x)) - x)
+        return np.where(near, series, np.log(1 + np.where(near, 0, x)) - x)
 
 
 def generating_function(z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The generating function :math:`\sum_{n \ge 0} m_n z^n` of the trace moments, for :math:`|z| < 1`.
 
-    It is 1/(1 − v), where v is the one solution of :math:`z = v \exp(\eta\rho(1-v)/(1-qv))` in the unit disc
-    (Rouché: the exponential has modulus at least 1 on the circle). At step 1 it is
-    :math:`\rho/(\rho + W_0(-\rho e^{-\rho}z))`. Relative error below 1e-12, also close to the singularity z = 1.
+    It is 1/(1 − v), v the one solution in the unit disc (Rouché) of the equation at the head of this module. Relative
+    error below 1e-12, also close to the singularity z = 1.
 
     Examples
     --------
@@ -200,15 +184,9 @@ def generating_function(z: npt.ArrayLike, step: float = 1.0, rho: float = 1.0) -
 def trace_moment(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""The limit of :math:`\mathbb{E}\,\mathrm{tr}(A^n)/d` for n epochs of single shuffle, rows isotropic, m = ρd.
 
-    By Lagrange inversion :math:`m_n = \frac1n [v^{n-1}] (1-v)^{-2} \exp(-n\eta\rho(1-v)/(1-qv))`, with q = 1
-    − η. For steps up to 1 this is :math:`\mathbb{E}(1 - N/n)_+`, N a sum of Poisson(nηρ) many geometric
-    variables of mean 1/η; at step 1, N is Poisson(nρ) and :math:`m_n = (1-\rho) P(N < n) + P(N = n)`. For ρ <
-    1 it tends to 1 − ρ, at ρ = 1 it is :math:`\sqrt{(2-\eta)/(2\pi\eta n)}\,(1 + O(1/n))`, for ρ > 1 it
-    decays exponentially.
-
-    The coefficient is a contour integral over a circle through the saddle point; for ρ < 1 the circle passes
-    on the other side of the pole v = 1, whose residue is the limit 1 − ρ. The trapezoidal rule converges
-    geometrically, with about a hundred nodes however large n is.
+    For steps up to 1 it is :math:`\mathbb{E}(1 - N/n)_+`, N a sum of Poisson(nηρ) many geometric variables of mean
+    1/η; at step 1, N is Poisson(nρ) and :math:`m_n = (1-\rho) P(N < n) + P(N = n)`. For ρ < 1 it tends to 1 − ρ, at ρ
+    = 1 it is :math:`\sqrt{(2-\eta)/(2\pi\eta n)}\,(1 + O(1/n))`, for ρ > 1 it decays exponentially.
 
     Relative error below 1e-10 (measured against exact sums for steps in [0.05, 1.95], ρ in [0.25, 4], n up to 10⁸).
 
@@ -231,9 +209,9 @@ def coefficients(
 ) -> Array:
     r"""Taylor coefficients :math:`[z^n]G` of a function of v, at ascending n ≥ 1, by Lagrange inversion.
 
-    They are :math:`\frac1n[v^{n-1}]\,\frac{dG}{dv}\,(v/z)^n` with z(v) as at the head of this module; ``slope`` is
-    dG/dv as a function of ω = 1 − v. Where G has a ``pole`` at v = 1 and ρ < 1, what the pole contributes is left out,
-    since the circle runs beyond it.
+    They are :math:`\frac1n[v^{n-1}]\,\frac{dG}{dv}\,(v/z)^n` with z(v) as at the head of this module, integrals over
+    circles through the saddle; ``slope`` is dG/dv as a function of ω = 1 − v. Where G has a ``pole`` at v = 1 and ρ <
+    1, the circle runs beyond it and what the pole contributes is left out.
 
     Examples
     --------
@@ -286,10 +264,8 @@ def _radius(n, eta, rho, pole):
 def block_trace_moment(n: ArrayLike, blocks: int, rho: float = 1.0) -> FloatOrArray:
     r"""Trace moments of block Kaczmarz with m blocks at step 1, d → ∞: the finite-m value of `trace_moment`.
 
-    For m free projections of trace 1 − ρ/m, :math:`m_n = \mathbb{E}(1 - N/n)_+` with N binomial(mn, ρ/m), a
-    sum of n positive terms; Poisson replaces binomial as m → ∞. At ρ = 1 it is
-    :math:`(1 - \frac1m)\binom{mn}{n}(1-\frac1m)^{(m-1)n} m^{-n}`. The moments of A and of :math:`AA^\top` are
-    equal.
+    For m free projections of trace 1 − ρ/m, :math:`m_n = \mathbb{E}(1 - N/n)_+` with N binomial(mn, ρ/m). The moments
+    of A and of :math:`AA^\top` are equal.
 
     Examples
     --------
@@ -309,12 +285,8 @@ def block_trace_moment(n: ArrayLike, blocks: int, rho: float = 1.0) -> FloatOrAr
             return 1.0
         k = np.arange(n)
         logs = scipy.special.xlogy(k, t) + scipy.special.xlog1py(m * n - k, -t)
-        logs += (
-            scipy.special.gammaln(m * n + 1)
-            - scipy.special.gammaln(k + 1)
-            - scipy.special.gammaln(m * n - k + 1)
-        )
-        return float(np.exp(logs) @ (1 - k / n))
+        ways = scipy.special.gammaln(m * n + 1) - scipy.special.gammaln([k + 1, m * n - k + 1]).sum(axis=0)
+        return float(np.exp(logs + ways) @ (1 - k / n))
 
     return np.array([one(int(count)) for count in counts.flat]).reshape(counts.shape)[()]
 
@@ -322,20 +294,10 @@ def block_trace_moment(n: ArrayLike, blocks: int, rho: float = 1.0) -> FloatOrAr
 def second_moments(dims: int, blocks: int, size: int = 1, step: float = 1.0) -> tuple[float, float, float]:
     r"""Exact expectations of :math:`\mathrm{tr}(A^2)/d`, :math:`\mathrm{tr}(AA^\top)/d`, :math:`(\mathrm{tr}A/d)^2`.
 
-    Finite d: the epoch has m block updates :math:`I - \eta Q_i`, the :math:`Q_i` independent projections on uniform
-    subspaces of dimension b (b = 1: single isotropic rows). Averages over one block need only
-
-    .. math::
-
-       \begin{gathered}
-       \mathbb{E}\, Q_{ij}Q_{kl} = \alpha\,\delta_{ij}\delta_{kl}
-       + \beta(\delta_{ik}\delta_{jl} + \delta_{il}\delta_{jk}),
-       \\ d\alpha + 2\beta = b^2/d, \quad \alpha + (d+1)\beta = b/d,
-       \end{gathered}
-
-    and map the three quantities linearly to themselves: the answer is exact for every d, m and b, and both orders
-    of the limits d → ∞ and m → ∞ can be read off. Proved. The variance of tr(A)/d is the third minus
-    :math:`(1 - \eta b/d)^{2m}`.
+    At finite d: the epoch has m block updates :math:`I - \eta Q_i`, the :math:`Q_i` independent projections on
+    uniform subspaces of dimension b = ``size``, and each maps the three quantities linearly to themselves, by
+    :math:`\mathbb{E}\, Q_{ij}Q_{kl} = \alpha\,\delta_{ij}\delta_{kl} + \beta(\delta_{ik}\delta_{jl} +
+    \delta_{il}\delta_{jk})`. Proved. The variance of tr(A)/d is the third minus :math:`(1 - \eta b/d)^{2m}`.
 
     Examples
     --------
@@ -350,19 +312,11 @@ def second_moments(dims: int, blocks: int, size: int = 1, step: float = 1.0) -> 
     beta = b * (d - b) / (d * (d - 1) * (d + 2))
     alpha = b / d - (d + 1) * beta
     keep, e2 = 1 - 2 * eta * b / d, eta**2
-    # acting on (tr A², tr AAᵀ, (tr A)²) without normalisation
-    M = np.array(
-        [
-            [keep + e2 * alpha, e2 * beta, e2 * beta],
-            [0.0, 1 - eta * (2 - eta) * b / d, 0.0],
-            [e2 * beta, e2 * beta, keep + e2 * alpha],
-        ]
-    )
-    x = np.linalg.matrix_power(M, m) @ np.array([d, d, float(d) ** 2])
-    return float(x[0] / d), float(x[1] / d), float(x[2] / d**2)
-
-
-# ----------------------------------------------------------------------------------- singular values, eigenvalues
+    same, other = keep + e2 * alpha, e2 * beta
+    M = [[same, other, other], [0.0, 1 - eta * (2 - eta) * b / d, 0.0], [other, other, same]]
+    start = np.array([d, d, float(d) ** 2])  # tr A², tr AAᵀ, (tr A)²
+    square, gram, trace = np.linalg.matrix_power(M, m) @ start / [d, d, d**2]
+    return float(square), float(gram), float(trace)
 
 
 @dataclass(frozen=True)
@@ -385,18 +339,10 @@ class SquaredSingularValues:
        x f(x) = \frac1\pi\,\mathrm{Im}\frac{1}{1-v} .
        \end{gathered}
 
-    At step 1 (q = 0) simply :math:`s = \varphi/(\rho\sin\varphi)`, and at ρ = 1 moreover
-    :math:`F = 1 - \varphi/\pi`: the quantiles are
-    :math:`x = \frac{\sin\varphi}{\varphi} e^{\varphi\cot\varphi - 1}`. In addition a mass 1 − ρ sits at 1
-    when ρ < 1. The law is the same for 2 − step.
-
-    Notes
-    -----
-    At step 1 the law reaches down to 0, where :math:`F(x) \approx \rho/\log(1/x)`: a hundredth of the squared
-    singular values is below :math:`e^{-100\rho}`, far beyond what an SVD in double precision resolves. At
-    other steps the support is bounded away from 0. CDF and quantile have errors of about 1e-13 inside the
-    support and 1e-8 within 1e-15 of its ends. Derived (free probability proves it for blocks; single rows are
-    checked on matrices).
+    In addition a mass 1 − ρ sits at 1 when ρ < 1. The law is the same for 2 − step. At step 1 it reaches down to 0,
+    where :math:`F(x) \approx \rho/\log(1/x)`: a hundredth of the squared singular values is far below what an SVD
+    resolves. CDF and quantile have errors of about 1e-13 inside the support and 1e-8 within 1e-15 of its ends.
+    Derived (free probability proves it for blocks; single rows are checked on matrices).
 
     Examples
     --------
@@ -413,9 +359,8 @@ class SquaredSingularValues:
     step: float = 1.0
 
     def __post_init__(self):
-        eta, rho = arguments.step(self.step), arguments.aspect(self.rho)
-        object.__setattr__(self, "step", eta)
-        object.__setattr__(self, "rho", rho)
+        object.__setattr__(self, "step", arguments.step(self.step))
+        object.__setattr__(self, "rho", arguments.aspect(self.rho))
 
     @property
     def atom(self) -> float:
@@ -523,15 +468,13 @@ class SquaredSingularValues:
 def eigenvalue_boundary(angles: ArrayLike, rho: float = 1.0) -> npt.NDArray:
     r"""The curve in the complex plane around the eigenvalues of an epoch matrix at step 1.
 
-    Outside of it :math:`\mathrm{tr}\,R(\lambda)R(\lambda)^*/d`, the mean square of the resolvent, is finite;
-    it diverges where :math:`|v|^2 = t`, with t ≠ 1 the other solution of :math:`t e^{\rho(1-t)} = 1` (t = 1
-    at ρ = 1), v as in the module's docstring at z = 1/λ. So the curve is
+    The mean square of the resolvent is finite outside of it. With t ≠ 1 the other solution of
+    :math:`t e^{\rho(1-t)} = 1` (t = 1 at ρ = 1) the curve is
 
     .. math:: \lambda = v^{-1} e^{-\rho(1 - v)}, \qquad v = \sqrt t\, e^{i\theta} .
 
-    At ρ = 1 it is :math:`|\lambda| = e^{\cos\theta - 1}`, from 1 on the right to :math:`-e^{-2}` on the left.
-    For ρ < 1 an eigenvalue 1 of multiplicity d − m lies outside. Derived, from the two-resolvent function of
-    single shuffle, and checked on matrices.
+    For ρ < 1 an eigenvalue 1 of multiplicity d − m lies outside. Derived, from the two-resolvent function of single
+    shuffle, and checked on matrices.
 
     Examples
     --------
@@ -545,9 +488,6 @@ def eigenvalue_boundary(angles: ArrayLike, rho: float = 1.0) -> npt.NDArray:
         t = -float(lambert_w(-rho * math.exp(-rho), branch=0 if rho > 1 else -1)) / rho
     v = math.sqrt(t) * np.exp(1j * theta)
     return (np.exp(-rho * (1 - v)) / v)[()]
-
-
-# ------------------------------------------------------------------------------------------------------ input
 
 
 def _real(values: ArrayLike, name: str) -> Array:

@@ -1,22 +1,23 @@
 r"""Traces of words in a Gram matrix and its triangles, as exact polynomials in free cumulants.
 
-Let :math:`K = UU^\top` be the Gram matrix of m unit rows whose eigenvectors are Haar, L its strictly lower triangle. As
-:math:`m \to \infty` the trace :math:`\frac1m\operatorname{tr}` of a word in K, L and :math:`L^\top` tends to
+Let :math:`K = UU^\top` be the Gram matrix of m unit rows whose eigenvectors are Haar, L its strictly lower triangle.
+As :math:`m \to \infty` the trace :math:`\frac1m\operatorname{tr}` of a word in K, L and :math:`L^\top` tends to a sum
+over the non-crossing partitions of its letters,
 
 .. math:: \sum_{\nu\in NC(p)} \kappa_\nu \cdot \operatorname{vol}_\nu ,
 
-a sum over the non-crossing partitions of its p letters. Every block of size j contributes the free cumulant
-:math:`\kappa_j` of the eigenvalues; :math:`\operatorname{vol}_\nu` is the share of the unit cube, with one coordinate
-per block of the Kreweras complement of :math:`\nu`, in which the coordinates are ordered as the letters L and
-:math:`L^\top` demand. Both are rational numbers, so everything here is exact.
+with a free cumulant :math:`\kappa_j` for every block of size j; :math:`\operatorname{vol}_\nu` is the share of the
+unit cube, with one coordinate per block of the Kreweras complement, in which the coordinates are ordered as the
+letters L and :math:`L^\top` demand. Proved, given that K and the places of the rows are free in the limit.
 
-Words are strings of the letters ``K``, ``L`` and ``T`` (for :math:`L^\top`). A polynomial is a dictionary: its keys are
-the sizes of the blocks larger than 1, in ascending order (:math:`\kappa_1 = 1`), its values fractions. So
-``{(2,): 1/2}`` is :math:`\frac12\kappa_2` and ``{(): 1}`` is 1. How it is known: proved, given that K and the places of
-the rows are free in the limit.
+Words are strings of the letters ``K``, ``L`` and ``T`` (for :math:`L^\top`). A polynomial is a dictionary from the
+sizes of the blocks larger than 1, ascending, to fractions: ``{(2,): 1/2}`` is :math:`\frac12\kappa_2` and ``{(): 1}``
+is 1.
 """
 
 import itertools
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
@@ -61,9 +62,7 @@ def noncrossing(size: int) -> tuple[Partition, ...]:
     for chosen in range(size):
         for rest in itertools.combinations(range(1, size), chosen):
             block = (0, *rest)
-            gaps = zip(
-                block, (*rest, size), strict=True
-            )  # between neighbours of the block: partitions of their own
+            gaps = zip(block, (*rest, size), strict=True)  # which have partitions of their own
             inside = [_shifted(start + 1, stop - start - 1) for start, stop in gaps]
             for parts in itertools.product(*inside):
                 partitions.append((block, *itertools.chain(*parts)))
@@ -78,9 +77,8 @@ def _shifted(start, size):
 def kreweras(partition: Partition) -> Partition:
     r"""The Kreweras complement: the coarsest partition of the gaps that crosses nothing.
 
-    Gap i lies behind element i, the last one between the last element and the first. Drawn on a circle, two gaps are
-    in one block of the complement if no block of the partition separates them; the two partitions together have n + 1
-    blocks.
+    Gap i lies behind element i, the last one between the last element and the first; two gaps are in one block if no
+    block of the partition separates them on the circle.
 
     Examples
     --------
@@ -129,18 +127,15 @@ def _share(below, above, count):
     smaller = [0] * count
     for low, high in zip(below, above, strict=True):
         smaller[high] |= 1 << low
-    ways = {0: 1}
+    ways = Counter({0: 1})
     for _ in range(count):
-        longer: dict[int, int] = {}
+        longer: Counter[int] = Counter()
         for done, number in ways.items():
             for place in range(count):
                 if not done >> place & 1 and smaller[place] & ~done == 0:
-                    longer[done | 1 << place] = longer.get(done | 1 << place, 0) + number
+                    longer[done | 1 << place] += number
         ways = longer
-    share = Fraction(ways.get((1 << count) - 1, 0))
-    for k in range(2, count + 1):
-        share /= k
-    return share
+    return Fraction(ways[(1 << count) - 1], math.factorial(count))
 
 
 def _volume(word, partition, closed):
@@ -151,12 +146,9 @@ def _volume(word, partition, closed):
     below, above = [], []
     for i, letter in enumerate(word, start=shift):
         left, right = place[(i - 1) % (len(word) + shift)], place[i]
-        if letter == "L":
-            below.append(right)
-            above.append(left)
-        elif letter == "T":
-            below.append(left)
-            above.append(right)
+        if letter != "K":
+            below.append(right if letter == "L" else left)
+            above.append(left if letter == "L" else right)
     return _share(below, above, len(blocks))
 
 
@@ -169,16 +161,17 @@ def _checked(word):
 
 @cache
 def _trace(word):
+    diagonal = {place for place, letter in enumerate(word) if letter == "K"}  # a triangle has none
     return _sum(
-        (
-            tuple(sorted(len(block) for block in partition if len(block) > 1)),
-            _volume(word, partition, closed=True),
-        )
+        (_sizes(partition), _volume(word, partition, closed=True))
         for partition in noncrossing(len(word))
-        if not any(
-            len(block) == 1 and word[block[0]] != "K" for block in partition
-        )  # a triangle has no diagonal
+        if all(len(block) > 1 or block[0] in diagonal for block in partition)
     )
+
+
+def _sizes(blocks):
+    """The key of a polynomial: the sizes of the blocks larger than 1."""
+    return tuple(sorted(len(block) for block in blocks if len(block) > 1))
 
 
 def trace(word: str) -> Polynomial:
@@ -195,8 +188,7 @@ def trace(word: str) -> Polynomial:
 def at_zero(word: str) -> Polynomial:
     r"""The mean of :math:`o^\top W o` for a word W in L and Lᵀ and a unit vector o with K o = 0.
 
-    The conditional expectation of W given K is a polynomial in K; this is its value at the eigenvalue 0. A block that
-    contains the vector and j letters counts :math:`q_j`, with
+    A block that contains the vector and j letters counts :math:`q_j`, with
     :math:`\sum_jq_jy^j = 1/(1 + \kappa_1y + \kappa_2y^2 + \dots)`.
 
     Examples
@@ -209,9 +201,8 @@ def at_zero(word: str) -> Polynomial:
     terms = []
     for first, *others in noncrossing(len(word) + 1):
         volume = _volume(word, (first, *others), closed=False)
-        sizes = [len(block) for block in others if len(block) > 1]
         terms += [
-            (tuple(sorted([*sizes, *more])), factor * volume)
+            (tuple(sorted(_sizes(others) + more)), factor * volume)
             for more, factor in _edge_weight(len(first) - 1).items()
         ]
     return _sum(terms)
@@ -240,10 +231,9 @@ def _sum(terms: Iterable[tuple[tuple[int, ...], Fraction]]) -> Polynomial:
 def epoch_words(factors: str, order: int) -> dict[str, int]:
     r"""The coefficient of :math:`\eta^{order}` in a product of epochs, as signed words under :math:`\operatorname{tr}`.
 
-    An epoch is :math:`A = I - U^\top M^{-1}U` with :math:`M^{-1} = \eta - \eta^2L + \eta^3L^2 - \dots`; under the trace
-    every U meets a :math:`U^\top`, and :math:`UU^\top = K`. Factors are read from left to right: ``A`` an epoch, ``B``
-    its transpose, ``S`` for :math:`U^\top U`. The result goes from words to whole numbers; the empty word stands for
-    :math:`\operatorname{tr}I_d`.
+    An epoch is :math:`A = I - U^\top(\eta - \eta^2L + \eta^3L^2 - \dots)U`. Factors are read from left to right:
+    ``A`` an epoch, ``B`` its transpose, ``S`` for :math:`U^\top U`. The result goes from words to whole numbers; the
+    empty word stands for :math:`\operatorname{tr}I_d`.
 
     Examples
     --------
@@ -254,13 +244,12 @@ def epoch_words(factors: str, order: int) -> dict[str, int]:
         raise ValueError("factors must consist of the letters A, B and S.")
     if not 0 <= order < _LONGEST:
         raise ValueError(f"order must be between 0 and {_LONGEST - 1}.")
-    words = {("", 0): 1}  # word and power of the step so far
+    words = Counter({("", 0): 1})  # word and power of the step so far
     for factor in factors:
-        longer: dict[tuple[str, int], int] = {}
+        longer: Counter[tuple[str, int]] = Counter()
         for (word, power), number in words.items():
             for more, letters, sign in _choices(factor, order - power):
-                key = (word + letters, power + more)
-                longer[key] = longer.get(key, 0) + sign * number
+                longer[word + letters, power + more] += sign * number
         words = longer
     return {word: number for (word, power), number in words.items() if power == order and number}
 
@@ -278,9 +267,8 @@ def _choices(factor, most):
 def losses(factors: str, order: int) -> Polynomial:
     r"""The coefficient of :math:`\eta^{order}` in :math:`\frac1m\operatorname{tr}` of a product of :func:`epoch_words`.
 
-    Without the part :math:`\frac1m\operatorname{tr}I_d`, which is :math:`1/\rho` at order 0 of products without S.
-    Times :math:`\rho` it is the coefficient in :math:`\frac1d\operatorname{tr}`: with ``"A" * n + "B" * n`` the one of
-    single shuffle's test loss, with ``"BA" * n`` of flip-flop's, with ``S`` in front of the training losses.
+    Without the part :math:`\frac1m\operatorname{tr}I_d`. ``"A" * n + "B" * n`` is single shuffle's test loss over
+    :math:`\rho`, ``"BA" * n`` flip-flop's; with ``S`` in front they are the training losses.
 
     Examples
     --------
@@ -319,9 +307,9 @@ def formulas(
 ) -> tuple[list[Fraction], list[Fraction]]:
     r"""The same coefficients from the closed formulas of an order, exactly: both losses after some epochs.
 
-    For ``"single_shuffle"`` or ``"flip_flop"``, the coefficients of :math:`\eta^0, \dots, \eta^{most}` in the test and
-    in the training loss; there must be ``most + 1`` cumulants. The averages of the formulas are taken with
-    :math:`\langle\lambda^i\rangle = \rho^{1-i}\kappa_i`, whether or not there is a covariance with these moments.
+    For ``"single_shuffle"`` or ``"flip_flop"``, the coefficients of :math:`\eta^0, \dots, \eta^{most}` in the test
+    and in the training loss, with averages :math:`\langle\lambda^i\rangle = \rho^{1-i}\kappa_i` from ``most + 1``
+    cumulants.
 
     Examples
     --------
@@ -332,16 +320,18 @@ def formulas(
     engines = {"single_shuffle": step_series.single_shuffle, "flip_flop": step_series.flip_flop}
     if order not in engines:
         raise ValueError("order must be 'single_shuffle' or 'flip_flop'.")
-    values, powers = list(cumulants), range(most + 1)
+    values = list(cumulants)
     if epochs < 1 or most < 1 or len(values) < most + 1:
         raise ValueError("epochs and most must be at least 1, and cumulants at least most + 1 in number.")
     both = epochs if order == "single_shuffle" else 0
-    algebra = step_series.Algebra((epochs, both, most), _averages(values, rho))
-    test, train = (
-        [series.get((epochs, both, k, 0, 0), Fraction(0)) for k in powers]
-        for series in engines[order](algebra, rho)
-    )
+    symbols = step_series.variables((epochs, both, most), _averages(values, rho))
+    test, train = (_in_step(losses, epochs, both, most) for losses in engines[order](symbols, Fraction(rho)))
     return test, train
+
+
+def _in_step(series, i, j, most):
+    """The coefficients of z^i w^j times the powers of the step from 0 on."""
+    return [series.terms.get((i, j, k, 0, 0), Fraction(0)) for k in range(most + 1)]
 
 
 def reshuffled(
@@ -349,8 +339,9 @@ def reshuffled(
 ) -> list[list[list[Fraction]]]:
     r"""Coefficients of :math:`\frac1d\operatorname{tr}S^iAS^jA^\top` in powers of the step, by reshuffle's equations.
 
-    Entry ``[i][j][k]``, for i and j up to ``size`` and k up to ``most``, is the coefficient of :math:`\eta^k`; `losses`
-    of ``"S" * i + "A" + "S" * j + "B"`` times rho is the same. There must be ``2 * (most + size + 2)`` cumulants.
+    Entry ``[i][j][k]``, for i and j up to ``size`` and k up to ``most``, is the coefficient of :math:`\eta^k`;
+    `losses` of ``"S" * i + "A" + "S" * j + "B"`` times rho is the same. There must be ``2 * (most + size + 2)``
+    cumulants.
 
     Examples
     --------
@@ -362,12 +353,10 @@ def reshuffled(
         raise ValueError(
             "cumulants must have at least 2 (most + size + 2) entries, most at least 1, size at least 0."
         )
-    algebra = step_series.Algebra((size + 1, size + 1, most), _averages(values, rho))
-    series = step_series.reshuffle(algebra, rho)
-    return [
-        [[series.get((i + 1, j + 1, k, 0, 0), Fraction(0)) for k in range(most + 1)] for j in range(size + 1)]
-        for i in range(size + 1)
-    ]
+    symbols = step_series.variables((size + 1, size + 1, most), _averages(values, rho))
+    series = step_series.reshuffle(symbols, Fraction(rho))
+    powers = range(1, size + 2)
+    return [[_in_step(series, i, j, most) for j in powers] for i in powers]
 
 
 def _averages(cumulants, rho):

@@ -1,10 +1,9 @@
-r"""How long the power law lasts, how much one draw strays from it, and what follows.
+r"""How long the power law lasts, how much one draw strays from it, and what follows (chapter 1).
 
-The time of gradient descent is :math:`t = 2\eta n`: after n epochs it has left :math:`\frac1d\sum_j e^{-t\lambda_j}`
-of the error (and IID SGD does the same to leading order). A left edge (β, Q) at zero makes this a power law
-while many eigenvalues lie below 1/t, that is for :math:`t \ll (Qd)^{1/\beta}`. What happens then, and how large
-the fluctuations are before, is *not* decided by β and Q. Two cases are worked out: **independent** eigenvalues,
-which the paper's proofs assume, and the eigenvalues of a square real **Gaussian** design, which repel each other.
+The time of gradient descent is :math:`t = 2\eta n`: it has left :math:`\frac1d\sum_j e^{-t\lambda_j}` of the error. A
+left edge (β, Q) at zero makes this a power law for :math:`t \ll (Qd)^{1/\beta}`. What happens then, and how large the
+fluctuations are before, β and Q do not decide: **independent** eigenvalues, which the paper's proofs assume, and
+those of a square real **Gaussian** design, which repel each other, are worked out.
 """
 
 import functools
@@ -50,11 +49,9 @@ def window_end(dims: int, edge: EdgeFit, step: float) -> float:
 def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
     r"""The epoch from which the Laplace integral lies inside the fitted edge.
 
-    At time :math:`t = 2\eta n` the law of the edge says :math:`\int Q\beta x^{\beta-1}e^{-tx}dx`, of which the fraction
-    :math:`\Gamma(\beta, tX)/\Gamma(\beta)` comes from beyond :math:`X`, the far end of the fitted window measured from
-    :math:`\lambda_0`. There nothing was fitted. The window has been entered once that fraction is at most ``beyond``
-    (**derived**; the paper says "once the Laplace window enters the fitted edge" without a criterion). An edge that was
-    not fitted over a window is refused; n is not rounded.
+    The fraction :math:`\Gamma(\beta, tX)/\Gamma(\beta)` of the law's integral at time t comes from beyond X, the far
+    end of the fitted window measured from :math:`\lambda_0`; the epoch, not rounded, is the one at which it is
+    ``beyond`` (**derived**; the paper has no criterion). An edge that was not fitted over a window is refused.
 
     Examples
     --------
@@ -72,10 +69,8 @@ def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
 def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> FloatOrArray:
     r"""Relative standard deviation of the loss over draws of d *independent* eigenvalues (**proved**, in the window).
 
-    A mean of d independent terms :math:`e^{-t\lambda}` has relative variance
-    :math:`\frac1d \frac{Q\Gamma(\beta+1)(2t)^{-\beta}}{(Q\Gamma(\beta+1)t^{-\beta})^2}`; so the spread is
-    :math:`\left((t/2)^\beta / (Q\Gamma(\beta+1)d)\right)^{1/2}`, the paper's :math:`\sqrt{n^\beta/d}`. The square of
-    the mean is neglected: relatively small, of order :math:`t^{-\beta}`.
+    It is :math:`\left((t/2)^\beta / (Q\Gamma(\beta+1)d)\right)^{1/2}`, the paper's :math:`\sqrt{n^\beta/d}`; the
+    square of the mean is neglected, relatively of order :math:`t^{-\beta}`.
 
     Examples
     --------
@@ -90,12 +85,10 @@ def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> F
 def gaussian_spread(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""Relative standard deviation of the loss over square real Gaussian designs: :math:`\sqrt{\eta n}/d`.
 
-    **Derived**, for :math:`1 \ll t \ll d^2`. Eigenvalues repel each other, so :math:`\sum_j e^{-t\lambda_j}` has
-    a variance that does not grow with the number of its terms: the variance formula for smooth statistics of the
-    Bessel process, :math:`\frac{2}{\pi^2}\int_0^\infty k\,\hat f(k)^2\,dk` with
-    :math:`\hat f(k) = \int_0^\infty \cos(kx) f(x)\,dx`, gives :math:`1/(2\pi)` for *every* Gaussian
-    :math:`f(x) = e^{-\tau x^2}` of the singular value x. Dividing by the mean :math:`d/\sqrt{\pi t}` gives the
-    result: the spread grows as :math:`n^\beta/d`, the *square* of the independent one.
+    **Derived**, for :math:`1 \ll t \ll d^2`, from the Bessel process: eigenvalues repel each other, so that
+    :math:`\sum_j f(x_j)` of singular values x has the variance :math:`\frac{2}{\pi^2}\int_0^\infty k\,\hat
+    f(k)^2\,dk` with :math:`\hat f(k) = \int_0^\infty \cos(kx) f(x)\,dx`, which is :math:`1/(2\pi)` for *every*
+    :math:`e^{-\tau x^2}`. The spread grows as :math:`n^\beta/d`, the *square* of the independent one.
 
     Examples
     --------
@@ -108,9 +101,7 @@ def gaussian_spread(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
 def smallest_survival(x: ArrayLike, dims: int) -> FloatOrArray:
     r"""Probability that the smallest eigenvalue of a square real Gaussian :math:`X^\top X/d` exceeds x.
 
-    **Proved** as d → ∞ (Edelman 1988): :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`. Near zero the
-    probability of a smaller one is :math:`\sqrt z`: draws with a far smaller smallest eigenvalue are common. For
-    finite d the error is O(1/d).
+    **Proved** as d → ∞ (Edelman 1988): :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`; for finite d up to O(1/d).
 
     Examples
     --------
@@ -137,10 +128,9 @@ def smallest_survival_independent(x: ArrayLike, dims: int, edge: EdgeFit) -> Flo
 def expected_smallest(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""What the smallest eigenvalue alone contributes to the expected loss of Gaussian designs, m = d (**derived**).
 
-    :math:`\frac1d \mathbb E e^{-t\lambda_1} = \frac1d\int_0^\infty (1+y)\,e^{-(1/2+s)y^2-y}\,dy` with
-    :math:`s = t/d^2`, by :func:`smallest_survival`. For t ≫ d² this is all there is, and it tends to
-    :math:`\frac{\sqrt\pi}{2} t^{-1/2}`: a *power law*, π/2 times the one of the window. A typical draw falls
-    exponentially; the average is carried by the few draws whose smallest eigenvalue is far below :math:`d^{-2}`.
+    :math:`\frac1d\int_0^\infty (1+y)\,e^{-(1/2+t/d^2)y^2-y}\,dy`, by :func:`smallest_survival`. For t ≫ d² this is
+    all there is: a *power law* :math:`\frac{\sqrt\pi}{2} t^{-1/2}`, carried by the few draws whose smallest
+    eigenvalue is far below :math:`d^{-2}`.
 
     Examples
     --------
@@ -158,20 +148,18 @@ def expected_smallest(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
 def expected_loss(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""Expected test loss of gradient descent over square real Gaussian designs, in every regime (**derived**).
 
-    In the window it is the Marchenko–Pastur integral with the 1/d correction of the real Wishart ensemble,
-    :math:`\frac1d\left(\frac{f(0)+f(4)}4 - \frac12\int_0^4 \frac{f\,d\lambda}{\pi\sqrt{\lambda(4-\lambda)}}\right)`.
-    At :math:`t \sim d^2` the f(0)/4 and the law's divergence at 0 are resolved by the microscopic density of the
-    Bessel process: with :math:`\sigma = t/4d^2` and :math:`h(y) = 1 - \int_0^y J_0`, the sum over eigenvalues is
+    The Marchenko–Pastur integral with the 1/d correction of the real Wishart ensemble,
+    :math:`\frac1d\left(\frac{f(0)+f(4)}4 - \frac12\int_0^4 \frac{f\,d\lambda}{\pi\sqrt{\lambda(4-\lambda)}}\right)`,
+    in which the f(0)/4 and the law's divergence at 0 are resolved by the microscopic density of the Bessel process:
+    with :math:`\sigma = t/4d^2` and :math:`h(y) = 1 - \int_0^y J_0`, the sum over eigenvalues is
 
     .. math::
 
         g(\sigma) = \frac{e^{-1/2\sigma}}{4\sigma}\Bigl(I_0 + I_1\Bigr)\!\Bigl(\frac1{2\sigma}\Bigr) + \frac14
-        - \frac\sigma2\int_0^\infty y\,e^{-\sigma y^2} h(y)^2\,dy,
+        - \frac\sigma2\int_0^\infty y\,e^{-\sigma y^2} h(y)^2\,dy .
 
-    :math:`1/\sqrt{4\pi\sigma} + \frac14` for small σ and :math:`\sqrt\pi/(4\sqrt\sigma)` for large. So the
-    expected loss starts as :math:`1/\sqrt{\pi t}`, leaves it near t = d² *upwards*, and ends at π/2 times it:
-    never an exponential. For d = m ≥ 2 and steps below 1/2 the error is O(1/d²) in the window and a relative O(1/d)
-    beyond (measured: tests).
+    It starts as :math:`1/\sqrt{\pi t}`, leaves it near t = d² *upwards*, and ends at π/2 times it. For d = m ≥ 2 and
+    steps below 1/2 the error is O(1/d²) in the window and a relative O(1/d) beyond (measured: tests).
 
     Examples
     --------
@@ -184,10 +172,10 @@ def expected_loss(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     """
     n, dims = arguments.counts(n, "n"), arguments.whole(dims, "dims", 2)
     bulk = np.asarray(gradient_descent.test_loss(n, step))
-    micro = np.array([_resolved(float(2 * step * k) / (4 * dims**2)) for k in n.ravel()]).reshape(n.shape)
-    right = 0.25 * np.exp(2 * n * np.log(np.abs(1 - 4 * step))) if step != 0.25 else 0.25 * (n == 0)
-    arcsine = np.array([_arcsine(int(k), step) for k in n.ravel()]).reshape(n.shape)
-    return (bulk + (micro + right - 0.5 * arcsine) / dims)[()]
+    micro = [_resolved(float(2 * step * k) / (4 * dims**2)) for k in n.flat]
+    arcsine = [_arcsine(int(k), step) for k in n.flat]
+    ends = np.reshape(np.array(micro) - 0.5 * np.array(arcsine), n.shape)
+    return (bulk + (ends + 0.25 * np.abs(1 - 4 * step) ** (2.0 * n)) / dims)[()]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -203,12 +191,8 @@ def _resolved(sigma):
     # ∫₀^y J₀ = y J₀ + (πy/2)(J₁ H₀ − J₀ H₁) with Struve's H
     j0, j1 = scipy.special.j0(y), scipy.special.j1(y)
     h = 1 - y * j0 - np.pi * y / 2 * (j1 * scipy.special.struve(0, y) - j0 * scipy.special.struve(1, y))
-    return (
-        smooth
-        - 1 / np.sqrt(4 * np.pi * sigma)
-        + 0.25
-        - sigma / 2 * (w @ (y * np.exp(-sigma * y * y) * h * h))
-    )
+    rest = sigma / 2 * (w @ (y * np.exp(-sigma * y * y) * h * h))
+    return smooth - 1 / np.sqrt(4 * np.pi * sigma) + 0.25 - rest
 
 
 def _arcsine(n, step):
@@ -229,10 +213,8 @@ def gap_and_atom(
 
         e^{-2\eta\lambda_0 n}\bigl[Q\beta(2\eta n)^{-\beta}\,\Gamma(\beta, z) + p\,e^{-z}\bigr].
 
-    **How known**: a heuristic, kept as the paper prints it. It does not conserve mass (the truncation removes
-    :math:`Qx^\beta`, the atom puts back p), and :math:`e^{-2\eta\lambda_0 n}` stands for
-    :math:`(1-\eta\lambda_0)^{2n}`, so that for gradient descent it fails from
-    :math:`n \sim (\eta\lambda_0)^{-2}` on. :func:`atoms_and_edge` repairs both. Test and training loss are gradient
+    **How known**: a heuristic, kept as the paper prints it, which does not conserve mass; for gradient descent it
+    fails from :math:`n \sim (\eta\lambda_0)^{-2}` on. :func:`atoms_and_edge` repairs both. The losses are gradient
     descent's; the paper's training loss, for IID SGD, has a factor :math:`2/(2-\eta)` more.
 
     Examples
@@ -254,12 +236,10 @@ def atoms_and_edge(
 ) -> tuple[Array, Array]:
     r"""The predictor that replaces :func:`gap_and_atom`: the k smallest eigenvalues exactly, the edge law beyond them.
 
-    The edge's continuous part starts where it has left out exactly the mass of the k atoms, :math:`Q x_k^\beta =
-    k/d`, so that mass is conserved, and gradient descent's own :math:`(1-\eta\lambda)^{2n} =
-    (1-\eta\lambda_0)^{2n}(1-\eta'x)^{2n}` with :math:`\eta' = \eta/(1-\eta\lambda_0)` replaces the exponential. What
-    remains is the error of the edge law away from the edge, O(1/n) relatively (**derived**). It needs the k smallest
-    of ``dims`` eigenvalues and an edge, and gives test and training loss; who has all of them uses
-    :func:`edgelaw.theory.gradient_descent.curve`, which is exact.
+    The edge's continuous part starts where :math:`Q x_k^\beta = k/d`, so that mass is conserved, and gradient
+    descent's own :math:`(1-\eta\lambda)^{2n}` replaces the exponential. What remains is the error of the edge law
+    away from the edge, O(1/n) relatively (**derived**). Who has all eigenvalues uses
+    :func:`edgelaw.theory.gradient_descent.curve`.
 
     Examples
     --------
@@ -293,12 +273,8 @@ def aspect_crossover(n: ArrayLike, rho: float, step: float) -> FloatOrArray:
         L \approx \max(1-\rho, 0) + \frac{\rho^{3/4}}{\sqrt{\pi t}}\left(e^{-z^2} -
         \sqrt\pi\,z\,\mathrm{erfc}(z)\right).
 
-    It is the power law :math:`1/\sqrt{\pi t}` while z ≪ 1 (the plateau, of size :math:`2z/\sqrt t`, is then
-    small beside it); for z ≫ 1 the plateau 1 − ρ, or without one
-    :math:`\rho^{3/4} e^{-z^2}/(2\sqrt\pi\,z^2\sqrt t)`, the exponential with the power :math:`t^{-3/2}` of a
-    soft edge. The crossover is at :math:`n \sim 1/(2\eta(1-\rho^{-1/2})^2)`. The relative error tends to 0 as t
-    grows and ρ → 1; it is below 2 % for t ≥ 40 and ρ in [0.7, 1.3] while :math:`\eta^2\lambda_-^2 n \ll 1`
-    (measured: tests).
+    The power law :math:`1/\sqrt{\pi t}` while z ≪ 1, the plateau 1 − ρ or an exponential beyond. The relative error is
+    below 2 % for t ≥ 40 and ρ in [0.7, 1.3] while :math:`\eta^2\lambda_-^2 n \ll 1` (measured: tests).
 
     Examples
     --------

@@ -72,10 +72,7 @@ def floor(count: int, step: float = 1.0, order: str = "iid") -> float:
     r"""Where the mean squared error of one axis ends, over σ².
 
     IID ends at :math:`\eta/(2-\eta)`; random reshuffle at :math:`\mathbb Eb^2/(1-q^2)`; single shuffle and a sorted
-    order at :math:`\mathbb Eb^2/(1-q)^2`; flip-flop at :math:`\mathbb E(qb+b')^2/(1-q^2)^2`, b' of the way back. To
-    leading order in :math:`\eta m \ll 1` these are :math:`\eta/2`, :math:`\eta^3m(m+1)/24`, :math:`\eta^2(m+1)/12`
-    (sorted :math:`\eta^2m^2/16`) and :math:`\eta^4m^3/45`: an order without replacement forgets the noise of a whole
-    epoch except for what the decay within the epoch leaves.
+    order at :math:`\mathbb Eb^2/(1-q)^2`; flip-flop at :math:`\mathbb E(qb+b')^2/(1-q^2)^2`, b' of the way back.
 
     Examples
     --------
@@ -112,10 +109,10 @@ def best_step(
 
     grid = np.geomspace(1e-7, 1, _GRID)
     for _ in range(3):
-        losses = [loss(step) for step in grid]
-        place = int(np.argmin(losses))
+        place = int(np.argmin([loss(step) for step in grid]))
         grid = np.geomspace(grid[max(place - 1, 0)], grid[min(place + 1, len(grid) - 1)], 40)
-    return float(grid[0] if place == 0 else min(grid, key=loss)), float(min(loss(step) for step in grid))
+    best = min(grid, key=loss)
+    return float(grid[0] if place == 0 else best), loss(best)
 
 
 def scheduled(count: int, steps: ArrayLike, order: str = "iid") -> float:

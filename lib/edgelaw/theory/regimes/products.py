@@ -66,9 +66,8 @@ def mean_products(B: ArrayLike, step: float, epochs: int) -> MeanProducts:
 def replacement_gap(B: ArrayLike) -> Array:
     r"""The leading coefficient of gradient descent's mean minus random reshuffle's.
 
-    :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)` with :math:`G = \frac12\sum_i(B_i - \bar B)^2 \succeq 0`: the
-    second elementary symmetric polynomial of :math:`B_1,\dots,B_m` is :math:`\frac12(S^2 - \sum_iB_i^2)`,
-    that of m copies of :math:`\bar B = S/m` is :math:`\frac12(1-\frac1m)S^2`. *Proved.*
+    :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)` with :math:`G = \frac12\sum_i(B_i - \bar B)^2 \succeq 0`.
+    *Proved.*
 
     Examples
     --------
@@ -82,14 +81,9 @@ def replacement_gap(B: ArrayLike) -> Array:
 def shuffle_gap(B: ArrayLike) -> Array:
     r"""The leading coefficient of random reshuffle's mean minus single shuffle's.
 
-    Write :math:`P_\sigma = \mathbb EP + \eta^2\Delta_\sigma + O(\eta^3)` with
-    :math:`\Delta_\sigma = \frac12\sum_{i<j}\pm[B_j,B_i]`, the sign + if i comes first. It is antisymmetric, so two
-    of them multiply to :math:`-\Delta^\top\Delta` and
-
-    .. math:: W_{RR} - W_{SS} = \eta^4\binom n2\,G + O(\eta^5), \qquad
-              G = \mathbb E\,\Delta^\top\Delta \succeq 0 .
-
-    *Proved* for fixed matrices; the remainder depends on them.
+    :math:`W_{RR} - W_{SS} = \eta^4\binom n2\,G + O(\eta^5)` with :math:`G = \mathbb E\,\Delta^\top\Delta \succeq 0`,
+    where :math:`\Delta_\sigma = \frac12\sum_{i<j}\pm[B_j,B_i]`, the sign + if i comes first. *Proved* for fixed
+    matrices.
 
     Examples
     --------
@@ -100,9 +94,8 @@ def shuffle_gap(B: ArrayLike) -> Array:
     pairs = list(itertools.combinations(range(len(B)), 2))
     brackets = np.array([B[j] @ B[i] - B[i] @ B[j] for i, j in pairs]) / 2
     gap, orders = np.zeros_like(B[0]), list(itertools.permutations(range(len(B))))
-    for order in orders:
-        rank = np.argsort(order)
-        signs = np.array([1.0 if rank[i] < rank[j] else -1.0 for i, j in pairs])
+    for rank in orders:
+        signs = [1.0 if rank[i] < rank[j] else -1.0 for i, j in pairs]
         delta = np.tensordot(signs, brackets, 1)
         gap += delta.T @ delta
     return gap / len(orders)
