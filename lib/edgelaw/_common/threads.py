@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import threadpoolctl
@@ -28,17 +28,18 @@ def blas() -> threadpoolctl.ThreadpoolController:
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
-@contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
+class one_blas_thread(contextlib.ContextDecorator):
     """Within this context the process's BLAS uses one thread; afterwards as many as before."""
-    global _users
-    with _lock:
-        if _users == 0:
-            _limits.enter_context(blas().limit(limits=1))
-        _users += 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        global _users
+        with _lock:
+            if _users == 0:
+                _limits.enter_context(blas().limit(limits=1))
+            _users += 1
+
+    def __exit__(self, *failure: object) -> None:
+        global _users
         with _lock:
             _users -= 1
             if _users == 0:

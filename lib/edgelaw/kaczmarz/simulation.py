@@ -4,11 +4,9 @@ The update by row x with target y is the normalised (Kaczmarz) one,
 
     w ← w − step · (⟨x, w⟩ − y) x / ‖x‖²,      0 < step < 2,
 
-or plain SGD's, w ← w − step · (⟨x, w⟩ − y) x. For rows U in visiting order, b consecutive updates of any
-number of weight vectors W at once are exactly W ← W − Uᵀ M⁻¹ (U W − y), where M = I/step + the strictly
-lower triangle of U Uᵀ. An epoch is therefore a few triangular solves between large matrix products
-(`edgelaw.kaczmarz.blocks`); one or few weight vectors go through a compiled loop instead (`edgelaw.kaczmarz.compiled`).
-Both are the definition, reordered: nothing is approximated.
+or plain SGD's, w ← w − step · (⟨x, w⟩ − y) x. One or few weight vectors go through it as a compiled loop
+(`edgelaw.kaczmarz.compiled`). Many go through a block of rows at once, by a triangular solve between large matrix
+products (`edgelaw.kaczmarz.blocks`). Both are the definition, reordered: nothing is approximated.
 """
 
 import concurrent.futures
@@ -18,18 +16,18 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Rng
 from edgelaw.curves import LearningCurve
 from edgelaw.kaczmarz import engines
-from edgelaw.kaczmarz.blocks import Blocked
+from edgelaw.kaczmarz.blocks import KEPT
 from edgelaw.kaczmarz.problem import Problem
 
 STARTS = ("random", "orthonormal", "all")
 PROBES = 32
-IN_THEIR_ORDER = orders.ShuffleBuffer(1, reshuffle=False)
 Result = TypeVar("Result")
 
 
@@ -59,38 +57,32 @@ def simulate(
     ----------
     X : array (m, d) or Problem
         The rows, for the normalised update row by row with targets zero; or a `Problem`, which has targets, batches,
-        plain SGD, a ridge. w* is the point at which the mean update vanishes: the least-squares solution (the one of
-        smallest norm, or with the ridge) with row i weighted by its probability, *of the rows as the update sees
-        them*. So plain SGD has the ordinary solution, the normalised update that of the unit rows x_i / ‖x_i‖ with
-        targets y_i / ‖x_i‖, and both agree when the targets are consistent, or for the normalised update with
-        `probabilities` ∝ ‖x_i‖². If they are consistent (to rounding) y merely shifts the problem, and the curves
-        are those of y = 0. If not, the losses end at a floor that depends on the step; a projected batch then has
-        another stationary mean than w*, which stays the point of reference.
+        plain SGD, a ridge. w* is where the mean update vanishes: the least-squares solution (of smallest norm, or with
+        the ridge) with row i weighted by its probability, *of the rows as the update sees them*: plain SGD has the
+        ordinary solution, the normalised update that of x_i / ‖x_i‖ with targets y_i / ‖x_i‖. Targets that are
+        consistent to rounding merely shift the problem; others end at a floor that depends on the step (where a
+        projected batch has another stationary mean than w*, which stays the point of reference).
     order : str, edgelaw.orders.ShuffleBuffer or edgelaw.orders.BlockShuffle
-        One of `edgelaw.orders.ORDERS`, or an order of `edgelaw.orders` with a parameter; those read the rows of X as
-        the file that they shuffle, so the order in which X has them matters.
+        One of `edgelaw.orders.ORDERS`, or an order with a parameter, which reads the rows in the order in which X has
+        them.
     epochs : int or array of int
-        How many epochs to run, each m row visits, and all are recorded; or the epochs to record, 0 always included. A
-        recording costs half an epoch. Where the compiled loop pauses to record, it adds up in another order: the
-        choice may show in the last digits.
+        How many epochs to run, each m row visits, and all are recorded, at half an epoch's cost; or the epochs to
+        record, 0 always included. The choice may show in the last digits.
     step : float, or array of one per epoch
         In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max ‖x_i‖²) for
         plain SGD. In that range no single update can increase the error. For averages of b rows it is the
         step η of the averaged update, η/b per row, and may be b times as large: b orthogonal rows stand any
-        step below 2b, b equal ones only steps below 2, and from 2b on every update increases the error of a
-        random start on average. No update increases it up to 2b / λ_max(U Uᵀ), U the unit rows (without
-        repeated rows in a batch, so not for ``iid``, and with b the rows of the shortest batch); what an
-        order stands on average is :func:`edgelaw.exact.stability`. The last batch of an epoch, if
-        shorter, averages over its own r rows, as PyTorch's losses do, and so moves by η/r per row: leave
-        it out when η is far above 2. The steps of a schedule are taken as they are.
+        step below 2b, b equal ones only steps below 2 (tr P² ≥ d + η (η/b − 2) for an update's matrix P, so that none
+        stands 2b). What an order stands on average is :func:`edgelaw.exact.stability`. A shorter last batch
+        averages over its own rows, as PyTorch's losses do. The steps of a schedule are taken as they are.
     probes : int
         Weight vectors per run; how they start is `starts`.
     runs : int
-        Independent runs (order and starts); standard errors are over runs, and NaN for one run. As many as there are
-        cores are computed at the same time; for the orders that repeat, each holds a copy of the data in visiting
-        order.
+        Independent runs (order and starts), as many at the same time as there are cores; standard errors are over
+        runs, and NaN for one run. Each run of an order that repeats holds a copy of the data.
     rng : int or numpy.random.Generator
-        Seed of everything random. Run r depends on it and on r only, not on how many runs there are.
+        Seed of everything random. Run r depends on it and on r only, not on how many runs there are. The same seed
+        gives the same digits on one machine, whatever the number of cores.
     starts : {"random", "orthonormal", "all"}
         Where the probes start: at w* plus independent uniform unit vectors; plus orthonormal ones (a random
         set of `probes` at most d), whose mean varies less; or plus each of the d coordinate vectors. The mean
@@ -100,8 +92,6 @@ def simulate(
     Returns
     -------
     LearningCurve
-        The same digits for the same seed on one machine, whatever the number of cores: a run is computed by one
-        thread, and BLAS is held to one thread meanwhile (`edgelaw._common.threads`).
 
     Raises
     ------
@@ -213,14 +203,13 @@ def epoch_matrix(U: ArrayLike, step: float) -> Array:
     [[0.0, -0.48], [0.0, 0.36]]
     """
     problem = Problem(arguments.matrix(U, "U", minimum=1), normalised=False)
-    once = Blocked(problem, orders.stream(IN_THEIR_ORDER, len(problem.X), 0))
-    (step,) = problem.steps(step, 1)
-    A = np.eye(problem.X.shape[1], dtype=problem.X.dtype)
+    (step,), A = problem.steps(step, 1), np.eye(problem.X.shape[1], dtype=problem.X.dtype)
     with threads.one_blas_thread():
-        for k in range(0, len(A), 256):  # panels whose change fits into the cache
-            panel = np.ascontiguousarray(A[:, k : k + 256])
-            once.advance(panel, 0, 1, step)
-            A[:, k : k + 256] = panel
+        for first in range(0, len(problem.X), KEPT):
+            rows = problem.X[first : first + KEPT]
+            M = rows @ rows.T
+            np.fill_diagonal(M, 1 / step)
+            A -= rows.T @ solve_triangular(M, rows @ A, lower=True, check_finite=False)
     return A
 
 
