@@ -12,7 +12,6 @@ products (`edgelaw.kaczmarz.blocks`). Both are the definition, reordered: nothin
 import concurrent.futures
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -111,7 +110,7 @@ def simulate(
     >>> simulate([[1.0, 0.0], [1.0, 0.0]], "iid", epochs=1, starts="all").test.tolist()
     [1.0, 0.5]
     """
-    problem, recorded = _problem(X), arguments.epochs(epochs)
+    problem, recorded = X if isinstance(X, Problem) else Problem(X), arguments.epochs(epochs)
     m, d = problem.X.shape
     probes, runs = _probes(probes, starts, d), arguments.whole(runs, "runs", 1)
     steps = problem.steps(step, int(recorded[-1]))
@@ -119,15 +118,19 @@ def simulate(
         raise ValueError(
             "y must have one output to be simulated from random starts; `iterates` takes several."
         )
-    stream_of = partial(orders.stream, order, m, probabilities=problem.probabilities)
-    stream_of(0)  # refuse what it refuses before any work is done
+    orders.stream(order, m, 0, problem.probabilities)  # refuse what it refuses before any work is done
     with threads.one_blas_thread():
         problem, origin = problem.centred()
 
         def run(child: np.random.Generator, halt: threading.Event) -> list[tuple[float, float]]:
-            stream, W_0 = _drawn(starts, (d, probes), child, stream_of)
+            # What is drawn first is part of the digits of a seed: random starts after the order, others before it.
+            S = np.linalg.qr(child.standard_normal((d, probes)))[0] if starts == "orthonormal" else np.eye(d)
+            stream = orders.stream(order, m, child, problem.probabilities)
+            if starts == "random":
+                S = child.standard_normal((d, probes))
+                S /= np.linalg.norm(S, axis=0)
             engine = engines.choose(problem, stream, probes)
-            walk = engines.walk(engine, origin + W_0, recorded, steps, halt)
+            walk = engines.walk(engine, origin + S, recorded, steps, halt)
             return [problem.losses(engine.rows, W - origin) for W in walk]
 
         losses = np.array(by_run(run, rng, runs))
@@ -162,7 +165,7 @@ def iterates(
     >>> [(n, w.tolist()) for n, w in iterates(pair, "single_shuffle", 1, start=np.zeros(2))]
     [(0, [0.0, 0.0]), (1, [1.0, 2.0])]
     """
-    problem, recorded = _problem(X), arguments.epochs(epochs)
+    problem, recorded = X if isinstance(X, Problem) else Problem(X), arguments.epochs(epochs)
     m, d = problem.X.shape
     w_0 = arguments.real_array(start, "start", np.ndim(start) if np.ndim(start) in (1, 2) else 2)
     if len(w_0) != d or w_0.size == 0:
@@ -181,21 +184,10 @@ def iterates(
 
 
 def epoch_matrix(U: ArrayLike, step: float) -> Array:
-    """The whole map of an epoch: A = (I − step·u_m u_mᵀ) ⋯ (I − step·u_1 u_1ᵀ) = I − Uᵀ M⁻¹ U.
+    """The whole map w ↦ A w of an epoch without targets: A = (I − step·u_m u_mᵀ) ⋯ (I − step·u_1 u_1ᵀ) = I − Uᵀ M⁻¹ U.
 
-    Here M = I/step + the strictly lower triangle of U Uᵀ, and w ↦ A w is one epoch on the homogeneous
-    problem.
-
-    Parameters
-    ----------
-    U : array (m, d)
-        The rows in visiting order, used as they are: unit rows for the normalised update.
-    step : float
-        Positive, and below 2 / max ‖u_i‖².
-
-    Returns
-    -------
-    ndarray (d, d)
+    Here M = I/step + the strictly lower triangle of U Uᵀ. The rows (m, d) are in visiting order and used as they are,
+    unit rows for the normalised update; the step is positive and below 2 / max ‖u_i‖².
 
     Examples
     --------
@@ -234,10 +226,6 @@ def by_run(
     return [future.result() for future in futures]
 
 
-def _problem(X: ArrayLike | Problem) -> Problem:
-    return X if isinstance(X, Problem) else Problem(X)
-
-
 def _probes(probes: int, starts: str, dims: int) -> int:
     """How many weight vectors a run has: as many as asked for, or as dimensions where all starts are taken."""
     probes = arguments.whole(probes, "probes", 1)
@@ -250,21 +238,3 @@ def _probes(probes: int, starts: str, dims: int) -> int:
             f"probes must be at most {dims} to be orthonormal in {dims} dimensions, not {probes}."
         )
     return probes
-
-
-def _drawn(
-    starts: str, shape: tuple[int, int], child: np.random.Generator, made: Callable[..., orders.Stream]
-) -> tuple[orders.Stream, Array]:
-    """The order stream and the starts (dims, probes) of one run.
-
-    What is drawn first is part of the digits that a seed stands for: the stream before random starts, orthonormal
-    starts before the stream.
-    """
-    if starts == "orthonormal":
-        basis = np.linalg.qr(child.standard_normal(shape))[0]
-        return made(child), basis
-    stream = made(child)
-    if starts == "all":
-        return stream, np.eye(shape[0])
-    directions = child.standard_normal(shape)
-    return stream, directions / np.linalg.norm(directions, axis=0)
