@@ -52,15 +52,12 @@ def cores() -> int:
 
 
 def executor(workers: int) -> concurrent.futures.Executor:
-    """So many threads that take calls; where none can be started, as in browsers, the caller's own, call by call.
-
-    Examples
-    --------
-    >>> with executor(2) as pool:
-    ...     list(pool.map(abs, (-1, 2)))
-    [1, 2]
-    """
-    return concurrent.futures.ThreadPoolExecutor(workers) if _can_be_started() else Synchronous()
+    """So many threads that take calls; where none can be started, as in browsers, the caller's own, call by call."""
+    try:  # because a limit of the system may be reached at any time
+        threading.Thread(target=int).start()
+    except RuntimeError:
+        return Synchronous()
+    return concurrent.futures.ThreadPoolExecutor(workers)
 
 
 class Synchronous(concurrent.futures.Executor):
@@ -74,12 +71,3 @@ class Synchronous(concurrent.futures.Executor):
         except Exception as failure:
             future.set_exception(failure)
         return future
-
-
-def _can_be_started() -> bool:
-    """Whether there are threads here: tried, because a limit of the system may be reached at any time."""
-    try:
-        threading.Thread(target=int).start()
-    except RuntimeError:
-        return False
-    return True
