@@ -22,16 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ORDER_STYLES: dict[str, dict[str, Any]] = {
-    "iid": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": "IID"},
-    "random_reshuffle": {"color": "#E69F00", "marker": "s", "linestyle": "--", "label": "random reshuffle"},
-    "single_shuffle": {"color": "#009E73", "marker": "^", "linestyle": "-.", "label": "single shuffle"},
-    "flip_flop": {
-        "color": "#CC79A7",
-        "marker": "D",
-        "linestyle": (0, (5, 1, 1, 1, 1, 1)),
-        "label": "flip-flop",
-    },
-    "gradient_descent": {"color": "#444444", "marker": "x", "linestyle": ":", "label": "gradient descent"},
+    order: dict(zip(("color", "marker", "linestyle", "label"), look, strict=True))
+    for order, *look in (
+        ("iid", "#0072B2", "o", "-", "IID"),
+        ("random_reshuffle", "#E69F00", "s", "--", "random reshuffle"),
+        ("single_shuffle", "#009E73", "^", "-.", "single shuffle"),
+        ("flip_flop", "#CC79A7", "D", (0, (5, 1, 1, 1, 1, 1)), "flip-flop"),
+        ("gradient_descent", "#444444", "x", ":", "gradient descent"),
+    )
 }
 THEORY: dict[str, Any] = {"color": "#D55E00", "linestyle": "-", "linewidth": 1.8}
 ASYMPTOTE: dict[str, Any] = {"color": "#000000", "linestyle": "--", "linewidth": 1.0}
@@ -47,23 +45,12 @@ DARK_COLORS = {
 }
 
 STYLE: dict[Any, Any] = {
-    "figure.dpi": 110,
-    "savefig.dpi": 110,
-    "figure.figsize": (7.0, 3.6),
-    "figure.constrained_layout.use": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "axes.titlesize": "medium",
-    "axes.labelsize": "medium",
-    "lines.linewidth": 1.6,
-    "lines.markersize": 4.5,
-    "legend.frameon": False,
-    "legend.fontsize": "small",
-    "mathtext.fontset": "cm",
+    **dict.fromkeys(("figure.dpi", "savefig.dpi"), 110),
+    **{"figure.figsize": (7.0, 3.6), "figure.constrained_layout.use": True},
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **{"axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e4e4", "grid.linewidth": 0.6},
+    **dict.fromkeys(("axes.titlesize", "axes.labelsize"), "medium"),
+    **{"lines.linewidth": 1.6, "lines.markersize": 4.5, "legend.fontsize": "small", "mathtext.fontset": "cm"},
 }
 
 
@@ -124,20 +111,8 @@ def learning_curve(
 ) -> "Axes":
     """Draw one loss of a curve on logarithmic axes in the style of its order, with a few markers along the line.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    curve : LearningCurve
-        Points that logarithmic axes do not have (epoch 0, a loss of 0 or NaN) are left out.
-    order : str
-        One of ``ORDER_STYLES``.
-    loss : "test" or "train"
-    band : bool
-        Shade two standard errors to either side, where they are known.
-    hollow : bool
-        Hollow markers without a line: a simulation beside the theory.
-    **style
-        Changes of the style, as for ``ax.plot``.
+    Points that logarithmic axes do not have (epoch 0, a loss of 0 or NaN) are left out. `band` shades two standard
+    errors to either side, where they are known; `hollow` markers without a line are a simulation beside the theory.
     """
     loss = arguments.choice(loss, "loss", ("test", "train"))
     x, y = np.asarray(curve.epochs, dtype=float), np.asarray(getattr(curve, loss), dtype=float)
@@ -153,9 +128,8 @@ def learning_curve(
         shade = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
         ax.fill_between(x[known], low, (y + 2 * error)[known], **shade)
     ax.plot(x[drawn], y[drawn], **look)
-    ax.set(
-        xscale="log", yscale="log", xlabel="epoch", ylabel=f"{'test' if loss == 'test' else 'training'} loss"
-    )
+    name = "test loss" if loss == "test" else "training loss"
+    ax.set(xscale="log", yscale="log", xlabel="epoch", ylabel=name)
     return ax
 
 
@@ -229,28 +203,16 @@ def log_ticks(ax: "Axes", most: int = 7) -> "Axes":
 
 def _log_ticks(low: float, high: float, most: int = 7) -> tuple[list[tuple[float, str]], list[float]]:
     """Labelled and unlabelled places of an axis from 10^low to 10^high, as logarithms."""
-    fewest = 3 if high - low < 3 else 2
+    fewest, ones = 3 if high - low < 3 else 2, np.arange(1, 10)
     decades = range(math.floor(low), math.ceil(high) + 1)
-    places: list[tuple[float, int]] = []
-    for mantissas in (
-        [1],
-        [1, 3],
-        [1, 2, 5],
-        range(1, 10),
-        np.arange(10, 100) / 10,
-        np.arange(100, 1000) / 100,
-    ):
-        places = [
-            (float(m), e)
-            for e in decades
-            for m in mantissas
-            if low - 1e-9 <= math.log10(m) + e <= high + 1e-9
-        ]
+    for mantissas in ([1], [1, 3], [1, 2, 5], ones, np.arange(10, 100) / 10, np.arange(100, 1000) / 100):
+        places = [(float(m), e, math.log10(m) + e) for e in decades for m in mantissas]
+        places = [place for place in places if low - 1e-9 <= place[2] <= high + 1e-9]
         if len(places) >= fewest:
             break
-    labelled = places[:: max(1, -(-len(places) // most))]
-    minor = [e + math.log10(m) for e in decades for m in range(1, 10) if low <= math.log10(m) + e <= high]
-    return [(math.log10(m) + e, _power(m, e)) for m, e in labelled], minor if high - low < 5 else []
+    labelled = [(at, _power(m, e)) for m, e, at in places[:: max(1, -(-len(places) // most))]]
+    minor = [e + math.log10(m) for e in decades for m in ones if low <= math.log10(m) + e <= high]
+    return labelled, minor if high - low < 5 else []
 
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

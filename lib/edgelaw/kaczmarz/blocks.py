@@ -67,7 +67,8 @@ def coupled(rows: Array, targets: Array | None, problem: Problem, step: float) -
             Z *= s ** (number[-1] - number)
         return Z
 
-    return Block(rows, targets, solve, s**number if problem.ridge else None, s ** (number[-1, 0] + 1))
+    shrunk = np.asarray(s**number, dtype=np.float64) if problem.ridge else None
+    return Block(rows, targets, solve, shrunk, s ** (number[-1, 0] + 1))
 
 
 def _pulls(rows: Array, number: Integers, problem: Problem, step: float) -> Array:

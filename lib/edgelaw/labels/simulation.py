@@ -68,4 +68,4 @@ def simulate(
 def loss(rows: Array, targets: Array, weights: Array) -> float:
     """Mean over rows of the squared error, summed over outputs."""
     gaps = rows @ weights - targets
-    return np.vdot(gaps, gaps) / len(rows)
+    return float(np.vdot(gaps, gaps)) / len(rows)
