@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgelaw._common import arguments, extras
+from edgelaw._common import arguments, extras, notebook
 from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
 
@@ -62,14 +62,12 @@ def use() -> None:
 def order_style(order: str, **changes: Any) -> dict[str, Any]:
     """Keyword arguments for ``ax.plot`` that draw one order the way every chapter does.
 
-    Examples
-    --------
     >>> order_style("single_shuffle")["color"]
     '#009E73'
     """
     if order not in ORDER_STYLES:
         raise ValueError(f"order must be one of {', '.join(ORDER_STYLES)}, not {order!r}.")
-    return {**ORDER_STYLES[order], **changes}
+    return ORDER_STYLES[order] | changes
 
 
 def spectrum_cdf(ax: "Axes", eigenvalues: ArrayLike, **style: Any) -> "Axes":
@@ -89,13 +87,10 @@ def edge_fit(ax: "Axes", fit: Any, **style: Any) -> "Axes":
     low, high = fit.window
     if not (0 < low < high < np.inf):
         raise ValueError("The fit must have a finite window of positive eigenvalues to be drawn.")
-    style = {**THEORY, **style}
-    reach = np.geomspace(low / 10, high * 10, 200)
-    ax.plot(reach, fit.cdf(reach), **{**style, "linewidth": 0.7, "label": None})
-    inside = np.geomspace(low, high, 50)
-    ax.plot(
-        inside, fit.cdf(inside), **{"label": rf"fit: $\beta = {fit.beta:.2f}$, $Q = {fit.Q:.2f}$", **style}
-    )
+    style = THEORY | {"label": rf"fit: $\beta = {fit.beta:.2f}$, $Q = {fit.Q:.2f}$"} | style
+    reach, inside = np.geomspace(low / 10, high * 10, 200), np.geomspace(low, high, 50)
+    ax.plot(reach, fit.cdf(reach), **style | {"linewidth": 0.7, "label": None})
+    ax.plot(inside, fit.cdf(inside), **style)
     return ax
 
 
@@ -117,7 +112,7 @@ def learning_curve(
     loss = arguments.choice(loss, "loss", ("test", "train"))
     x, y = np.asarray(curve.epochs, dtype=float), np.asarray(getattr(curve, loss), dtype=float)
     drawn = (x > 0) & (y > 0) & np.isfinite(y)
-    look = order_style(order, markevery=_spread(x[drawn]))
+    look = order_style(order, markevery=notebook.moments(x[drawn], 8))
     if hollow:
         look |= {"linestyle": "none", "markerfacecolor": "white", "label": None}
     look |= style
@@ -153,14 +148,6 @@ def ratios_by_share(
     return ax
 
 
-def _spread(x: np.ndarray, count: int = 8) -> list[int]:
-    """Indices of a few points, about evenly spread on a logarithmic axis, with both ends."""
-    if len(x) == 0:
-        return []
-    places = np.linspace(math.log(x[0]), math.log(x[-1]), count)
-    return sorted({int(np.abs(np.log(x) - place).argmin()) for place in places})
-
-
 def from_zero(figure: "Figure", spot: Any, ticks: ArrayLike) -> tuple["Axes", "Axes"]:
     """Two axes with one vertical scale: a narrow one for 0, a break, and a logarithmic one with these ticks.
 
@@ -173,12 +160,7 @@ def from_zero(figure: "Figure", spot: Any, ticks: ArrayLike) -> tuple["Axes", "A
     zero.set(xlim=(-1, 1), xticks=[0])
     rest.spines["left"].set_visible(False)
     rest.tick_params(axis="y", which="both", left=False, labelleft=False)
-    slash: dict[str, Any] = {
-        "marker": [(-1, -2), (1, 2)],
-        "markersize": 9,
-        "color": "#444444",
-        "clip_on": False,
-    }
+    slash = dict[str, Any](marker=[(-1, -2), (1, 2)], markersize=9, color="#444444", clip_on=False)
     zero.plot([1], [0], transform=zero.transAxes, **slash)
     rest.plot([0], [0], transform=rest.transAxes, **slash)
     rest.set(xscale="log", xlim=(values[0] / 1.15, values[-1] * 1.15))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, block_diag
+from scipy.linalg import blas
 
 from edgelaw._common.types import Array, Integers
 from edgelaw.kaczmarz.problem import Problem
@@ -75,11 +75,12 @@ def _pulls(rows: Array, number: Integers, problem: Problem, step: float) -> Arra
     """P: a factor for each row, or for projections a matrix with a pseudo-inverse for each batch."""
     if problem.mode == "average":
         return (step / np.bincount(number)[number, None]).astype(rows.dtype)
-    batches = (rows[k : k + problem.batch] for k in range(0, len(rows), problem.batch))
-    # Eigenvalues of U Uᵀ at rounding level belong to repeated or dependent rows.
-    precision = np.finfo(rows.dtype).eps
-    inverses = (np.linalg.pinv(U @ U.T, rcond=max(U.shape) * precision, hermitian=True) for U in batches)
-    return step * block_diag(*inverses)
+    P, precision = np.zeros((len(rows), len(rows)), rows.dtype), np.finfo(rows.dtype).eps
+    for k in range(0, len(rows), problem.batch):
+        U, here = rows[k : k + problem.batch], slice(k, k + problem.batch)
+        # Eigenvalues of U Uᵀ at rounding level belong to repeated or dependent rows.
+        P[here, here] = np.linalg.pinv(U @ U.T, rcond=max(U.shape) * precision, hermitian=True)
+    return step * P
 
 
 class Blocked:

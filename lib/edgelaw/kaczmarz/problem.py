@@ -80,6 +80,9 @@ class Problem:
     @functools.cached_property
     def norms(self) -> Array:
         """Row norms, in float64, without overflow or underflow and without a second copy of X."""
+        squared = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+        if ((squared > 1e-280) & (squared < np.inf)).all():
+            return np.sqrt(squared)
         largest = np.maximum(self.X.max(axis=1), -self.X.min(axis=1)).astype(np.float64)
         scale = 1 / np.maximum(largest, np.finfo(np.float64).tiny)
         return np.sqrt(np.einsum("ij,i,ij,i->i", self.X, scale, self.X, scale, dtype=np.float64)) / scale
