@@ -21,20 +21,14 @@ def sweep(rows: Array, targets: Array, weights: Array, visits: Integers, step: f
     `targets` has one column for all probes, or one for each.
     """
     own = min(1, targets.shape[1] - 1)
-    residuals = np.empty(weights.shape[0], weights.dtype)
-    for q in range(weights.shape[0]):
-        w, v = weights[q], rows[visits[0]]
-        s = -targets[visits[0], own * q]
-        for j in range(w.size):
-            s += v[j] * w[j]
-        residuals[q] = s
-    for k in range(visits.size):
-        following = visits[min(k + 1, visits.size - 1)]
-        u, v = rows[visits[k]], rows[following]
+    residuals = np.zeros(weights.shape[0], weights.dtype)
+    for k in range(visits.size + 1):  # the first pass makes the first residuals, and moves nothing
+        u, following = rows[visits[max(k - 1, 0)]], visits[min(k, visits.size - 1)]
+        v = rows[following]
         for q in range(weights.shape[0]):
             w, c = weights[q], step * residuals[q]
             s = -targets[following, own * q]
-            if shrink != 1.0:
+            if shrink != 1.0 and k > 0:
                 for j in range(w.size):
                     w[j] *= shrink
             for j in range(w.size):

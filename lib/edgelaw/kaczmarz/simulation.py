@@ -50,30 +50,27 @@ def simulate(
       of X scaled to norm √d; with inconsistent targets this is the *excess* over the smallest training loss.
 
     Both are 1 at n = 0: test exactly, train on average over starts (for plain SGD: the mean eigenvalue of
-    XᵀX/m). Losses below 1e-300 (float32: 1e-72) come out as 0.
+    XᵀX/m). Losses below 1e-300 (float32: 1e-72) come out as 0. w* is where the mean update vanishes: the least-squares
+    solution (of smallest norm, or with the ridge) of the rows *as the update sees them*, each weighted by its
+    probability. Targets that are consistent to rounding merely shift the problem; others end at a floor that depends on
+    the step (where a projected batch has another stationary mean than w*, which stays the point of reference).
 
     Parameters
     ----------
     X : array (m, d) or Problem
         The rows, for the normalised update row by row with targets zero; or a `Problem`, which has targets, batches,
-        plain SGD, a ridge. w* is where the mean update vanishes: the least-squares solution (of smallest norm, or with
-        the ridge) with row i weighted by its probability, *of the rows as the update sees them*: plain SGD has the
-        ordinary solution, the normalised update that of x_i / ‖x_i‖ with targets y_i / ‖x_i‖. Targets that are
-        consistent to rounding merely shift the problem; others end at a floor that depends on the step (where a
-        projected batch has another stationary mean than w*, which stays the point of reference).
+        plain SGD, a ridge.
     order : str, edgelaw.orders.ShuffleBuffer or edgelaw.orders.BlockShuffle
-        One of `edgelaw.orders.ORDERS`, or an order with a parameter, which reads the rows in the order in which X has
-        them.
+        One of `edgelaw.orders.ORDERS`, or an order with a parameter, which reads the rows as X has them.
     epochs : int or array of int
         How many epochs to run, each m row visits, and all are recorded, at half an epoch's cost; or the epochs to
         record, 0 always included. The choice may show in the last digits.
     step : float, or array of one per epoch
-        In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max ‖x_i‖²) for
-        plain SGD. In that range no single update can increase the error. For averages of b rows it is the
-        step η of the averaged update, η/b per row, and may be b times as large: b orthogonal rows stand any
-        step below 2b, b equal ones only steps below 2 (tr P² ≥ d + η (η/b − 2) for an update's matrix P, so that none
-        stands 2b). What an order stands on average is :func:`edgelaw.exact.stability`. A shorter last batch
-        averages over its own rows, as PyTorch's losses do. The steps of a schedule are taken as they are.
+        In (0, 2) for the normalised update; in (0, 2 / max ‖x_i‖²) for plain SGD: no single update can then increase
+        the error. For averages of b rows it is the step η of the averaged update and may be b times as large, which b
+        orthogonal rows stand, but not b equal ones; at 2b every update increases a random error on average. What an
+        order stands on average is :func:`edgelaw.exact.stability`. A shorter last batch averages over its own rows, as
+        PyTorch's losses do. The steps of a schedule are taken as they are.
     probes : int
         Weight vectors per run; how they start is `starts`.
     runs : int
@@ -83,14 +80,9 @@ def simulate(
         Seed of everything random. Run r depends on it and on r only, not on how many runs there are. The same seed
         gives the same digits on one machine, whatever the number of cores.
     starts : {"random", "orthonormal", "all"}
-        Where the probes start: at w* plus independent uniform unit vectors; plus orthonormal ones (a random
-        set of `probes` at most d), whose mean varies less; or plus each of the d coordinate vectors. The mean
-        over all starts is the mean over uniform ones exactly, so only the order is left to chance, and
-        standard errors are those of the order. `probes` is then d, and stays at its default in the call.
-
-    Returns
-    -------
-    LearningCurve
+        Where the probes start: at w* plus independent uniform unit vectors; plus a random set of at most d orthonormal
+        ones, whose mean varies less; or plus each of the d coordinate vectors, where `probes` stays at its default. The
+        mean over all starts is the mean over uniform ones exactly, so that standard errors are those of the order.
 
     Raises
     ------
@@ -149,13 +141,9 @@ def iterates(
 ) -> Iterator[tuple[int, Array]]:
     """The weights themselves: yields (n, w_n) at the recorded epochs, from a given start.
 
-    The parameters are those of `simulate`, except for
-
-    start : array (d,) or (d, probes)
-        w_0, in the coordinates of the problem (not relative to w*); every yielded w_n is a new array of
-        this shape. Targets with several columns belong to one column of weights each.
-    rng : int or numpy.random.Generator
-        The row indices are those of ``edgelaw.orders.stream(order, m, rng, probabilities)``.
+    `start` is w_0, (d,) or (d, probes), in the coordinates of the problem (not relative to w*); every yielded w_n is a
+    new array of this shape. Targets with several columns belong to one column of weights each. The row indices are
+    those of ``edgelaw.orders.stream(order, m, rng, probabilities)``; the rest is as in `simulate`.
 
     Examples
     --------
@@ -171,11 +159,11 @@ def iterates(
     if len(w_0) != d or w_0.size == 0:
         raise ValueError(f"start must have one entry for each of the {d} columns of X, not {w_0.shape}.")
     W_0 = w_0.reshape(d, -1)
-    outputs = 1 if problem.targets is None else problem.targets.shape[1]
-    if outputs not in (1, W_0.shape[1]):
-        raise ValueError(f"start must have a column for each of the {outputs} outputs, not {W_0.shape[1]}.")
+    outputs, probes = 1 if problem.targets is None else problem.targets.shape[1], W_0.shape[1]
+    if outputs not in (1, probes):
+        raise ValueError(f"start must have a column for each of the {outputs} outputs, not {probes}.")
     steps = problem.steps(step, int(recorded[-1]))
-    engine = engines.choose(problem, orders.stream(order, m, rng, problem.probabilities), W_0.shape[1])
+    engine = engines.choose(problem, orders.stream(order, m, rng, problem.probabilities), probes)
     walk = engines.walk(engine, W_0, recorded, steps)
     for n in recorded.tolist():
         with threads.one_blas_thread():
