@@ -67,7 +67,7 @@ def plan(
 ) -> Plan:
     """Choose the rows, fix the projection and describe what will be done to an (available, columns) matrix."""
     seed = None if isinstance(rng, np.random.Generator | np.random.SeedSequence) else rng
-    said = "" if seed is None else f" (seed {seed})"
+    seed_note = "" if seed is None else f" (seed {seed})"
     generator, before = arguments.generator(rng), None
     m, d, chosen = available, columns, None
     steps = [f"Kept all {available} rows in their order."]
@@ -76,7 +76,7 @@ def plan(
         if m > available:
             raise ValueError(f"rows must be at most the {available} that X has, not {m}.")
         chosen = generator.choice(available, m, replace=False)
-        steps = [f"Chose {m} of {available} rows at random without replacement{said}."]
+        steps = [f"Chose {m} of {available} rows at random without replacement{seed_note}."]
     if dims is None:
         steps.append(f"Kept all {columns} columns, without a projection.")
     else:
@@ -86,9 +86,9 @@ def plan(
         before = copy.deepcopy(generator)
         if generator is rng:
             generator.standard_normal((columns, d))  # the caller's generator moves on
-        said = said.replace(")", ", after the rows)")
+        seed_note = seed_note.replace(")", ", after the rows)")
         steps.append(
-            f"Projected {columns} columns to {d} with a Gaussian matrix of entry variance 1/{d}{said}."
+            f"Projected {columns} columns to {d} with a Gaussian matrix of entry variance 1/{d}{seed_note}."
         )
     null = max(d - (m - 1 if center else m), 0)
     if center:

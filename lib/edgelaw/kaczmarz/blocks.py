@@ -31,7 +31,7 @@ class Block(NamedTuple):
     """Consecutive updates as one: W ← sⁿ W − Uᵀ solve(U W − t), of which U W has shrunk by s^j where batch j comes."""
 
     rows: Array
-    targets: Array | None
+    targets: Array
     solve: Callable[[Array], Array]
     shrunk: Array | None  # s^j for every row; None without a ridge
     whole: float  # sⁿ
@@ -42,13 +42,12 @@ class Block(NamedTuple):
         if self.shrunk is not None:
             residuals *= self.shrunk
             W *= self.whole
-        if self.targets is not None:
-            residuals -= self.targets
+        residuals -= self.targets
         np.matmul(self.rows.T, self.solve(residuals), out=change)
         W -= change
 
 
-def coupled(rows: Array, targets: Array | None, problem: Problem, step: float) -> Block:
+def coupled(rows: Array, targets: Array, problem: Problem, step: float) -> Block:
     """The block of some rows in visiting order: its `solve` is a triangular one."""
     number = np.arange(len(rows))[:, None] // problem.batch
     gap, s = number - number.T, 1 - step * problem.ridge
@@ -111,7 +110,7 @@ class Blocked:
         """The blocks of an epoch that is new: each is gathered, coupled and forgotten."""
         visits = self.stream.epoch(n)
         for piece in self._pieces(FRESH):
-            yield coupled(self.rows[visits[piece]], self._of(visits[piece]), self.problem, step)
+            yield coupled(self.rows[visits[piece]], self._targets[visits[piece]], self.problem, step)
 
     def _repeated(self, n: int, step: float) -> Iterable[Block]:
         """The blocks of an epoch through the permutation, made when they are first visited in this direction."""
@@ -126,15 +125,11 @@ class Blocked:
         """The block of some visits with its matrix T, its parts in the order in which the rows lie."""
         there, m = slice(None, None, -1 if backwards else 1), len(self.rows)
         lying = slice(max(m - piece.stop, 0), m - piece.start) if backwards else piece
-        block = coupled(np.ascontiguousarray(self.rows[lying][there]), None, self.problem, step)
-        T = block.solve(np.eye(len(block.rows), dtype=block.rows.dtype))[there, there]
+        rows, targets = self.rows[lying], self._targets[lying]
+        block = coupled(np.ascontiguousarray(rows[there]), targets, self.problem, step)
+        T = np.ascontiguousarray(block.solve(np.eye(len(rows), dtype=rows.dtype))[there, there])
         shrunk = None if block.shrunk is None else block.shrunk[there]
-        solve = np.ascontiguousarray(T).__matmul__
-        return block._replace(rows=self.rows[lying], targets=self._of(lying), solve=solve, shrunk=shrunk)
-
-    def _of(self, chosen: slice | Integers) -> Array | None:
-        """The targets of some rows."""
-        return None if self._targets is None else self._targets[chosen]
+        return Block(rows, targets, T.__matmul__, shrunk, block.whole)
 
     def _pieces(self, size: int) -> Iterable[slice]:
         """An epoch in blocks: whole batches, about `size` rows, never less than one batch."""

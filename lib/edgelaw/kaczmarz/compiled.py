@@ -76,10 +76,9 @@ class Compiled:
 
     def __init__(self, problem: Problem, stream: Stream) -> None:
         self.problem, self.stream = problem, copy.copy(stream)
-        self.rows, targets = problem.visited(stream.permutation)
+        self.rows, self._targets = problem.visited(stream.permutation)
         if stream.permutation is not None:  # the rows lie in its order
             self.stream.permutation = np.arange(len(self.rows))
-        self._targets = np.zeros((len(self.rows), 1), self.rows.dtype) if targets is None else targets
 
     def advance(self, W: Array, start: int, count: int, step: float) -> None:
         """Update W (d, probes), in place, through `count` epochs from number `start` on."""

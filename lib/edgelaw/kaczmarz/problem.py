@@ -130,13 +130,11 @@ class Problem:
         out = np.empty_like(rows) if np.may_share_memory(rows, self.X) else rows
         return np.divide(rows, self.norms[places, None], out=out, casting="same_kind")
 
-    def visited(self, places: Integers | None) -> tuple[Array, Array | None]:
+    def visited(self, places: Integers | None) -> tuple[Array, Array]:
         """Rows and targets as the update sees them, in their own order or in that of `places`, in one precision."""
         chosen = slice(None) if places is None else places
-        rows = self.rows(chosen)
-        if self.targets is None:
-            return rows, None
-        return rows, np.ascontiguousarray(self.targets[chosen], dtype=rows.dtype)
+        targets = np.zeros((len(self.X), 1)) if self.targets is None else self.targets[chosen]
+        return self.rows(chosen), np.ascontiguousarray(targets, dtype=self.X.dtype)
 
     def centred(self) -> tuple["Problem", Array]:
         """The same problem with its origin at w*, where the mean update vanishes, and where w* is then (d, 1).
