@@ -7,17 +7,11 @@ An epoch is a list of m row indices. The orders are those of the paper's definit
 - ``single_shuffle``: one uniform permutation, used in every epoch;
 - ``flip_flop``: one uniform permutation, forwards in odd epochs (the 1st, 3rd, ...) and backwards in even ones.
 
-Loaders that read a file from its beginning cannot permute all rows. Their orders have a parameter and are objects:
+Loaders that read a file from its beginning cannot permute all rows. Their orders have a parameter and are objects,
+`ShuffleBuffer` and `BlockShuffle`; either can shuffle the order of the file's shards first.
 
-- `ShuffleBuffer`: every index is drawn from a buffer, which is refilled with the next row of the file;
-- `BlockShuffle`: the rows are shuffled inside consecutive blocks.
-
-Either can shuffle the order of the file's shards first.
-
-An epoch of an order that draws anew spends a fixed number of random doubles (an index is ⌊m·uniform⌋ or its place in
-the cumulative probabilities; a permutation is the ranking of m uniforms), and the generator can jump. Hence any
-epoch can be asked for on its own, in any sequence, and many at once: a stream is a pure function of its
-seed.
+An epoch of an order that draws anew spends a fixed number of random doubles, and the generator can jump. Hence any
+epoch can be asked for on its own, in any sequence, and many at once: a stream is a pure function of its seed.
 """
 
 from __future__ import annotations

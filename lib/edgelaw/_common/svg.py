@@ -37,15 +37,14 @@ def element(
     for part in root.iter():
         _simplify(part, name, used, colours)
         _share_style(part, colours)
-    box, attributes = root.get("viewBox", ""), attributes or {}
-    root.attrib.clear()
-    root.attrib |= {
-        "viewBox": box,
+    fixed = {
+        "viewBox": root.get("viewBox", ""),
         "role": "img",
         "aria-label": label,
         "stroke-linejoin": "round",
-        **attributes,
     }
+    root.attrib.clear()
+    root.attrib |= fixed | dict(attributes or {})
     return ElementTree.tostring(root, encoding="unicode")
 
 

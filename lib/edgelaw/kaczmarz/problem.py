@@ -88,27 +88,24 @@ class Problem:
         return np.sqrt(np.einsum("ij,i,ij,i->i", self.X, scale, self.X, scale, dtype=np.float64)) / scale
 
     def steps(self, step: ArrayLike, epochs: int) -> Array:
-        """The step, checked: one, within its limit, or that of every epoch, which is taken as it is."""
+        """The step, checked: one, within its limit, or that of every epoch, which is taken as it is.
+
+        Up to 2 in units of the longest row's projection, b times as much for averages of b: from η = 2b on any average
+        of b unit rows increases the mean square of a random error, since tr P² ≥ d + η (η/b − 2) for its matrix P.
+        """
         if np.ndim(step) == 0:
-            return np.array([arguments.number(step, *self._limits())])
+            averaged = min(self.batch, len(self.X)) if self.mode == "average" else 1
+            what, bound = ("unit rows", "2") if self.normalised else ("rows as they are", "2 / max ‖x‖²")
+            if averaged > 1:
+                what, bound = f"averages of {averaged} {what}", f"{averaged} · {bound}"
+            name = "step" if bound == "2" else f"step (for {what}, below {bound})"
+            return np.array([arguments.number(step, name, 0, averaged * self._safe_step)])
         schedule = arguments.real_array(step, "step", 1).astype(np.float64)
         if len(schedule) != epochs or schedule.min(initial=0) < 0:
             raise ValueError(
                 f"step must be a number, or one for each of the {epochs} epochs, none of them negative."
             )
         return schedule
-
-    def _limits(self) -> tuple[str, float, float]:
-        """The step's name and its limits: up to 2 in units of the longest row's projection, b times for averages of b.
-
-        From η = 2b on every average of b unit rows increases the mean square of a random error (`simulate`).
-        """
-        averaged = min(self.batch, len(self.X)) if self.mode == "average" else 1
-        what, bound = ("unit rows", "2") if self.normalised else ("rows as they are", "2 / max ‖x‖²")
-        if averaged > 1:
-            what, bound = f"averages of {averaged} {what}", f"{averaged} · {bound}"
-        name = "step" if bound == "2" else f"step (for {what}, below {bound})"
-        return name, 0, averaged * self._safe_step
 
     @property
     def _safe_step(self) -> float:
