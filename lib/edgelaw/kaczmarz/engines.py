@@ -57,7 +57,10 @@ def walk(
             count = min(piece, end - now)
             engine.advance(W, now, count, step)
             now += count
-            if now - looked < piece and W.shape[1] * vanished < float(np.vdot(flat, flat)) < diverged:
+            if (
+                now - looked < min(piece, 2**8)
+                and W.shape[1] * vanished < float(np.vdot(flat, flat)) < diverged
+            ):
                 continue  # to look at every start takes as long as a small epoch
             looked, sizes = now, squares(W)
             if not (sizes[watched] < diverged).all():
