@@ -7,24 +7,18 @@ An epoch is a list of m row indices. The orders are those of the paper's definit
 - ``single_shuffle``: one uniform permutation, used in every epoch;
 - ``flip_flop``: one uniform permutation, forwards in odd epochs (the 1st, 3rd, ...) and backwards in even ones.
 
-Loaders that read a file from its beginning cannot permute all rows. Their orders have a parameter and are objects:
+Loaders that read a file from its beginning cannot permute all rows. Their orders have a parameter and are objects,
+`ShuffleBuffer` and `BlockShuffle`; either can shuffle the order of the file's shards first.
 
-- `ShuffleBuffer`: every index is drawn from a buffer, which is refilled with the next row of the file;
-- `BlockShuffle`: the rows are shuffled inside consecutive blocks.
-
-Either can shuffle the order of the file's shards first.
-
-An epoch of an order that draws anew spends a fixed number of random doubles (an index is ⌊m·uniform⌋ or its place in
-the cumulative probabilities; a permutation is the ranking of m uniforms), and the generator can jump. Hence any
-epoch can be asked for on its own, in any sequence, and many at once: a stream is a pure function of its
-seed.
+An epoch of an order that draws anew spends a fixed number of random doubles, and the generator can jump. Hence any
+epoch can be asked for on its own, in any sequence, and many at once: a stream is a pure function of its seed.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -34,8 +28,39 @@ from edgelaw._common.types import Array, ArrayLike, Integers, Rng
 ORDERS = ("iid", "random_reshuffle", "single_shuffle", "flip_flop")
 
 
+class FromFile:
+    """What the orders of loaders share: a size in rows, shards read in random order, epochs drawn anew or repeated."""
+
+    shard: int | None
+    reshuffle: bool
+
+    def __post_init__(self) -> None:
+        """Make the numbers of rows plain integers, since an order is compared by how it is written; refuse the rest."""
+        size = fields(self)[0].name  # type: ignore[arg-type]
+        object.__setattr__(self, size, arguments.whole(getattr(self, size), size, 1))
+        if self.shard is not None:
+            object.__setattr__(self, "shard", arguments.whole(self.shard, "shard", 1))
+
+    def shards(self, rows: int) -> int:
+        """How many shards are shuffled; none where the file is one."""
+        return 0 if self.shard is None else -(-rows // self.shard)
+
+    def arrange(self, uniforms: Array, rows: int) -> Integers:
+        """The epochs (count, rows) that uniform numbers (count, shards + rows) make: first the shards are ranked."""
+        shards, file = self.shards(rows), np.arange(rows)
+        places = self.places(uniforms[:, shards:], rows)
+        if self.shard is None:
+            return places
+        file = uniforms[:, file // self.shard].argsort(axis=1, kind="stable")
+        return np.take_along_axis(file, places, axis=1)
+
+    def places(self, uniforms: Array, rows: int) -> Integers:
+        """In which order the rows leave, counted as they are read."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class ShuffleBuffer:
+class ShuffleBuffer(FromFile):
     """A shuffle buffer: the next row is drawn uniformly from a buffer, whose free place the file's next row takes.
 
     The buffer is filled with the first rows of the file before the first draw, and emptied in uniform order when the
@@ -53,37 +78,23 @@ class ShuffleBuffer:
     shard : int, optional
         Rows per shard. The shards are read in random order, each from its beginning; by default the file is one shard.
     reshuffle : bool
-        Whether every epoch draws anew (``reshuffle_each_iteration`` of tf.data, on by default there too), or repeats
-        the first one.
+        Whether every epoch draws anew (``reshuffle_each_iteration`` of tf.data), or repeats the first one.
 
     Examples
     --------
     >>> stream(ShuffleBuffer(1), 4, rng=0).epoch(0).tolist()
     [0, 1, 2, 3]
-    >>> epoch = stream(ShuffleBuffer(2), 100, rng=0).epoch(0)  # at place t, rows up to t + 1 have been read
-    >>> bool((epoch <= np.arange(100) + 1).all()), sorted(epoch.tolist()) == list(range(100))
-    (True, True)
     """
 
     buffer: int
     shard: int | None = None
     reshuffle: bool = True
 
-    def __post_init__(self) -> None:
-        _counts(self, "buffer")
-
-    def draws(self, rows: int) -> int:
-        """Random doubles of one epoch."""
-        return rows + _shards(rows, self.shard)
-
-    def arrange(self, uniforms: Array, rows: int) -> Integers:
-        """The epochs (count, rows) that uniform numbers (count, draws) make."""
-        shards = _shards(rows, self.shard)
-        file, uniforms = _file(uniforms[:, :shards], rows, self.shard), uniforms[:, shards:]
+    def places(self, uniforms: Array, rows: int) -> Integers:
+        """A draw finds what the draw before it of the same slot put there, or the slot's first row."""
         size = min(self.buffer, rows)
         steady = rows - size  # draws that are followed by a refill
         slots = (uniforms[:, :steady] * size).astype(np.intp)
-        # A draw finds what the draw before it of the same slot put there, or the slot's first row.
         visits = slots.argsort(axis=1, kind="stable")
         slots = np.take_along_axis(slots, visits, axis=1)
         earlier = np.empty_like(visits)
@@ -95,11 +106,11 @@ class ShuffleBuffer:
         np.put_along_axis(waiting, places[:, :steady], False, axis=1)
         remainder = waiting.nonzero()[1].reshape(-1, size)
         places[:, steady:] = np.take_along_axis(remainder, uniforms[:, steady:].argsort(axis=1), axis=1)
-        return np.take_along_axis(file, places, axis=1)
+        return places
 
 
 @dataclass(frozen=True)
-class BlockShuffle:
+class BlockShuffle(FromFile):
     """A block shuffle: the rows are shuffled inside consecutive blocks, after the shards have been shuffled as wholes.
 
     Without shards this is reading in chunks that are shuffled one by one. With `block` = 1 the shards are visited in
@@ -110,44 +121,29 @@ class BlockShuffle:
     ----------
     block : int
         Rows per block, counted in the order after the shards were shuffled; the last block may be shorter.
-    shard : int, optional
-        Rows per shard. The shards are read in random order, each from its beginning; by default the file is one shard.
-    reshuffle : bool
-        Whether every epoch draws anew, or repeats the first one.
+    shard, reshuffle
+        As in a `ShuffleBuffer`.
 
     Examples
     --------
     >>> stream(BlockShuffle(2), 6, rng=0).epoch(0).reshape(3, 2).sum(axis=1).tolist()
     [1, 5, 9]
-    >>> epoch = stream(BlockShuffle(1, shard=3), 6, rng=1).epoch(0)
-    >>> np.diff(epoch.reshape(2, 3)).tolist()
-    [[1, 1], [1, 1]]
     """
 
     block: int
     shard: int | None = None
     reshuffle: bool = True
 
-    def __post_init__(self) -> None:
-        _counts(self, "block")
-
-    def draws(self, rows: int) -> int:
-        """Random doubles of one epoch."""
-        return rows + _shards(rows, self.shard)
-
-    def arrange(self, uniforms: Array, rows: int) -> Integers:
-        """The epochs (count, rows) that uniform numbers (count, draws) make."""
-        shards = _shards(rows, self.shard)
-        file = _file(uniforms[:, :shards], rows, self.shard)
-        places = (np.arange(rows) // self.block + uniforms[:, shards:]).argsort(axis=1)
-        return np.take_along_axis(file, places, axis=1)
+    def places(self, uniforms: Array, rows: int) -> Integers:
+        """The rows ranked by uniform numbers, each after all of the blocks before its own."""
+        return (np.arange(rows) // self.block + uniforms).argsort(axis=1)
 
 
 Order = str | ShuffleBuffer | BlockShuffle
 
 
 def stream(order: Order, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> Stream:
-    """The index stream of a sample order.
+    """The index stream of a sample order: iterating over it yields epoch after epoch, without end.
 
     Parameters
     ----------
@@ -160,11 +156,6 @@ def stream(order: Order, rows: int, rng: Rng, probabilities: ArrayLike | None = 
     probabilities : array of length rows, optional
         For ``iid`` only: how probable each row is; uniform if absent. The paper's footnote on importance
         sampling is p ∝ ‖x_i‖².
-
-    Returns
-    -------
-    Stream
-        Iterating over it yields epoch after epoch, without end.
 
     Examples
     --------
@@ -182,10 +173,8 @@ def concordance(order: Order, rows: int) -> float:
     r"""How alike two epochs of an order are: Kendall's τ of their permutations, on average.
 
     τ is the probability that two rows come in the same sequence in both epochs, less the probability that they do not:
-    1 for single shuffle, 0 for random reshuffle. In a shuffle buffer of B rows let the later one of two rows enter g
-    draws after the earlier one. The earlier one has left by then with probability :math:`1 - q^g`, q = 1 − 1/B, and
-    otherwise both are in the buffer and equally likely to leave first. So two epochs agree on the pair with
-    :math:`(1 - q^g)^2`. There are m − g pairs with g ≥ 1, hence
+    1 for single shuffle, 0 for random reshuffle. In a shuffle buffer of B rows, q = 1 − 1/B, a row that entered g draws
+    before another has left by then with probability :math:`1 - q^g`; else either is as likely to leave first. Hence
 
     .. math::
 
@@ -196,16 +185,8 @@ def concordance(order: Order, rows: int) -> float:
 
     In a block shuffle two rows keep their sequence or draw it anew. *Proved.*
 
-    Parameters
-    ----------
-    order : str, ShuffleBuffer or BlockShuffle
-        Not ``iid`` or ``flip_flop``, where not all pairs of epochs are alike; a buffer without shards; blocks without
-        shards, of one row, or of whole shards.
-    rows : int
-
-    Returns
-    -------
-    float
+    Not known for ``iid`` and ``flip_flop``, where not all pairs of epochs are alike; nor for a buffer with shards, or
+    blocks of several rows of shards that they do not hold whole.
 
     Examples
     --------
@@ -258,19 +239,19 @@ class Stream:
     """
 
     def __init__(self, order: Order, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> None:
-        self._loader = order if isinstance(order, ShuffleBuffer | BlockShuffle) else None
+        self._loader = order if isinstance(order, FromFile) else None
         self.order = repr(order) if self._loader else arguments.choice(order, "order", ORDERS)
         self.rows = arguments.whole(rows, "rows", 1)
-        self._draws = self._loader.draws(self.rows) if self._loader else self.rows
+        self._draws = self.rows + (
+            self._loader.shards(self.rows) if self._loader else 0
+        )  # doubles of one epoch
         words = arguments.generator(rng).integers(2**32, size=4, dtype=np.uint32)
         self._seed = np.random.SeedSequence(words.tolist())
         self._cumulative = _cumulative(probabilities, self.order, self.rows)
         self.permutation: Integers | None = None
-        if self.order in ("single_shuffle", "flip_flop"):
-            self.permutation = self._uniforms(0, 1)[0].argsort()
-        elif self._loader and not self._loader.reshuffle:
-            self.permutation = self._loader.arrange(self._uniforms(0, 1), self.rows)[0]
-        if self.permutation is not None:
+        repeats = self.order in ("single_shuffle", "flip_flop")
+        if repeats or (self._loader and not self._loader.reshuffle):
+            self.permutation = self._drawn(0, 1)[0]
             self.permutation.flags.writeable = False
 
     def backwards(self, epoch: int) -> bool:
@@ -289,43 +270,23 @@ class Stream:
             if self.order == "flip_flop":
                 indices[(start + 1) % 2 :: 2] = self.permutation[::-1]
             return indices
-        uniforms = self._uniforms(start, count)
-        if self._loader:
-            return self._loader.arrange(uniforms, self.rows)
-        if self.order == "random_reshuffle":
-            return uniforms.argsort(axis=1)
-        if self._cumulative is None:
-            return (uniforms * self.rows).astype(np.intp)
-        return self._cumulative.searchsorted(uniforms, side="right")
+        return self._drawn(start, count)
 
     def __iter__(self) -> Iterator[Integers]:
         return map(self.epoch, itertools.count())
 
-    def _uniforms(self, start: int, count: int) -> Array:
-        """The random doubles of `count` epochs from number `start` on."""
+    def _drawn(self, start: int, count: int) -> Integers:
+        """Epochs (count, rows) from the random doubles of `count` epochs from number `start` on."""
         bits = np.random.PCG64(self._seed)
         bits.advance(start * self._draws)
-        return np.random.Generator(bits).random((count, self._draws))
-
-
-def _counts(order: ShuffleBuffer | BlockShuffle, size: str) -> None:
-    """Make the numbers of rows plain integers, since an order is compared by how it is written; refuse the rest."""
-    object.__setattr__(order, size, arguments.whole(getattr(order, size), size, 1))
-    if order.shard is not None:
-        object.__setattr__(order, "shard", arguments.whole(order.shard, "shard", 1))
-
-
-def _shards(rows: int, shard: int | None) -> int:
-    """How many shards are shuffled; none where the file is one."""
-    return 0 if shard is None else -(-rows // shard)
-
-
-def _file(uniforms: Array, rows: int, shard: int | None) -> Integers:
-    """The rows as they are read, the shards ranked by uniform numbers: (count, rows)."""
-    numbers = np.arange(rows)
-    if shard is None:
-        return np.broadcast_to(numbers, (len(uniforms), rows))
-    return uniforms[:, numbers // shard].argsort(axis=1, kind="stable")
+        uniforms = np.random.Generator(bits).random((count, self._draws))
+        if self._loader:
+            return self._loader.arrange(uniforms, self.rows)
+        if self.order != "iid":
+            return uniforms.argsort(axis=1)
+        if self._cumulative is None:
+            return (uniforms * self.rows).astype(np.intp)
+        return self._cumulative.searchsorted(uniforms, side="right")
 
 
 def _cumulative(probabilities: ArrayLike | None, order: str, rows: int) -> Array | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgelaw._common import arguments, extras
+from edgelaw._common import arguments, extras, notebook
 from edgelaw._common.types import ArrayLike
 from edgelaw.curves import LearningCurve
 
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ORDER_STYLES: dict[str, dict[str, Any]] = {
-    "iid": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": "IID"},
-    "random_reshuffle": {"color": "#E69F00", "marker": "s", "linestyle": "--", "label": "random reshuffle"},
-    "single_shuffle": {"color": "#009E73", "marker": "^", "linestyle": "-.", "label": "single shuffle"},
-    "flip_flop": {
-        "color": "#CC79A7",
-        "marker": "D",
-        "linestyle": (0, (5, 1, 1, 1, 1, 1)),
-        "label": "flip-flop",
-    },
-    "gradient_descent": {"color": "#444444", "marker": "x", "linestyle": ":", "label": "gradient descent"},
+    order: dict(zip(("color", "marker", "linestyle", "label"), look, strict=True))
+    for order, *look in (
+        ("iid", "#0072B2", "o", "-", "IID"),
+        ("random_reshuffle", "#E69F00", "s", "--", "random reshuffle"),
+        ("single_shuffle", "#009E73", "^", "-.", "single shuffle"),
+        ("flip_flop", "#CC79A7", "D", (0, (5, 1, 1, 1, 1, 1)), "flip-flop"),
+        ("gradient_descent", "#444444", "x", ":", "gradient descent"),
+    )
 }
 THEORY: dict[str, Any] = {"color": "#D55E00", "linestyle": "-", "linewidth": 1.8}
 ASYMPTOTE: dict[str, Any] = {"color": "#000000", "linestyle": "--", "linewidth": 1.0}
@@ -47,23 +45,12 @@ DARK_COLORS = {
 }
 
 STYLE: dict[Any, Any] = {
-    "figure.dpi": 110,
-    "savefig.dpi": 110,
-    "figure.figsize": (7.0, 3.6),
-    "figure.constrained_layout.use": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "axes.titlesize": "medium",
-    "axes.labelsize": "medium",
-    "lines.linewidth": 1.6,
-    "lines.markersize": 4.5,
-    "legend.frameon": False,
-    "legend.fontsize": "small",
-    "mathtext.fontset": "cm",
+    **dict.fromkeys(("figure.dpi", "savefig.dpi"), 110),
+    **{"figure.figsize": (7.0, 3.6), "figure.constrained_layout.use": True},
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **{"axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e4e4", "grid.linewidth": 0.6},
+    **dict.fromkeys(("axes.titlesize", "axes.labelsize"), "medium"),
+    **{"lines.linewidth": 1.6, "lines.markersize": 4.5, "legend.fontsize": "small", "mathtext.fontset": "cm"},
 }
 
 
@@ -75,14 +62,12 @@ def use() -> None:
 def order_style(order: str, **changes: Any) -> dict[str, Any]:
     """Keyword arguments for ``ax.plot`` that draw one order the way every chapter does.
 
-    Examples
-    --------
     >>> order_style("single_shuffle")["color"]
     '#009E73'
     """
     if order not in ORDER_STYLES:
         raise ValueError(f"order must be one of {', '.join(ORDER_STYLES)}, not {order!r}.")
-    return {**ORDER_STYLES[order], **changes}
+    return ORDER_STYLES[order] | changes
 
 
 def spectrum_cdf(ax: "Axes", eigenvalues: ArrayLike, **style: Any) -> "Axes":
@@ -102,13 +87,10 @@ def edge_fit(ax: "Axes", fit: Any, **style: Any) -> "Axes":
     low, high = fit.window
     if not (0 < low < high < np.inf):
         raise ValueError("The fit must have a finite window of positive eigenvalues to be drawn.")
-    style = {**THEORY, **style}
-    reach = np.geomspace(low / 10, high * 10, 200)
-    ax.plot(reach, fit.cdf(reach), **{**style, "linewidth": 0.7, "label": None})
-    inside = np.geomspace(low, high, 50)
-    ax.plot(
-        inside, fit.cdf(inside), **{"label": rf"fit: $\beta = {fit.beta:.2f}$, $Q = {fit.Q:.2f}$", **style}
-    )
+    style = THEORY | {"label": rf"fit: $\beta = {fit.beta:.2f}$, $Q = {fit.Q:.2f}$"} | style
+    reach, inside = np.geomspace(low / 10, high * 10, 200), np.geomspace(low, high, 50)
+    ax.plot(reach, fit.cdf(reach), **style | {"linewidth": 0.7, "label": None})
+    ax.plot(inside, fit.cdf(inside), **style)
     return ax
 
 
@@ -124,25 +106,13 @@ def learning_curve(
 ) -> "Axes":
     """Draw one loss of a curve on logarithmic axes in the style of its order, with a few markers along the line.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    curve : LearningCurve
-        Points that logarithmic axes do not have (epoch 0, a loss of 0 or NaN) are left out.
-    order : str
-        One of ``ORDER_STYLES``.
-    loss : "test" or "train"
-    band : bool
-        Shade two standard errors to either side, where they are known.
-    hollow : bool
-        Hollow markers without a line: a simulation beside the theory.
-    **style
-        Changes of the style, as for ``ax.plot``.
+    Points that logarithmic axes do not have (epoch 0, a loss of 0 or NaN) are left out. `band` shades two standard
+    errors to either side, where they are known; `hollow` markers without a line are a simulation beside the theory.
     """
     loss = arguments.choice(loss, "loss", ("test", "train"))
     x, y = np.asarray(curve.epochs, dtype=float), np.asarray(getattr(curve, loss), dtype=float)
     drawn = (x > 0) & (y > 0) & np.isfinite(y)
-    look = order_style(order, markevery=_spread(x[drawn]))
+    look = order_style(order, markevery=notebook.moments(x[drawn], 8))
     if hollow:
         look |= {"linestyle": "none", "markerfacecolor": "white", "label": None}
     look |= style
@@ -153,9 +123,8 @@ def learning_curve(
         shade = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
         ax.fill_between(x[known], low, (y + 2 * error)[known], **shade)
     ax.plot(x[drawn], y[drawn], **look)
-    ax.set(
-        xscale="log", yscale="log", xlabel="epoch", ylabel=f"{'test' if loss == 'test' else 'training'} loss"
-    )
+    name = "test loss" if loss == "test" else "training loss"
+    ax.set(xscale="log", yscale="log", xlabel="epoch", ylabel=name)
     return ax
 
 
@@ -179,14 +148,6 @@ def ratios_by_share(
     return ax
 
 
-def _spread(x: np.ndarray, count: int = 8) -> list[int]:
-    """Indices of a few points, about evenly spread on a logarithmic axis, with both ends."""
-    if len(x) == 0:
-        return []
-    places = np.linspace(math.log(x[0]), math.log(x[-1]), count)
-    return sorted({int(np.abs(np.log(x) - place).argmin()) for place in places})
-
-
 def from_zero(figure: "Figure", spot: Any, ticks: ArrayLike) -> tuple["Axes", "Axes"]:
     """Two axes with one vertical scale: a narrow one for 0, a break, and a logarithmic one with these ticks.
 
@@ -199,12 +160,7 @@ def from_zero(figure: "Figure", spot: Any, ticks: ArrayLike) -> tuple["Axes", "A
     zero.set(xlim=(-1, 1), xticks=[0])
     rest.spines["left"].set_visible(False)
     rest.tick_params(axis="y", which="both", left=False, labelleft=False)
-    slash: dict[str, Any] = {
-        "marker": [(-1, -2), (1, 2)],
-        "markersize": 9,
-        "color": "#444444",
-        "clip_on": False,
-    }
+    slash = dict[str, Any](marker=[(-1, -2), (1, 2)], markersize=9, color="#444444", clip_on=False)
     zero.plot([1], [0], transform=zero.transAxes, **slash)
     rest.plot([0], [0], transform=rest.transAxes, **slash)
     rest.set(xscale="log", xlim=(values[0] / 1.15, values[-1] * 1.15))
@@ -229,28 +185,16 @@ def log_ticks(ax: "Axes", most: int = 7) -> "Axes":
 
 def _log_ticks(low: float, high: float, most: int = 7) -> tuple[list[tuple[float, str]], list[float]]:
     """Labelled and unlabelled places of an axis from 10^low to 10^high, as logarithms."""
-    fewest = 3 if high - low < 3 else 2
+    fewest, ones = 3 if high - low < 3 else 2, np.arange(1, 10)
     decades = range(math.floor(low), math.ceil(high) + 1)
-    places: list[tuple[float, int]] = []
-    for mantissas in (
-        [1],
-        [1, 3],
-        [1, 2, 5],
-        range(1, 10),
-        np.arange(10, 100) / 10,
-        np.arange(100, 1000) / 100,
-    ):
-        places = [
-            (float(m), e)
-            for e in decades
-            for m in mantissas
-            if low - 1e-9 <= math.log10(m) + e <= high + 1e-9
-        ]
+    for mantissas in ([1], [1, 3], [1, 2, 5], ones, np.arange(10, 100) / 10, np.arange(100, 1000) / 100):
+        places = [(float(m), e, math.log10(m) + e) for e in decades for m in mantissas]
+        places = [place for place in places if low - 1e-9 <= place[2] <= high + 1e-9]
         if len(places) >= fewest:
             break
-    labelled = places[:: max(1, -(-len(places) // most))]
-    minor = [e + math.log10(m) for e in decades for m in range(1, 10) if low <= math.log10(m) + e <= high]
-    return [(math.log10(m) + e, _power(m, e)) for m, e in labelled], minor if high - low < 5 else []
+    labelled = [(at, _power(m, e)) for m, e, at in places[:: max(1, -(-len(places) // most))]]
+    minor = [e + math.log10(m) for e in decades for m in ones if low <= math.log10(m) + e <= high]
+    return labelled, minor if high - low < 5 else []
 
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

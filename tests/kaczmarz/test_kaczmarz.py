@@ -496,6 +496,14 @@ def test_errors_that_vanish_become_zero_without_a_warning(way):
         assert curve.test[50] == pytest.approx(0.25**50, rel=1e-5)
 
 
+def test_a_start_that_vanishes_alone_becomes_zero_too(way):
+    """Of two orthogonal rows one forgets by half an epoch, the other by half a per cent."""
+    problem = Problem(np.diag([1.0, 0.1]), normalised=False)
+    W = final(problem, "single_shuffle", 1000, np.eye(2), 0.5)
+    assert W[0, 0] == 0
+    assert W[1, 1] == pytest.approx(0.995**1000, rel=1e-10)
+
+
 def test_the_weights_that_are_yielded_belong_to_the_reader():
     X, start = design(10, 6), np.ones(6)
     walk = iterates(X, "iid", 3, start)

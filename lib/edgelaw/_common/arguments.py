@@ -11,17 +11,14 @@ from edgelaw._common.types import Array, ArrayLike, Integers
 
 def generator(rng: object) -> np.random.Generator:
     """A generator from a generator or a seed; ``None`` is refused, since nobody could repeat it."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, np.random.SeedSequence):
-        return np.random.default_rng(rng)
+    if isinstance(rng, np.random.Generator | np.random.SeedSequence):
+        return np.random.default_rng(rng)  # a generator itself
     try:
-        seed = operator.index(rng)  # type: ignore[arg-type]
-    except TypeError:
-        seed = -1
-    if seed < 0:
-        raise ValueError(f"rng must be a numpy.random.Generator or a non-negative integer seed, not {rng!r}.")
-    return np.random.default_rng(seed)
+        return np.random.default_rng(operator.index(rng))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"rng must be a numpy.random.Generator or a non-negative integer seed, not {rng!r}."
+        ) from None
 
 
 def _array(values: ArrayLike, name: str, ndim: int) -> npt.NDArray:

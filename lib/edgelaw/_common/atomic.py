@@ -8,15 +8,11 @@ from collections.abc import Iterator
 
 
 def write(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write bytes or text (UTF-8) to a path: whole or not at all, and what was there before stays until then.
-
-    The content goes to a new file in the same folder, which then takes the name by ``os.replace``.
-    """
-    content = content.encode("utf-8") if isinstance(content, str) else content
+    """Write bytes or text (UTF-8) to a path: whole or not at all, and what was there before stays until then."""
     path = os.path.realpath(path)
     with _temporary(path) as (name, descriptor):
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):

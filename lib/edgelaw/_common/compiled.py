@@ -24,15 +24,7 @@ _watching: list[Callable[[bool], object]] = []
 
 
 class Compiled:
-    """A function that runs as machine code, or as its twin: see :func:`compiled`.
-
-    Attributes
-    ----------
-    function : callable
-        The loop as it is written, in Python.
-    twin : callable or None
-        The same in vectorised NumPy.
-    """
+    """A loop as it is written (`function`), its vectorised `twin` or None, and its machine code: see `compiled`."""
 
     def __init__(self, function: Callable, twin: Callable | None) -> None:
         self.function, self.twin = function, twin
@@ -72,16 +64,12 @@ def compiled(*, numpy: Callable) -> Callable[[Callable], Compiled]: ...
 def compiled(function: Callable | None = None, *, numpy: Callable | None = None) -> Any:
     """Compile a function for speed without the GIL when it is first called, and keep the machine code on disk.
 
-    The compiler is imported then, not before: whoever needs no loop does not wait for it. A compiled function may call
-    other compiled ones. Sums may be reordered (that is what lets them use vector registers), but infinities and NaN
-    keep their meaning, and a division by zero gives one. The code is cached beside the module or in the user's cache
-    folder (or in ``NUMBA_CACHE_DIR``), by several processes at once if need be; where none can be written it is not.
+    The compiler is imported then, not before. Arguments are given by position; a compiled function may call others.
+    Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their meaning, and
+    a division by zero gives one. The code is cached beside the module or in the user's cache folder (or in
+    ``NUMBA_CACHE_DIR``), by several processes at once if need be; where none can be written it is not. Without numba a
+    call goes to the function given as `numpy`; a loop without one, because only loops call it, runs as it is written.
 
-    Without numba a call goes to the function given as `numpy`: the same in vectorised NumPy. A loop without one,
-    because only other loops call it, then runs as it is written, correct but slow. Arguments are given by position.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> @compiled(numpy=np.sum)
     ... def total(values):
@@ -108,17 +96,6 @@ def when_compiling(callback: Callable[[bool], object]) -> Iterator[None]:
     """Within this context, call back with True when something must be compiled, and with False when it is done.
 
     Code that is found on disk is loaded without a word.
-
-    Examples
-    --------
-    >>> @compiled
-    ... def twice(x):
-    ...     return 2 * x
-    >>> seen = []
-    >>> with when_compiling(seen.append):
-    ...     first, second = twice(1.0), twice(2.0)
-    >>> seen == ([True, False] if has_numba() else []), second
-    (True, 4.0)
     """
     _watching.append(callback)
     try:

@@ -9,22 +9,18 @@ EXTRAS = {
     "numba": "fast",
     "matplotlib": "plots",
     "mpmath": "precise",
-    "rich": "cli",
-    "jinja2": "cli",
+    **dict.fromkeys(("rich", "jinja2"), "cli"),
     "torch": "torch",
     "pyarrow": "parquet",
     "safetensors": "safetensors",
     "zarr": "zarr",
-    "dask": "dask",
-    "distributed": "dask",
+    **dict.fromkeys(("dask", "distributed"), "dask"),
 }
 
 
 def sentence(package: str) -> str:
     """What to say where a package is missing.
 
-    Examples
-    --------
     >>> sentence("matplotlib")
     "matplotlib is not installed: pip install 'edgelaw[plots]'."
     """
@@ -34,12 +30,8 @@ def sentence(package: str) -> str:
 def missing(error: BaseException) -> str | None:
     """The optional package whose absence an error tells of, if it is that.
 
-    Examples
-    --------
     >>> missing(ModuleNotFoundError("No module named 'rich.table'", name="rich.table"))
     'rich'
-    >>> missing(ModuleNotFoundError("No module named 'os.table'", name="os.table")) is None
-    True
     """
     package = (getattr(error, "name", None) or "").split(".")[0]
     return package if isinstance(error, ImportError) and package in EXTRAS else None
@@ -58,13 +50,7 @@ def named() -> Iterator[None]:
 
 
 def installed(package: str) -> bool:
-    """Whether a package can be imported.
-
-    Examples
-    --------
-    >>> installed("numpy")
-    True
-    """
+    """Whether a package can be imported."""
     try:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError):  # kept out, or put aside in sys.modules

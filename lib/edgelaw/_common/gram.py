@@ -1,7 +1,5 @@
 """The sum of x xᵀ over rows x, a block at a time: the one place where a Gram matrix is accumulated."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgelaw._common import arguments
@@ -11,39 +9,24 @@ PANEL = 256  # columns summed at once where memory is scarce
 
 
 class OuterProducts:
-    """The sum of the outer products of rows; its lower triangle is complete, what is above may be missing.
+    """The sum `total` of the outer products of `count` rows, in float64 and not divided by their number.
 
-    Attributes
-    ----------
-    total : ndarray of shape (dims, dims), float64
-        The sum so far, not divided by the number of rows.
-    count : int
-        How many rows it holds.
+    Its lower triangle is complete; what is above may be missing.
     """
 
     def __init__(self, dims: int, panel: int = PANEL) -> None:
         self.total: Array = np.zeros((dims, dims))
         self.count = 0
         self._panel = min(panel, dims)
-        self._scratch: Array | None = None
-
-    def __getstate__(self) -> dict:
-        return {**self.__dict__, "_scratch": None}
 
     def add(self, block: Array) -> None:
         """Add the rows of a float64 block, panel by panel, so that the scratch memory is one panel."""
-        d = len(self.total)
-        if self._scratch is None:
-            self._scratch = np.empty(d * self._panel)
-        for first in range(0, d, self._panel):
-            panel = block[:, first : first + self._panel]
-            width = panel.shape[1]
-            end = first + width
+        for first in range(0, len(self.total), self._panel):
+            panel, end = block[:, first : first + self._panel], first + self._panel
             # numpy calls BLAS' symmetric product for a matrix and its own transpose: half the work
-            square = self._scratch[: width * width].reshape(width, width)
-            self.total[first:end, first:end] += np.matmul(panel.T, panel, out=square)
-            below = self._scratch[: (d - end) * width].reshape(d - end, width)
-            self.total[end:, first:end] += np.matmul(block[:, end:].T, panel, out=below)
+            self.total[first:end, first:end] += panel.T @ panel
+            if end < len(self.total):
+                self.total[end:, first:end] += block[:, end:].T @ panel
         self.count += len(block)
 
 

@@ -8,13 +8,10 @@ LOSSES = ("mse", "half", "half_sum")
 def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1) -> float:
     r"""The ``lr`` of `torch.optim.SGD` that makes the update of this book with step η.
 
-    For rows of norm :math:`\sqrt d` and half the squared error of one row the gradient is :math:`(x\cdot w - y)\,x`, so
-    that the normalised update :math:`\eta\,(x\cdot w - y)\,x/\lVert x\rVert^2` is ``lr`` :math:`= \eta/d`. A loss that
-    is c times as large needs an ``lr`` 1/c times as large: ``MSELoss()`` leaves out the half and averages over the K
-    outputs of the model as well, c = 2/K. A batch of b rows, averaged, takes the mean of its rows' single updates
-    (``batch`` of `edgelaw.kaczmarz.Problem`), at the same ``lr``; to move as far in an epoch as single rows do
-    at step η, the step has to be b times as large, which is stable as long as the largest eigenvalue of the
-    batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved*, and equal to rounding in float64.
+    For rows of norm :math:`\sqrt d` and half the squared error of one row it is :math:`\eta/d`; a loss that is c times
+    as large needs 1/c times as much, and ``MSELoss()`` has c = 2/K. A batch of b rows, averaged, has the same ``lr`` at
+    the same step; to move as far in an epoch as single rows do at step η it needs b times the step, which is stable as
+    long as the largest eigenvalue of the batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved.*
 
     Parameters
     ----------
@@ -27,16 +24,10 @@ def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1)
     outputs : int
         K, the outputs of the model.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
-    >>> learning_rate(1.0, dims=512), learning_rate(1.0, dims=512, loss="half")
-    (0.0009765625, 0.001953125)
-    >>> learning_rate(1.0, dims=512, outputs=10)
-    0.009765625
+    >>> learning_rate(1.0, dims=512), learning_rate(1.0, dims=512, outputs=10)
+    (0.0009765625, 0.009765625)
     """
     step, dims = arguments.number(step, "step", 0), arguments.number(dims, "dims", 0)
     outputs = arguments.whole(outputs, "outputs", 1)

@@ -16,25 +16,13 @@ DECADES = 12  # what lies further below the largest value than this is not drawn
 MOST_POINTS = 120  # of a line
 WIDTH, HEIGHT = 330, 210  # in points, without the legend
 STYLE: dict[Any, Any] = {
-    "figure.dpi": 72,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.labelsize": 11,
-    "font.size": 11,
-    "text.color": INK,
-    "grid.color": INK,
-    "grid.alpha": 0.15,
-    "legend.frameon": False,
-    "legend.fontsize": 11,
-    "legend.handlelength": 2.6,
-    "lines.linewidth": 1.8,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none"),
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "grid.color"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **dict.fromkeys(("axes.labelsize", "font.size", "legend.fontsize"), 11),
+    **{"figure.dpi": 72, "axes.grid": True, "grid.alpha": 0.15},
+    **{"legend.handlelength": 2.6, "lines.linewidth": 1.8},
 }
 
 
@@ -65,12 +53,7 @@ class Line:
 def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
     """A small plot on logarithmic axes as an SVG element; empty if there is no point to draw.
 
-    Parameters
-    ----------
-    lines : sequence of Line
-    xlabel, ylabel : str
-    label : str
-        What it shows, for those who cannot see it.
+    `label` says what it shows, for those who cannot see it.
     """
     drawn = [(line, *line.points()) for line in lines]
     drawn = [(line, x, y) for line, x, y in drawn if len(x)]
@@ -82,11 +65,11 @@ def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
     names = [line.name for line, _, _ in drawn if line.name]
     columns = 1 if max(map(len, names), default=0) > 22 else 2
     below = 18 * -(-len(names) // columns) + 6
+    height = HEIGHT + below
     with mpl.rc_context():
         mpl.rcdefaults()  # whatever the notebook has set
         mpl.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH / 72, (HEIGHT + below) / 72))
-        height = HEIGHT + below
+        figure = Figure(figsize=(WIDTH / 72, height / 72))
         ax = figure.add_axes((60 / WIDTH, (below + 42) / height, 1 - 70 / WIDTH, 1 - (below + 50) / height))
         ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
         top = max(y.max() for _, _, y in drawn)
@@ -94,7 +77,10 @@ def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
             high = y >= top * 10.0**-DECADES
             look = {"color": line.color, "linestyle": line.style, "marker": line.marker, "markersize": 5}
             ax.plot(x[high], y[high], label=line.name or None, markerfacecolor="none", **look)
-        _plain_ticks(ax)
+        for axis, (low, end) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+            ticks = _ticks(low, end)
+            axis.set_ticks(ticks, [number(tick, 6) for tick in ticks])
+            axis.set_ticks([], minor=True)
         if names:
             figure.legend(loc="lower center", bbox_to_anchor=(0.5, 0), ncols=columns)
         digest = hashlib.sha256(repr([(line.name, x.tolist(), y.tolist()) for line, x, y in drawn]).encode())
@@ -103,24 +89,11 @@ def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
         return svg.element(figure, label, name, STYLE, {INK: "currentColor"}, size)
 
 
-def _plain_ticks(ax: Any) -> None:
-    """Ticks in plain numbers, at most five an axis; at the ends and between them where there is no decade."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
-
-    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        axis.set_major_locator(FixedLocator(_ticks(low, high)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 6)))
-        axis.set_minor_locator(NullLocator())
-        axis.set_minor_formatter(NullFormatter())
-
-
 def _ticks(low: float, high: float) -> list[float]:
     """Round numbers between two ends, three to six of them where there are.
 
-    >>> _ticks(0.8, 60), _ticks(0.12, 0.9)
-    ([1.0, 3.0, 10.0, 30.0], [0.2, 0.3, 0.5, 0.7])
-    >>> _ticks(0.51, 0.73)
-    [0.55, 0.6, 0.65, 0.7]
+    >>> _ticks(0.8, 60), _ticks(0.51, 0.73)
+    ([1.0, 3.0, 10.0, 30.0], [0.55, 0.6, 0.65, 0.7])
     """
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)):

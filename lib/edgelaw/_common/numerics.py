@@ -13,21 +13,8 @@ def bracketed_root(
 ) -> float:
     """The root of a continuous function that changes its sign between two ends, by bisection and secants in turn.
 
-    Parameters
-    ----------
-    function : callable
-        With values of different signs, or zero, at `low` and `high`.
-    low, high : float
-    tolerance : float
-        The root is known to so much times 1 + |root|.
+    It is known to `tolerance` times 1 + |root|. Equal signs at the ends, or a value that is not a number, are refused.
 
-    Raises
-    ------
-    ValueError
-        If the signs at the ends are equal, or a value is not a number.
-
-    Examples
-    --------
     >>> round(bracketed_root(lambda x: x * x - 2, 0.0, 2.0), 12)
     1.414213562373
     """
@@ -51,8 +38,6 @@ def bracketed_root(
 def panels(edges: ArrayLike, order: int) -> tuple[Array, Array]:
     """Gauss and Legendre's points and weights, so many between each two neighbours of ascending edges.
 
-    Examples
-    --------
     >>> x, weights = panels([0.0, 0.1, 1.0], 3)
     >>> round(float(weights @ x**5), 12)
     0.166666666667
@@ -63,6 +48,4 @@ def panels(edges: ArrayLike, order: int) -> tuple[Array, Array]:
     return (edges[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
 
 
-@functools.cache
-def _rule(order: int) -> tuple[Array, Array]:
-    return np.polynomial.legendre.leggauss(order)
+_rule = functools.cache(np.polynomial.legendre.leggauss)

@@ -8,11 +8,8 @@ from typing import Any
 def plain(value: Any) -> Any:
     """The same value in types that JSON has; None where a number is not finite, names of odd files made printable.
 
-    Takes dataclasses (by their fields, without those whose metadata have ``"plain": False``), dictionaries, sequences,
-    NumPy arrays and scalars, and what JSON has itself.
+    Dataclasses are taken by their fields, without those whose metadata have ``"plain": False``.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> plain({"loss": np.array([0.5, np.nan]), "epochs": (1, 2)})
     {'loss': [0.5, None], 'epochs': [1, 2]}

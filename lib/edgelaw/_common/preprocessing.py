@@ -24,49 +24,29 @@ CACHED = 2**16  # entries of a part of a block that stays in the processor's cac
 
 
 class Preprocessed(NamedTuple):
-    """What :func:`preprocess` made, and how.
+    """What :func:`preprocess` made, and how."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (m, d), float64
-        The matrix.
-    rows : ndarray of m integers
-        Which rows of the input these are, in this order.
-    null : int
-        How many eigenvalues of ``X.T @ X / m`` are zero by construction, whatever the data: d - m + 1 after
-        centring when m <= d (so exactly 1 when m = d), d - m without centring when m < d, else 0.
-    steps : tuple of str
-        What was done, one sentence per step, in order.
-    """
-
-    X: Array
-    rows: np.ndarray
+    X: Array  #: The matrix (m, d), float64.
+    rows: np.ndarray  #: Which rows of the input these are, in this order.
+    #: How many eigenvalues of ``X.T @ X / m`` are zero by construction, whatever the data: d - m + 1 after
+    #: centring when m <= d (so exactly 1 when m = d), d - m without centring when m < d, else 0.
     null: int
-    steps: tuple[str, ...]
+    steps: tuple[str, ...]  #: What was done, one sentence per step, in order.
 
 
 class Plan(NamedTuple):
-    """What will be done to a matrix of a given shape.
+    """What will be done to a matrix of a given shape."""
 
-    Attributes
-    ----------
-    shape : (m, d), after rows were chosen and columns projected.
-    chosen : which rows, in this order; None for all in theirs.
-    generator : the generator as it was before the projection was drawn; None without a projection.
-    center, normalize : whether to subtract the mean row, whether to scale rows to norm √d.
-    null : how many eigenvalues of XᵀX/m are zero by construction.
-    steps : what is done, one sentence per step.
-    seed : the seed, or None where a generator was given.
-    """
-
-    shape: tuple[int, int]
-    chosen: np.ndarray | None
-    generator: np.random.Generator | None
+    shape: tuple[int, int]  # (m, d), after rows were chosen and columns projected
+    chosen: np.ndarray | None  # which rows, in this order; None for all in theirs
+    generator: (
+        np.random.Generator | None
+    )  # as it was before the projection was drawn; None without a projection
     center: bool
     normalize: bool
-    null: int
-    steps: tuple[str, ...]
-    seed: int | None
+    null: int  # how many eigenvalues of XᵀX/m are zero by construction
+    steps: tuple[str, ...]  # what is done, one sentence per step
+    seed: int | None  # None where a generator was given
 
     def projection(self, columns: int) -> Array | None:
         """The Gaussian matrix (columns, d) of entry variance 1/d, the same whenever it is asked for; or None."""
@@ -86,21 +66,17 @@ def plan(
     normalize: bool = True,
 ) -> Plan:
     """Choose the rows, fix the projection and describe what will be done to an (available, columns) matrix."""
-    given = isinstance(rng, np.random.Generator)
     seed = None if isinstance(rng, np.random.Generator | np.random.SeedSequence) else rng
-    generator = arguments.generator(rng)
-    m, d = available, columns
-    chosen: np.ndarray | None = None
-    before: np.random.Generator | None = None
-    if rows is None:
-        steps = [f"Kept all {available} rows in their order."]
-    else:
+    seed_note = "" if seed is None else f" (seed {seed})"
+    generator, before = arguments.generator(rng), None
+    m, d, chosen = available, columns, None
+    steps = [f"Kept all {available} rows in their order."]
+    if rows is not None:
         m = arguments.whole(rows, "rows", 2)
         if m > available:
             raise ValueError(f"rows must be at most the {available} that X has, not {m}.")
         chosen = generator.choice(available, m, replace=False)
-        note = "" if seed is None else f" (seed {seed})"
-        steps = [f"Chose {m} of {available} rows at random without replacement{note}."]
+        steps = [f"Chose {m} of {available} rows at random without replacement{seed_note}."]
     if dims is None:
         steps.append(f"Kept all {columns} columns, without a projection.")
     else:
@@ -108,11 +84,11 @@ def plan(
         if d > columns:
             raise ValueError(f"dims must be at most the {columns} columns that X has, not {d}.")
         before = copy.deepcopy(generator)
-        if given:
+        if generator is rng:
             generator.standard_normal((columns, d))  # the caller's generator moves on
-        note = "" if seed is None else f" (seed {seed}, after the rows)"
+        seed_note = seed_note.replace(")", ", after the rows)")
         steps.append(
-            f"Projected {columns} columns to {d} with a Gaussian matrix of entry variance 1/{d}{note}."
+            f"Projected {columns} columns to {d} with a Gaussian matrix of entry variance 1/{d}{seed_note}."
         )
     null = max(d - (m - 1 if center else m), 0)
     if center:
@@ -135,20 +111,17 @@ class Norms:
     def add(self, norms: Array, rows: Sequence[int] | np.ndarray) -> None:
         """Take the norms of some rows and the numbers of these rows."""
         where = int(norms.argmin())
-        if norms[where] < self.smallest:
-            self.smallest, self.row = float(norms[where]), int(rows[where])
-        self.largest = max(self.largest, float(norms.max()))
-        self._refuse_negligible()
+        self._take(float(norms[where]), int(rows[where]), float(norms.max()))
 
     def merge(self, other: Norms) -> None:
         """Take the extremes of another part of the rows."""
-        if other.smallest < self.smallest:
-            self.smallest, self.row = other.smallest, other.row
-        self.largest = max(self.largest, other.largest)
-        self._refuse_negligible()
+        self._take(other.smallest, other.row, other.largest)
 
-    def _refuse_negligible(self) -> None:
+    def _take(self, smallest: float, row: int, largest: float) -> None:
         """Refuse the shortest row so far, if it is negligible beside the others and the mean."""
+        if smallest < self.smallest:
+            self.smallest, self.row = smallest, row
+        self.largest = max(self.largest, largest)
         if self.smallest <= self._negligible * (self._mean + self.largest):
             raise ValueError(
                 f"Row {self.row} of X {self._reason}, so it cannot be scaled to norm sqrt(d); leave it out."
@@ -210,44 +183,19 @@ def preprocess(
 ) -> Preprocessed:
     r"""Subsample, project, centre and normalise embeddings, in the order of the paper's Section 6.
 
-    1. Choose `rows` of the rows at random, without replacement.
-    2. Multiply by a Gaussian matrix with entries of variance 1/`dims`, to `dims` columns.
+    1. Choose `rows` of the rows at random, without replacement (None keeps all, in their order).
+    2. Multiply by a Gaussian matrix with entries of variance 1/`dims`, to `dims` columns (None: no projection). With as
+       many as there are it is applied, too, because it changes the spectrum; more would depend on each other: refused.
     3. Subtract the mean of the rows (`center`).
     4. Scale every row to norm :math:`\sqrt d` (`normalize`), so that :math:`H = X^\top X/m` has trace d and
        mean eigenvalue 1.
 
-    **The null direction.** Centring makes the rows sum to zero, :math:`\mathbf 1^\top X = 0`. Scaling the
-    rows afterwards, :math:`X \mapsto DX`, destroys the zero mean but not the dependence:
+    **The null direction.** Centring makes the rows sum to zero, and scaling them by D keeps the dependence,
     :math:`(D^{-1}\mathbf 1)^\top D X = 0`. So the rank is at most m - 1, and with m = d exactly one
-    eigenvalue of H is zero, by construction and not because of the data. It is left in, as in the paper:
-    the matrix is the paper's, and SGD never moves along that direction, so that ‖w‖² levels off at `null`/d
-    of its start. It is counted in the result's `null`. An eigensolver returns it near :math:`\pm10^{-16}`, of
-    either sign; :func:`edgelaw.spectrum.gram_eigenvalues` returns exactly 0.0, and
-    :func:`edgelaw.spectrum.fit_edge` never takes its logarithm (by default it is one of the skipped, as in the
-    paper). To have none, pass ``center=False`` or ``rows > dims``.
-
-    Parameters
-    ----------
-    X : array of shape (available rows, available columns)
-        Embeddings, one per row; any real dtype. Computations are in float64.
-    rows : int or None
-        m, at least 2 and at most what is available; None keeps all rows in their order.
-    dims : int or None
-        d, at least 2 and at most the available columns (more would give columns that depend on each other:
-        refused); None keeps the columns, without a projection. With `dims` equal to the number of columns a
-        square Gaussian matrix is still applied, because it changes the spectrum.
-    rng : numpy.random.Generator or int
-        Chooses the rows, then draws the projection.
-    center : bool
-        Whether to subtract the mean (step 3).
-    normalize : bool
-        Whether to scale the rows (step 4).
-
-    Returns
-    -------
-    Preprocessed
-        ``X``, ``rows``, ``null`` and ``steps``: the matrix, which rows it was made of, how many eigenvalues
-        are zero by construction, and what was done.
+    eigenvalue of H is zero, by construction and not because of the data. It is left in, as in the paper; SGD never
+    moves along that direction, so that ‖w‖² levels off at `null`/d of its start.
+    :func:`edgelaw.spectrum.gram_eigenvalues` returns exactly 0.0 for it, and :func:`edgelaw.spectrum.fit_edge` never
+    takes its logarithm. To have none, pass ``center=False`` or ``rows > dims``.
 
     Examples
     --------
@@ -261,8 +209,6 @@ def preprocess(
     Projected 40 columns to 16 with a Gaussian matrix of entry variance 1/16 (seed 1, after the rows).
     Subtracted the mean row, which leaves 1 null direction.
     Scaled every row to norm sqrt(16).
-    >>> np.allclose(np.linalg.norm(made.X, axis=1), 4)
-    True
     """
     features = _finite(X)
     available, columns = features.shape

@@ -22,26 +22,24 @@ def _source_tree() -> dict[str, Any]:
     return project if project.get("name") == NAME else {}
 
 
-def version() -> str:
-    """The version of the package: the installed one's, else the source tree's.
-
-    Examples
-    --------
-    >>> version()[0].isdigit()
-    True
-    """
+def _installed() -> importlib.metadata.PackageMetadata | None:
     try:
-        return importlib.metadata.version(NAME)
+        return importlib.metadata.metadata(NAME)
     except importlib.metadata.PackageNotFoundError:
-        return str(_source_tree().get("version", UNKNOWN))
+        return None
+
+
+def version() -> str:
+    """The version of the package: the installed one's, else the source tree's."""
+    installed = _installed()
+    return installed["Version"] if installed else str(_source_tree().get("version", UNKNOWN))
 
 
 def address() -> str:
     """Where the repository is, or words for it."""
-    try:
-        links = importlib.metadata.metadata(NAME).get_all("Project-URL") or []
-    except importlib.metadata.PackageNotFoundError:
-        links = [", ".join(pair) for pair in _source_tree().get("urls", {}).items()]
+    installed = _installed()
+    pairs = _source_tree().get("urls", {}).items()
+    links = installed.get_all("Project-URL") or [] if installed else [", ".join(pair) for pair in pairs]
     return next((link.split(", ")[1] for link in links if link.startswith("Repository, ")), "its repository")
 
 
@@ -49,17 +47,6 @@ def entry_points(group: str) -> list[importlib.metadata.EntryPoint]:
     """The entry points of a group, with those that the source tree declares where it is not installed."""
     points = list(importlib.metadata.entry_points(group=group))
     declared = {} if _installed() else _source_tree().get("entry-points", {}).get(group, {})
-    names = {point.name for point in points}
-    return points + [
-        importlib.metadata.EntryPoint(name, value, group)
-        for name, value in declared.items()
-        if name not in names
-    ]
-
-
-def _installed() -> bool:
-    try:
-        importlib.metadata.distribution(NAME)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+    for name in declared.keys() - {point.name for point in points}:
+        points.append(importlib.metadata.EntryPoint(name, declared[name], group))
+    return points

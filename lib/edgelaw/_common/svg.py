@@ -18,21 +18,10 @@ def element(
     colours: Mapping[str, str],
     attributes: Mapping[str, str] | None = None,
 ) -> str:
-    """A figure as an SVG element: text as text in the page's font, a description for those who cannot see it.
+    """A figure as an SVG element, drawn with settings of matplotlib, its text in the page's font.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    label : str
-        What it shows, in a sentence or two.
-    name : str
-        Different for every picture of a page; identifiers begin with it.
-    style : dict
-        Settings of matplotlib.
-    colours : dict
-        What stands in the page for a colour of the figure, such as ``currentColor``.
-    attributes : dict, optional
-        More attributes of the element.
+    `label` describes it to those who cannot see it; identifiers begin with `name`, which is different for every picture
+    of a page; `colours` has what stands in the page for a colour of the figure, such as ``currentColor``.
     """
     import matplotlib as mpl
 
@@ -48,10 +37,14 @@ def element(
     for part in root.iter():
         _simplify(part, name, used, colours)
         _share_style(part, colours)
-    box = root.get("viewBox", "")
+    fixed = {
+        "viewBox": root.get("viewBox", ""),
+        "role": "img",
+        "aria-label": label,
+        "stroke-linejoin": "round",
+    }
     root.attrib.clear()
-    root.attrib |= {"viewBox": box, "role": "img", "aria-label": label, "stroke-linejoin": "round"}
-    root.attrib |= attributes or {}
+    root.attrib |= fixed | dict(attributes or {})
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -91,9 +84,6 @@ def _style(text: str, colours: Mapping[str, str]) -> str:
 def _declaration(text: str, colours: Mapping[str, str]) -> str:
     """One declaration of a style: the page's word for a colour, the size only of a font."""
     key, _, value = (part.strip() for part in text.partition(":"))
-    if key == "font-family":
-        return ""
-    if key == "font":
-        sizes = re.findall(r"[\d.]+px", value)
-        return f"font-size:{sizes[0]}" if sizes else ""
+    if key in ("font", "font-family"):
+        return "".join(f"font-size:{size}" for size in re.findall(r"[\d.]+px", value)[:1])
     return f"{key}:{colours.get(value.lower(), value)}" if key else ""

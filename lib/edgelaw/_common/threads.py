@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import threadpoolctl
@@ -28,17 +28,18 @@ def blas() -> threadpoolctl.ThreadpoolController:
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
-@contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
+class one_blas_thread(contextlib.ContextDecorator):
     """Within this context the process's BLAS uses one thread; afterwards as many as before."""
-    global _users
-    with _lock:
-        if _users == 0:
-            _limits.enter_context(blas().limit(limits=1))
-        _users += 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        global _users
+        with _lock:
+            if _users == 0:
+                _limits.enter_context(blas().limit(limits=1))
+            _users += 1
+
+    def __exit__(self, *failure: object) -> None:
+        global _users
         with _lock:
             _users -= 1
             if _users == 0:
@@ -51,15 +52,12 @@ def cores() -> int:
 
 
 def executor(workers: int) -> concurrent.futures.Executor:
-    """So many threads that take calls; where none can be started, as in browsers, the caller's own, call by call.
-
-    Examples
-    --------
-    >>> with executor(2) as pool:
-    ...     list(pool.map(abs, (-1, 2)))
-    [1, 2]
-    """
-    return concurrent.futures.ThreadPoolExecutor(workers) if _can_be_started() else Synchronous()
+    """So many threads that take calls; where none can be started, as in browsers, the caller's own, call by call."""
+    try:  # because a limit of the system may be reached at any time
+        threading.Thread(target=int).start()
+    except RuntimeError:
+        return Synchronous()
+    return concurrent.futures.ThreadPoolExecutor(workers)
 
 
 class Synchronous(concurrent.futures.Executor):
@@ -73,12 +71,3 @@ class Synchronous(concurrent.futures.Executor):
         except Exception as failure:
             future.set_exception(failure)
         return future
-
-
-def _can_be_started() -> bool:
-    """Whether there are threads here: tried, because a limit of the system may be reached at any time."""
-    try:
-        threading.Thread(target=int).start()
-    except RuntimeError:
-        return False
-    return True

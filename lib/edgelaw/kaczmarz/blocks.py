@@ -13,11 +13,10 @@ A ridge κ shrinks the weights by s = 1 − step·κ with every batch. What batc
 comes, so that these powers multiply L; the start has shrunk by s^j before batch j and by s^n after all n.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import blas
 
 from edgelaw._common.types import Array, Integers
@@ -28,70 +27,59 @@ KEPT = 128  # rows of a block that is kept from epoch to epoch: large, its trian
 FRESH = 64  # rows of a block used once: its Gram matrix costs FRESH/4 probes' worth of products
 
 
-class Coupling:
-    """How the updates of one block act on each other: `solve` maps the residuals at its start to Z."""
-
-    def __init__(self, rows: Array, problem: Problem, step: float) -> None:
-        starts, number = range(0, len(rows), problem.batch), np.arange(len(rows)) // problem.batch
-        self._step, self._lower = step, None
-        self._share = (step / np.bincount(number)[number, None]).astype(
-            rows.dtype
-        )  # of each row in an average
-        self._projections: list[npt.NDArray[np.floating]] = []
-        if problem.mode == "projection":
-            self._projections = [_pseudo_inverse(rows[k : k + problem.batch]) for k in starts]
-        if len(starts) > 1:
-            gram = rows @ rows.T
-            if problem.batch > 1:
-                gram *= number[:, None] > number
-            if problem.ridge:
-                gram *= (1 - step * problem.ridge) ** np.maximum(number[:, None] - number - 1, 0)
-            self._lower = self._scaled(gram)
-
-    def solve(self, residuals: Array) -> Array:
-        """Z for the residuals U W − t at the start of the block, one column per probe."""
-        Z = self._scaled(residuals)
-        if self._lower is not None:
-            trsm = blas.strsm if Z.dtype == np.float32 else blas.dtrsm
-            Z = trsm(1.0, self._lower.T, Z.T, side=1, lower=0, diag=1, overwrite_b=1).T
-        return Z
-
-    def _scaled(self, A: Array) -> Array:
-        """P A, batch by batch, as a new array."""
-        if not self._projections:
-            return self._share * A
-        batch = len(self._projections[0])
-        pairs = enumerate(self._projections)
-        return np.concatenate([self._step * (P @ A[j * batch :][: len(P)]) for j, P in pairs])
-
-
-def _pseudo_inverse(rows: Array) -> npt.NDArray[np.floating]:
-    """(U Uᵀ)⁺ of a batch; eigenvalues of U Uᵀ at rounding level belong to repeated or dependent rows."""
-    gram = rows @ rows.T
-    return np.linalg.pinv(gram, rcond=max(rows.shape) * np.finfo(rows.dtype).eps, hermitian=True)
-
-
 class Block(NamedTuple):
-    """Consecutive updates as one: W ← sⁿ W − Uᵀ solve(U W − t), a ridge's powers of s in their places."""
+    """Consecutive updates as one: W ← sⁿ W − Uᵀ solve(U W − t), of which U W has shrunk by s^j where batch j comes."""
 
     rows: Array
-    targets: Array | None
+    targets: Array
     solve: Callable[[Array], Array]
-    shrinkage: tuple[Array, Array, float] | None  # before each row's batch, after it, and of the whole block
+    shrunk: Array | None  # s^j for every row; None without a ridge
+    whole: float  # sⁿ
 
     def apply(self, W: Array, change: Array) -> None:
         """Update W, in place; `change` is scratch of its shape."""
         residuals = self.rows @ W
-        if self.shrinkage:
-            residuals *= self.shrinkage[0]
-        if self.targets is not None:
-            residuals -= self.targets
-        Z = self.solve(residuals)
-        if self.shrinkage:
-            Z *= self.shrinkage[1]
-            W *= self.shrinkage[2]
-        np.matmul(self.rows.T, Z, out=change)
+        if self.shrunk is not None:
+            residuals *= self.shrunk
+            W *= self.whole
+        residuals -= self.targets
+        np.matmul(self.rows.T, self.solve(residuals), out=change)
         W -= change
+
+
+def coupled(rows: Array, targets: Array, problem: Problem, step: float) -> Block:
+    """The block of some rows in visiting order: its `solve` is a triangular one."""
+    number = np.arange(len(rows))[:, None] // problem.batch
+    gap, s = number - number.T, 1 - step * problem.ridge
+    P = _pulls(rows, number.ravel(), problem, step)
+    pull = P.__matmul__ if problem.mode == "projection" else P.__mul__
+    lower = rows @ rows.T
+    if problem.batch > 1:
+        lower *= gap > 0
+    if problem.ridge:
+        lower *= s ** np.maximum(gap - 1, 0)
+    lower, trsm = pull(lower).T, blas.strsm if rows.dtype == np.float32 else blas.dtrsm
+
+    def solve(residuals: Array) -> Array:
+        Z = trsm(1.0, lower, pull(residuals).T, side=1, lower=0, diag=1, overwrite_b=1).T
+        if problem.ridge:
+            Z *= s ** (number[-1] - number)
+        return Z
+
+    shrunk = np.asarray(s**number, dtype=np.float64) if problem.ridge else None
+    return Block(rows, targets, solve, shrunk, s ** (number[-1, 0] + 1))
+
+
+def _pulls(rows: Array, number: Integers, problem: Problem, step: float) -> Array:
+    """P: a factor for each row, or for projections a matrix with a pseudo-inverse for each batch."""
+    if problem.mode == "average":
+        return (step / np.bincount(number)[number, None]).astype(rows.dtype)
+    P, precision = np.zeros((len(rows), len(rows)), rows.dtype), np.finfo(rows.dtype).eps
+    for k in range(0, len(rows), problem.batch):
+        U, here = rows[k : k + problem.batch], slice(k, k + problem.batch)
+        # Eigenvalues of U Uᵀ at rounding level belong to repeated or dependent rows.
+        P[here, here] = np.linalg.pinv(U @ U.T, rcond=max(U.shape) * precision, hermitian=True)
+    return step * P
 
 
 class Blocked:
@@ -110,6 +98,7 @@ class Blocked:
         self._kept: dict[bool, list[Block]] = {}
         self._step = 0.0  # of the blocks that are kept
 
+    @np.errstate(over="ignore", invalid="ignore")
     def advance(self, W: Array, start: int, count: int, step: float) -> None:
         """Update W (d, probes), in place, through `count` epochs from number `start` on."""
         change = np.empty_like(W)
@@ -117,53 +106,32 @@ class Blocked:
             for block in self._fresh(n, step) if self.stream.permutation is None else self._repeated(n, step):
                 block.apply(W, change)
 
-    def _fresh(self, n: int, step: float) -> Iterator[Block]:
+    def _fresh(self, n: int, step: float) -> Iterable[Block]:
         """The blocks of an epoch that is new: each is gathered, coupled and forgotten."""
-        visits, size = self.stream.epoch(n), self._size(FRESH)
-        for k in range(0, len(visits), size):
-            chosen = visits[k : k + size]
-            rows = self.rows[chosen]
-            yield self._block(rows, chosen, Coupling(rows, self.problem, step).solve, step)
+        visits = self.stream.epoch(n)
+        for piece in self._pieces(FRESH):
+            yield coupled(self.rows[visits[piece]], self._targets[visits[piece]], self.problem, step)
 
-    def _repeated(self, n: int, step: float) -> list[Block]:
+    def _repeated(self, n: int, step: float) -> Iterable[Block]:
         """The blocks of an epoch through the permutation, made when they are first visited in this direction."""
         backwards = self.stream.backwards(n)
         if step != self._step:
             self._kept, self._step = {}, step
         if backwards not in self._kept:
-            m, size = len(self.rows), self._size(KEPT)
-            if backwards:  # a short last batch is at the other end
-                pieces = [slice(max(k - size, 0), k) for k in range(m, 0, -size)]
-            else:
-                pieces = [slice(k, min(k + size, m)) for k in range(0, m, size)]
-            self._kept[backwards] = [self._inverted(piece, backwards, step) for piece in pieces]
+            self._kept[backwards] = [self._inverted(piece, backwards, step) for piece in self._pieces(KEPT)]
         return self._kept[backwards]
 
     def _inverted(self, piece: slice, backwards: bool, step: float) -> Block:
-        """The block of some rows with its matrix T, its parts in the order in which the rows lie."""
-        there = slice(None, None, -1 if backwards else 1)
-        rows = np.ascontiguousarray(self.rows[piece][there])
-        T = Coupling(rows, self.problem, step).solve(np.eye(len(rows), dtype=rows.dtype))[there, there]
-        block = self._block(self.rows[piece], piece, np.ascontiguousarray(T).__matmul__, step)
-        if block.shrinkage is None or not backwards:
-            return block
-        before, after, whole = block.shrinkage
-        return block._replace(shrinkage=(before[::-1], after[::-1], whole))
+        """The block of some visits with its matrix T, its parts in the order in which the rows lie."""
+        there, m = slice(None, None, -1 if backwards else 1), len(self.rows)
+        lying = slice(max(m - piece.stop, 0), m - piece.start) if backwards else piece
+        rows, targets = self.rows[lying], self._targets[lying]
+        block = coupled(np.ascontiguousarray(rows[there]), targets, self.problem, step)
+        T = np.ascontiguousarray(block.solve(np.eye(len(rows), dtype=rows.dtype))[there, there])
+        shrunk = None if block.shrunk is None else block.shrunk[there]
+        return Block(rows, targets, T.__matmul__, shrunk, block.whole)
 
-    def _block(
-        self, rows: Array, chosen: slice | Integers, solve: Callable[[Array], Array], step: float
-    ) -> Block:
-        targets = None if self._targets is None else self._targets[chosen]
-        return Block(rows, targets, solve, self._shrinkage(len(rows), step))
-
-    def _shrinkage(self, size: int, step: float) -> tuple[Array, Array, float] | None:
-        """The powers of s for the batches of a block."""
-        if not self.problem.ridge:
-            return None
-        number = np.arange(size)[:, None] // self.problem.batch
-        powers = (1 - step * self.problem.ridge) ** np.arange(number[-1, 0] + 2)
-        return powers[number], powers[number[-1] - number], powers[-1]
-
-    def _size(self, target: int) -> int:
-        """Rows of a block: whole batches, about `target` rows, never less than one batch."""
-        return self.problem.batch * max(1, target // self.problem.batch)
+    def _pieces(self, size: int) -> Iterable[slice]:
+        """An epoch in blocks: whole batches, about `size` rows, never less than one batch."""
+        size = self.problem.batch * max(1, size // self.problem.batch)
+        return (slice(k, k + size) for k in range(0, len(self.rows), size))

@@ -1,5 +1,6 @@
 """The update as a compiled loop, for one or few weight vectors: no block pays for itself there."""
 
+import copy
 from typing import Literal
 
 import numpy as np
@@ -12,27 +13,22 @@ from edgelaw.orders import Stream
 
 @compiled
 def sweep(rows: Array, targets: Array, weights: Array, visits: Integers, step: float, shrink: float) -> None:
-    """Update each row of `weights` (probes, d), in place, through the rows of `rows` listed in `visits`.
+    """Update each row w of `weights` (probes, d), in place, by every row u of `rows` that is visited, with target t:
 
-    One visit is w ← shrink · w − step (⟨u, w⟩ − t) u. The update by one row and the inner product with the next
-    share one pass over w, which halves the traffic. `targets` has one column for all probes, or one for each.
+        w ← shrink · w − step (⟨u, w⟩ − t) u.
+
+    The update by one row and the inner product with the next share one pass over w, which halves the traffic.
+    `targets` has one column for all probes, or one for each.
     """
     own = min(1, targets.shape[1] - 1)
-    residuals = np.empty(weights.shape[0], weights.dtype)
-    for q in range(weights.shape[0]):
-        w, v = weights[q], rows[visits[0]]
-        s = -targets[visits[0], own * q]
-        for j in range(w.size):
-            s += v[j] * w[j]
-        residuals[q] = s
-    for k in range(visits.size):
-        following = visits[min(k + 1, visits.size - 1)]
-        u, v = rows[visits[k]], rows[following]
+    residuals = np.zeros(weights.shape[0], weights.dtype)
+    for k in range(visits.size + 1):  # the first pass makes the first residuals, and moves nothing
+        u, following = rows[visits[max(k - 1, 0)]], visits[min(k, visits.size - 1)]
+        v = rows[following]
         for q in range(weights.shape[0]):
-            w = weights[q]
-            c = step * residuals[q]
+            w, c = weights[q], step * residuals[q]
             s = -targets[following, own * q]
-            if shrink != 1.0:
+            if shrink != 1.0 and k > 0:
                 for j in range(w.size):
                     w[j] *= shrink
             for j in range(w.size):
@@ -79,16 +75,14 @@ class Compiled:
     overhead = 2**8  # of an epoch, in multiplications
 
     def __init__(self, problem: Problem, stream: Stream) -> None:
-        self.problem, self.stream = problem, stream
-        self.rows, targets = problem.visited(stream.permutation)
-        self._targets = np.zeros((len(self.rows), 1), self.rows.dtype) if targets is None else targets
-        self._places = None if stream.permutation is None else stream.permutation.argsort()
+        self.problem, self.stream = problem, copy.copy(stream)
+        self.rows, self._targets = problem.visited(stream.permutation)
+        if stream.permutation is not None:  # the rows lie in its order
+            self.stream.permutation = np.arange(len(self.rows))
 
     def advance(self, W: Array, start: int, count: int, step: float) -> None:
         """Update W (d, probes), in place, through `count` epochs from number `start` on."""
         visits, batch = self.stream.epochs(start, count), self.problem.batch
-        if self._places is not None:
-            visits = self._places[visits]
         kind = self.rows.dtype.type
         rates = kind(step), kind(1 - step * self.problem.ridge)
         if batch == 1:

@@ -44,23 +44,27 @@ def walk(
     """
     m, d = engine.rows.shape
     W = np.array(starts, dtype=engine.rows.dtype, order=engine.layout)
-    diverged = DIVERGED[W.dtype.type]
-    with np.errstate(over="ignore"):
-        watched = squares(W) < diverged  # a start beyond it is nobody's divergence
+    flat, diverged, vanished = W.ravel(order="K"), DIVERGED[W.dtype.type], VANISHED[W.dtype.type]
+    watched = squares(W) < diverged  # a start beyond it is nobody's divergence
     # Pieces short enough to stop when told, to keep few indices in memory, and to notice what has vanished.
     piece = max(1, min(2**20 // m, 2**28 // (m * d * W.shape[1] + engine.overhead)))
-    now, changes = 0, np.append(np.flatnonzero(np.diff(steps)) + 1, recorded[-1])
-    for n in recorded.tolist():
-        while now < n:
+    now, looked, ends = 0, 0, np.union1d(recorded, np.flatnonzero(np.diff(steps)) + 1)
+    for end, yielded in zip(ends.tolist(), np.isin(ends, recorded).tolist(), strict=True):
+        step = float(steps[min(now, len(steps) - 1)])
+        while now < end:
             if halt is not None and halt.is_set():
                 raise concurrent.futures.CancelledError
-            same = int(changes[np.searchsorted(changes, now, side="right")])  # so far at one step
-            count, step = min(piece, n - now, same - now), float(steps[min(now, len(steps) - 1)])
-            with np.errstate(over="ignore", invalid="ignore"):
-                engine.advance(W, now, count, step)
-                sizes = squares(W)
-            if not (sizes[watched] < diverged).all():
-                raise engine.problem.divergence(step, now + count)
+            count = min(piece, end - now)
+            engine.advance(W, now, count, step)
             now += count
-            W[:, sizes < VANISHED[W.dtype.type]] = 0  # subnormal numbers are a hundred times slower
-        yield W
+            if (
+                now - looked < min(piece, 2**8)
+                and W.shape[1] * vanished < float(np.vdot(flat, flat)) < diverged
+            ):
+                continue  # to look at every start takes as long as a small epoch
+            looked, sizes = now, squares(W)
+            if not (sizes[watched] < diverged).all():
+                raise engine.problem.divergence(step, now)
+            W[:, sizes < vanished] = 0  # subnormal numbers are a hundred times slower
+        if yielded:
+            yield W

@@ -6,8 +6,6 @@ so one set of visits gives the excess training loss and the distance at *every* 
 at random.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import NamedTuple
 
@@ -15,10 +13,8 @@ import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Rng
-from edgelaw.kaczmarz.problem import Problem
+from edgelaw.kaczmarz.problem import Problem, squares
 from edgelaw.kaczmarz.simulation import by_run, iterates
-
-__all__ = ["SignalAndNoise", "signal_and_noise"]
 
 
 class SignalAndNoise(NamedTuple):
@@ -44,25 +40,10 @@ class SignalAndNoise(NamedTuple):
 def signal_and_noise(
     X: ArrayLike, order: str, epochs: ArrayLike, step: float = 1.0, runs: int = 16, rng: Rng = 0
 ) -> SignalAndNoise:
-    r"""Both parts of the excess training loss and of the distance of one design, means over all starts and residuals.
+    """Both parts of the excess training loss and of the distance of one design, means over all starts and residuals.
 
-    Parameters
-    ----------
-    X : array (m, d)
-        The rows, m > d; only their directions matter. Each run holds a d × (d + m) matrix.
-    order : str
-        One of `edgelaw.orders.ORDERS`.
-    epochs : array of int
-        The epochs to record, ascending and at least 1.
-    step : float
-        η, in (0, 2).
-    runs : int
-        Independent orders.
-    rng : int or numpy.random.Generator
-
-    Returns
-    -------
-    SignalAndNoise
+    X has more rows than columns, and only the directions of its rows matter; the epochs to record are ascending and at
+    least 1; the rest is as in `simulate`. Each of the runs, which are independent orders, holds a d × (d + m) matrix.
 
     Examples
     --------
@@ -72,32 +53,25 @@ def signal_and_noise(
     >>> bool(parts.signal.max() < 1e-20), bool(abs(parts.noise.mean() - 1 / 3) < 0.05)
     (True, True)
     """
-    X = arguments.matrix(X, minimum=1).astype(np.float64)
-    (m, d), n = X.shape, arguments.counts(epochs, "epochs")
+    problem = Problem(arguments.matrix(X, minimum=1).astype(np.float64))
+    (m, d), n = problem.X.shape, arguments.counts(epochs, "epochs")
     if m <= d:
         raise ValueError(f"X must have more rows than columns, or no residual is left, not {m} and {d}.")
     if n.ndim != 1 or not len(n) or n[0] < 1 or (np.diff(n) <= 0).any():
         raise ValueError("epochs must be ascending whole numbers of at least 1.")
-    norms = np.linalg.norm(X, axis=1)
-    if not norms.all():
-        raise ValueError(f"X must have no zero row, but row {norms.argmin()} is zero; leave it out.")
-    U, step = X / norms[:, None], arguments.step(step)
+    U, step = problem.rows(), arguments.step(step)
     basis, values, _ = np.linalg.svd(U)
     residual = basis[:, (values > 1e-12 * values[0]).sum() :]
-    free = residual.shape[1]
+    start = np.eye(d, d + residual.shape[1])  # becomes A_n, and B_n on the residuals' basis
     affine = Problem(U, np.hstack([np.zeros((m, d)), residual]), normalised=False)
 
     def run(child: np.random.Generator, _: threading.Event) -> list[list[float]]:
-        walk = iterates(
-            affine, order, n, np.eye(d, d + free), step, child
-        )  # A_n, and B_n on the residuals' basis
-        return [_losses(U, weights) for epoch, weights in walk if epoch]
+        return [_losses(U, W) for epoch, W in iterates(affine, order, n, start, step, child) if epoch]
 
     return SignalAndNoise(*np.moveaxis(np.array(by_run(run, rng, arguments.whole(runs, "runs", 1))), -1, 0))
 
 
 def _losses(U: Array, affine: Array) -> list[float]:
     """Both parts of both losses for the map of the start and of the residuals."""
-    m, d = U.shape
-    squares, away = ((U @ affine) ** 2).sum(axis=0), (affine**2).sum(axis=0)
-    return [squares[:d].sum() / m, squares[d:].mean(), away[:d].sum() / d, away[d:].mean() * m / d]
+    (m, d), train, test = U.shape, squares(U @ affine), squares(affine)
+    return [train[:d].sum() / m, train[d:].mean(), test[:d].sum() / d, test[d:].mean() * m / d]

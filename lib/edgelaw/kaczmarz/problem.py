@@ -1,6 +1,7 @@
 """A least-squares problem with the update that is to solve it, checked."""
 
 import copy
+import functools
 
 import numpy as np
 
@@ -60,7 +61,6 @@ class Problem:
             raise ValueError(f"ridge must be a finite number, at least 0, not {ridge!r}.")
         self.normalised, self.ridge = bool(normalised), float(ridge)
         self.probabilities = probabilities
-        self.norms = _norms(self.X)
         if self.normalised and not self.norms.all():
             raise ValueError(f"X must have no zero row, but row {self.norms.argmin()} is zero; leave it out.")
         self._precision = np.finfo(self.X.dtype).eps
@@ -77,29 +77,35 @@ class Problem:
         columns = given.reshape(len(given), -1)
         return columns / self.norms[:, None] if self.normalised else columns.astype(np.float64)
 
+    @functools.cached_property
+    def norms(self) -> Array:
+        """Row norms, in float64, without overflow or underflow and without a second copy of X."""
+        squared = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+        if ((squared > 1e-280) & (squared < np.inf)).all():
+            return np.sqrt(squared)
+        largest = np.maximum(self.X.max(axis=1), -self.X.min(axis=1)).astype(np.float64)
+        scale = 1 / np.maximum(largest, np.finfo(np.float64).tiny)
+        return np.sqrt(np.einsum("ij,i,ij,i->i", self.X, scale, self.X, scale, dtype=np.float64)) / scale
+
     def steps(self, step: ArrayLike, epochs: int) -> Array:
-        """The step, checked: one, within its limit, or that of every epoch, which is taken as it is."""
+        """The step, checked: one, within its limit, or that of every epoch, which is taken as it is.
+
+        Up to 2 in units of the longest row's projection, b times as much for averages of b: from η = 2b on any average
+        of b unit rows increases the mean square of a random error, since tr P² ≥ d + η (η/b − 2) for its matrix P.
+        """
         if np.ndim(step) == 0:
-            return np.array([arguments.number(step, *self._limits())])
+            averaged = min(self.batch, len(self.X)) if self.mode == "average" else 1
+            what, bound = ("unit rows", "2") if self.normalised else ("rows as they are", "2 / max ‖x‖²")
+            if averaged > 1:
+                what, bound = f"averages of {averaged} {what}", f"{averaged} · {bound}"
+            name = "step" if bound == "2" else f"step (for {what}, below {bound})"
+            return np.array([arguments.number(step, name, 0, averaged * self._safe_step)])
         schedule = arguments.real_array(step, "step", 1).astype(np.float64)
         if len(schedule) != epochs or schedule.min(initial=0) < 0:
             raise ValueError(
                 f"step must be a number, or one for each of the {epochs} epochs, none of them negative."
             )
         return schedule
-
-    def _limits(self) -> tuple[str, float, float]:
-        """The step's name and its limits: up to 2 in units of the longest row's projection, b times for averages of b.
-
-        P = I − (η/b) U_BᵀU_B of b unit rows has tr P² = d − 2η + (η/b)² tr (U_B U_Bᵀ)² ≥ d + η (η/b − 2): from η = 2b
-        on every update increases the mean square of a random error, whatever the rows.
-        """
-        averaged = min(self.batch, len(self.X)) if self.mode == "average" else 1
-        what, bound = ("unit rows", "2") if self.normalised else ("rows as they are", "2 / max ‖x‖²")
-        if averaged > 1:
-            what, bound = f"averages of {averaged} {what}", f"{averaged} · {bound}"
-        name = "step" if bound == "2" else f"step (for {what}, below {bound})"
-        return name, 0, averaged * self._safe_step
 
     @property
     def _safe_step(self) -> float:
@@ -113,22 +119,19 @@ class Problem:
             f"{self._safe_step:.4g} cannot increase the error."
         )
 
-    def rows(self, places: Integers | None = None) -> Array:
+    def rows(self, places: Integers | slice = slice(None)) -> Array:
         """The rows as the update sees them, all or those at `places`: a copy only where it has to be."""
-        if places is None and not self.normalised:
-            return np.ascontiguousarray(self.X)
-        rows = np.array(self.X, order="C") if places is None else np.take(self.X, places, axis=0)
-        if self.normalised:
-            norms = self.norms if places is None else self.norms[places]
-            np.divide(rows, norms[:, None], out=rows, casting="same_kind")
-        return rows
+        rows = np.ascontiguousarray(self.X[places])
+        if not self.normalised:
+            return rows
+        out = np.empty_like(rows) if np.may_share_memory(rows, self.X) else rows
+        return np.divide(rows, self.norms[places, None], out=out, casting="same_kind")
 
-    def visited(self, places: Integers | None) -> tuple[Array, Array | None]:
+    def visited(self, places: Integers | None) -> tuple[Array, Array]:
         """Rows and targets as the update sees them, in their own order or in that of `places`, in one precision."""
-        rows, targets = self.rows(places), self.targets
-        if targets is None:
-            return rows, None
-        return rows, np.ascontiguousarray(targets if places is None else targets[places], dtype=rows.dtype)
+        chosen = slice(None) if places is None else places
+        targets = np.zeros((len(self.X), 1)) if self.targets is None else self.targets[chosen]
+        return self.rows(chosen), np.ascontiguousarray(targets, dtype=self.X.dtype)
 
     def centred(self) -> tuple["Problem", Array]:
         """The same problem with its origin at w*, where the mean update vanishes, and where w* is then (d, 1).
@@ -138,13 +141,12 @@ class Problem:
         origin = np.zeros((self.X.shape[1], 1), self.X.dtype)
         if self.targets is None:
             return self, origin
-        m = len(self.X)
+        m, d = self.X.shape
         weights = np.ones(m) if self.probabilities is None else m * np.asarray(self.probabilities)
         A = self.rows().astype(np.float64) * np.sqrt(weights)[:, None]
         b = self.targets * np.sqrt(weights)[:, None]
         if self.ridge:
-            normal = A.T @ A + m * self.ridge * np.eye(A.shape[1])
-            return self, np.linalg.solve(normal, A.T @ b).astype(self.X.dtype)
+            return self, np.linalg.solve(A.T @ A + m * self.ridge * np.eye(d), A.T @ b).astype(self.X.dtype)
         solution = np.linalg.lstsq(A, b, rcond=None)[0]
         moved = copy.copy(self)
         size = np.linalg.norm(A) * np.linalg.norm(solution) + np.linalg.norm(b)
@@ -161,13 +163,3 @@ class Problem:
 def squares(A: Array) -> Array:
     """Squared norms of the columns, summed in float64."""
     return np.einsum("ij,ij->j", A, A, dtype=np.float64)
-
-
-def _norms(X: Array) -> Array:
-    """Row norms, in float64, without overflow or underflow and without a second copy of X."""
-    norms = np.empty(len(X))
-    for k in range(0, len(X), 256):
-        part = X[k : k + 256].astype(np.float64)
-        largest = np.maximum(np.abs(part).max(axis=1), np.finfo(np.float64).tiny)
-        norms[k : k + 256] = largest * np.linalg.norm(part / largest[:, None], axis=1)
-    return norms

@@ -4,32 +4,29 @@ The update by row x with target y is the normalised (Kaczmarz) one,
 
     w ← w − step · (⟨x, w⟩ − y) x / ‖x‖²,      0 < step < 2,
 
-or plain SGD's, w ← w − step · (⟨x, w⟩ − y) x. For rows U in visiting order, b consecutive updates of any
-number of weight vectors W at once are exactly W ← W − Uᵀ M⁻¹ (U W − y), where M = I/step + the strictly
-lower triangle of U Uᵀ. An epoch is therefore a few triangular solves between large matrix products
-(`edgelaw.kaczmarz.blocks`); one or few weight vectors go through a compiled loop instead (`edgelaw.kaczmarz.compiled`).
-Both are the definition, reordered: nothing is approximated.
+or plain SGD's, w ← w − step · (⟨x, w⟩ − y) x. One or few weight vectors go through it as a compiled loop
+(`edgelaw.kaczmarz.compiled`). Many go through a block of rows at once, by a triangular solve between large matrix
+products (`edgelaw.kaczmarz.blocks`). Both are the definition, reordered: nothing is approximated.
 """
 
 import concurrent.futures
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Rng
 from edgelaw.curves import LearningCurve
 from edgelaw.kaczmarz import engines
-from edgelaw.kaczmarz.blocks import Blocked
+from edgelaw.kaczmarz.blocks import KEPT
 from edgelaw.kaczmarz.problem import Problem
 
 STARTS = ("random", "orthonormal", "all")
 PROBES = 32
-IN_THEIR_ORDER = orders.ShuffleBuffer(1, reshuffle=False)
 Result = TypeVar("Result")
 
 
@@ -53,55 +50,39 @@ def simulate(
       of X scaled to norm √d; with inconsistent targets this is the *excess* over the smallest training loss.
 
     Both are 1 at n = 0: test exactly, train on average over starts (for plain SGD: the mean eigenvalue of
-    XᵀX/m). Losses below 1e-300 (float32: 1e-72) come out as 0.
+    XᵀX/m). Losses below 1e-300 (float32: 1e-72) come out as 0. w* is where the mean update vanishes: the least-squares
+    solution (of smallest norm, or with the ridge) of the rows *as the update sees them*, each weighted by its
+    probability. Targets that are consistent to rounding merely shift the problem; others end at a floor that depends on
+    the step (where a projected batch has another stationary mean than w*, which stays the point of reference).
 
     Parameters
     ----------
     X : array (m, d) or Problem
         The rows, for the normalised update row by row with targets zero; or a `Problem`, which has targets, batches,
-        plain SGD, a ridge. w* is the point at which the mean update vanishes: the least-squares solution (the one of
-        smallest norm, or with the ridge) with row i weighted by its probability, *of the rows as the update sees
-        them*. So plain SGD has the ordinary solution, the normalised update that of the unit rows x_i / ‖x_i‖ with
-        targets y_i / ‖x_i‖, and both agree when the targets are consistent, or for the normalised update with
-        `probabilities` ∝ ‖x_i‖². If they are consistent (to rounding) y merely shifts the problem, and the curves
-        are those of y = 0. If not, the losses end at a floor that depends on the step; a projected batch then has
-        another stationary mean than w*, which stays the point of reference.
+        plain SGD, a ridge.
     order : str, edgelaw.orders.ShuffleBuffer or edgelaw.orders.BlockShuffle
-        One of `edgelaw.orders.ORDERS`, or an order of `edgelaw.orders` with a parameter; those read the rows of X as
-        the file that they shuffle, so the order in which X has them matters.
+        One of `edgelaw.orders.ORDERS`, or an order with a parameter, which reads the rows as X has them.
     epochs : int or array of int
-        How many epochs to run, each m row visits, and all are recorded; or the epochs to record, 0 always included. A
-        recording costs half an epoch. Where the compiled loop pauses to record, it adds up in another order: the
-        choice may show in the last digits.
+        How many epochs to run, each m row visits, and all are recorded, at half an epoch's cost; or the epochs to
+        record, 0 always included. The choice may show in the last digits.
     step : float, or array of one per epoch
-        In (0, 2) for the normalised update, in units of the full projection; in (0, 2 / max ‖x_i‖²) for
-        plain SGD. In that range no single update can increase the error. For averages of b rows it is the
-        step η of the averaged update, η/b per row, and may be b times as large: b orthogonal rows stand any
-        step below 2b, b equal ones only steps below 2, and from 2b on every update increases the error of a
-        random start on average. No update increases it up to 2b / λ_max(U Uᵀ), U the unit rows (without
-        repeated rows in a batch, so not for ``iid``, and with b the rows of the shortest batch); what an
-        order stands on average is :func:`edgelaw.exact.stability`. The last batch of an epoch, if
-        shorter, averages over its own r rows, as PyTorch's losses do, and so moves by η/r per row: leave
-        it out when η is far above 2. The steps of a schedule are taken as they are.
+        In (0, 2) for the normalised update; in (0, 2 / max ‖x_i‖²) for plain SGD: no single update can then increase
+        the error. For averages of b rows it is the step η of the averaged update and may be b times as large, which b
+        orthogonal rows stand, but not b equal ones; at 2b every update increases a random error on average. What an
+        order stands on average is :func:`edgelaw.exact.stability`. A shorter last batch averages over its own rows, as
+        PyTorch's losses do. The steps of a schedule are taken as they are.
     probes : int
         Weight vectors per run; how they start is `starts`.
     runs : int
-        Independent runs (order and starts); standard errors are over runs, and NaN for one run. As many as there are
-        cores are computed at the same time; for the orders that repeat, each holds a copy of the data in visiting
-        order.
+        Independent runs (order and starts), as many at the same time as there are cores; standard errors are over
+        runs, and NaN for one run. Each run of an order that repeats holds a copy of the data.
     rng : int or numpy.random.Generator
-        Seed of everything random. Run r depends on it and on r only, not on how many runs there are.
+        Seed of everything random. Run r depends on it and on r only, not on how many runs there are. The same seed
+        gives the same digits on one machine, whatever the number of cores.
     starts : {"random", "orthonormal", "all"}
-        Where the probes start: at w* plus independent uniform unit vectors; plus orthonormal ones (a random
-        set of `probes` at most d), whose mean varies less; or plus each of the d coordinate vectors. The mean
-        over all starts is the mean over uniform ones exactly, so only the order is left to chance, and
-        standard errors are those of the order. `probes` is then d, and stays at its default in the call.
-
-    Returns
-    -------
-    LearningCurve
-        The same digits for the same seed on one machine, whatever the number of cores: a run is computed by one
-        thread, and BLAS is held to one thread meanwhile (`edgelaw._common.threads`).
+        Where the probes start: at w* plus independent uniform unit vectors; plus a random set of at most d orthonormal
+        ones, whose mean varies less; or plus each of the d coordinate vectors, where `probes` stays at its default. The
+        mean over all starts is the mean over uniform ones exactly, so that standard errors are those of the order.
 
     Raises
     ------
@@ -121,7 +102,7 @@ def simulate(
     >>> simulate([[1.0, 0.0], [1.0, 0.0]], "iid", epochs=1, starts="all").test.tolist()
     [1.0, 0.5]
     """
-    problem, recorded = _problem(X), arguments.epochs(epochs)
+    problem, recorded = X if isinstance(X, Problem) else Problem(X), arguments.epochs(epochs)
     m, d = problem.X.shape
     probes, runs = _probes(probes, starts, d), arguments.whole(runs, "runs", 1)
     steps = problem.steps(step, int(recorded[-1]))
@@ -129,15 +110,19 @@ def simulate(
         raise ValueError(
             "y must have one output to be simulated from random starts; `iterates` takes several."
         )
-    stream_of = partial(orders.stream, order, m, probabilities=problem.probabilities)
-    stream_of(0)  # refuse what it refuses before any work is done
+    orders.stream(order, m, 0, problem.probabilities)  # refuse what it refuses before any work is done
     with threads.one_blas_thread():
         problem, origin = problem.centred()
 
         def run(child: np.random.Generator, halt: threading.Event) -> list[tuple[float, float]]:
-            stream, W_0 = _drawn(starts, (d, probes), child, stream_of)
+            # What is drawn first is part of the digits of a seed: random starts after the order, others before it.
+            S = np.linalg.qr(child.standard_normal((d, probes)))[0] if starts == "orthonormal" else np.eye(d)
+            stream = orders.stream(order, m, child, problem.probabilities)
+            if starts == "random":
+                S = child.standard_normal((d, probes))
+                S /= np.linalg.norm(S, axis=0)
             engine = engines.choose(problem, stream, probes)
-            walk = engines.walk(engine, origin + W_0, recorded, steps, halt)
+            walk = engines.walk(engine, origin + S, recorded, steps, halt)
             return [problem.losses(engine.rows, W - origin) for W in walk]
 
         losses = np.array(by_run(run, rng, runs))
@@ -156,13 +141,9 @@ def iterates(
 ) -> Iterator[tuple[int, Array]]:
     """The weights themselves: yields (n, w_n) at the recorded epochs, from a given start.
 
-    The parameters are those of `simulate`, except for
-
-    start : array (d,) or (d, probes)
-        w_0, in the coordinates of the problem (not relative to w*); every yielded w_n is a new array of
-        this shape. Targets with several columns belong to one column of weights each.
-    rng : int or numpy.random.Generator
-        The row indices are those of ``edgelaw.orders.stream(order, m, rng, probabilities)``.
+    `start` is w_0, (d,) or (d, probes), in the coordinates of the problem (not relative to w*); every yielded w_n is a
+    new array of this shape. Targets with several columns belong to one column of weights each. The row indices are
+    those of ``edgelaw.orders.stream(order, m, rng, probabilities)``; the rest is as in `simulate`.
 
     Examples
     --------
@@ -172,17 +153,17 @@ def iterates(
     >>> [(n, w.tolist()) for n, w in iterates(pair, "single_shuffle", 1, start=np.zeros(2))]
     [(0, [0.0, 0.0]), (1, [1.0, 2.0])]
     """
-    problem, recorded = _problem(X), arguments.epochs(epochs)
+    problem, recorded = X if isinstance(X, Problem) else Problem(X), arguments.epochs(epochs)
     m, d = problem.X.shape
     w_0 = arguments.real_array(start, "start", np.ndim(start) if np.ndim(start) in (1, 2) else 2)
     if len(w_0) != d or w_0.size == 0:
         raise ValueError(f"start must have one entry for each of the {d} columns of X, not {w_0.shape}.")
     W_0 = w_0.reshape(d, -1)
-    outputs = 1 if problem.targets is None else problem.targets.shape[1]
-    if outputs not in (1, W_0.shape[1]):
-        raise ValueError(f"start must have a column for each of the {outputs} outputs, not {W_0.shape[1]}.")
+    outputs, probes = 1 if problem.targets is None else problem.targets.shape[1], W_0.shape[1]
+    if outputs not in (1, probes):
+        raise ValueError(f"start must have a column for each of the {outputs} outputs, not {probes}.")
     steps = problem.steps(step, int(recorded[-1]))
-    engine = engines.choose(problem, orders.stream(order, m, rng, problem.probabilities), W_0.shape[1])
+    engine = engines.choose(problem, orders.stream(order, m, rng, problem.probabilities), probes)
     walk = engines.walk(engine, W_0, recorded, steps)
     for n in recorded.tolist():
         with threads.one_blas_thread():
@@ -191,21 +172,10 @@ def iterates(
 
 
 def epoch_matrix(U: ArrayLike, step: float) -> Array:
-    """The whole map of an epoch: A = (I − step·u_m u_mᵀ) ⋯ (I − step·u_1 u_1ᵀ) = I − Uᵀ M⁻¹ U.
+    """The whole map w ↦ A w of an epoch without targets: A = (I − step·u_m u_mᵀ) ⋯ (I − step·u_1 u_1ᵀ) = I − Uᵀ M⁻¹ U.
 
-    Here M = I/step + the strictly lower triangle of U Uᵀ, and w ↦ A w is one epoch on the homogeneous
-    problem.
-
-    Parameters
-    ----------
-    U : array (m, d)
-        The rows in visiting order, used as they are: unit rows for the normalised update.
-    step : float
-        Positive, and below 2 / max ‖u_i‖².
-
-    Returns
-    -------
-    ndarray (d, d)
+    Here M = I/step + the strictly lower triangle of U Uᵀ. The rows (m, d) are in visiting order and used as they are,
+    unit rows for the normalised update; the step is positive and below 2 / max ‖u_i‖².
 
     Examples
     --------
@@ -213,14 +183,13 @@ def epoch_matrix(U: ArrayLike, step: float) -> Array:
     [[0.0, -0.48], [0.0, 0.36]]
     """
     problem = Problem(arguments.matrix(U, "U", minimum=1), normalised=False)
-    once = Blocked(problem, orders.stream(IN_THEIR_ORDER, len(problem.X), 0))
-    (step,) = problem.steps(step, 1)
-    A = np.eye(problem.X.shape[1], dtype=problem.X.dtype)
+    (step,), A = problem.steps(step, 1), np.eye(problem.X.shape[1], dtype=problem.X.dtype)
     with threads.one_blas_thread():
-        for k in range(0, len(A), 256):  # panels whose change fits into the cache
-            panel = np.ascontiguousarray(A[:, k : k + 256])
-            once.advance(panel, 0, 1, step)
-            A[:, k : k + 256] = panel
+        for first in range(0, len(problem.X), KEPT):
+            rows = problem.X[first : first + KEPT]
+            M = rows @ rows.T
+            np.fill_diagonal(M, 1 / step)
+            A -= rows.T @ solve_triangular(M, rows @ A, lower=True, check_finite=False)
     return A
 
 
@@ -245,10 +214,6 @@ def by_run(
     return [future.result() for future in futures]
 
 
-def _problem(X: ArrayLike | Problem) -> Problem:
-    return X if isinstance(X, Problem) else Problem(X)
-
-
 def _probes(probes: int, starts: str, dims: int) -> int:
     """How many weight vectors a run has: as many as asked for, or as dimensions where all starts are taken."""
     probes = arguments.whole(probes, "probes", 1)
@@ -261,21 +226,3 @@ def _probes(probes: int, starts: str, dims: int) -> int:
             f"probes must be at most {dims} to be orthonormal in {dims} dimensions, not {probes}."
         )
     return probes
-
-
-def _drawn(
-    starts: str, shape: tuple[int, int], child: np.random.Generator, made: Callable[..., orders.Stream]
-) -> tuple[orders.Stream, Array]:
-    """The order stream and the starts (dims, probes) of one run.
-
-    What is drawn first is part of the digits that a seed stands for: the stream before random starts, orthonormal
-    starts before the stream.
-    """
-    if starts == "orthonormal":
-        basis = np.linalg.qr(child.standard_normal(shape))[0]
-        return made(child), basis
-    stream = made(child)
-    if starts == "all":
-        return stream, np.eye(shape[0])
-    directions = child.standard_normal(shape)
-    return stream, directions / np.linalg.norm(directions, axis=0)

@@ -46,10 +46,10 @@ def simulate(
         Rows per update, weight decay, independent runs.
     rng : numpy.random.Generator
     """
-
     sets = [(prepared.X, prepared.T)] + ([] if prepared.held is None else [prepared.held])
     problem = kaczmarz.Problem(prepared.X, prepared.T, batch, normalised=False, ridge=ridge)
 
+    @np.errstate(over="ignore")
     def one(child: np.random.Generator, halt: threading.Event) -> tuple[Array, Array]:
         losses = np.full((len(sets), len(rates) + 1), np.inf)  # what diverges stays there
         W = start = np.zeros((prepared.X.shape[1], prepared.T.shape[1]))
@@ -67,5 +67,5 @@ def simulate(
 
 def loss(rows: Array, targets: Array, weights: Array) -> float:
     """Mean over rows of the squared error, summed over outputs."""
-    with np.errstate(over="ignore"):
-        return float(((rows @ weights - targets) ** 2).sum() / len(rows))
+    gaps = rows @ weights - targets
+    return float(np.vdot(gaps, gaps)) / len(rows)
