@@ -63,7 +63,7 @@ def vanished(fine: Array, coarse: Array, plateau: float, floor: float, n: Intege
     both[..., 0] = np.maximum([fine, coarse], VANISHED**2)  # what rounding makes negative
     both[:, 0] += plateau
     rounded = 10 * np.finfo(float).eps / fine.max() if fine.max() > VANISHED else 0.0
-    return Attempt(*both, plateau, floor + rounded)
+    return Attempt(both[0], both[1], plateau, floor + rounded)
 
 
 def settled(
