@@ -42,11 +42,9 @@ a loss is above 1e-12 (without its plateau):
 - random reshuffle, single shuffle, flip-flop on any other spectrum: the same equations at a much higher resolution on
   other contours. Random reshuffle: ellipses of another scale, 32 polynomials for 24, ten more points in time, the best
   of all contours. Single shuffle: narrower contours, averages to 1e-13, circles to 15 digits. Flip-flop: averages
-  to 1e-11, 12 points per panel, shorter panels, a wider circle to 1e-12. No row is left out. An error that does not
-  depend on the resolution is not seen by them, but by the closed forms. Flip-flop's is itself compared with the path
-  that follows poles, down to 1e-10, and three times their difference is taken for its error if that is larger than
-  what it states. Where a reference is refused, or where it has a larger error than the curve states and differs by no
-  more than the two errors together, the case is undecided.
+  to 1e-13, 12 points per panel, a wider circle to 1e-12. No row is left out. An error that does not depend on the
+  resolution is not seen by them, but by the closed forms. Where a reference is refused, or where it has a larger error
+  than the curve states and differs by no more than the two errors together, the case is undecided.
 
 Spectra: *gaussian* are eigenvalues of rows with covariance j^(−a), *power law* are j^(−a) themselves, *embeddings* are
 random rows and directions of the shipped ones, *two levels* are two different eigenvalues; a ≤ 1.5. m/d is between 1/8
