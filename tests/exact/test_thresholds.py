@@ -233,7 +233,7 @@ def test_best_steps_are_largest_between_those_of_a_grid():
 
 
 def test_errors_of_small_signals_are_stated_of_a_ten_thousandth_of_the_start():
-    """_STATED_ABOVE."""
+    """STATED_ABOVE."""
     parts = signal_and_noise(np.linspace(0.5, 1.5, 30), 60, [40], 0.5, "iid")
     design = LabelledRows.isotropic(np.linspace(0.5, 1.5, 30), 60)
     error = exact.probe_curve("iid", design, [40], 0.5).error

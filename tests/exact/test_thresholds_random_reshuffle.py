@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from edgelaw import exact
+from edgelaw.exact import agreement
 from edgelaw.exact.labels import LabelCurve, LabelledRows
 from edgelaw.exact.random_reshuffle import contours, engine, labels
 
@@ -84,8 +85,8 @@ def resolution(which, **changed):
         (engine, "COARSE", resolution("COARSE", digits=0.96), stated, 1e-5),
         (engine, "COARSE", resolution("COARSE", times=0.084), stated, 1e-5),
         (engine, "COARSE", resolution("COARSE", wide=11.0), stated, 1e-5),
-        (engine, "_AT_ONCE", 1e-6, lambda: stated(GAPPED, 6, 1.0, 16.5), 1e-5),
-        (engine, "_AT_ONCE", 1e-8, lambda: stated(GAPPED, 6, 1.0, 18.0), 3e-9),
+        (agreement, "AT_ONCE", 1e-6, lambda: stated(GAPPED, 6, 1.0, 16.5), 1e-5),
+        (agreement, "AT_ONCE", 1e-8, lambda: stated(GAPPED, 6, 1.0, 18.0), 3e-9),
         (labels, "_OPERATORS", 2, between, 1e-3),
         (labels, "_SHIFT", 0.2, between, 4e-7),
         (labels, "_LINEAR", 0.3, between, 4e-7),

@@ -17,6 +17,7 @@ from edgelaw.curves import VANISHED, LearningCurve
 ENOUGH = 3e-6  # where two resolutions differ by more, another attempt is made
 VISIBLE = 1e-13  # losses that the two must agree on for that
 LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
+STATED_ABOVE = 1e-4  # of the start: the relative error of a labelled loss is stated of what is larger
 AT_ONCE = 1e-7  # losses below it after one epoch are rounding after two, and go on by their rate
 _UNSURE, _DISTRUSTED = 1e-7, 3e-5  # losses below are continued where two resolutions differ by so much
 
@@ -60,10 +61,9 @@ def _leading(good: npt.ArrayLike) -> int:
 def vanished(fine: Array, coarse: Array, plateau: float, floor: float, n: Integers) -> Attempt:
     """Losses below `AT_ONCE` after one epoch: the first, at two resolutions and without the plateau, and no other."""
     both = np.full((2, 2, len(n)), np.nan)
-    both[..., 0] = np.maximum([fine, coarse], VANISHED**2)  # what rounding makes negative
+    both[..., 0] = np.maximum([fine, coarse], np.finfo(float).tiny)  # what rounding makes negative
     both[:, 0] += plateau
-    rounded = 10 * np.finfo(float).eps / fine.max() if fine.max() > VANISHED else 0.0
-    return Attempt(both[0], both[1], plateau, floor + rounded)
+    return Attempt(both[0], both[1], plateau, floor)
 
 
 def settled(

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from edgelaw._common.types import Array, Integers
-from edgelaw.curves import LearningCurve
+from edgelaw.curves import VANISHED, LearningCurve
 from edgelaw.exact import agreement, graded_circle, levy
 from edgelaw.exact.flip_flop import walk
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Panels, Problem, Unsolved, graded_panels
@@ -133,7 +133,8 @@ def _attempts(
     if spectrum.gapped:
         fine, coarse = (build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FAR[0]))
         if fine.max() < agreement.AT_ONCE:
-            yield functools.partial(agreement.vanished, fine, coarse, spectrum.null, FLOOR)
+            rounded = 10 * np.finfo(float).eps / fine.max() if fine.max() > VANISHED else 0.0
+            yield functools.partial(agreement.vanished, fine, coarse, spectrum.null, FLOOR + rounded)
             return
         edge = _edge(functools.partial(at, 0.0, last, FINE), last, float(fine[1]))
         if edge * last > 1:  # else nothing falls exponentially so soon

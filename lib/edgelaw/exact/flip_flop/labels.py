@@ -28,8 +28,6 @@ from edgelaw.exact.flip_flop.spectra import SampleSpectrum
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.single_shuffle.targets import Targets
 
-_SMALL = 1e-4  # of the start: smaller distances are known to this times the error
-
 
 class Distance(NamedTuple):
     """‖w − w*‖² at the recorded epochs, 0 included, summed over outputs, and its relative numerical error."""
@@ -63,7 +61,9 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     if n[-1] == 0:
         return Distance(n, np.array([start]), 0.0)
     fine, coarse = (_distances(targets, n[1:], step, way) for way in (boundary.FINER, boundary.FINE))
-    difference = float((np.abs(fine - coarse) / np.maximum(np.abs(fine), _SMALL * start)).max())
+    difference = float(
+        (np.abs(fine - coarse) / np.maximum(np.abs(fine), agreement.STATED_ABOVE * start)).max()
+    )
     if not difference < agreement.LARGEST_ERROR:
         raise Unsolved("Two resolutions of flip-flop's distance do not agree: ask for fewer epochs.")
     return Distance(n, np.append(start, fine), 3 * difference + boundary.FLOOR)

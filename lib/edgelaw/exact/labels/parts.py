@@ -16,11 +16,11 @@ from scipy.interpolate import CubicSpline
 from edgelaw import orders, shipped
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.exact import agreement
 from edgelaw.exact.labels.curves import room
 from edgelaw.exact.labels.rows import LabelledRows
 
 _BETWEEN_STEPS = 40  # points between two steps of a grid
-_STATED_ABOVE = 1e-4  # of the start: a curve's relative error is stated of what is larger
 
 
 class Parts(NamedTuple):
@@ -65,7 +65,7 @@ def signal_and_noise(
         made = curve(design, epochs, step)
         train = getattr(made, "train", np.full(len(made.epochs), np.nan))
         losses.append(np.stack([made.distance / design.energies.sum(), train - level])[:, 1:])
-        stated = np.maximum(np.abs(losses[-1] + [[0.0], [level]]), _STATED_ABOVE * (1 + level))
+        stated = np.maximum(np.abs(losses[-1] + [[0.0], [level]]), agreement.STATED_ABOVE * (1 + level))
         errors.append(made.error * stated)
     return Parts(losses[0], losses[1] - losses[0], errors[0], errors[0] + errors[1])
 

@@ -52,7 +52,6 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 INSIDE = 0.8  # the average's contour, over that of the epoch
 POLYNOMIALS = 24  # at most: more only carry rounding
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
-_AT_ONCE = 1e-7  # a first epoch that leaves less is computed apart: the second is lost in rounding
 Epoch = Rows | Batches
 Result = TypeVar("Result")
 
@@ -288,7 +287,7 @@ def frames_at(law: Law, place: int) -> Frames | None:
 
 def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.Attempt]]:
     """What `agreement.settled` may try: an epoch that leaves nothing, then one pair of frames after another."""
-    if isinstance(epoch, Rows) and epoch.step * (2 - epoch.step) * law.rho > -np.log(_AT_ONCE) / 2:
+    if isinstance(epoch, Rows) and epoch.step * (2 - epoch.step) * law.rho > -np.log(agreement.AT_ONCE) / 2:
         yield functools.partial(_vanishing, next(frames(law)), epoch.step)
     for pair in frames(law):
         yield functools.partial(_attempt, pair, epoch)
@@ -299,7 +298,7 @@ def _attempt(pair: Frames, epoch: Epoch, n: Integers) -> agreement.Attempt:
     both = maps(pair, epoch)
     with np.errstate(all="ignore"):
         fine, coarse = (_losses(frame, one, n) for frame, one in zip(pair, both, strict=True))
-    wrong = abs(both[0].first - fine[0, 0]) / max(abs(fine[0, 0]), _AT_ONCE)
+    wrong = abs(both[0].first - fine[0, 0]) / max(abs(fine[0, 0]), agreement.AT_ONCE)
     if not wrong <= agreement.LARGEST_ERROR:
         raise ArithmeticError(
             f"The reshuffle curve of this spectrum could not be computed: its first epoch is off by {wrong:.0e}."
@@ -320,14 +319,15 @@ def _losses(frame: Frame, one: EpochMap, n: Integers) -> Array:
 
 def _vanishing(pair: Frames, step: float, n: Integers) -> agreement.Attempt:
     """The first epoch alone, by its own equations, if it leaves nothing: T has losses to 1e-16 of the start only."""
-    law, both = pair[0].law, np.full((2, 2, len(n)), np.nan)
-    times = np.array([0.0, law.rho])
-    for place, frame in enumerate(pair):
-        average = levy.Average(frame.points.nodes, frame.points.weights, error=0.0)
-        both[place, :, 0] = first_epoch.losses(average, law.rho, step, times, law.null)[:, 1]
-    if not np.abs(both[..., 0]).max() < _AT_ONCE:
+    law = pair[0].law
+    averages = (levy.Average(frame.points.nodes, frame.points.weights, error=0.0) for frame in pair)
+    times, plateau = np.array([0.0, law.rho]), np.array([law.null, 0.0])
+    fine, coarse = (
+        first_epoch.losses(average, law.rho, step, times, law.null)[:, 1] - plateau for average in averages
+    )
+    if not np.abs([fine, coarse]).max() < agreement.AT_ONCE:
         raise ArithmeticError("The first epoch leaves something.")
-    return agreement.Attempt(both[0], both[1], law.null, _LEAST_STATED)
+    return agreement.vanished(fine, coarse, law.null, _LEAST_STATED, n)
 
 
 def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
