@@ -7,6 +7,8 @@ epoch's eigenvalues reaches the unit circle (`single_shuffle.limit`, to about on
 spectral radius of its operator is 1 (`random_reshuffle.stable_factor`). One batch per epoch is gradient descent.
 """
 
+import functools
+
 import numpy as np
 
 from edgelaw.exact import levy, silverstein
@@ -16,7 +18,6 @@ from edgelaw.exact.iid import batches as iid
 from edgelaw.exact.random_reshuffle import batches as random_reshuffle
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.single_shuffle import batches as single_shuffle
-from edgelaw.exact.single_shuffle import settings as shuffle_curve
 
 _STRIDES = 200  # of the way to the limit of a short batch, which the solution of its equation follows
 
@@ -40,12 +41,7 @@ def factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     batch = round(cut.kappas[0] * dims)
     step = float(cut.taus[0] * batch)
     update = single_shuffle.Batches(step, batch, dims)
-
-    def settings_of(update, last, places=None):
-        if isinstance(rows, SampleRows):
-            return shuffle_curve.of_sample(rows.values, rows.shares, rows.rho, update, last, places)
-        return shuffle_curve.of_covariance(rows.values, rows.shares, rows.rho, update, last)
-
+    settings_of = functools.partial(single_shuffle.makers, rows)
     cloud = max(contracting, single_shuffle.limit(settings_of, update, _largest(rows)) / step)
     return cloud if cut.equal else _short_batch(rows, cut, contracting, cloud)
 
