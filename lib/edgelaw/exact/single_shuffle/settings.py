@@ -184,7 +184,7 @@ def refined(attempt: Callable[[float], agreement.AnyAttempt]) -> agreement.AnyAt
     for points in (1.0, 1.4, 1.9):
         result = attempt(points)
         difference = result.difference()
-        if difference < agreement.ENOUGH / 10 or difference > 0.3 * before:
+        if difference < agreement.ENOUGH / 3 or difference > 0.3 * before:
             break  # what is left is the averages'
         before = difference
     return result
