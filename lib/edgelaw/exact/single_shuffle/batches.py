@@ -56,11 +56,10 @@ def stable(settings_of: SettingsOf, update: Batches) -> bool:
     `settings_of(update, last)` are makers of the settings of an update on a spectrum. On a circle that is nearly the
     unit circle both generating functions are squared norms, and positive, as long as there is no eigenvalue outside.
     """
-    try:
-        setting = settings_of(update, STABLE_EPOCHS)[0]()
-    except ArithmeticError:
-        return False
-    return settings.inside_the_domain(setting, -graded_circle.AMPLIFIED / (2 * STABLE_EPOCHS))
+    setting = next(settings.made(settings_of(update, STABLE_EPOCHS)), None)
+    return setting is not None and settings.inside_the_domain(
+        setting, -graded_circle.AMPLIFIED / (2 * STABLE_EPOCHS)
+    )
 
 
 def limit(settings_of: SettingsOf, update: Batches, largest: float) -> float:
