@@ -8,8 +8,9 @@ from edgelaw.exact import graded_circle, levy
 from edgelaw.exact.batches.partition import Partition, partition
 from edgelaw.exact.single_shuffle import from_settings
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
-from edgelaw.exact.single_shuffle.batch_pairs import BatchPairs
 from edgelaw.exact.single_shuffle.batches import Batches
+from edgelaw.exact.single_shuffle.pairs import Pairs
+from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import gradient_descent
 
@@ -21,8 +22,8 @@ def population(update, epochs, covariance=(1.0,), rho=1.0):
     values = np.asarray(covariance, dtype=float)
     n = np.arange(epochs + 1)
     shares = np.full(len(values), 1 / len(values))
-    settings = shuffle_curve.of_covariance(values / values.mean(), shares, rho, update, epochs)
-    return from_settings(n, settings)
+    spectrum = shuffle_curve.Rows(values / values.mean(), shares, rho, update)
+    return from_settings(n, shuffle_curve.of_covariance(spectrum, epochs))
 
 
 def matrix_curves(rows, epochs, step, batch, orders):
@@ -103,7 +104,8 @@ def test_one_batch_per_epoch_is_gradient_descent():
     eigenvalues /= eigenvalues.mean()
     step = 1.6 / eigenvalues.max()
     values, shares = eigenvalues, np.full(60, 1 / 60)
-    settings = shuffle_curve.of_sample(values, shares, 1.0, Batches(60 * step, 60, 60), 30)
+    spectrum = shuffle_curve.Rows(values, shares, 1.0, Batches(60 * step, 60, 60))
+    settings = shuffle_curve.of_sample(spectrum, 30)
     truth = gradient_descent.curve(eigenvalues, 30, step)
     for curve in (
         from_settings(n, settings),
@@ -117,16 +119,11 @@ def test_one_batch_per_epoch_is_gradient_descent():
 def test_a_short_batch_that_is_hardly_short_gives_what_equal_batches_give(batches):
     average = levy.from_covariance(COVARIANCE, reach=0.05)
     sizes = np.full(batches + 1, 1 / (batches + 1))
-    last = sizes * np.append(np.ones(batches), 1 - 1e-12)
-    pairs = [
-        BatchPairs(average, Partition(kappas, np.full(batches + 1, 0.6)), 1.0) for kappas in (sizes, last)
-    ]
-    assert [one.short for one in pairs] == [False, True]
+    last = Partition(sizes * np.append(np.ones(batches), 1 - 1e-12), np.full(batches + 1, 0.6))
     values = []
-    for one in pairs:
-        angles = np.linspace(np.pi, 0.3, 5)
-        c, _ = one.around(0.9, angles)
-        values.append(one.values(0.9 * np.exp(1j * angles), c, *graded_circle.all_pairs(5)))
+    for one in (Pairs(average, 1.0, 0.6, 1 / (batches + 1)), ShortBatchPairs(average, 1.0, last)):
+        log_z = np.log(0.9) + 1j * np.linspace(np.pi, 0.3, 5)
+        values.append(one.values(log_z, one.around(log_z), *graded_circle.all_pairs(5)))
     assert np.abs(values[1] / values[0] - 1).max() < 1e-9
 
 

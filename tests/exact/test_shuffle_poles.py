@@ -31,8 +31,14 @@ def two_levels(low, high, share, count):
 
 def settings(values, rho, step, last):
     """The settings whose poles are followed."""
-    spectrum = sources.sample(values)
-    return list(shuffle_curve.followed(*spectrum, rho, shuffle_curve.RowByRow(step), last))
+    spectrum = shuffle_curve.Rows(*sources.sample(values), rho, shuffle_curve.RowByRow(step))
+    return [shuffle_curve.followed(spectrum, last, *contour) for contour in shuffle_curve.FOLLOWED]
+
+
+def losses(setting, n):
+    """Both losses of a setting, at two resolutions."""
+    result = shuffle_curve.attempt(setting, n)
+    return result.fine, result.coarse
 
 
 @pytest.mark.parametrize("x", [0.3 + 0.2j, 1e-3 + 1e-4j, 0.29j, 0.31, 3 + 12.6j, -2 + 7j, 1 + 40j])
@@ -44,7 +50,7 @@ def test_the_bose_function_without_some_of_its_poles(x):
             return 1 / mpmath.expm1(y) - sum(1 / (y - 2j * mpmath.pi * int(k)) for k in turns)
 
         value, slope = complex(rest(mpmath.mpmathify(x))), complex(mpmath.diff(rest, mpmath.mpmathify(x)))
-    computed = shuffle_kernel._without_poles(complex(x), turns)
+    computed = [part[0] for part in shuffle_kernel.without_poles(np.array([complex(x)]), turns)]
     assert abs(computed[0] - value) < 3e-15
     assert abs(computed[1] - slope) < 3e-14
 
@@ -55,14 +61,13 @@ def test_c_is_the_same_whether_poles_outside_are_followed_or_not():
     average = levy.from_gram(gram, parts, 1.0, -0.05, 1e-12)
     setting = settings(values, 1.0, 0.8, 20)[0]
     angles = np.pi * (1 - (np.arange(30) + 0.5) / 30)
-    plain, _ = Pairs(average, 0.8, 1.0).around(0.8, angles)
-    followed, worst = setting.pairs[0].around(0.8, angles)
-    assert worst < 1e-10
-    assert np.abs(followed[:, 0] / plain - 1).max() < 1e-9
-    zeta, poles = (
-        followed[:, 2:],
-        (followed[:, 1, None] + 2j * np.pi * setting.update.turns) / followed[:, :1],
-    )
+    log_z = np.log(0.8) + 1j * angles
+    plain = Pairs(average, 1.0, 0.8).around(log_z)
+    followed = setting.pairs[0].around(log_z)
+    assert np.isfinite(followed).all()
+    assert np.abs(followed[:, 0] / plain[:, 0] - 1).max() < 1e-9
+    zeta = followed[:, 1:]
+    poles = (log_z[:, None] + 2j * np.pi * setting.pairs[0].turns) / followed[:, :1]
     assert np.abs((parts / (zeta[..., None] - gram)).sum(axis=-1) * poles - 1).max() < 1e-9
 
 
@@ -76,9 +81,9 @@ def test_closed_forms(rho, step):
     if rho < 1:
         values, shares = np.append(0, values), np.append(1 - rho, shares)
     n = np.arange(1, 41)
-    spectrum = sources.sample(values, shares)
-    for setting in shuffle_curve.followed(*spectrum, rho, shuffle_curve.RowByRow(step), 40):
-        fine, coarse = shuffle_curve._losses(setting, n)
+    spectrum = shuffle_curve.Rows(*sources.sample(values, shares), rho, shuffle_curve.RowByRow(step))
+    for contour in shuffle_curve.FOLLOWED:
+        fine, coarse = losses(shuffle_curve.followed(spectrum, 40, *contour), n)
         truth = single_shuffle.test_loss(n, step, rho), single_shuffle.train_loss(n, step, rho)
         for i, plateau in enumerate((max(0.0, 1 - rho), 0.0)):
             seen = (truth[i] - plateau > 1e-10) & np.isfinite(fine[i])
@@ -114,7 +119,7 @@ def test_spectra_without_room_for_a_contour_are_answered(name):
     assert abs(curve.train[1] / first.train[1] - 1) < curve.error + first.error
     n = np.arange(1, last + 1)
     for setting in settings(values, rho, step, last):
-        fine, _ = shuffle_curve._losses(setting, n)
+        fine, _ = losses(setting, n)
         seen = (curve.train[1:] > 1e-7) & np.isfinite(fine[1])
         assert seen.sum() > 5
         assert np.abs(fine[1] / curve.train[1:] - 1)[seen].max() < 1e-4
@@ -122,7 +127,7 @@ def test_spectra_without_room_for_a_contour_are_answered(name):
 
 @pytest.mark.parametrize(("step", "last"), [(1.5, 40), (1.9, 100)])
 def test_centred_rows_keep_their_null_eigenvalue(step, last):
-    """No row is left out any more, so that the error is not of the order 1/m."""
+    """No row is left out, so that the error is not of the order 1/m."""
     curve = exact.curve("single_shuffle", rows(64, 512, 0.5, centred=True), last, step, 1 / 8)
     assert curve.error < 1e-4
 
@@ -153,29 +158,17 @@ def test_a_circle_beyond_a_branch_point_is_seen():
     """The domain of these two levels ends at log z = 1.458; beyond it Φ and Ψ are positive again."""
     setting = settings(two_levels(2.4, 4.4, 0.2, 512), 4.0, 0.5, 200)[0]
     pairs = setting.pairs[1]
-    edge = shuffle_curve._furthest_circle(setting, pairs, 200)
-    assert shuffle_curve._analytic(setting, pairs, 1e-6, 0.97 * edge)
-    assert not shuffle_curve._analytic(setting, pairs, 1e-4, 1.1 * edge)
+    edge, _ = shuffle_curve.domain(setting, 200)
+    assert shuffle_curve.analytic(setting, 0.97 * edge)
+    assert not shuffle_curve.analytic(setting, 1.1 * edge, 4.0)
     angles = np.pi * (1 - (np.arange(256) + 0.5) / 256)
-    inner, outer = (pairs.around(np.exp(at * edge), angles)[0] for at in (0.9, 1.1))
-    assert pairs.negative_powers(angles, inner) < 1e-9
-    assert pairs.negative_powers(angles, outer) > 1e-3
+    inner, outer = (at * edge + 1j * angles for at in (0.9, 1.1))
+    assert pairs.negative_powers(inner, pairs.around(inner)) < 1e-9
+    assert pairs.negative_powers(outer, pairs.around(outer)) > 1e-3
 
 
-def test_a_way_that_cannot_be_followed_is_said_to_be_infinite():
+def test_from_where_a_way_cannot_be_followed_nothing_is_returned():
     setting = settings(rows(60, 60, 0.5), 1.0, 0.8, 20)[0]
-    pairs = setting.pairs[0]
-    path = np.array([-5.0 + 1j * np.pi, np.nan])
-    solved, worst = shuffle_kernel.followed_exponents(
-        path,
-        pairs.nodes,
-        pairs.heavy,
-        1 / 0.8,
-        1.0,
-        pairs._gram,
-        pairs._parts,
-        pairs._turns,
-        np.full(len(pairs._turns) + 1, 0.8 + 0j),
-    )
-    assert worst == np.inf
-    assert np.isnan(solved[-1]).all()
+    solved = setting.pairs[0].around(np.array([-4.0 + 3j, np.nan, -4.0 + 3j]))
+    assert np.isfinite(solved[0]).all()
+    assert np.isnan(solved[1:]).all()

@@ -189,27 +189,25 @@ def test_no_epochs_leave_everything():
 
 
 def test_settings_that_all_fail_are_refused_with_the_first_reason(monkeypatch):
-    def fail(setting, n):
+    def fail(setting, last):
         raise ArithmeticError("solved to 1e-3 only")
 
-    monkeypatch.setattr(shuffle_curve, "_losses", fail)
+    monkeypatch.setattr(shuffle_curve, "domain", fail)
     with pytest.raises(ArithmeticError, match="solved to 1e-3 only"):
         exact.curve("single_shuffle", np.linspace(0.1, 2, 30), 3)
-    for name in ("_settings", "followed"):
-        monkeypatch.setattr(shuffle_curve, name, lambda *_: iter(()))
+    monkeypatch.setattr(shuffle_curve, "of_sample", lambda *_, **__: [])
     with pytest.raises(ArithmeticError, match="No contour around this spectrum"):
         exact.curve("single_shuffle", np.linspace(0.1, 2, 30), 3)
 
 
-@pytest.mark.parametrize("even", [graded_circle.QUICK, graded_circle.DECAYING, graded_circle.PRECISE])
 @pytest.mark.parametrize("n", [np.arange(1, 201), np.array([3, 7, 50])])
-def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sides(even, n):
+def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sides(n):
     # eight poles on the circle |z| = 1.2: [zⁿwⁿ] of the sum of 1/((1 − z/p)(1 − w/q)) over p and q is a sum of powers
     poles = 1.2 * np.exp(2j * np.pi * (np.arange(8) + 0.5) / 8)
     last = int(n[-1])
-    count, distance, grading = graded_circle.plan(last, np.zeros(5), 14.5, 2.0, even=even)
+    count, distance, grading = graded_circle.plan(last, np.zeros(5), 14.5, 2.0)
     assert grading == graded_circle.EVEN
-    assert last < count < even.per_coefficient * last + even.besides + 1
+    assert last < count < graded_circle.PER_COEFFICIENT * last + graded_circle.BESIDES + 1
     circle = graded_circle.circle(n, count, 1.2 * np.exp(-distance), grading)
     places = np.concatenate([circle.points, circle.points.conj()])
     one = (1 / (1 - places[:, None] / poles)).sum(axis=1)
@@ -249,8 +247,8 @@ def test_a_singularity_in_a_narrow_sector_bounds_the_domain():
     X = data.gaussian(256, 512, rng=rng) * np.arange(1, 513) ** -0.25
     values = np.maximum(gram_eigenvalues(data.normalize_rows(X)), 0)
     values, shares = sources.sample(values)
-    setting = next(shuffle_curve.of_sample(values, shares, 0.5, shuffle_curve.RowByRow(1.9), 200))
-    edge, _ = shuffle_curve.domain(setting, setting.pairs[1], 200)
+    spectrum = shuffle_curve.Rows(values, shares, 0.5, shuffle_curve.RowByRow(1.9))
+    edge, _ = shuffle_curve.domain(shuffle_curve.of_sample(spectrum, 200)[0](), 200)
     curve = exact.curve("single_shuffle", values, 200, 1.9, 0.5, weights=shares)
     rate = -np.log(curve.train[200] / curve.train[199])
     # the losses decay like e^(−2·edge·n) times a power of n between −1/2 and −3/2
@@ -298,8 +296,8 @@ def test_losses_that_differ_before_they_vanish_still_count():
     assert curve.train[curve.continued] < 1e-12
 
 
-@pytest.mark.parametrize("more", [0, 3])
-def test_sums_for_pairs_are_the_same_in_vectors(more):
+@pytest.mark.parametrize(("more", "starts", "kappa"), [(0, 0, 0.0), (3, 0, 0.0), (0, 5, 0.0), (0, 0, 0.1)])
+def test_sums_for_pairs_are_the_same_in_vectors(more, starts, kappa):
     rng = np.random.default_rng(0)
 
     def numbers(*shape):
@@ -307,12 +305,16 @@ def test_sums_for_pairs_are_the_same_in_vectors(more):
 
     points, nodes = 12, rng.uniform(0.1, 3, 9) + 0j
     first, second = graded_circle.all_pairs(points // 2)
-    alpha, D, own = numbers(points, 9), numbers(points, 9), numbers(3, points, more)
     logs, a = -rng.uniform(0.1, 1, points) + 1j * rng.uniform(-3, 3, points), 1 + 0.1 * numbers(points)
-    k = np.arange(-5.0, 6)
-    given = first, second, logs, a, alpha, D, nodes, 0.1 + 0 * nodes, own, 0.7, 1.3, k, np.ones(11)
+    tau, rest, own = numbers(points, 9), numbers(points, 9), numbers(3, points, more)
+    seen = shuffle_kernel.Points(logs, a, tau, rest, own, numbers(points, starts))
+    measure = shuffle_kernel.Measure(nodes, 0.1 + 0 * nodes, rng.uniform(0.1, 3, starts) + 0j)
+    rule = shuffle_kernel.Rule(np.arange(-5.0, 6), np.ones(11), 1.3, kappa, 0.7)
+    used = slice(0, 5 if starts else 2)  # the last three are for labels
     with np.errstate(all="raise"):
-        vectors = shuffle_kernel.pair_sums_numpy(*given)
-    loops = shuffle_kernel.pair_sums.function(*given)
+        vectors = shuffle_kernel.sums_numpy(first, second, seen, measure, rule)[used]
+    loops = shuffle_kernel.sums.function(first, second, seen, measure, rule)[used]
     np.testing.assert_allclose(vectors, loops, rtol=1e-10)
-    np.testing.assert_allclose(shuffle_kernel.pair_sums(*given), loops, rtol=1e-10)
+    np.testing.assert_allclose(
+        shuffle_kernel.sums(first, second, seen, measure, rule)[used], loops, rtol=1e-10
+    )

@@ -9,7 +9,7 @@ import pytest
 
 from edgelaw import exact, orders
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, sources, stability
+from edgelaw.exact import stability
 from edgelaw.theory import BY_ORDER, gradient_descent
 
 SIGNATURES = {
@@ -421,22 +421,3 @@ def test_gradient_descent_takes_eigenvalues_that_are_negative_by_rounding_too():
     curve = gradient_descent.curve(np.append(SPECTRUM, -1e-15), 2, STABLE)
     assert curve.test == pytest.approx(gradient_descent.curve(np.append(SPECTRUM, 0.0), 2, STABLE).test)
     assert all(module.effective_step(STABLE, [-1e-15, 2.0]) > 0 for module in VIEWS.values())
-
-
-@pytest.mark.parametrize("order", ["single_shuffle", "flip_flop"])
-@pytest.mark.parametrize("rows", [96, 192])
-def test_leaving_out_the_null_direction_of_centred_rows_costs_no_more_than_is_stated(order, rows):
-    """Where a contour around a lone null eigenvalue exists, it says what the curve without it is worth."""
-    X = np.random.default_rng(rows).standard_normal((rows, 2 * rows)) * np.arange(1, 2 * rows + 1) ** -0.25
-    X = X - X.mean(axis=0)
-    values = np.concatenate([np.zeros(rows + 1), np.linalg.eigvalsh(X @ X.T)[1:]])
-    values, shares = sources.sample(values)
-    curve_of = VIEWS[order].curve
-    truth = curve_of(values, 12, 1.0, 0.5, weights=shares)
-    fewer, missing = agreement.without_lone_zero(values, shares, 0.5)
-    assert missing == pytest.approx(1 / rows)
-    without = agreement.with_a_row_less(curve_of(values, 12, 1.0, fewer, weights=shares), missing)
-    assert truth.error < 1e-3
-    for loss in ("test", "train"):
-        difference = np.abs(getattr(without, loss) / getattr(truth, loss) - 1).max()
-        assert 1e-5 < difference < without.error < 0.3

@@ -7,6 +7,7 @@ resolutions agree, or the best there is, and `vouched` makes a learning curve of
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +59,9 @@ def _leading(good: npt.ArrayLike) -> int:
     return int(np.append(good, False).argmin())
 
 
+AnyAttempt = TypeVar("AnyAttempt", bound=Attempt)
+
+
 def vanished(fine: Array, coarse: Array, plateau: float, floor: float, n: Integers) -> Attempt:
     """Losses below `AT_ONCE` after one epoch: the first, at two resolutions and without the plateau, and no other."""
     both = np.full((2, 2, len(n)), np.nan)
@@ -76,7 +80,14 @@ def settled(
     """
     if len(n) == 1:
         return learning_curve(n, np.ones(1), np.ones(1), 0.0)
-    computed, best, refusal = supporting_epochs(n) if times is None else times, None, None
+    computed = supporting_epochs(n) if times is None else times
+    result = chosen(attempts, computed)
+    return vouched(n, computed, result.fine, result.coarse, result.plateau, result.floor)
+
+
+def chosen(attempts: Iterable[Callable[[Integers], AnyAttempt]], computed: npt.NDArray) -> AnyAttempt:
+    """The first attempt at these epochs that is good enough, or the best; the first one's error if all of them fail."""
+    best, refusal = None, None
     for attempt in attempts:
         try:
             result = attempt(computed)
@@ -92,40 +103,13 @@ def settled(
         raise refusal or ArithmeticError(
             "No contour around this spectrum is usable, so its curve is not returned."
         )
-    result = best[1]
-    return vouched(n, computed, result.fine, result.coarse, result.plateau, result.floor)
+    return best[1]
 
 
 def supporting_epochs(n: Integers) -> Integers:
     """The positive epochs to compute for those to return: all up to 256, then each and the one before."""
     last = int(n[-1])
     return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), n[n > 1] - 1, n[n > 0]]))
-
-
-def without_lone_zero(values: Array, shares: Array, rho: float) -> tuple[float, float]:
-    """ρ as if there were a row less where the Gram matrix of fewer rows than dimensions has a lone null eigenvalue.
-
-    And the share of the rows that this takes away, 0 if nothing is changed. Centring makes such an eigenvalue, and it
-    leaves no room for a contour between it and the others.
-    """
-    missing = 1 - shares[values > 0].sum() / rho
-    if rho >= 1 or not 1e-9 < missing < 0.05:
-        return rho, 0.0
-    return rho * (1 - missing), float(missing)
-
-
-def with_a_row_less(curve: LearningCurve, missing: float) -> LearningCurve:
-    """A curve computed without a share of the rows, with the error that this may have made.
-
-    An epoch is shorter by that share, which changes the logarithm of a loss by its slope times it. The spectrum changes
-    too: in the cases tried both together were up to 2.2 times as much, so that three times are stated.
-    """
-    n, steepest = curve.epochs[1:], 0.0
-    for loss in (curve.test[1:], curve.train[1:]):
-        seen = loss > VANISHED
-        if seen.sum() > 1:
-            steepest = max(steepest, np.abs(np.gradient(np.log(loss[seen]), np.log(n[seen]))).max())
-    return dataclasses.replace(curve, error=curve.error + float(np.expm1(3 * missing * (1 + steepest))))
 
 
 def orthogonal(n: Integers, steps: ArrayLike, shares: ArrayLike = (1.0,)) -> LearningCurve:

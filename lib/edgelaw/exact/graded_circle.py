@@ -23,38 +23,22 @@ compromise between the two.
 
 import functools
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.fft
 import scipy.special
 
+from edgelaw._common.types import Array, ArrayLike, FloatOrArray, Integers
+
 ANGLES = np.pi / 2.0 ** np.arange(5)  # where the distance of the nearest singularity is asked for
 EVEN = np.inf  # the grading of equidistant points
-_DIGITS = 14.5  # of an interpolant (its count is careful), for which the rules below are made
-_OUTWARDS = 1.8  # a coarser circle is further out: more aliases, less rounding, so that both are seen
-
-
-class Even(NamedTuple):
-    """How many equidistant points there are per coefficient and besides.
-
-    `digits`, in powers of e, are shared: what aliases leave is :math:`e^{-2LN}`, and rounding errors of
-    :math:`e^{-\\text{digits}}` become as large by :math:`e^{2Ln}`.
-    """
-
-    per_coefficient: float
-    besides: float
-    digits: float
-
-    @property
-    def least(self):
-        """What aliases leave at most, however many coefficients there are."""
-        return np.exp(-self.digits * self.per_coefficient / (1 + self.per_coefficient))
-
-
-PRECISE = Even(1.4, 30.0, 31.0)
-QUICK = Even(1.15, 10.0, 31.0)
-DECAYING = Even(1.2, 15.0, 29.5)  # for small losses, where rounding counts more
+AMPLIFIED = (
+    4.0  # the least logarithm of how much a circle amplifies errors: so far it is from the singularity
+)
+PER_COEFFICIENT, BESIDES = 1.15, 45.0  # equidistant points per coefficient, and besides
+DIGITS = 13.5  # decimal, which aliases e^(−2LN) and rounding, amplified by e^(2Ln), have together
+MOST = 1600  # points
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +49,14 @@ class Circle:
     coefficients n, the columns to the points.
     """
 
-    n: np.ndarray
+    n: Integers
     radius: float
-    points: np.ndarray
-    weights: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    points: npt.NDArray
+    weights: npt.NDArray
+    first: Integers
+    second: Integers
 
-    def pair_coefficients(self, values):
+    def pair_coefficients(self, values: npt.NDArray) -> Array:
         """[zⁿwⁿ] of a symmetric function of two variables, real for real ones, from its values at the pairs."""
         w, size = self.weights, len(self.points)
         *same, mixed = values.reshape(-1, size * (size + 1) // 2)
@@ -82,20 +66,20 @@ class Circle:
         return sums.real * self.radius ** (-2.0 * self.n)
 
 
-def all_pairs(size):
+def all_pairs(size: int) -> tuple[Integers, Integers]:
     """Indices of all pairs (z, w), and then of all pairs (z, w̄), of so many points: each pair once."""
     i, j = np.triu_indices(size)
     return np.concatenate([i, i]), np.concatenate([j, j + size])
 
 
-def staggered_pairs(size):
+def staggered_pairs(size: int) -> tuple[Integers, Integers]:
     """Indices of all pairs (z, w̄) of points of which every second one is taken below the real axis: each pair once."""
     i, j = np.triu_indices(size)
     below = np.arange(size) % 2 * size
     return i + below[i], j + size - below[j]
 
 
-def _symmetric(upper, size):
+def _symmetric(upper: npt.NDArray, size: int) -> npt.NDArray:
     """The symmetric matrix with this upper triangle."""
     i, j = np.triu_indices(size)
     matrix = np.empty((size, size), dtype=complex)
@@ -103,7 +87,7 @@ def _symmetric(upper, size):
     return matrix
 
 
-def _hermitian(upper, size):
+def _hermitian(upper: npt.NDArray, size: int) -> npt.NDArray:
     """The Hermitian matrix with this upper triangle."""
     i, j = np.triu_indices(size)
     matrix = np.empty((size, size), dtype=complex)
@@ -111,41 +95,44 @@ def _hermitian(upper, size):
     return matrix
 
 
-def circle(n, points, radius, grading):
+def circle(n: Integers, points: int, radius: float, grading: float) -> Circle:
     """The circle for the coefficients n with an even number of points and a grading δ."""
     theta, weights = _rule(tuple(int(k) for k in n), points, grading)
     pairs = staggered_pairs(len(theta)) if grading == EVEN else all_pairs(len(theta))
     return Circle(np.asarray(n), radius, radius * np.exp(1j * theta), weights, *pairs)
 
 
-def plan(largest, gaps, digits, amplified, least=4.0, even=PRECISE):
+def plan(largest: int, gaps: Array, digits: float, amplified: float) -> tuple[int, float, float]:
     """Points, logarithmic distance L of the circle from the singularity, and grading, for coefficients up to `largest`.
 
     `gaps` are the logarithmic distances, at the angles `ANGLES`, of the nearest singularity from the circle through
     that at angle 0. The interpolation error is :math:`e^{-\\pi M w}` for M points and a strip |Im x| < w; it is
-    amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^least and e^16 (or e^least).
+    amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^4 and e^16.
     The trapezoidal rule of N equidistant points per variable has an error of :math:`e^{-2LN}`, which is not amplified:
-    where singularities are on all sides it is cheaper; `even` says how many it takes. It has N²/2 pairs, and M graded
-    points have M²/4.
+    where singularities are on all sides it is cheaper. It has N²/2 pairs, and M graded points have M²/4.
     """
-    loss, factor = (
-        x.ravel()
-        for x in np.meshgrid(
-            [least, *(x for x in (6.0, 8.0, 12.0, 16.0) if x > least)], 2.0 ** np.arange(0, 8, 0.5)
-        )
-    )
+    losses = AMPLIFIED * np.array([1, 1.5, 2, 3, 4])
+    loss, factor = (x.ravel() for x in np.meshgrid(losses, 2.0 ** np.arange(0, 8, 0.5)))
     distance = loss / (amplified * largest)
     grading = factor * np.sinh(distance / 2)
     points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
     best = np.argmin(points)
-    count = int(np.ceil(even.per_coefficient * largest + even.besides))
+    count = int(np.ceil(PER_COEFFICIENT * largest + BESIDES))
     if np.sqrt(2) * count < points[best]:
-        shared = even.digits + _OUTWARDS * (digits - _DIGITS)
-        return count, max(least / (2 * largest), shared / (2 * (count + largest))), EVEN
+        if count > MOST:
+            few = 100 * int((MOST - BESIDES) / PER_COEFFICIENT // 100)
+            raise ArithmeticError(
+                f"A circle for {largest} epochs takes too long where singularities come close from all sides, as next "
+                f"to the largest step: ask for at most {few} epochs, or for a smaller step."
+            )
+        shared = DIGITS * np.log(10) + 1.8 * (
+            digits - 14.5
+        )  # a coarser circle is further out, so that both are seen
+        return count, max(AMPLIFIED / (2 * largest), shared / (2 * (count + largest))), EVEN
     return int(np.ceil(points[best])), float(distance[best]), float(grading[best])
 
 
-def _strip(grading, distance, gaps):
+def _strip(grading: Array, distance: Array, gaps: Array) -> Array:
     """How far from the real axis of x the nearest singularity is."""
     small = grading**2 / (1 + grading**2)
     ahead = np.arcsin(np.minimum(1.0, np.tanh(distance / 2) / np.sqrt(small)))
@@ -159,12 +146,12 @@ def _strip(grading, distance, gaps):
     return np.min(widths, axis=0) / period(grading)
 
 
-def period(grading):
+def period(grading: FloatOrArray) -> FloatOrArray:
     """2K, the period of dn and half that of am."""
     return 2 * scipy.special.ellipkm1(grading**2 / (1 + grading**2))
 
 
-def angles(x, grading):
+def angles(x: ArrayLike, grading: float) -> tuple[Array, Array]:
     """θ and −dθ/dx."""
     whole = period(grading)
     _, _, slope, amplitude = scipy.special.ellipj(whole * x, 1 / (1 + grading**2))
@@ -172,36 +159,35 @@ def angles(x, grading):
 
 
 @functools.lru_cache(maxsize=32)
-def _rule(n, points, grading):
+def _rule(n: tuple[int, ...], points: int, grading: float) -> tuple[Array, npt.NDArray]:
     """Angles in the upper half plane, and weights of the coefficients, by Fourier coefficients in x of e^(−inθ)θ′.
 
     Of equidistant angles every second one stands for its conjugate, with the weights e^(−inθ)/N. Else θ is odd about
     the middle of the period, so those are real: a cosine and a sine transform over half the period.
     """
-    n = np.array(n)
+    epochs = np.array(n)
     if grading == EVEN:
         theta = np.pi * (1 - (np.arange(points) + 0.5) / points)
-        return theta, _powers(np.where(np.arange(points) % 2, -theta, theta), n) / points
+        return theta, _powers(np.where(np.arange(points) % 2, -theta, theta), epochs) / points
     half = points // 2
     x = (np.arange(half) + 0.5) / points
     steepest = angles(np.zeros(1), grading)[1][0]
-    size = 1 << int(np.ceil(np.log2(2 * points + 128 + 0.65 * n.max() * steepest / np.pi)))
-    theta, slopes = angles((np.arange(size) + 0.5) / (2 * size), grading)
+    sizes = 1 << np.ceil(np.log2(2 * points + 128 + 0.65 * epochs * steepest / np.pi)).astype(int)
     phases = 2 * np.pi * np.multiply.outer(np.arange(half), x)
     cosines, sines = np.cos(phases) / points, np.sin(phases[1:]) / points
     cosines[0] /= 2
     weights = np.empty((len(n), half), dtype=complex)
-    block = max(1, 2**17 // size)
-    for first in range(0, len(n), block):
-        waves = _powers(theta, n[first : first + block]) * (slopes / (2 * np.pi * size))
-        even = scipy.fft.dct(waves.real, axis=1)[:, :half]
-        odd = scipy.fft.dst(waves.imag, axis=1)[:, : half - 1]
-        weights.real[first : first + block] = even @ cosines
-        weights.imag[first : first + block] = odd @ sines
+    for size in np.unique(sizes):
+        theta, slopes = angles((np.arange(size) + 0.5) / (2 * size), grading)
+        places, block = np.flatnonzero(sizes == size), max(1, 2**17 // size)
+        for some in np.split(places, np.arange(block, len(places), block)):
+            waves = _powers(theta, epochs[some]) * (slopes / (2 * np.pi * size))
+            weights.real[some] = scipy.fft.dct(waves.real, axis=1)[:, :half] @ cosines
+            weights.imag[some] = scipy.fft.dst(waves.imag, axis=1)[:, : half - 1] @ sines
     return angles(x, grading)[0], weights
 
 
-def _powers(theta, n):
+def _powers(theta: Array, n: Integers) -> npt.NDArray:
     """e^(−inθ) for ascending n, each from the one before."""
     powers, once = np.exp(-1j * np.multiply.outer(n[:1], theta)), np.exp(-1j * theta)
     powers = np.repeat(powers, len(n), axis=0)

@@ -7,7 +7,7 @@ itself, single shuffle where the cloud of its epoch's eigenvalues reaches the un
 spectral radius of its operator is 1. One batch per epoch is gradient descent.
 """
 
-from collections.abc import Iterable
+import functools
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from edgelaw.exact.iid import batches as iid
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.single_shuffle import batches as single_shuffle
-from edgelaw.exact.single_shuffle import settings as shuffle_curve
 
 
 @threads.one_blas_thread()
@@ -128,14 +127,7 @@ def _factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
         return contracting * engine.stable_factor(_reshuffle_law(rows), cut.scaled(contracting))
     batch = round(cut.kappas[0] * dims)
     update = single_shuffle.Batches(float(cut.taus[0] * batch), batch, dims)
-
-    def settings_of(
-        update: single_shuffle.Batches, last: int, places: int | None = None
-    ) -> Iterable[shuffle_curve.Setting]:
-        if isinstance(rows, SampleRows):
-            return shuffle_curve.of_sample(rows.values, rows.shares, rows.rho, update, last, places)
-        return shuffle_curve.of_covariance(rows.values, rows.shares, rows.rho, update, last)
-
+    settings_of = functools.partial(single_shuffle.makers, rows)
     limit = single_shuffle.limit(settings_of, update, rows.edge(rows.rho) / rows.rho)
     cloud = max(contracting, limit / update.step)
     return cloud if cut.equal else _short_batch(rows, cut, contracting, cloud)

@@ -1,7 +1,7 @@
 """Single shuffle on any spectrum: curves, constants and the effective step."""
 
 import dataclasses
-from collections.abc import Iterable
+import functools
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, limits, requests
 from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
-from edgelaw.exact.single_shuffle import batches
-from edgelaw.exact.single_shuffle import settings as shuffle_curve
+from edgelaw.exact.batches.partition import Partition
+from edgelaw.exact.single_shuffle import batches, settings
 from edgelaw.theory import gradient_descent
 
 
@@ -40,11 +40,13 @@ def curve(
     rho, (values, shares) = arguments.aspect(rho), sources.sample(eigenvalues, weights)
     if len(values) == 1 and rho == 1:
         return agreement.orthogonal(n, step)
-    update, last = shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
-    return from_settings(n, shuffle_curve.of_sample(values, shares, rho, update, last, follow=True))
+    rows = settings.Rows(values, shares, rho, settings.RowByRow(step))
+    return from_settings(n, settings.of_sample(rows, max(int(n[-1]), 1), follow=True))
 
 
-def _batch_curve(eigenvalues, n, step, rho, weights, batch):
+def _batch_curve(
+    eigenvalues: ArrayLike, n: Integers, step: float, rho: float, weights: ArrayLike | None, batch: int
+) -> LearningCurve:
     """The curve of averaged batches on a sample spectrum."""
     values, shares = sources.sample(eigenvalues, weights)
     partition, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
@@ -56,22 +58,21 @@ def _batch_curve(eigenvalues, n, step, rho, weights, batch):
         _refuse(step, 2 * update.dims / float(values[-1]))
         losses = gradient_descent.weighted_losses(n, values, shares, step / update.dims)
         return agreement.learning_curve(n, *losses, 0.0)
+    return _stable_curve(n, SampleRows(values, shares, rho), partition, update)
 
-    def settings_of(update, last, places=None):
-        return shuffle_curve.of_sample(values, shares, rho, update, last, places)
 
-    _refuse_beyond(SampleRows(values, shares, rho), partition, settings_of, update)
+def _stable_curve(
+    n: Integers, rows: SampleRows | PopulationRows, partition: Partition, update: batches.Batches
+) -> LearningCurve:
+    """The curve of batches, or a refusal of a step at which an epoch has eigenvalues outside the unit circle."""
+    settings_of = functools.partial(batches.makers, rows)
+    expands = limits.contraction(rows, partition) <= 1
+    if expands and not (partition.equal and batches.stable(settings_of, update)):
+        limits.refuse_unstable("single_shuffle", rows, partition, update.dims, update.step)
     return from_settings(n, settings_of(update, max(int(n[-1]), 1)))
 
 
-def _refuse_beyond(rows, partition, settings_of, update):
-    """Refuse a step at which an epoch has eigenvalues outside the unit circle."""
-    if limits.contraction(rows, partition) > 1 or (partition.equal and batches.stable(settings_of, update)):
-        return
-    limits.refuse_unstable("single_shuffle", rows, partition, update.dims, update.step)
-
-
-def _refuse(step, limit):
+def _refuse(step: float, limit: float) -> None:
     if step >= limit:
         raise ValueError(
             f"step must be below {limit:.6g}, where single shuffle with this batch becomes unstable, not {step:g}."
@@ -86,32 +87,22 @@ def population_curve(
     The formulas of `curve`, with the average over the covariance's eigenvalues.
     """
     n = sources.recorded(epochs)
-    if not requests.single_rows(batch):
-        return _batch_population_curve(covariance_eigenvalues, n, step, rho, batch)
-    step = arguments.step(step)
-    rho = arguments.aspect(rho)
-    values, shares, null = sources.covariance(covariance_eigenvalues)
-    moving = from_settings(
-        n,
-        shuffle_curve.of_covariance(
-            values, shares, rho / (1 - null), shuffle_curve.RowByRow(step), max(int(n[-1]), 1)
-        ),
-    )
+    if requests.single_rows(batch):
+        step, rho = arguments.step(step), arguments.aspect(rho)
+        values, shares, null = sources.covariance(covariance_eigenvalues)
+        rows = settings.Rows(values, shares, rho / (1 - null), settings.RowByRow(step))
+        moving = from_settings(n, settings.of_covariance(rows, max(int(n[-1]), 1)))
+    else:
+        values, shares, null = sources.covariance(covariance_eigenvalues)
+        partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+        update = batches.Batches(step, int(batch), np.size(covariance_eigenvalues) * (1 - null))
+        moving = _stable_curve(n, PopulationRows(values, shares, rho), partition, update)
     return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
 
-def _batch_population_curve(covariance_eigenvalues, n, step, rho, batch):
-    """The curve of averaged batches for rows of a covariance."""
-    values, shares, null = sources.covariance(covariance_eigenvalues)
-    partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
-    update = batches.Batches(step, int(batch), np.size(covariance_eigenvalues) * (1 - null))
-
-    def settings_of(update, last, places=None):
-        return shuffle_curve.of_covariance(values, shares, rho, update, last)
-
-    _refuse_beyond(PopulationRows(values, shares, rho), partition, settings_of, update)
-    moving = from_settings(n, settings_of(update, max(int(n[-1]), 1)))
-    return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
+def from_settings(n: Integers, makers: list[settings.Maker]) -> LearningCurve:
+    """The learning curve of the first setting that is good enough, or of the best."""
+    return agreement.settled(n, settings.attempts(makers))
 
 
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
@@ -139,11 +130,6 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
     test = np.sqrt(inverse * a / (2 * np.pi))
     train = np.sqrt(inverse / (2 * np.pi * a)) * (a**2 + 1 / 4 + variance / 6) / 4
     return float(test), float(train)
-
-
-def from_settings(n: Integers, settings: Iterable[shuffle_curve.Setting]) -> LearningCurve:
-    """The learning curve of the first setting that is good enough, or of the best."""
-    return agreement.settled(n, shuffle_curve.attempts(settings))
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:

@@ -1,13 +1,20 @@
-"""Single shuffle with averaged batches on any spectrum: the update that `shuffle_curve` computes, and its limit."""
+"""Single shuffle with averaged batches on any spectrum: the update for which `settings` are made, and its limit."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from edgelaw.exact.batches.partition import partition
-from edgelaw.exact.single_shuffle import settings as shuffle_curve
-from edgelaw.exact.single_shuffle.batch_pairs import BatchPairs
+from edgelaw.exact import graded_circle
+from edgelaw.exact.batches import blocks
+from edgelaw.exact.batches.partition import Partition, partition
+from edgelaw.exact.levy import Average
+from edgelaw.exact.single_shuffle import settings
+from edgelaw.exact.single_shuffle.pairs import Pairs
+from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 
-_EPOCHS = 200  # an eigenvalue of an epoch that is below e^(1/100) may count as inside the unit circle
-_PRECISION = 0.01  # of a limit
+STABLE_EPOCHS = 200  # an eigenvalue of an epoch that is below e^(1/100) may count as inside the unit circle
+LIMIT_PRECISION = 0.01  # of a limit
+
+SettingsOf = Callable[["Batches", int], list[settings.Maker]]
 
 
 @dataclass(frozen=True)
@@ -18,41 +25,51 @@ class Batches:
     batch: int
     dims: float
 
-    def cut(self, rho):
+    def cut(self, rho: float) -> Partition:
         """The batches of an epoch of ρ rows per dimension."""
         return partition(rho * self.dims, self.dims, self.batch, self.step)
 
-    def pairs(self, average, rho):
+    def pairs(self, average: Average, rho: float) -> Pairs:
         """Φ and Ψ of an average."""
-        return BatchPairs(average, self.cut(rho), rho)
+        cut = self.cut(rho)
+        if not cut.equal:
+            return ShortBatchPairs(average, rho, cut)
+        return Pairs(average, rho, float(cut.taus[0]), rho / cut.batches)
 
-    def inverse_rate(self, rho):
+    def inverse_rate(self, rho: float) -> float:
         """One over the effective step per row."""
         cut = self.cut(rho)
         return float((cut.kappas / cut.taus).sum() / rho - (1 - (cut.kappas**2).sum() / rho**2) / 2)
 
 
-def stable(settings_of, update):
+def makers(rows: blocks.Rows, update: Batches, last: int) -> list[settings.Maker]:
+    """Makers of settings of an update for `last` epochs, on a sample's spectrum or a covariance's."""
+    spectrum = settings.Rows(rows.values, rows.shares, rows.rho, update)
+    if isinstance(rows, blocks.SampleRows):
+        return settings.of_sample(spectrum, last)
+    return settings.of_covariance(spectrum, last)
+
+
+def stable(settings_of: SettingsOf, update: Batches) -> bool:
     """Whether the cloud of an epoch's eigenvalues stays inside the unit circle.
 
-    `settings_of(update, last, places)` are the settings of an update on a spectrum. On a circle that is nearly the unit
-    circle both generating functions are squared norms, and positive, as long as there is no eigenvalue outside.
+    `settings_of(update, last)` are makers of the settings of an update on a spectrum. On a circle that is nearly the
+    unit circle both generating functions are squared norms, and positive, as long as there is no eigenvalue outside.
     """
-    try:
-        setting = next(iter(settings_of(update, _EPOCHS, places=1)), None)
-    except ArithmeticError:
-        return False
-    return setting is not None and shuffle_curve.inside_the_domain(setting, -setting.least / (2 * _EPOCHS))
+    setting = next(settings.made(settings_of(update, STABLE_EPOCHS)), None)
+    return setting is not None and settings.inside_the_domain(
+        setting, -graded_circle.AMPLIFIED / (2 * STABLE_EPOCHS)
+    )
 
 
-def limit(settings_of, update, largest):
+def limit(settings_of: SettingsOf, update: Batches, largest: float) -> float:
     """The largest stable step, to about one percent, where the spectrum of the sample ends at `largest`.
 
     Any batch alone diverges from 2b on, and gradient descent from 2d/λmax on; more than one batch per epoch bears a
     little more.
     """
     low, high = 0.0, min(2.0 * update.batch, 2.3 * update.dims / largest)
-    while high - low > _PRECISION * high and high > 1e-6:
+    while high - low > LIMIT_PRECISION * high and high > 1e-6:
         middle = (low + high) / 2 if low > 0 else 0.7 * high
         low, high = (middle, high) if stable(settings_of, replace(update, step=middle)) else (low, middle)
     return low

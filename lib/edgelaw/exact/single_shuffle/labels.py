@@ -9,7 +9,7 @@ orders of the training loss is a sum over the eigenvectors of K,
 
 up to terms that vanish in the mean over signs of the :math:`o_a`; the part along the null space is
 :math:`\lVert r\rVert^2G_n(0)`. The functions :math:`G_n` of all n together come from one pair of generating functions
-(`_shuffle_pairs`), the mean weights from another (`_mean_powers`). The loss on held-out rows is that of the mean
+(`label_pairs`), the mean weights from another (`mean_powers`). The loss on held-out rows is that of the mean
 weights plus what a fresh row sees of the variance,
 
 .. math:: \frac1d\Bigl\{[z^nw^n]\,\langle\lambda\tau C_0\rangle_t - \rho\sum_aq_a\beta_n(\kappa_a)^2\Bigr\} .
@@ -17,26 +17,24 @@ weights plus what a fresh row sees of the variance,
 *Derived* (self-averaging assumed), and checked against exact orders on real embeddings.
 """
 
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import ArrayLike
-from edgelaw.exact import sources
-from edgelaw.exact.flip_flop import mean_powers as _mean_powers
+from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw.exact import agreement, sources
 from edgelaw.exact.labels.curves import LabelCurve, LabelFloor, norms_error
 from edgelaw.exact.labels.rows import LabelledRows
-from edgelaw.exact.single_shuffle import label_pairs as _shuffle_pairs
-from edgelaw.exact.single_shuffle import settings as shuffle_curve
+from edgelaw.exact.single_shuffle import mean_powers, settings
+from edgelaw.exact.single_shuffle.label_pairs import LabelPairs
+from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.exact.single_shuffle.targets import Targets
 
-_TOLERANCES = 1e-11, 1e-9  # of the two start measures
-_BAD_MEASURE = 1e-6
-_DIGITS, _AMPLIFIED = (14.5, 12.0), (2.0, 2.3)  # of the two circles
-_FINER = 1.0, 1.4, 1.9  # times as many points, until two resolutions agree
-_ENOUGH = 1e-6  # of the start
-_REFUSED = 0.02  # of a loss, or of 1e-4 of its start
-_LONGEST = 4096
-_SAFETY, _ROUNDING, _SMALL = 3.0, 1e-9, 1e-4
+LONGEST = 4096  # epochs: the mean weights take three points of a circle for each
+SMALL = 1e-4  # of the start: smaller losses are compared with so much of it
 
 
 @threads.one_blas_thread()
@@ -83,25 +81,23 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     first = _zero_epochs(rows)
     if n[-1] == 0:
         return _label_curve(rows, n, first[:, None], 0.0)
-    if n[-1] > _LONGEST:
-        raise ValueError(f"epochs must be at most {_LONGEST} for single shuffle, not {n[-1]}.")
-    values, shares = targets.spectrum
-    update = shuffle_curve.RowByRow(eta)
-    settings = shuffle_curve.of_sample(values, shares, rows.aspect, update, int(n[-1]), gaps=False)
-    fine, coarse = _best(targets, settings, n[1:])
-    size = np.maximum(np.abs(fine), _SMALL * first[:, None])
-    difference = float(np.nanmax(np.abs(fine - coarse) / size))
-    if not difference < _REFUSED:
+    if n[-1] > LONGEST:
+        raise ValueError(f"epochs must be at most {LONGEST} for single shuffle, not {n[-1]}.")
+    spectrum = settings.Rows(*targets.spectrum, rows.aspect, settings.RowByRow(eta))
+    makers = settings.of_sample(spectrum, int(n[-1]), gaps=False)
+    made = agreement.chosen(_attempts(targets, makers), n[1:])
+    difference = made.difference()
+    if not difference < agreement.LARGEST_ERROR:
         raise ArithmeticError(
             f"Two resolutions of single shuffle's losses differ by a relative {difference:.0e}, so they are not "
             "returned: ask for fewer epochs or a step further from 2."
         )
-    losses = np.concatenate([first[:, None], fine], axis=1)
-    error = max(_ROUNDING, _SAFETY * difference) + norms_error(rows, np.array([eta]))
+    losses = np.concatenate([first[:, None], made.fine], axis=1)
+    error = max(made.floor, 3 * difference) + norms_error(rows, np.array([eta]))
     return _label_curve(rows, n, losses, error)
 
 
-def _constant_step(step, batch):
+def _constant_step(step: ArrayLike, batch: int) -> float:
     """The step as a number; schedules and batches are refused."""
     steps = np.unique(arguments.real_array(step, "step", np.ndim(step)))
     if len(steps) != 1:
@@ -115,69 +111,76 @@ def _constant_step(step, batch):
     return arguments.step(float(steps[0]))
 
 
-def _zero_epochs(rows):
+def _zero_epochs(rows: LabelledRows) -> Array:
     """Training and held-out loss (NaN without held-out rows) and squared distance of zero weights."""
     held = np.nan if rows.held_out is None else rows.held_out.start
     return np.array([rows.start, held, rows.energies.sum()])
 
 
-def _label_curve(rows, n, values, error):
+def _label_curve(rows: LabelledRows, n: Integers, values: Array, error: float) -> LabelCurve:
     held = None if rows.held_out is None else values[1]
     return LabelCurve(n, values[0], held, values[2], error)
 
 
-def _losses(targets, setting, which, n, gaps, more):
+@dataclass(frozen=True, eq=False)
+class LabelAttempt(agreement.Attempt):
+    """The three losses at two resolutions, arrays (3, epochs): what is smaller than `least` is compared with that."""
+
+    least: Array
+
+    def difference(self) -> float:
+        """The largest relative difference of the two resolutions."""
+        return float(np.nanmax(np.abs(self.fine - self.coarse) / np.maximum(np.abs(self.fine), self.least)))
+
+    def agreed(self) -> int:
+        """All epochs are returned, or none."""
+        return 0
+
+
+def _attempts(targets: Targets, makers: list[settings.Maker]) -> Iterator[Callable[[Integers], LabelAttempt]]:
+    """Attempts for `agreement.chosen`, the best first."""
+    return (functools.partial(_attempt, targets, setting) for setting in settings.made(makers))
+
+
+def _attempt(targets: Targets, setting: settings.Setting, n: Integers) -> LabelAttempt:
+    """All losses at each positive n at two resolutions."""
+    reach = settings.domain(setting, int(n[-1]))
+    least = SMALL * _zero_epochs(targets.rows)[:, None]
+
+    def attempt(points: float) -> LabelAttempt:
+        fine, coarse = (_losses(targets, setting, which, n, reach, points) for which in (0, 1))
+        return LabelAttempt(fine, coarse, 0.0, setting.floor, least)
+
+    return settings.refined(attempt)
+
+
+def _losses(
+    targets: Targets,
+    setting: settings.Setting,
+    which: int,
+    n: Integers,
+    reach: tuple[float, Array],
+    more: float,
+) -> Array:
     """Training loss, held-out loss and distance at the epochs n, in one of the two resolutions of a setting."""
-    rows, rho = targets.rows, setting.rho
-    contour, pairs = setting.contours[which], setting.pairs[which]
-    measures = targets.measures(contour, rho, _TOLERANCES[which])
-    if max(measure.error for measure in measures) > _BAD_MEASURE:
+    rows, contour, pairs = targets.rows, setting.contours[which], setting.pairs[which]
+    measures = targets.measures(contour, pairs.rho, 10 ** -settings.AVERAGES[which])
+    if max(measure.error for measure in measures) > 10**-settings.BORNE:
         raise ArithmeticError("The targets' functional has no rational representation on this contour.")
-    labels = _shuffle_pairs.LabelPairs(pairs, *measures, noise=targets.noise)
-    circle, c = shuffle_curve.solved_circle(
-        pairs, setting, n, 0.0, gaps, more, _DIGITS[which], _AMPLIFIED[which]
-    )
-    values = labels.values(circle.points, c, circle.first, circle.second)
+    labels = LabelPairs(pairs, measures, targets.noise)
+    circle, log_z, solved = settings.solved_circle(setting, which, n, reach, more)
+    values = labels.values(log_z, solved, circle.first, circle.second)
     train, fresh, distance = (circle.pair_coefficients(row) for row in values)
     held = np.full(len(n), np.nan)
     if rows.held_out is not None:
-        gram, parts, q = targets.gram(rho)
-        transform = _mean_powers.Transform(contour, gram, parts, rho)
-        mean = _mean_powers.on_contour(pairs, transform, n, setting.least)
-        variance = fresh - rho * transform.left_out(mean) ** 2 @ q
+        gram, parts, q = targets.gram(pairs.rho)
+        transform = mean_powers.Transform(contour, gram, parts, pairs.rho)
+        mean = mean_powers.on_contour(pairs, transform, n)
+        variance = fresh - pairs.rho * transform.left_out(mean) ** 2 @ q
         held = rows.held_out.of_mean(1 - transform.of_functions(mean)[:, 1:])
         held = held + variance * targets.size / rows.shape[1]
     distance = (distance - labels.total) * targets.size / rows.scale + rows.energies.sum()
     return np.stack([train * rows.start, held, distance])
-
-
-def _best(targets, settings, n):
-    """The losses at two resolutions, in the first setting in which they agree or else that in which they agree best."""
-    best, refusal = (np.inf, None), None
-    for _, setting in zip(range(7), settings, strict=False):
-        try:
-            difference, both = _at_two_resolutions(targets, setting, n)
-        except ArithmeticError as error:
-            refusal = refusal or error
-            continue
-        best = min(best, (difference, both), key=lambda result: result[0])
-        if difference < _ENOUGH:
-            break
-    if best[1] is None:
-        raise refusal or ArithmeticError("No contour keeps clear of the poles of single shuffle's resolvent.")
-    return best[1]
-
-
-def _at_two_resolutions(targets, setting, n):
-    """The largest difference of the two, relative to the start, and both."""
-    _, gaps = shuffle_curve.domain(setting, setting.pairs[1], int(n[-1]))
-    start = _zero_epochs(targets.rows)[:, None]
-    for more in _FINER:
-        both = [_losses(targets, setting, which, n, gaps, more) for which in (0, 1)]
-        difference = float(np.nanmax(np.abs(both[0] - both[1]) / start))
-        if difference < _ENOUGH:
-            break
-    return difference, both
 
 
 @threads.one_blas_thread()
@@ -224,12 +227,12 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     held = None if rows.held_out is None else float(rows.held_out.of_mean(np.ones(len(rows.eigenvalues))))
     if targets.noise == 0:
         return LabelFloor(rows.residual, 0.0, held, 0.0)
-    values, shares = targets.spectrum
-    for setting in shuffle_curve.in_the_gap(values, shares, rows.aspect, shuffle_curve.RowByRow(eta)):
+    spectrum = settings.Rows(*targets.spectrum, rows.aspect, settings.RowByRow(eta))
+    for setting in settings.in_the_gap(spectrum):
         fine, coarse = (
             _floor_factors(pairs, len(rows.eigenvalues) / rows.shape[1]) for pairs in setting.pairs
         )
-        if np.abs(fine - coarse).max() < _REFUSED * np.abs(fine).max():
+        if np.abs(fine - coarse).max() < agreement.LARGEST_ERROR * np.abs(fine).max():
             break
     else:
         raise ArithmeticError(
@@ -263,17 +266,14 @@ def small_step_excess(rows: LabelledRows, step: float) -> float:
     )
 
 
-def _floor_factors(pairs, omega):
+def _floor_factors(pairs: Pairs, omega: float) -> Array:
     """What the least training loss is multiplied by in the three floors, but for dimensions."""
-    rho, kappa = pairs.rho, 2 / pairs.step - 1
-    c = pairs.exponent(np.ones(1, dtype=complex))[0][0]
-    alpha = 1 / np.expm1(c * pairs.nodes)
-    gaps, differences = pairs.nodes[:, None] - pairs.nodes, alpha[:, None] - alpha
-    slopes = np.where(gaps == 0, -c * alpha * (1 + alpha), differences / np.where(gaps == 0, 1, gaps))
-    pairwise = pairs.heavy @ slopes @ pairs.heavy
-    more = rho - omega
+    rho, kappa, at_one = pairs.rho, 2 / pairs.tau - 1, np.zeros(1, dtype=complex)
+    solved = pairs.around(at_one)
+    alpha, D, _ = (x[0] for x in pairs.resolvents(at_one, solved))
+    more, pairwise = rho - omega, pairs.heavy @ D
     excess = -omega + (rho + 2 * rho * (pairs.heavy @ alpha) + 2 * pairwise) / kappa
-    fresh = 2 * rho / (kappa * c) - rho / more
+    fresh = 2 / (kappa * solved[0, 0]) - rho / more
     inverse = pairs.weights @ (1 / pairs.nodes)
     distance = (omega + 2 * pairs.weights @ alpha) / kappa - inverse / more
     return np.array([excess, fresh, distance]).real / more

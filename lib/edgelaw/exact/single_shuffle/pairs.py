@@ -1,185 +1,218 @@
 r"""Single shuffle on any spectrum: the two-variable generating functions of its losses, without any eigenproblem.
 
-One epoch multiplies the error by A. In terms of the average ⟨·⟩ of :mod:`edgelaw.exact.levy`, with m = ρd,
+One epoch multiplies the error by A. In terms of the average ⟨·⟩ of :mod:`edgelaw.exact.levy`, with m = ρd rows in
+batches of κd, each row at a step τ (chapters 9 and 13; κ = 0 for single rows),
 
-.. math:: \sum_n z^n\,E A^n \simeq (I - z e^{-c\Sigma})^{-1}, \qquad c\,\bigl(1/\eta + \langle\lambda\alpha\rangle\bigr)
-   = \rho, \qquad \alpha = \frac{z e^{-c\lambda}}{1 - z e^{-c\lambda}},
+.. math:: \sum_n z^n\,E A^n \simeq 1 + \alpha, \quad
+   \frac1a = \frac1\tau + \Bigl\langle\frac{\lambda\alpha}\theta\Bigr\rangle, \quad \theta = 1-\kappa a\lambda, \quad
+   \alpha = \frac{z\theta^{\rho/\kappa}}{1-z\theta^{\rho/\kappa}} ,
 
-and with a = c/ρ at z, b and β the same at w, σ = a + b, τ = 1 + α + β, and the linear operator J on functions of λ,
-:math:`J C = -\sigma\lambda C + ab\lambda\langle\lambda\tau C\rangle`,
+where :math:`\theta^{\rho/\kappa}` becomes :math:`e^{-\rho a\lambda}`. With a′ and β at w, σ = a + a′, p = aa′ and
+τ = 1 + α + β, the mean of :math:`A^iA^{j\top}` has the profile :math:`\sum z^iw^jE A^iA^{j\top} \simeq \tau Y`,
 
-.. math:: \Phi(z, w) = \sum_{i,j} z^i w^j\,\frac{E\operatorname{tr}A^iA^{j\top}}{d}
-   = \langle\tau\,C_0\rangle, \qquad C_s = e^{sJ}(I - zw\,e^{\rho J})^{-1}1 .
+.. math:: Y = (I - zw\,T^{\rho/\kappa})^{-1}1, \qquad
+   TY = \theta\theta'\,Y + \kappa p\,\lambda\,\langle\lambda\tau Y\rangle ,
 
-The training loss is the same with :math:`S = \sum_k u_ku_k^\top` in the trace. With :math:`p = e^{a\lambda s}`,
-:math:`q = e^{b\lambda s}`, :math:`X = a\langle\lambda\alpha p\rangle` and :math:`Y = b\langle\lambda\beta q\rangle`
-it is :math:`[z^nw^n]\,\Psi/\rho`,
+and the losses are the coefficients :math:`[z^nw^n]` of :math:`\Phi = \langle\tau Y\rangle` and of Ψ, which follows from
+it for Gaussian rows by integration by parts,
 
-.. math:: \Psi = \int_0^\rho \bigl\{\langle\lambda\tau C_0\rangle + XY\langle\lambda\tau C_s\rangle
-   - X\langle\lambda(q\beta C_s + (1+\alpha)C_0/p)\rangle
-   - Y\langle\lambda(p\alpha C_s + (1+\beta)C_0/q)\rangle\bigr\}\,ds .
+.. math:: \rho\Psi = \rho\langle\lambda f\rangle + \Bigl\langle\!\Bigl\langle\lambda\mu\,
+   \frac{f(\lambda)-f(\mu)}{\lambda-\mu}\Bigr\rangle\!\Bigr\rangle, \qquad f = \tau Y .
 
-**Both in closed form up to one sum.** J is diagonal plus rank one, its rank-one part is tied to the diagonal by
-:math:`\sigma/(ab) = \kappa + \langle\lambda\tau\rangle` with κ = 2/η − 1 (the equations for a and b added), and
-:math:`1/(1-e^x) = \frac12 - \sum_k 1/(x-2\pi ik)`. So with
+**Both in closed form up to one sum**, over logarithms of zw or roots of unity: T is diagonal plus rank one. With
 
-.. math:: s_k = \frac{-\log zw + 2\pi ik}{\rho}, \quad
-   g_k = \Bigl\langle\frac{\lambda\tau}{s_k+\sigma\lambda}\Bigr\rangle,
-   \quad \varphi_k = \frac{1}{\kappa + s_kg_k}, \quad \theta_k = g_k\varphi_k
+.. math:: v_k = \frac{-\log zw + 2\pi ik}{\rho}, \quad w_k = \frac{e^{\kappa v}-1}\kappa, \quad r = 1 + \kappa w, \quad
+   D = w + \lambda(\sigma - \kappa p\lambda), \quad t_j = \Bigl\langle\frac{\lambda^{1+j}\tau}D\Bigr\rangle, \quad
+   e_j = \Bigl\langle\frac{\lambda^{1+j}}D\Bigr\rangle, \quad u_j = \Bigl\langle\frac{\lambda^{1+j}T}D\Bigr\rangle,
 
-the solution of :math:`(s_k - J)C = 1` is :math:`\theta_k + \kappa\varphi_k/(s_k+\sigma\lambda)`, and
+where now :math:`T = \rho\tau + D_z + D_w`,
+:math:`D_z(\lambda) = \langle\lambda'\frac{\alpha(\lambda')-\alpha(\lambda)}{\lambda'-\lambda}\rangle'`, and
+:math:`c = pt_0/(1-pt_1)`, :math:`b = \sigma t_0-\kappa pt_1`,
 
 .. math::
 
-    \Phi &= \frac{\langle\tau\rangle}{1-zw} - \frac{\sigma\kappa}{\rho}\sum_k\frac{\theta_k}{s_k}, \\
-    \Psi &= \tfrac12\langle\lambda T\rangle + \frac1\rho\sum_k\Bigl\{\theta_k\langle\lambda T\rangle
-      + \kappa\varphi_k\Bigl\langle\frac{\lambda T}{s_k+\sigma\lambda}\Bigr\rangle
-      - \kappa\sigma\theta_k\Bigl\langle\frac{\lambda}{s_k+\sigma\lambda}\Bigr\rangle\Bigr\}, \\
-    T &= \rho\tau + D_z + D_w, \qquad
-    D_z(\lambda) = \Bigl\langle\lambda'\,\frac{\alpha(\lambda')-\alpha(\lambda)}{\lambda'-\lambda}\Bigr\rangle' .
+    \Phi &= \frac{\langle\tau\rangle}{1-zw} + \frac1\rho\sum_k r\,\Bigl\{ct_0 - \frac bw\Bigr\}, \\
+    \rho\Psi &= \tfrac12\langle\lambda T\rangle + \frac1\rho\sum_k\Bigl\{
+       r\,\bigl(u_0 + c\,(u_1 + \kappa e_1 + we_0t_0) - be_0\bigr) - \tfrac\kappa2\langle\lambda T\rangle\Bigr\} .
 
-In Ψ the term with XY cancels against the constant part of :math:`C_s`, since σ/(ab) = 1/a + 1/b; what is left separates
-in λ and λ', and the integrals over s of X and Y give :math:`D_z` and :math:`D_w`.
-
-**The sum over k.** The terms of k and −k together are an even function of k, analytic at infinity, with poles on the
-imaginary axis out to :math:`k_{\max} = |\sigma|\rho\lambda_{\max}/2\pi`. The first few are taken as they are; the
-others by the Gauss rule of the measure :math:`\sum_{k>K} y_k\delta_{y_k}`, :math:`y = 1/(k^2 + (K+1)k_{\max})`, which
-puts the poles at equal distances on both sides. A dozen to a hundred terms do for ten digits.
+The terms of k and −k together are an even function of k, analytic at infinity, with poles on the imaginary axis. The
+first few are taken as they are; the others by the Gauss rule of the measure :math:`\sum_{k>K} y_k\delta_{y_k}`,
+:math:`y = 1/(k^2 + (K+1)k_{\max})`, which puts the poles at equal distances on both sides.
 """
 
 import functools
 
 import numpy as np
+import numpy.typing as npt
 
+from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import sources
+from edgelaw.exact.levy import Average
 from edgelaw.exact.single_shuffle import kernel
+from edgelaw.exact.single_shuffle.targets import StartMeasure
 
-_DIGITS = 26.0  # e^−26 is left of the sum over k
-_TURN = 0.15, 0.3  # the way around a circle: radians per station, and share of the distance from z = 1
-_EXPLICIT = 20000  # terms of the sum's measure before it becomes an integral
+SUM_DIGITS = 11.3  # decimal, of the sum over k
 
 
 class Pairs:
-    """Φ and Ψ/ρ at pairs of points, for one average, step and ρ."""
+    """Φ and Ψ/ρ at pairs of points for one average, with batches of κd of the ρd rows, each row at a step τ.
 
-    def __init__(self, average, step, rho):
+    What is solved at a point is a row whose first number is the amplitude a; points are given by log z.
+    """
+
+    def __init__(self, average: Average, rho: float, tau: float, kappa: float = 0.0) -> None:
         moving = average.nodes != 0
         self.null = average.weights[~moving].sum().real
         self.nodes = average.nodes[moving].astype(complex)
         self.weights = average.weights[moving].astype(complex)
         self.heavy = self.nodes * self.weights
-        self.step, self.rho = step, rho
-        self._start = complex(step * rho)
+        self.rho, self.tau, self.kappa = rho, tau, kappa
         self._mirror = np.abs(self.nodes[:, None].conj() - self.nodes).argmin(axis=1)
         gaps = self.nodes[:, None] - self.nodes
         np.fill_diagonal(gaps, np.inf)
         self._divided = self.heavy[:, None] / gaps
+        self.equation = self._amplitudes([rho], [kappa], [tau])
 
-    def exponent(self, path, start=None):
-        """c at the points of a path and how far Newton's method was from its end; from 0 if no start is given."""
-        if start is None:
-            way = path[0] * np.linspace(0.03, 1, 30)[:-1]
-            path = np.concatenate([way, path])
-            c, worst = self._exponents(path, self._start)
-            return c[29:], worst
-        return self._exponents(path, start)
+    def _amplitudes(self, *kinds: ArrayLike) -> kernel.Equation:
+        """The equation of batches of these kinds: their rows over d in an epoch, κ and τ."""
+        arrays = (np.asarray(x, dtype=float) for x in kinds)
+        return kernel.Equation(self.nodes, self.heavy, *arrays, *np.empty((3, 0)))
 
-    def _exponents(self, path, start):
-        return kernel.exponents(path, self.nodes, self.heavy, 1 / self.step, self.rho, start)
+    @property
+    def count(self) -> int:
+        """Batches per epoch; 0 for single rows, of which there are infinitely many."""
+        return round(self.rho / self.kappa) if self.kappa else 0
 
-    def around(self, radius, angles):
-        """c at radius·e^(i·angles), angles descending from π: along the negative axis, then around the circle."""
-        way = np.union1d(stations(np.log(radius)), angles)[::-1]
-        c, worst = self.exponent(radius * np.exp(1j * way[way >= angles[-1]]))
-        return c[np.searchsorted(-way, -angles)], worst
+    def around(self, log_z: npt.NDArray) -> npt.NDArray:
+        """What is solved at points log z of descending angles; NaN from where that cannot be followed."""
+        near_zero = self.decay(self.equation.taus, self.nodes).real.min(initial=0.0) - 5  # α is small there
+        path = np.append(near_zero + 1j * np.pi, log_z)
+        with np.errstate(all="ignore"):
+            return kernel.follow(path, self._start(path[:1]), self.equation)[1:]
 
-    def real(self, c):
-        """Whether exponents are real."""
-        return np.abs(c.imag) < 1e-7 * np.abs(c)
+    def _start(self, path: npt.NDArray) -> npt.NDArray:
+        """A guess at the solution where a path begins."""
+        return self.equation.taus.astype(complex)
 
-    def poles(self, log_z, c):
-        """The poles of α as functions of λ that are nearest to the nodes, for points z with exponents c."""
-        turns = 2 * np.pi * np.arange(-2, 3)[:, None]
-        return (log_z + 1j * turns) / c
+    def decay(self, solved: npt.NDArray, places: npt.NDArray) -> npt.NDArray:
+        """δ at some λ: α is 1/(e^δ/z − 1)."""
+        seen = solved[..., :1] * places
+        return -self.rho / self.kappa * np.log(1 - self.kappa * seen) if self.kappa else self.rho * seen
 
-    def diagonal(self, z, c):
+    def alpha(self, log_z: npt.NDArray, solved: npt.NDArray, places: npt.NDArray) -> npt.NDArray:
+        """α at some λ."""
+        x = log_z[:, None] - self.decay(solved, places)
+        return -np.exp(x) / np.expm1(x)
+
+    def real(self, solved: npt.NDArray) -> npt.NDArray:
+        """Whether amplitudes are real."""
+        return np.abs(solved[:, 0].imag) < 1e-7 * np.abs(solved[:, 0])
+
+    def poles(self, log_z: npt.NDArray, solved: npt.NDArray) -> npt.NDArray:
+        """The poles of α as functions of λ that are nearest to the nodes, and of batches those opposite."""
+        turns = np.arange(-2.0, 3)
+        if not self.kappa:
+            return (log_z + 2j * np.pi * turns[:, None]) / (self.rho * solved[:, 0])
+        turns = np.unique(np.append(turns, self.count // 2 + turns) % self.count)
+        return -np.expm1(-(log_z + 2j * np.pi * turns[:, None]) / self.count) / (self.kappa * solved[:, 0])
+
+    def diagonal(self, log_z: npt.NDArray, solved: npt.NDArray) -> Array:
         """Φ and Ψ/ρ at the pairs (z, z̄), where they are squared norms as long as the series converge."""
-        places = np.arange(len(z))
-        return self.values(z, c, places, places + len(z)).real
+        places = np.arange(len(log_z))
+        return self.values(log_z, solved, places, places + len(log_z)).real
 
-    def values(self, z, c, first, second):
+    def values(
+        self, log_z: npt.NDArray, solved: npt.NDArray, first: Integers, second: Integers
+    ) -> npt.NDArray:
         """Φ and Ψ/ρ at pairs of indices into the points followed by their conjugates."""
-        return self._values(
-            np.log(z), c, *self._resolvents(z, c), np.empty((3, len(z), 0), complex), first, second
-        )
-
-    def _resolvents(self, z, c):
-        """α and D at the nodes, for points z with exponents c."""
-        powers = z[:, None] * np.exp(-c[:, None] * self.nodes)
-        alpha = powers / (1 - powers)
-        D = alpha @ self._divided - alpha * self._divided.sum(axis=0)
-        return alpha, D - self.heavy * c[:, None] * alpha * (1 + alpha)
-
-    def _values(self, logs, c, alpha, D, own, first, second):
-        """Φ and Ψ/ρ from α and D at the nodes and from the points' own nodes, as `pair_sums` of the kernel has them."""
-        alpha, D = (np.concatenate([x, x.conj()[:, self._mirror]]) for x in (alpha, D))
-        own = np.concatenate([own, own.conj()], axis=1)
-        logs, a = np.concatenate([logs, logs.conj()]), np.concatenate([c, c.conj()]) / self.rho
-        z = np.exp(logs)
-        reach = max(np.abs(self.nodes).max(), np.abs(own[0]).max(initial=0.0))
-        furthest = np.abs(a[first] + a[second]).max() * self.rho * reach
-        furthest = max(furthest, np.abs((logs[first] + logs[second]).real).max()) / (2 * np.pi)
-        phi, psi = kernel.pair_sums(
-            first,
-            second,
-            logs,
-            a,
-            alpha,
-            D,
-            self.nodes,
-            self.heavy,
-            own,
-            2 / self.step - 1,
-            self.rho,
-            *terms(furthest),
-        )
-        tau = alpha @ self.weights
-        if own.shape[2]:
-            tau = tau + (own[1] / own[0]).sum(axis=1)
-        phi += (self.weights.sum() + tau[first] + tau[second]) / (1 - z[first] * z[second])
-        phi += self.null / ((1 - z[first]) * (1 - z[second]))
+        points = self._points(log_z, solved)
+        logs, heavy = points.logs, points.rest.sum(axis=1) + points.own[2].sum(axis=1)
+        tau = (points.tau / self.nodes).sum(axis=1) + (points.own[1] / points.own[0]).sum(axis=1)
+        phi, psi, *_ = self._sums(points, first, second)
+        phi -= (tau[first] + tau[second]) / np.expm1(logs[first] + logs[second])
+        phi += self.null / (np.expm1(logs[first]) * np.expm1(logs[second]))
+        psi += (heavy[first] + heavy[second]) / 2
         return np.stack([phi, psi / self.rho])
 
+    def label_sums(
+        self, log_z: npt.NDArray, solved: npt.NDArray, start: StartMeasure, first: Integers, second: Integers
+    ) -> npt.NDArray:
+        """The sums over k of training loss, fresh-row loss and distance (`label_pairs`), for single rows."""
+        points = self._points(log_z, solved)
+        begun = self.alpha(points.logs, points.a[:, None], start.nodes)
+        points = points._replace(begun=start.weights * start.nodes * (0.5 + begun))
+        return self._sums(points, first, second, start.nodes.astype(complex))[2:]
 
-def stations(logarithm):
-    """Angles from π to 0 at which c is computed on the way around a circle: denser where the circle passes z = 1."""
-    angles = [np.pi]
-    while angles[-1] > 0:
-        distance = np.hypot(angles[-1], logarithm)
-        angles.append(angles[-1] - min(_TURN[0], max(_TURN[1] * distance, 1e-4)))
-    return np.maximum(angles, 0.0)
+    def resolvents(
+        self, log_z: npt.NDArray, solved: npt.NDArray
+    ) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
+        """α and D at the nodes, and the points' own nodes: places, and weight · place times α and times D."""
+        alpha = self.alpha(log_z, solved, self.nodes)
+        slope = self.rho * solved[:, :1] / (1 - self.kappa * solved[:, :1] * self.nodes)
+        D = alpha @ self._divided - alpha * self._divided.sum(axis=0)
+        return alpha, D - self.heavy * slope * alpha * (1 + alpha), np.empty((3, len(log_z), 0), complex)
+
+    def _points(self, log_z: npt.NDArray, solved: npt.NDArray) -> kernel.Points:
+        """What the sums need to know of the points and their conjugates."""
+        alpha, D, own = self.resolvents(log_z, solved)
+        own = np.stack([own[0], own[1], self.rho * own[1] + own[2]])
+        tau = self.heavy * (0.5 + alpha)
+        rest = self.rho * tau + self.heavy * D
+        tau, rest = (np.concatenate([x, x.conj()[:, self._mirror]]) for x in (tau, rest))
+        logs, a, begun = (
+            np.concatenate([x, x.conj()]) for x in (log_z, solved[:, 0], np.empty((len(log_z), 0), complex))
+        )
+        return kernel.Points(logs, a, tau, rest, np.concatenate([own, own.conj()], axis=1), begun)
+
+    def _sums(
+        self, points: kernel.Points, first: Integers, second: Integers, starts: npt.NDArray | None = None
+    ) -> npt.NDArray:
+        """The sums over k, over ρ, for pairs of points."""
+        starts = np.empty(0, complex) if starts is None else starts
+        a = points.a[:, None]
+        reach = [
+            self.decay(a, self.nodes),
+            self.rho * a * points.own[0],
+            self.decay(a, starts),
+            points.logs.real,
+        ]
+        furthest = max(np.abs(x).max(initial=0.0) for x in reach) / np.pi
+        rule = kernel.Rule(*terms(furthest, self.count), self.rho, self.kappa, 2 / self.tau - 1)
+        measure = kernel.Measure(self.nodes, self.heavy, starts)
+        return kernel.sums(first, second, points, measure, rule) / self.rho
 
 
-def terms(furthest):
-    """k and weights of the sum over k, for poles up to i·furthest; where that is NaN, so are the sums."""
-    largest = max(furthest, 1.0) if np.isfinite(furthest) else 1.0
-    return _sum_rule(2.0 ** (np.ceil(2 * np.log2(largest)) / 2))
+def terms(furthest: float, count: int = 0) -> tuple[Array, Array]:
+    """k and weights of the sum over k, or over so many roots of unity, for poles up to i·furthest."""
+    largest = (
+        float(2.0 ** (np.ceil(2 * np.log2(max(furthest, 1.0))) / 2)) if np.isfinite(furthest) else np.inf
+    )
+    if count and (count <= 96 or 8 * largest > count):
+        return np.arange(float(count)) - count // 2, np.ones(count)
+    return _sum_rule(largest if np.isfinite(largest) else 1.0, count)
 
 
 @functools.lru_cache(maxsize=64)
-def _sum_rule(largest):
+def _sum_rule(largest: float, count: int) -> tuple[Array, Array]:
     """The terms |k| ≤ K as they are and the others by a Gauss rule; K makes the two parts cost the same."""
-    explicit = max(1, int(np.ceil((0.12 * _DIGITS * np.sqrt(largest)) ** (2 / 3) - 1)))
-    size = 2 + int(np.ceil(_DIGITS / 4.15 * np.sqrt(largest / (explicit + 1))))
+    digits = SUM_DIGITS * np.log(10)
+    explicit = max(1, int(np.ceil((0.12 * digits * np.sqrt(largest)) ** (2 / 3) - 1)))
+    size = 2 + int(np.ceil(digits / 4.15 * np.sqrt(largest / (explicit + 1))))
     shift = (explicit + 1.0) * largest
-    k = np.arange(explicit + 1.0, _EXPLICIT + 1)
-    y, masses = 1 / (k**2 + shift), 1 / (k**2 + shift)
-    u, weights = np.polynomial.legendre.leggauss(60)
-    u, weights, start = (u + 1) / 2, weights / 2, _EXPLICIT + 0.5  # the rest is an integral over k = start/u
-    beyond = u**2 / (start**2 + shift * u**2)
-    y, masses = np.append(y, beyond), np.append(masses, weights * beyond * start / u**2)
-    roots, shares = sources.gauss_rule(y / y[0], masses, size)
+    if count:
+        k = np.arange(explicit + 1.0, count // 2 + 1)
+        y = 1 / ((count / np.pi * np.sin(np.pi * k / count)) ** 2 + shift)
+        masses = np.where(2 * k == count, 0.5, 1.0) * y
+    else:
+        k = np.arange(explicit + 1.0, 20001)
+        u, weights = np.polynomial.legendre.leggauss(60)
+        u, weights, start = (u + 1) / 2, weights / 2, 20000.5  # the rest is an integral over k = start/u
+        beyond = u**2 / (start**2 + shift * u**2)
+        y = np.append(1 / (k**2 + shift), beyond)
+        masses = np.append(y[: len(k)], weights * beyond * start / u**2)
+    roots, parts = sources.gauss_rule(y / y[0], masses, size)
     late = np.sqrt(np.maximum(1 / (roots * y[0]) - shift, 0))
-    k = np.arange(-explicit, explicit + 1.0)
-    shares = shares / (roots * y[0])
-    return np.concatenate([k, late, -late]), np.concatenate([np.ones(len(k)), shares, shares])
+    if count:
+        late = count / np.pi * np.arcsin(np.minimum(np.pi * late / count, 1.0))
+    near, shares = np.arange(-explicit, explicit + 1.0), parts / (roots * y[0])
+    return np.concatenate([near, late, -late]), np.concatenate([np.ones(len(near)), shares, shares])

@@ -11,45 +11,52 @@ poles and residues of a rational function on the same contour.
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from edgelaw._common.types import Array
 from edgelaw.exact import levy, sources
+from edgelaw.exact.labels.rows import LabelledRows
 
-_POINTS = 60  # of a contour, to see how large a function is
-_ROUNDED = 1e-14  # of the targets: residuals so small are rounding
+Contour = Callable[[int], npt.NDArray]
 
 
 @dataclass(frozen=True, eq=False)
 class StartMeasure:
     """Nodes and weights of ⟨·⟩_t, closed under conjugation, and the error of its defining equation on the contour."""
 
-    nodes: np.ndarray
-    weights: np.ndarray
+    nodes: npt.NDArray
+    weights: npt.NDArray
     error: float
 
 
-def start_measures(contour, gram, parts, targets, rho, tolerance):
+def start_measures(
+    contour: Contour, spectrum: tuple[Array, Array], targets: Array, rho: float, tolerance: float
+) -> list[StartMeasure]:
     """⟨·⟩_t for each row of `targets`, the squares of a target along the eigenvectors of the Gram matrix.
 
     The tolerance is relative to the largest value of the function that is approximated.
     """
 
+    gram, parts = spectrum
+
     @functools.cache
-    def transforms(points):
+    def transforms(points: int) -> tuple[npt.NDArray, npt.NDArray]:
         sums = (1 / (contour(points)[:, None] - gram)) @ np.column_stack([parts, targets.T])
         return 1 / sums[:, 0], sums[:, 1:].T
 
-    def measure(k, scale):
-        def sampled(points):
+    def measure(k: int, scale: float) -> StartMeasure:
+        def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
             t, sums = transforms(points)
             return t, 1 + sums[k] / scale
 
         poles, residues, error = levy.rational(sampled, tolerance)
         return StartMeasure(poles / rho, scale * residues / poles, float(error))
 
-    scales = np.abs(transforms(_POINTS)[1]).max(axis=1)
+    scales = np.abs(transforms(60)[1]).max(axis=1)
     return [measure(k, scale) for k, scale in enumerate(scales)]
 
 
@@ -60,7 +67,7 @@ class Targets:
     together, and `size` the sum of all before they were divided by it.
     """
 
-    def __init__(self, rows):
+    def __init__(self, rows: LabelledRows) -> None:
         m, d = rows.shape
         if len(rows.eigenvalues) < sources.FEWEST:
             raise ValueError(
@@ -71,26 +78,26 @@ class Targets:
             raise ValueError("targets must not all be zero.")
         self.rows, self.size = rows, m * rows.start
         self.squares = rows.eigenvalues * rows.energies * (rows.scale / (d * rows.start))
-        noisy = len(rows.eigenvalues) < m and rows.residual > _ROUNDED * rows.start
+        noisy = len(rows.eigenvalues) < m and rows.residual > 1e-14 * rows.start  # more than rounding
         self.noise = rows.residual / rows.start if noisy else 0.0
 
     @property
-    def spectrum(self):
+    def spectrum(self) -> tuple[Array, Array]:
         """Eigenvalues of XᵀX, mean 1, zeros included, and their shares."""
         d, r = self.rows.shape[1], len(self.rows.eigenvalues)
         zeros = [0.0] if d > r else []
         return np.append(zeros, self.rows.eigenvalues), np.append([1 - r / d] * len(zeros), np.full(r, 1 / d))
 
-    def gram(self, rho):
+    def gram(self, rho: float) -> tuple[Array, Array, Array]:
         """The spectrum of the Gram matrix of m = ρd rows, and the targets' squares on it; 0 is first, always there."""
         gram, parts = levy.companion(*self.spectrum, rho)
         if gram[0] > 0:
             gram, parts = np.append(0.0, gram), np.append(0.0, parts)
         return gram, parts, np.append(self.noise, self.squares)
 
-    def measures(self, contour, rho, tolerance):
+    def measures(self, contour: Contour, rho: float, tolerance: float) -> list[StartMeasure]:
         """⟨·⟩_t of the targets and, if they have a part in the null space, of a unit target there."""
         gram, parts, q = self.gram(rho)
         null = np.append(1.0, np.zeros(len(self.squares)))
         targets = np.stack([q, null])[: 1 + (self.noise > 0)]
-        return start_measures(contour, gram, parts, targets, rho, tolerance)
+        return start_measures(contour, (gram, parts), targets, rho, tolerance)
