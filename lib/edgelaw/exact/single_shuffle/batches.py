@@ -56,10 +56,9 @@ def stable(settings_of: SettingsOf, update: Batches) -> bool:
     `settings_of(update, last)` are makers of the settings of an update on a spectrum. On a circle that is nearly the
     unit circle both generating functions are squared norms, and positive, as long as there is no eigenvalue outside.
     """
-    setting = next(settings.made(settings_of(update, STABLE_EPOCHS)), None)
-    return setting is not None and settings.inside_the_domain(
-        setting, -graded_circle.AMPLIFIED / (2 * STABLE_EPOCHS)
-    )
+    log_radius = -graded_circle.AMPLIFIED / (2 * STABLE_EPOCHS)
+    tried = settings.made(settings_of(update, STABLE_EPOCHS))
+    return any(settings.inside_the_domain(setting, log_radius) for setting in tried)
 
 
 def limit(settings_of: SettingsOf, update: Batches, largest: float) -> float:

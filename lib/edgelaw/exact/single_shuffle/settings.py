@@ -365,13 +365,20 @@ def of_sample(rows: Rows, last: int, follow: bool = False, gaps: bool = True) ->
     if gaps and decays > GAPPED:
         places.insert(decays < 2 * GAPPED, 0.5 * rows.smallest)
     plain = [functools.partial(_with_a_circle, rows, last, place) for place in places]
-    more = FOLLOWED if follow else ()
-    return [*plain, *(functools.partial(followed, rows, last, *contour) for contour in more)]
+    if follow:
+        return [*plain, *(functools.partial(followed, rows, last, *contour) for contour in FOLLOWED)]
+    return [
+        *plain,
+        *(
+            functools.partial(around_the_poles, rows, last, left, height)
+            for height in (HEIGHT / 2, HEIGHT / 4, HEIGHT / 6)
+        ),
+    ]
 
 
-def around_the_poles(rows: Rows, last: int, place: float) -> Setting:
+def around_the_poles(rows: Rows, last: int, place: float, height: float | None = None) -> Setting:
     """A setting with contours past this place left of the eigenvalues, if the poles of α allow."""
-    contours, averages = _averages(rows, place, NARROW if place > 0 and rows.rho < 1 else HEIGHT)
+    contours, averages = _averages(rows, place, height or (NARROW if place > 0 and rows.rho < 1 else HEIGHT))
     if place > 0 and rows.rho > 1 and not all(_complete(average, rows.plateau) for average in averages):
         raise ArithmeticError(
             "Where this average leaves out zero, it does not have the whole spectrum inside."
