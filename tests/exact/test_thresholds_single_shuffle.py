@@ -109,7 +109,7 @@ def test_equidistant_points_are_more_than_the_epochs_and_graded_ones_know_the_do
         (settings, "_STATIONS", settings._STATIONS[::16], of_levels, 1e-4),
         (batches, "STABLE_EPOCHS", 20, limit, 0.02),
         (batches, "LIMIT_PRECISION", 0.1, limit, 0.005),
-        (labels, "SMALL", 1e-5, of_labels, 1e-7),
+        (agreement, "STATED_ABOVE", 1e-5, of_labels, 1e-7),
     ],
 )
 def test_a_threshold_moved_by_a_factor_of_ten_makes_it_worse(monkeypatch, module, name, moved, worse, bar):

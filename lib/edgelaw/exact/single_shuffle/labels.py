@@ -34,7 +34,6 @@ from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.exact.single_shuffle.targets import Targets
 
 LONGEST = 4096  # epochs: the mean weights take three points of a circle for each
-SMALL = 1e-4  # of the start: smaller losses are compared with so much of it
 
 
 @threads.one_blas_thread()
@@ -145,7 +144,7 @@ def _attempts(targets: Targets, makers: list[settings.Maker]) -> Iterator[Callab
 def _attempt(targets: Targets, setting: settings.Setting, n: Integers) -> LabelAttempt:
     """All losses at each positive n at two resolutions."""
     reach = settings.domain(setting, int(n[-1]))
-    least = SMALL * _zero_epochs(targets.rows)[:, None]
+    least = agreement.STATED_ABOVE * _zero_epochs(targets.rows)[:, None]
 
     def attempt(points: float) -> LabelAttempt:
         fine, coarse = (_losses(targets, setting, which, n, reach, points) for which in (0, 1))
