@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgelaw import exact
-from edgelaw.exact import graded_circle
+from edgelaw.exact import agreement, graded_circle
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.single_shuffle import batches, labels, pairs, settings
 
