@@ -33,7 +33,7 @@ from edgelaw.exact import agreement, silverstein, sources
 from edgelaw.exact.batches import edges, requests
 from edgelaw.exact.iid import batches
 from edgelaw.exact.iid.expected import expected_curve
-from edgelaw.exact.iid.modes import apart, secular
+from edgelaw.exact.iid.modes import distinct, secular
 from edgelaw.exact.labels.curves import ROUNDING
 from edgelaw.theory import iid as closed_form
 
@@ -95,7 +95,7 @@ def _flow(
 def rates_and_weights(values: Array, shares: Array, step: float) -> tuple[Array, Array]:
     """The measure μ: rates x, in units of 2·step an epoch at m = d, and masses, for ascending values of mean 1."""
     b = step / 2
-    values = apart(values)
+    values = distinct(values)
     roots = secular(-values[::-1], (np.sqrt(b * shares) * values)[::-1])
     rates = -roots.values
     return rates, ((1 - b) / rates) ** 2 / (b * roots.squares)

@@ -97,11 +97,11 @@ def _model_root(value: Array, slope: Array, weight: Array, tau: Array, width: Ar
         return np.where(linear >= 0, -2 * constant / (linear + root), (linear - root) / (2 * level))
 
 
-def apart(values: Array) -> Array:
+def distinct(values: Array) -> Array:
     """Ascending values, of which equal ones are told apart in their last digits."""
     places = np.arange(len(values))
-    told = np.maximum.accumulate(_ordered(values.view(np.int64)) - places) + places
-    return _ordered(told).view(np.float64)
+    raised = np.maximum.accumulate(_ordered(values.view(np.int64)) - places) + places
+    return _ordered(raised).view(np.float64)
 
 
 def _ordered(patterns: Integers) -> Integers:
@@ -114,7 +114,7 @@ def modes(loss: Array, g: Array) -> tuple[Array, Array]:
     if not g.any():
         return loss, np.eye(len(loss))
     order, poles = np.argsort(loss, kind="stable")[::-1], np.empty(len(loss))
-    poles[order] = -apart(loss[order[::-1]])[::-1]
+    poles[order] = -distinct(loss[order[::-1]])[::-1]
     roots = secular(poles[order], g[order])
     vectors = poles[order[roots.nearest]] - poles[:, None]
     vectors += roots.offsets  # root k − pole j, without cancellation
