@@ -34,6 +34,7 @@ ASPECTS = {"1/8": 1 / 8, "1/2": 1 / 2, "1": 1.0, "600/512": 600 / 512, "4": 4.0,
 EPOCHS = (50, 200)
 BARS = {"iid": 0.03, "random_reshuffle": 0.15, "single_shuffle": 0.25, "flip_flop": 0.25}
 DIMS, TURNS = 512, 3
+PLAIN = 10.0  # bar of all four orders together without numba
 WHOLE = {"512 × 512": 3.0, "640 × 1280": 4.0, "50,000 × 768": 10.0}  # bars of edgelaw predict
 # The engines before these, at m = d = 512 on the shipped embeddings, 50 epochs, steps 0.5 to 1.8, on a busy core; for
 # other m/d single shuffle refused more than about 30 epochs, and flip-flop failed at m = d/2.
@@ -138,6 +139,26 @@ def side_by_side(simulation, computed):
     return lines
 
 
+def without_numba():
+    """Processor seconds of all four orders together without numba: m = d = 512, 50 epochs, the slowest step."""
+    script = (
+        "import sys; sys.path.insert(0, 'benchmarks'); import curves\n"
+        "name, rho, values = list(curves.spectra())[2]\n"
+        "costs = [[curves.seconds(order, values, 50, step, rho) for step in curves.STEPS] for order in curves.BARS]\n"
+        "print(max(map(sum, zip(*costs))))"
+    )
+    environment = {**os.environ, "EDGELAW_NUMBA": "0"}
+    child = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment,
+        cwd=HERE.parent,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    return float(child.stdout)
+
+
 def cell(costs):
     """The slowest step up to 1.5, and step 1.9."""
     *usual, last = ("refused" if np.isinf(x) else f"{x:.2f}" for x in (max(costs[:-1]), costs[-1]))
@@ -161,7 +182,8 @@ def main():
                     took = "refused" if np.isinf(cost) else f"{cost:.2f} s"
                     missed.append(f"{order}, {name}, {n} epochs, step {STEPS[place]}: {took}")
             print(rows[-1], flush=True)
-    simulation = {dims: simulated(dims) for dims in (512, 2048)}
+    simulation, plain = {dims: simulated(dims) for dims in (512, 2048)}, without_numba()
+    missed += [f"without numba: {plain:.1f} s"] if plain > PLAIN else []
     whole = forecasts()
     missed += [f"edgelaw predict, {name}: {cost:.1f} s" for name, cost in whole.items() if cost > WHOLE[name]]
     text = "\n".join(
@@ -179,6 +201,9 @@ def main():
             "Beside simulation from 32 starts, in the same run (exact: fastest to slowest of the five steps):",
             "",
             *side_by_side(simulation, computed),
+            "",
+            f"Without numba all four orders together, m = d = 512, 50 epochs, at the slowest step: {plain:.1f} s (bar "
+            f"{PLAIN:.0f} s).",
             "",
             "`edgelaw predict FILE`, all orders with their best steps, from start to end:",
             "",
