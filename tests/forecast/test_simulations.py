@@ -117,8 +117,8 @@ def test_an_order_without_an_exact_curve_is_simulated():
 def test_a_curve_that_flip_flop_s_solver_refuses_is_simulated():
     """Two exact levels at m = d: as a sample's spectrum, which random rows do not have."""
     rng = np.random.default_rng(0)
-    left, right = (np.linalg.qr(rng.standard_normal((48, 48)))[0] for _ in range(2))
-    X = left * np.sqrt(np.repeat([1.0, 0.33], 24)) @ right
+    left, right = (np.linalg.qr(rng.standard_normal((160, 160)))[0] for _ in range(2))
+    X = left * np.sqrt(np.repeat([1.0, 0.33], 80)) @ right
     refused = predict(X, epochs=60, orders=["flip_flop"], step=1.6, center=False).forecasts["flip_flop"]
     assert refused.how == "simulated"
     assert refused.why.startswith(
