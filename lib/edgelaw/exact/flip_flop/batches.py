@@ -60,9 +60,7 @@ def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> Learn
     tau, kappa = float(cut.taus[0]), float(cut.kappas[0])
     if cut.batches == 1 and isinstance(spectrum, SampleSpectrum):
         return _gradient_descent(n, spectrum, tau)
-    slow = 1 / (
-        1 / tau + kappa / 2
-    )  # the step of single rows with the same slowest directions, for the contour
+    slow = 1 / (1 / tau + kappa / 2)  # the step of single rows with the same slowest directions
 
     def build(edge: float, last: int, resolution: boundary.Resolution) -> Problem:
         average = spectrum.average(slow, edge, last, resolution.left, resolution.tolerance)
@@ -175,14 +173,11 @@ def _waves_numpy(z: complex, X: Complex, rates: Complex) -> tuple[Complex, Compl
 
 
 @compiled(numpy=_waves_numpy)
-def waves(z, X, rates):
+def waves(z: complex, X: Complex, rates: Complex) -> tuple[Complex, Complex, Complex, Array]:
     """f and g with Y = f/g before every batch and after the last, u = g after a batch but for its scale, and scales."""
     alpha, beta = X
     count, batches = rates.size, alpha.size
-    f, g = (
-        np.ones((batches + 1, count), dtype=np.complex128),
-        np.ones((batches + 1, count), dtype=np.complex128),
-    )
+    f, g = np.ones((batches + 1, count), np.complex128), np.ones((batches + 1, count), np.complex128)
     u, scales = np.empty((batches, count), dtype=np.complex128), np.empty((batches, count))
     for j in range(batches):
         for k in range(count):

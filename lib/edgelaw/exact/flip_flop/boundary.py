@@ -46,7 +46,7 @@ FLOOR = 2e-8  # errors are not stated to be less: what rounding leaves of the su
 _FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
 _MARGIN = (
-    2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n); costs exp(_MARGIN) of the precision
+    2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n), and loses exp(_MARGIN) in precision
 )
 _FOLDS = 3.0  # by which a loss may fall in a panel
 
@@ -100,9 +100,7 @@ class Circle:
         return 2 * (values @ weights.T).real * self.radius ** (-1.0 * n)
 
 
-Build = Callable[
-    [float, int, Resolution], Equations
-]  # of the logarithm of z*, the last epoch, and a resolution
+Build = Callable[[float, int, Resolution], Equations]  # of log z*, the last epoch and a resolution
 
 
 def curve(n: Integers, spectrum: Spectrum, step: float, build: Build) -> LearningCurve:

@@ -278,9 +278,7 @@ class Problem(Equations):
         Close to the solution the derivatives of the last step are
         good enough for the next ones, which leave ε times their own size, and cost a fraction.
         """
-        same = self.same * (
-            min(1.0, abs(1 - z)) if self.turned else 1.0
-        )  # Y − 1 may be of the order of 1 − z
+        same = self.same * (min(1.0, abs(1 - z)) if self.turned else 1.0)  # Y − 1 may be as small as 1 − z
         for _ in range(steps):
             better, end, size, linear = self._step(z, X)
             if not size < 1e3 or linear is None:
@@ -303,7 +301,9 @@ class Problem(Equations):
             except (np.linalg.LinAlgError, ValueError):  # far from any solution
                 return X, X[:, -1], np.inf, None
 
-    def _corrected(self, z: complex, X: Complex, linear: Linearised, present: Fields):
+    def _corrected(
+        self, z: complex, X: Complex, linear: Linearised, present: Fields
+    ) -> tuple[Complex, Complex, float]:
         """A better X, its end and the relative size of the change, with the derivatives of an X nearby."""
         forcing = self._slope(z, present) + linear.rates * X
         change = linear.flow.solution(self._first, forcing)[0] - X
