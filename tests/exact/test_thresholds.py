@@ -15,13 +15,11 @@ from scipy.integrate import solve_ivp
 
 from edgelaw import exact
 from edgelaw.exact import first_epoch, iid, levy, sources
-from edgelaw.exact.batches import blocks, limits
-from edgelaw.exact.batches.partition import partition
+from edgelaw.exact.batches import blocks
 from edgelaw.exact.iid import labels as iid_labels
 from edgelaw.exact.iid import modes
 from edgelaw.exact.labels import LabelledRows, best_steps, signal_and_noise
 from edgelaw.exact.labels.curves import start
-from edgelaw.laws import MarchenkoPastur
 from edgelaw.theory import iid as closed_form
 
 ROOM = pathlib.Path(exact.__file__).parent
@@ -135,21 +133,6 @@ def test_the_first_epoch_solves_its_equations():
     assert first_epoch.losses(average, rho, step, times) == pytest.approx(
         np.array([weights @ C, weights @ D / rho]), rel=1e-9
     )
-
-
-def test_the_limit_of_a_short_batch_is_where_its_response_vanishes():
-    values, shares = sources.sample(MarchenkoPastur().quantile((np.arange(256) + 0.5) / 256))
-    rows, cut = blocks.SampleRows(values, shares, 1.0), partition(256, 256, 85, 85.0)
-    low, average = limits.contraction(rows, cut), rows.average()
-    largest = limits._short_batch(rows, cut, low, 80 * low)
-    assert low < largest < 80 * low
-    a = largest * cut.taus[0]
-    for _ in range(200):
-        theta = 1 - cut.kappas[0] * a * average.nodes
-        kept = average.nodes * theta**3 / (1 + theta**3)
-        a = (a + 1 / (1 / (largest * cut.taus[0]) - average(kept / theta).real)) / 2
-    assert largest * cut.taus[-1] * average(kept).real == pytest.approx(1, rel=1e-6)
-    assert limits._short_batch(rows, cut, low, 1.1 * low) == pytest.approx(1.1 * low)
 
 
 # IID -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ import numpy as np
 
 from edgelaw import orders
 from edgelaw._common import arguments, threads
-from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import ArrayLike
 from edgelaw.exact import sources
 from edgelaw.exact.batches import requests
@@ -40,7 +39,7 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     - random reshuffle: the spectral radius of its operator is 1.
 
     A shorter last batch, of r rows, moves by η/r per row. It then sets the limit for single shuffle and flip-flop,
-    which is near 2 if it is a single row: leave it out.
+    which is below 2 if it is a single row: leave it out.
 
     Parameters
     ----------
@@ -129,34 +128,7 @@ def _factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
     update = single_shuffle.Batches(float(cut.taus[0] * batch), batch, dims)
     settings_of = functools.partial(single_shuffle.makers, rows)
     limit = single_shuffle.limit(settings_of, update, rows.edge(rows.rho) / rows.rho)
-    cloud = max(contracting, limit / update.step)
-    return cloud if cut.equal else _short_batch(rows, cut, contracting, cloud)
-
-
-def _short_batch(rows: Rows, cut: Partition, low: float, high: float) -> float:
-    r"""Single shuffle's limit between two others if a few rows in the last batch may leave the cloud.
-
-    Their response at z = −1, :math:`1/\tau_r - \langle\lambda\Theta/(1+\Theta)\rangle`, vanishes there, with
-    :math:`\Theta = \theta^L` of the L whole batches, :math:`\theta = 1-\kappa a\lambda`,
-    :math:`1/\tau = 1/a + \langle\lambda\Theta/(\theta(1+\Theta))\rangle`. As Θ < 1 it takes more than 2 per row.
-    """
-    average = rows.average()
-
-    def at(a: float) -> tuple[float, float]:
-        """The factor of the steps and how much of the response is gone."""
-        theta = 1 - cut.kappas[0] * a * average.nodes
-        kept = average.nodes * theta ** (cut.batches - 1) / (1 + theta ** (cut.batches - 1))
-        factor = 1 / (1 / a + float(average(kept / theta).real)) / cut.taus[0]
-        return factor, factor * cut.taus[-1] * float(average(kept).real)
-
-    a, before = low * cut.taus[0], 0.0
-    factor, gone = at(a)
-    while gone < 1:
-        if not before < factor < high:
-            return high
-        a, before = 1.1 * a, factor
-        factor, gone = at(a)
-    return min(high, at(bracketed_root(lambda a: at(a)[1] - 1, a / 1.1, a))[0])
+    return max(contracting, limit / update.step)
 
 
 def _reshuffle_law(rows: Rows) -> contours.Law:

@@ -67,7 +67,7 @@ def _stable_curve(
     """The curve of batches, or a refusal of a step at which an epoch has eigenvalues outside the unit circle."""
     settings_of = functools.partial(batches.makers, rows)
     expands = limits.contraction(rows, partition) <= 1
-    if expands and not (partition.equal and batches.stable(settings_of, update)):
+    if expands and not batches.stable(settings_of, update):
         limits.refuse_unstable("single_shuffle", rows, partition, update.dims, update.step)
     return from_settings(n, settings_of(update, max(int(n[-1]), 1)))
 

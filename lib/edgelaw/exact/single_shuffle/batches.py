@@ -14,7 +14,7 @@ from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 STABLE_EPOCHS = 200  # an eigenvalue of an epoch that is below e^(1/100) may count as inside the unit circle
 LIMIT_PRECISION = 0.01  # of a limit
 
-SettingsOf = Callable[["Batches", int], list[settings.Maker]]
+SettingsOf = Callable[["Batches", int, float], list[settings.Maker]]
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,11 @@ class Batches:
         return float((cut.kappas / cut.taus).sum() / rho - (1 - (cut.kappas**2).sum() / rho**2) / 2)
 
 
-def makers(rows: blocks.Rows, update: Batches, last: int) -> list[settings.Maker]:
+def makers(
+    rows: blocks.Rows, update: Batches, last: int, borne: float = 10**-settings.BORNE
+) -> list[settings.Maker]:
     """Makers of settings of an update for `last` epochs, on a sample's spectrum or a covariance's."""
-    spectrum = settings.Rows(rows.values, rows.shares, rows.rho, update)
+    spectrum = settings.Rows(rows.values, rows.shares, rows.rho, update, borne)
     if isinstance(rows, blocks.SampleRows):
         return settings.of_sample(spectrum, last)
     return settings.of_covariance(spectrum, last)
@@ -57,7 +59,7 @@ def stable(settings_of: SettingsOf, update: Batches) -> bool:
     unit circle both generating functions are squared norms, and positive, as long as there is no eigenvalue outside.
     """
     log_radius = -graded_circle.AMPLIFIED / (2 * STABLE_EPOCHS)
-    tried = settings.made(settings_of(update, STABLE_EPOCHS))
+    tried = settings.made(settings_of(update, STABLE_EPOCHS, LIMIT_PRECISION))
     return any(settings.inside_the_domain(setting, log_radius) for setting in tried)
 
 

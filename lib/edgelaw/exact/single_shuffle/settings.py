@@ -95,12 +95,16 @@ class RowByRow:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A spectrum and an update on it: eigenvalues of XᵀX/m, mean 1, and their shares."""
+    """A spectrum and an update on it: eigenvalues of XᵀX/m, mean 1, and their shares.
+
+    Averages may differ by the relative error `borne` at poles of α.
+    """
 
     values: Array
     shares: Array
     rho: float
     update: Update
+    borne: float = 10**-BORNE
 
     @functools.cached_property
     def gram(self) -> tuple[Array, Array]:
@@ -137,6 +141,7 @@ class Setting:
     pairs: tuple[Pairs, ...]
     gapped: bool
     contours: tuple[Contour, ...] = ()
+    borne: float = 10**-BORNE
 
     @property
     def floor(self) -> float:
@@ -337,7 +342,7 @@ def _clear(setting: Setting, log_z: npt.NDArray, solved: npt.NDArray) -> bool:
     with np.errstate(all="ignore"):
         poles = setting.pairs[1].poles(log_z, solved).reshape(-1, 1)
         one, other = (average(poles / (poles - average.nodes)) for average in setting.averages)
-        return bool((np.abs(one - other) < 10**-BORNE * (1 + np.abs(one))).all())
+        return bool((np.abs(one - other) < setting.borne * (1 + np.abs(one))).all())
 
 
 def _positive(setting: Setting, log_z: npt.NDArray, solved: npt.NDArray) -> npt.NDArray:
@@ -384,7 +389,7 @@ def around_the_poles(rows: Rows, last: int, place: float, height: float | None =
             "Where this average leaves out zero, it does not have the whole spectrum inside."
         )
     pairs = tuple(rows.update.pairs(average, rows.rho) for average in averages)
-    setting = Setting(rows.plateau, averages, pairs, place > 0, contours)
+    setting = Setting(rows.plateau, averages, pairs, place > 0, contours, rows.borne)
     log_z = -graded_circle.AMPLIFIED / (2 * last) + 1j * _ALL_AROUND
     if not _clear(setting, log_z, pairs[1].around(log_z)):
         raise ArithmeticError(
@@ -467,7 +472,7 @@ def of_covariance(rows: Rows, last: int) -> list[Maker]:
             for digits in AVERAGES
         )
         pairs = tuple(rows.update.pairs(average, rows.rho) for average in averages)
-        return Setting(max(0.0, 1 - rows.rho), averages, pairs, gapped)
+        return Setting(max(0.0, 1 - rows.rho), averages, pairs, gapped, borne=rows.borne)
 
     edge = silverstein.Sample(rows.values, rows.shares, rows.rho).leftmost(lambda x, v: 1.0)
     gapped = last * edge * rows.rho / rows.rate > GAPPED
