@@ -42,9 +42,9 @@ class Model:
 
     def __init__(self, step, rho):
         self.eta, self.b, self.rho = step, 1 - step, rho
-        self.saddle = self._saddle()
 
-    def _saddle(self):
+    @functools.cached_property
+    def saddle(self):
         """log Λ at its saddle on the real axis, between the zeros of v and g (infinite for η ≤ 1)."""
         if self.eta <= 1:
             return np.inf

@@ -19,21 +19,6 @@ import scipy.special
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
-__all__ = [
-    "batch_step",
-    "cluster_gain",
-    "cluster_ratio",
-    "cluster_rows",
-    "concordant_loss",
-    "concordant_step",
-    "doubled_losses",
-    "equivalent_step",
-    "laplace",
-    "second_order_loss",
-    "skew_correction",
-    "train_law",
-]
-
 
 def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> FloatOrArray:
     r"""The mean of :math:`e^{-2\lambda t}` over a spectrum: gradient descent's test loss at step × epochs = t.

@@ -200,7 +200,7 @@ def _decay(modes, n, which):
 @functools.lru_cache(maxsize=64)
 def _modes(eta, rho):
     """Eigenvalues of T on the continuous part of F, and the weights of its modes in either loss."""
-    theta, dtheta = _panels()
+    theta, dtheta = panels(np.append(0.0, np.pi * 0.5 ** np.arange(_PANELS, -1, -1)), _ORDER)
     values = _eigenvalue(theta, rho)
     root = np.sqrt(2 * rho / np.pi * np.sin(theta) ** 2 / values * dtheta)
     grid, kernel = _kernel(eta, rho)
@@ -279,12 +279,6 @@ def _interpolation(grid, points, rho):
     ratio = (-1.0) ** np.arange(count) * np.sin(theta) / np.where(hit, 1.0, gap)
     ratio = np.where(hit.any(axis=1, keepdims=True), hit, ratio)
     return ratio / ratio.sum(axis=1, keepdims=True)
-
-
-@functools.cache
-def _panels():
-    """Points and weights on (0, π), on panels that halve towards 0."""
-    return panels(np.append(0.0, np.pi * 0.5 ** np.arange(_PANELS, -1, -1)), _ORDER)
 
 
 def _eigenvalue(theta, rho):

@@ -7,8 +7,6 @@ time within an epoch, λ the eigenvalue, whose powers averages replace by given 
 from fractions import Fraction
 from math import comb, factorial
 
-ONE = (0, 0, 0, 0, 0)
-
 
 class Series:
     """A truncated polynomial: fractions by exponents, with the limits and the moments ⟨λ^i⟩ that it shares."""
@@ -24,7 +22,7 @@ class Series:
         return Series({key: value for key, value in terms.items() if value}, self.limits, self.moments)
 
     def _series(self, other):
-        return other if isinstance(other, Series) else self._like([(ONE, Fraction(other))])
+        return other if isinstance(other, Series) else self._like([((0, 0, 0, 0, 0), Fraction(other))])
 
     def __bool__(self):
         return bool(self.terms)

@@ -21,19 +21,6 @@ from functools import cache
 
 from edgelaw.theory.free import _step_series as step_series
 
-__all__ = [
-    "at_zero",
-    "epoch_words",
-    "evaluate",
-    "formulas",
-    "free_cumulants",
-    "kreweras",
-    "losses",
-    "noncrossing",
-    "reshuffled",
-    "trace",
-]
-
 Partition = tuple[tuple[int, ...], ...]
 Polynomial = dict[tuple[int, ...], Fraction]
 
@@ -97,17 +84,10 @@ def free_cumulants(moments: Iterable[Fraction]) -> list[Fraction]:
     """
     cumulants: list[Fraction] = []
     for size, moment in enumerate(moments, start=1):
-        smaller = (_product(cumulants, nu) for nu in noncrossing(size) if len(nu) > 1)
-        cumulants.append(moment - sum(smaller))
+        smaller = [nu for nu in noncrossing(size) if len(nu) > 1]
+        products = (math.prod(cumulants[len(block) - 1] for block in nu) for nu in smaller)
+        cumulants.append(moment - sum(products))
     return cumulants
-
-
-def _product(cumulants, partition):
-    """The product of the cumulants of a partition's blocks."""
-    product = 1
-    for block in partition:
-        product *= cumulants[len(block) - 1]
-    return product
 
 
 def _share(below, above, count):
@@ -212,15 +192,15 @@ def _sum(terms: Iterable[tuple[tuple[int, ...], Fraction]]) -> Polynomial:
     return {key: value for key, value in sorted(total.items()) if value}
 
 
-def epoch_words(factors: str, order: int) -> dict[str, int]:
-    r"""The coefficient of :math:`\eta^{order}` in a product of epochs, as signed words under :math:`\operatorname{tr}`.
+def losses(factors: str, order: int) -> Polynomial:
+    r"""The coefficient of :math:`\eta^{order}` in :math:`\frac1m\operatorname{tr}` of a product of epochs.
 
     Factors are ``A`` an epoch :math:`I - U^\top(\eta - \eta^2L + \eta^3L^2 - \dots)U`, ``B`` its transpose, ``S`` for
-    :math:`U^\top U`. The result goes from words to whole numbers; the empty word stands for
-    :math:`\operatorname{tr}I_d`.
+    :math:`U^\top U`; without the part :math:`\frac1m\operatorname{tr}I_d`. ``"A" * n + "B" * n`` is single shuffle's
+    test loss over :math:`\rho`, ``"BA" * n`` flip-flop's; with ``S`` in front they are the training losses.
 
-    >>> epoch_words("A", 2), epoch_words("AB", 1)
-    ({'LK': 1}, {'K': -2})
+    >>> losses("AB", 2)  # η² (1 + κ₂ + κ₂): from KK and twice LK
+    {(): Fraction(1, 1), (2,): Fraction(2, 1)}
     """
     if set(factors) - set("ABS") or not factors:
         raise ValueError("factors must consist of the letters A, B and S.")
@@ -233,7 +213,12 @@ def epoch_words(factors: str, order: int) -> dict[str, int]:
             for more, letters, sign in _choices(factor, order - power):
                 longer[word + letters, power + more] += sign * number
         words = longer
-    return {word: number for (word, power), number in words.items() if power == order and number}
+    return _sum(
+        (key, number * value)
+        for (word, power), number in words.items()
+        if word and power == order and number
+        for key, value in trace(word).items()
+    )
 
 
 def _choices(factor, most):
@@ -244,23 +229,6 @@ def _choices(factor, most):
     yield 0, "", 1
     for power in range(1, most + 1):
         yield power, ("L" if factor == "A" else "T") * (power - 1) + "K", (-1) ** power
-
-
-def losses(factors: str, order: int) -> Polynomial:
-    r"""The coefficient of :math:`\eta^{order}` in :math:`\frac1m\operatorname{tr}` of a product of :func:`epoch_words`.
-
-    Without the part :math:`\frac1m\operatorname{tr}I_d`. ``"A" * n + "B" * n`` is single shuffle's test loss over
-    :math:`\rho`, ``"BA" * n`` flip-flop's; with ``S`` in front they are the training losses.
-
-    >>> losses("AB", 2)  # η² (1 + κ₂ + κ₂): from KK and twice LK
-    {(): Fraction(1, 1), (2,): Fraction(2, 1)}
-    """
-    return _sum(
-        (key, number * value)
-        for word, number in epoch_words(factors, order).items()
-        if word
-        for key, value in trace(word).items()
-    )
 
 
 def evaluate(polynomial: Mapping[tuple[int, ...], Fraction], cumulants: Iterable[Fraction]) -> Fraction:

@@ -17,20 +17,6 @@ from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory import gradient_descent
 
-__all__ = [
-    "aspect_crossover",
-    "atoms_and_edge",
-    "expected_loss",
-    "expected_smallest",
-    "gap_and_atom",
-    "gaussian_spread",
-    "independent_spread",
-    "smallest_survival",
-    "smallest_survival_independent",
-    "window_end",
-    "window_start",
-]
-
 
 def window_end(dims: int, edge: EdgeFit, step: float) -> float:
     r"""The epoch at which about one eigenvalue is left below 1/t: :math:`n = (Qd)^{1/\beta} / (2\eta)`.
@@ -175,7 +161,12 @@ def gap_and_atom(
     on; :func:`atoms_and_edge` repairs both. The paper's training loss, for IID SGD, has a factor :math:`2/(2-\eta)`
     more.
     """
-    t, gap, p = _time(n, step), _gap(edge, smallest), arguments.number(fraction, "fraction", 0, 1 + 1e-12)
+    t, gap = _time(n, step), float(smallest) - edge.lambda_0
+    if not 0 <= gap < np.inf:
+        raise ValueError(
+            f"smallest must not lie below the edge at {edge.lambda_0:g}, but it is {smallest!r}."
+        )
+    p = arguments.number(fraction, "fraction", 0, 1 + 1e-12)
     body, tilt = _cut(edge, t, gap)
     front, atom = np.exp(-edge.lambda_0 * t), p * np.exp(-smallest * t)
     return (front * body + atom)[()], (front * (edge.lambda_0 * body + tilt) + smallest * atom)[()]
@@ -238,15 +229,6 @@ def _nonnegative(values: ArrayLike, name: str) -> Array:
     if not (array >= 0).all() or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers, none of them negative.")
     return array
-
-
-def _gap(edge: EdgeFit, smallest: float) -> float:
-    gap = float(smallest) - edge.lambda_0
-    if not 0 <= gap < np.inf:
-        raise ValueError(
-            f"smallest must not lie below the edge at {edge.lambda_0:g}, but it is {smallest!r}."
-        )
-    return gap
 
 
 def _cut(edge, t, cut):

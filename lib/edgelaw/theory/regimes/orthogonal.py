@@ -8,15 +8,11 @@ do not interact: an epoch of an order without replacement is :math:`e \mapsto qe
 summing geometric series. *Proved.*
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.orders import ORDERS
-
-__all__ = ["ALL_ORDERS", "best_step", "curve", "floor", "scheduled"]
 
 #: The book's four orders, and the order that is worst here: all positive targets before all negative ones.
 ALL_ORDERS = (*ORDERS, "sorted")

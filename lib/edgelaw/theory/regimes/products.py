@@ -7,8 +7,6 @@ B_{\sigma(1)})`. Yun, Sra and Jadbabaie compare the norms of
           W_{GD} = \Bigl(\frac1m\sum_i(I-\eta B_i)\Bigr)^{mn} .
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import NamedTuple
 
@@ -16,8 +14,6 @@ import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
-
-__all__ = ["MeanProducts", "mean_products", "replacement_gap", "shuffle_gap"]
 
 _MOST = 6  # matrices: 720 permutations
 

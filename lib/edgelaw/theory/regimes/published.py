@@ -7,16 +7,12 @@ square of the components' gradients there; m rows, n epochs. A *bound* has all i
 shape is published, with constants and logarithms left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
-
-__all__ = ["RATES", "needell_srebro_ward", "rate", "shuffled_floor", "strohmer_vershynin"]
 
 
 def strohmer_vershynin(n: ArrayLike, smallest: float) -> Array:
