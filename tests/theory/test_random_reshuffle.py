@@ -167,7 +167,7 @@ def test_the_discretisation_does_not_show(monkeypatch):
     n = np.array([1, 2, 5, 20, 100, 1000])
     cases = [(step, rho) for step in STEPS for rho in (0.25, 0.999, 1.0, 2.0, 4.0)]
     before = [(rr.test_loss(n, *case), rr.train_loss(n, *case)) for case in cases]
-    caches = (rr._modes, rr._kernel, rr._potential, rr._panels)
+    caches = (rr._modes, rr._kernel, rr._potential)
     monkeypatch.setattr(rr, "_PANELS", 27)
     monkeypatch.setattr(rr, "_ORDER", 21)
     monkeypatch.setattr(rr, "_GRID", 57)

@@ -1,4 +1,4 @@
-r"""Contours for the diagonals of single shuffle's generating functions; see :mod:`edgelaw.theory.single_shuffle`.
+"""Contours for the diagonals of single shuffle's generating functions; see :mod:`edgelaw.theory.single_shuffle`.
 
 Everything is written in :math:`e = 1 - v`, since for many epochs the nodes crowd at v = 1. With b = 1 − η:
 g = 1 − b e, y = v/g, log z = log y + η ρ e. The admissible region is ρ Λ(‖v‖², ‖g‖²) < 1, Λ the logarithmic mean.
@@ -42,9 +42,9 @@ class Model:
 
     def __init__(self, step, rho):
         self.eta, self.b, self.rho = step, 1 - step, rho
-        self.saddle = self._saddle()
 
-    def _saddle(self):
+    @functools.cached_property
+    def saddle(self):
         """log Λ at its saddle on the real axis, between the zeros of v and g (infinite for η ≤ 1)."""
         if self.eta <= 1:
             return np.inf
@@ -120,10 +120,7 @@ class Model:
         return radius
 
     def _bracket(self, level, angle):
-        """Between which radii about 0 log Λ first exceeds the level.
-
-        They lie below ‖v‖ = 1 for levels below 0, and before g vanishes for others.
-        """
+        """Between which radii about 0 log Λ first exceeds the level: below ‖v‖ = 1 for levels below 0."""
         scan = np.concatenate([np.geomspace(1e-3, 0.9, 12), np.linspace(1, 0.9999 * self.eta / -self.b, 40)])
         ends = np.concatenate([[_LOWEST], np.log(scan), [_HIGHEST]])
         above = np.array([_log_mean(*self._point(0, r, angle)[3:]) > level for r in ends[1:-1]])
@@ -200,9 +197,7 @@ class Model:
     def _quadrature(self, loss, n, about, level, window, nodes, base):
         r"""The diagonals :math:`[z^nw^n]` times :math:`e^{2n\,\text{base}}`, and the same with every term's size.
 
-        By Cauchy's formula they are the quadratic forms :math:`E_n^\top \Phi E_n` with
-        :math:`E_{nj} = z_j^{-n}\,d\log z_j/2\pi i` at the nodes; the trapezoidal rule converges geometrically.
-        The ratio of the two times 1e-16 is what rounding costs.
+        By Cauchy's formula they are quadratic forms in :math:`z_j^{-n}\,d\log z_j/2\pi i` at the nodes.
         """
         half = (np.arange(nodes // 2) + 0.5) * 2 * window / nodes
         v, e, dv = self.contour(about, level, half)

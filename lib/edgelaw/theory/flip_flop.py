@@ -43,13 +43,8 @@ __all__ = [
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Test loss after n epochs, the trace moment of B; odd n end with a forward, even ones with a backward pass.
 
-    .. math:: b_n = \frac{1}{n\tau}\,[q^{n-1}]\,\frac{(\tau+\kappa q)^n e^{-n\tau\rho(1-q)}}{(1-q)^2}
-                  = \frac{\mathbb{E}(M-J)^+}{n\tau}, \qquad n \ge 1 .
+    :math:`\mathbb{E}(M-J)^+/(n\tau)`, at step 1 and rho 1 :math:`n^n e^{-n}/n!`.
 
-    At step 1 and rho 1 this is :math:`n^n e^{-n}/n!`.
-
-    Examples
-    --------
     >>> round(test_loss(1), 8)  # exp(−1)
     0.36787944
     >>> test_loss([0, 1, 2, 3], step=0.5).round(4).tolist()
@@ -59,15 +54,11 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray
 
 
 def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""Training loss after n epochs; one formula serves odd and even n.
+    r"""Training loss after n epochs, odd or even.
 
-    .. math:: a_n = \frac{1}{n}\,[q^{n-1}]\,G'(q)\,(\tau+\kappa q)^n e^{-n\tau\rho(1-q)}, \qquad n \ge 1,
+    :math:`\frac1n[q^{n-1}]\,G'(q)\,(\tau+\kappa q)^n\,e^{-n\tau\rho(1-q)}`. The paper's :math:`a_n`, which starts at
+    rho, is rho times this.
 
-    with the entire function :math:`G` at the top of this module. The paper's :math:`a_n`, which starts at rho, is rho
-    times this.
-
-    Examples
-    --------
     >>> round(train_loss(1), 8)  # exp(−2)
     0.13533528
     >>> train_loss([0, 1, 2, 3], step=0.5).round(4).tolist()
@@ -88,8 +79,6 @@ def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArra
 def test_constant(step: float = 1.0) -> float:
     r""":math:`\sqrt{(1/\tau - 1/2)/\pi}`, smallest at step 1.
 
-    Examples
-    --------
     >>> round(test_constant(), 6)
     0.398942
     """
@@ -97,13 +86,10 @@ def test_constant(step: float = 1.0) -> float:
 
 
 def train_constant(step: float = 1.0) -> float:
-    r"""Smallest, 0.1747, at step 0.708; :math:`\sqrt2/(3\sqrt\pi)` at step 1.
+    r""":math:`G'(1)/\sqrt{2\pi\tau(2-\tau)}`, :math:`\tau G'(1) = (1-\eta)^2(1+\eta^2/2) + \eta^2/2 + \eta^4/6`.
 
-    .. math:: \frac{G'(1)}{\sqrt{2\pi\tau(2-\tau)}}, \qquad
-              G'(1) = \frac{(1-\eta)^2 (1 + \eta^2/2) + \eta^2/2 + \eta^4/6}{\tau} .
+    Smallest, 0.1747, at step 0.708; :math:`\sqrt2/(3\sqrt\pi)` at step 1.
 
-    Examples
-    --------
     >>> round(train_constant(), 6)
     0.265962
     """
@@ -116,8 +102,6 @@ def train_constant(step: float = 1.0) -> float:
 def effective_step(step: float) -> float:
     r""":math:`\tau/(2-\tau)`: larger than the step below 1, smaller above, never larger than 1. *Derived.*
 
-    Examples
-    --------
     >>> effective_step(1.0)
     1.0
     >>> round(effective_step(0.5), 3), round(effective_step(1.5), 3)

@@ -1,17 +1,16 @@
 r"""The shuffling gap on any spectrum: what an order is worth at the left edge, and when its law sets in.
 
-Unit rows U in visiting order, m = d, :math:`K = UU^\top`, :math:`a = 1/\eta - 1/2`. With L the strictly lower
-triangle of K and :math:`N = L - L^\top`, a fixed order's epoch A obeys, exactly and for any unit rows,
+Unit rows U in visiting order, m = d, :math:`K = UU^\top`, L its strictly lower triangle, :math:`N = L - L^\top`,
+:math:`a = 1/\eta - 1/2`. A fixed order's epoch A obeys, exactly and for any unit rows,
 
 .. math::
 
     (I-A)^{-1} = \tfrac12 I + U^{-1}\bigl(a I + \tfrac12 N\bigr)U^{-\top}, \qquad
     (I-A^\top A)^{-1} = \tfrac{1}{2a}\,U^{-1} M M^\top U^{-\top}, \qquad M = aI + \tfrac12 K + \tfrac12 N .
 
-On a slow space of a *small* share f of the dimensions, and for rows with Haar left singular vectors, N has norm of
-order :math:`\sqrt{\kappa_2 f}`, :math:`\kappa_2` the variance of the sample's eigenvalues at mean 1. It vanishes with
-f, and what is left is gradient descent with an effective step: ``effective_step`` of each order's module. This module
-has what goes with these laws; chapter 8 derives them.
+For rows with Haar left singular vectors N vanishes on a slow space of a small share of the dimensions; what is left
+is gradient descent with an effective step (``effective_step`` of each order's module). Chapter 8 derives the laws
+here; :math:`\kappa_2` is the variance of the sample's eigenvalues at mean 1, to which all eigenvalues are scaled.
 """
 
 import numpy as np
@@ -20,30 +19,12 @@ import scipy.special
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
-__all__ = [
-    "batch_step",
-    "cluster_gain",
-    "cluster_ratio",
-    "cluster_rows",
-    "concordant_loss",
-    "concordant_step",
-    "doubled_losses",
-    "equivalent_step",
-    "laplace",
-    "second_order_loss",
-    "skew_correction",
-    "train_law",
-]
-
 
 def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> FloatOrArray:
     r"""The mean of :math:`e^{-2\lambda t}` over a spectrum: gradient descent's test loss at step × epochs = t.
 
-    Eigenvalues are scaled to mean 1. Exact for gradient flow; what every order's law says at large n, with
-    :math:`t = \eta_{\mathrm{eff}}\, n`.
+    What every order's law says at large n, with :math:`t = \eta_{\mathrm{eff}}\, n`.
 
-    Examples
-    --------
     >>> round(float(laplace([0.5, 1.5], 1.0)), 6), laplace([0.0, 2.0], [0.0, 50.0]).tolist()
     (0.208833, [1.0, 0.5])
     """
@@ -53,13 +34,10 @@ def laplace(eigenvalues: ArrayLike, time: ArrayLike) -> FloatOrArray:
 
 
 def equivalent_step(loss: ArrayLike, eigenvalues: ArrayLike, n: ArrayLike) -> FloatOrArray:
-    r"""The step s at which :math:`\frac1d\sum_j e^{-2 s \lambda_j n}` is a given test loss after n epochs.
+    r"""The step s at which :math:`\frac1d\sum_j e^{-2 s \lambda_j n}` is a given test loss after n ≥ 1 epochs.
 
-    The effective step is its limit as n grows. The eigenvalues, of the sample's Gram matrix, are scaled to mean 1;
-    losses and n ≥ 1 broadcast. By bisection in log s, to 1e-12; NaN where no step gives that loss.
+    The effective step is its limit as n grows. Losses and n broadcast; to 1e-12, NaN where no step gives that loss.
 
-    Examples
-    --------
     >>> round(float(equivalent_step(np.exp(-3.0), [1.0, 1.0], 2)), 9)
     0.75
     """
@@ -81,8 +59,6 @@ def doubled_losses(epoch: ArrayLike, doublings: int) -> Array:
 
     By repeated squaring of single shuffle's epoch (`edgelaw.kaczmarz.epoch_matrix`); relative error 1e-15 · n.
 
-    Examples
-    --------
     >>> doubled_losses(np.diag([1.0, 0.5]), 2).tolist()
     [0.625, 0.53125, 0.501953125]
     """
@@ -99,22 +75,18 @@ def doubled_losses(epoch: ArrayLike, doublings: int) -> Array:
 
 
 def skew_correction(beta: float) -> float:
-    r"""C(β): single shuffle's test loss is its law times :math:`1 + C(\beta)\,\kappa_2 f_n/(12a^2)` to next order.
+    r"""Single shuffle's test loss is its law times :math:`1 + C(\beta)\,\kappa_2 f_n/(12a^2)` to next order, β < 1.
 
-    :math:`f_n` is the law itself, :math:`Q\,\Gamma(\beta+1)(2n/a)^{-\beta}`. Second-order perturbation in the skew
-    part N of the slow space, with the dimensionless eigenvalues x = nλ/a and divided differences e[·] of
-    :math:`e^{-x}`, gives
+    :math:`f_n = Q\,\Gamma(\beta+1)(2n/a)^{-\beta}` is the law itself. With divided differences e[·] of
+    :math:`e^{-x}`,
 
     .. math::
 
         C(\beta) = \frac{4^\beta}{\Gamma(\beta+1)^2}\iint \Bigl\{2x e^{-x}\bigl(e^{-x} - y\,e[x,x,y]\bigr)
-        + xy\, e[x,y]^2\Bigr\}\,\beta^2 (xy)^{\beta-1}\,dx\,dy,
+        + xy\, e[x,y]^2\Bigr\}\,\beta^2 (xy)^{\beta-1}\,dx\,dy .
 
-    for β < 1; from β = 1 on the correction is of order 1/n and comes from the whole spectrum. **Derived**; C(1/2) = 2
-    is the exact isotropic curve's second term at every step.
+    **Derived**; C(1/2) = 2 is the exact isotropic curve's second term at every step.
 
-    Examples
-    --------
     >>> round(skew_correction(0.5), 9), round(skew_correction(1 / 7), 6)
     (2.0, 0.211397)
     """
@@ -127,17 +99,10 @@ def skew_correction(beta: float) -> float:
 
 
 def second_order_loss(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
-    r"""Single shuffle's test loss on a sample spectrum to second order in the skew part of its slow space.
+    r"""Single shuffle's test loss on a sample spectrum to second order in the skew part of its slow space. **Derived.**
 
     :math:`\frac1d\sum_j e^{-2n\lambda_j/a} + \frac{\kappa_2}{12a^2}\,\frac1{d^2}\sum_{ij}\{\dots\}`, the bracket of
-    :func:`skew_correction` at :math:`x_j = n\lambda_j/a`. For rows with Haar left singular vectors. **Derived**.
-
-    Examples
-    --------
-    >>> from edgelaw.data import power_law_eigenvalues
-    >>> values = power_law_eigenvalues(400, beta=0.5)
-    >>> bool(1.0 < second_order_loss(values, 100) / laplace(values, 200.0) < 1.05)
-    True
+    :func:`skew_correction` at :math:`x_j = n\lambda_j/a`.
     """
     values, a = _mean_one(eigenvalues), _symmetric(step)
     n = arguments.whole(n, "n", 1)
@@ -161,21 +126,10 @@ def _skew_kernel(x):
 
 
 def train_law(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
-    r"""What the left edge says of single shuffle's training loss after n epochs, m = d.
+    r"""What the left edge says of single shuffle's training loss after many epochs, m = d. **Derived.**
 
     .. math:: \text{train}_n \approx \frac{B}{a^2}\,\frac1d\sum_j \lambda_j e^{-2n\lambda_j/a}, \qquad
-              B = \lVert Mo\rVert^2 = a^2 + \tfrac1{12} + \tfrac{\kappa_2}{6},
-
-    with o a slow unit vector of K. For rows with Haar left singular vectors and many epochs. **Derived**; for isotropic
-    Gaussian rows, where B is a² + 1/4, it is the exact curve's constant.
-
-    Examples
-    --------
-    >>> from edgelaw.theory import single_shuffle
-    >>> from edgelaw.laws import MarchenkoPastur
-    >>> values = MarchenkoPastur().quantile((np.arange(4000) + 0.5) / 4000)
-    >>> bool(abs(train_law(values, 1000) / single_shuffle.train_loss(1000) - 1) < 0.03)
-    True
+              B = a^2 + \tfrac1{12} + \tfrac{\kappa_2}{6}.
     """
     values, a = _mean_one(eigenvalues), _symmetric(step)
     n, norm = arguments.whole(n, "n", 1), a**2 + 1 / 12 + values.var() / 6
@@ -183,13 +137,8 @@ def train_law(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
 
 
 def batch_step(step: float, share: float = 0.0) -> float:
-    r"""Single shuffle by projections of batches of b = share · d rows: :math:`1/\bigl(a(1 - b/d)\bigr)`.
+    r"""Single shuffle by projections of batches of b = share · d rows: :math:`1/\bigl(a(1 - b/d)\bigr)`. **Derived.**
 
-    A batch sees its own share of the slow direction; one batch of everything (share 1) solves the problem at step 1.
-    The exponent stays. **Derived**, for rows with Haar left singular vectors.
-
-    Examples
-    --------
     >>> batch_step(1.0), batch_step(1.0, 0.5)
     (2.0, 4.0)
     """
@@ -202,15 +151,11 @@ def batch_step(step: float, share: float = 0.0) -> float:
 def concordant_step(step: float, concordance: float) -> float:
     r"""The effective step of an order whose epochs are alike but not the same, on square Gaussian designs.
 
-    .. math:: \frac1{\eta_{\mathrm{eff}}} = \frac{\tau}{\eta_{SS}} + \frac{1-\tau}{\eta_{RR}}, \qquad
-        \eta_{SS} = \frac{\eta}{1-\eta/2}, \quad \eta_{RR} = \eta + \frac{\eta^2}2,
+    With τ the :func:`concordance <edgelaw.orders.concordance>` of two epochs, 0 for random reshuffle and 1 for
+    single, its inverse is :math:`\tau\,(\frac1\eta - \frac12) + (1-\tau)/(\eta + \frac{\eta^2}2)`. *Derived to second
+    order in the step, and at τ = 0 and 1; between them at larger steps an interpolation* (the book's appendix on
+    shuffle buffers), at step 1 up to 2.2 % above the step of the mean epoch for what was tried.
 
-    with τ the :func:`concordance <edgelaw.orders.concordance>` of two epochs, 0 for random reshuffle and 1 for single.
-    *Derived to second order in the step, and at τ = 0 and 1; between them at larger steps an interpolation* (the book's
-    appendix on shuffle buffers), at step 1 up to 2.2 % above the step of the mean epoch for what was tried.
-
-    Examples
-    --------
     >>> concordant_step(1.0, 1.0), concordant_step(1.0, 0.0), round(concordant_step(1.0, 0.5), 4)
     (2.0, 1.5, 1.7143)
     """
@@ -221,16 +166,12 @@ def concordant_step(step: float, concordance: float) -> float:
 def concordant_loss(
     single: ArrayLike, reshuffled: ArrayLike, concordance: float, beta: float = 0.5
 ) -> FloatOrArray:
-    r"""The test loss of an order of concordance τ, between single shuffle's and random reshuffle's.
+    r"""The test loss of an order of concordance τ: :math:`(\tau\,L_{SS}^{1/\beta} + (1-\tau)\,L_{RR}^{1/\beta})^\beta`.
 
-    .. math:: \bigl(\tau\,L_{SS}^{1/\beta} + (1-\tau)\,L_{RR}^{1/\beta}\bigr)^\beta,
-
-    which has the step of :func:`concordant_step`. *Measured* on shuffle buffers and Gaussian rows, m = d = 256, up to
-    30 epochs: within 0.2 % at step 0.5, within 0.6 % from ten epochs on at step 1; up to 5.3 % off at step 1.5, and a
+    It has the step of :func:`concordant_step`. *Measured* on shuffle buffers and Gaussian rows, m = d = 256, up to 30
+    epochs: within 0.2 % at step 0.5, within 0.6 % from ten epochs on at step 1; up to 5.3 % off at step 1.5, and a
     third at step 1.9. Not for training losses.
 
-    Examples
-    --------
     >>> float(concordant_loss(0.1, 0.2, 1.0)), round(float(concordant_loss(0.1, 0.2, 0.5)), 4)
     (0.1, 0.1581)
     """
@@ -250,10 +191,8 @@ def _share(concordance: float) -> float:
 def cluster_rows(size: int, spread: float) -> Array:
     r"""Unit rows around one direction: :math:`(1, \varepsilon g_i)/\sqrt{1+\varepsilon^2}`, g the corners of a simplex.
 
-    ``size`` rows in as many dimensions, all pairs at the same angle, so that their order does not matter.
+    As many rows as dimensions, all pairs at the same angle, so that their order does not matter.
 
-    Examples
-    --------
     >>> U = cluster_rows(3, 0.1)
     >>> np.round(U @ U.T, 6).tolist()
     [[1.0, 0.985149, 0.985149], [0.985149, 1.0, 0.985149], [0.985149, 0.985149, 1.0]]
@@ -267,18 +206,12 @@ def cluster_rows(size: int, spread: float) -> Array:
 def cluster_gain(size: int, step: float = 1.0, beta: float = 0.5) -> float:
     r"""IID's test constant over single shuffle's for clusters of near-parallel rows; below 1 the conjecture fails.
 
-    For mutually orthogonal clusters of k = ``size`` rows (:func:`cluster_rows`), whose squared spreads have a power-law
-    edge of exponent β, as n → ∞
+    For mutually orthogonal clusters of k = ``size`` rows (:func:`cluster_rows`), whose squared spreads have a
+    power-law edge of exponent β at zero. **Proved**: as n → ∞ it is
 
-    .. math::
-
-        \frac{C_{IID}}{C_{SS}} = \eta^{-\beta}\Big/\;\frac{1}{k-1}\sum_{j=1}^{k-1}
+    .. math:: \eta^{-\beta}\Big/\;\frac{1}{k-1}\sum_{j=1}^{k-1}
         \Bigl(\frac{a^2 + \frac14\cot^2(\pi j/k)}{a}\Bigr)^{\beta}.
 
-    **Proved** in the limit of small spreads (:math:`n \to \infty` at an edge at zero).
-
-    Examples
-    --------
     >>> round(cluster_gain(2), 6), round(cluster_gain(6), 3), round(cluster_gain(100), 3)
     (1.414214, 0.967, 0.465)
     """
@@ -291,14 +224,8 @@ def cluster_gain(size: int, step: float = 1.0, beta: float = 0.5) -> float:
 def cluster_ratio(size: int, step: float = 1.0, beta: float = 0.5, n: int = 10**4) -> float:
     r"""IID's test loss over single shuffle's after n epochs on such clusters: no limit, no formula, no random numbers.
 
-    IID's mean square comes from the operator :math:`\sum_i P_i \otimes P_i`, :math:`P_i = I - \eta u_iu_i^\top`.
     Squared spreads up to 1/4 with exponent β are integrated over twelve e-foldings of their share, and tighter
     clusters count as not moved: the share still slow, about :math:`(4/n)^\beta`, must be well above :math:`e^{-12}`.
-
-    Examples
-    --------
-    >>> bool(abs(cluster_ratio(4, beta=1.0, n=1000) / cluster_gain(4, beta=1.0) - 1) < 0.01)
-    True
     """
     k, step = arguments.whole(size, "size", 2), arguments.step(step)
     beta, n = arguments.number(beta, "beta", 0), arguments.whole(n, "n", 1)

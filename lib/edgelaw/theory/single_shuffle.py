@@ -8,9 +8,8 @@ every epoch. As :math:`d \to \infty`
    \sum_{i,j} z^i w^j\, \frac{E \operatorname{tr} A^i A^{j\top}}{d} = \Phi, \qquad
    \sum_{i,j} z^i w^j\, \frac{E \operatorname{tr} S A^i A^{j\top}}{\rho d} = \Psi, \qquad S = \sum_k u_k u_k^\top,
 
-both closed forms in two parameters v and v′. Write :math:`g = \eta + (1-\eta) v`,
-:math:`z = (v/g)\, e^{\eta\rho(1-v)}`, the same with primes for w, :math:`u = v v'/(g g')` and
-:math:`K = u\, e^{\rho (1-u) g g'}`; then
+both closed forms in two parameters v and v′. With :math:`g = \eta + (1-\eta) v`, :math:`z = (v/g)\,
+e^{\eta\rho(1-v)}`, the same with primes for w, :math:`u = v v'/(g g')` and :math:`K = u\, e^{\rho (1-u) g g'}`
 
 .. math::
 
@@ -20,13 +19,8 @@ both closed forms in two parameters v and v′. Write :math:`g = \eta + (1-\eta)
    \frac{u\,(e^{\rho(1-u)gg'}-1)}{\rho\,(1-u)}\Bigr\}.
    \end{gathered}
 
-The test loss after n epochs is :math:`[z^n w^n]\Phi`, the training loss :math:`[z^n w^n]\Psi`; both are 1 at n = 0.
-(The paper's training loss is :math:`\rho\Psi`.) *Proved* at every fixed n, with an error of order 1/d in mean square
-(the book's pages of proofs).
-
-The double contour integral stays where :math:`\Phi(z, \bar z)` is finite, outside the cloud of A's eigenvalues: there
-:math:`\rho` times the logarithmic mean of :math:`\|v\|^2` and :math:`\|g\|^2` is less than 1, and :math:`\Phi` has no
-singularity in either variable.
+The test loss after n epochs is :math:`[z^n w^n]\Phi`, the training loss :math:`[z^n w^n]\Psi` (the paper's is
+:math:`\rho\Psi`). *Proved* at every fixed n, with an error of order 1/d in mean square (the book's pages of proofs).
 """
 
 import numpy as np
@@ -64,15 +58,13 @@ __all__ = [
 
 
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""The test loss after n epochs: :math:`E\|A^n\|_F^2/d`.
+    r"""The test loss after n epochs: :math:`E\|A^n\|_F^2/d`. *Derived.*
 
-    Relative accuracy about 1e-13 at steps up to 1.5, rising like 1e-15 √n with n; 1e-9 or better for n ≤ 300, steps in
-    [0.05, 1.95] and rho in [0.25, 4]; at rho = 1, better than 1e-9 at every n up to 1e8 for steps in [0.05, 1.98]. The
-    nodes needed grow with n where the step is close to 2 and rho far from 1 (ten seconds at n = 300, step 1.9, rho 4);
-    where they do not suffice for 1e-6 (step 1.99 near n = 3000) a ValueError says so. *Derived.*
+    Relative accuracy about 1e-13 at steps up to 1.5, rising like 1e-15 √n with n; 1e-9 or better for n ≤ 300, steps
+    in [0.05, 1.95] and rho in [0.25, 4]; at rho = 1, better than 1e-9 at every n up to 1e8 for steps in [0.05, 1.98].
+    The nodes needed grow with n where the step is close to 2 and rho far from 1 (ten seconds at n = 300, step 1.9,
+    rho 4); where they do not suffice for 1e-6 (step 1.99 near n = 3000) a ValueError says so.
 
-    Examples
-    --------
     One epoch leaves :math:`e^{-\eta(2-\eta)\rho}`, two leave :math:`e^{-2} + 2e^{-3}` at step 1 and rho 1:
 
     >>> bool(np.allclose(test_loss([1, 2]), [np.exp(-1), np.exp(-2) + 2 * np.exp(-3)], rtol=1e-12))
@@ -82,13 +74,8 @@ def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray
 
 
 def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""The training loss after n epochs: :math:`E\|X A^n\|_F^2/(m d)`.
+    r"""The training loss after n epochs: :math:`E\|X A^n\|_F^2/(m d)`. As accurate as :func:`test_loss`.
 
-    As accurate as :func:`test_loss`. At step 1 and rho 1 it is :math:`\sum_k (k/n)^2\, p_{n-k}^2` with p the Poisson
-    probabilities of mean n.
-
-    Examples
-    --------
     >>> bool(np.isclose(train_loss(1), np.exp(-2), rtol=1e-12)), train_loss(np.array([0, 3])).shape
     (True, (2,))
     """
@@ -98,12 +85,8 @@ def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArra
 def generating_functions(
     v: npt.ArrayLike, v2: npt.ArrayLike, step: float = 1.0, rho: float = 1.0
 ) -> tuple[FloatOrArray, FloatOrArray, FloatOrArray, FloatOrArray]:
-    r"""z, w, :math:`\Phi` and :math:`\Psi` at parameters v and v′: the closed forms at the head of this module.
+    r"""z, w, :math:`\Phi` and :math:`\Psi` at parameters v and v′ so small that the series converge.
 
-    Valid for v and v′ small enough that the series converge; for real ones in [0, 1) and rho ≤ 1 always.
-
-    Examples
-    --------
     >>> z, w, test, train = generating_functions(0.0, 0.0)
     >>> float(z.real), float(test.real), float(train.real)
     (0.0, 1.0, 1.0)
@@ -136,8 +119,6 @@ def _losses(loss, n, step, rho):
 def test_constant(step: float = 1.0) -> float:
     r""":math:`\lim \sqrt n \cdot` test loss at rho = 1: :math:`\sqrt{a/2\pi}` with :math:`a = 1/\eta - 1/2`. *Derived.*
 
-    Examples
-    --------
     >>> round(float(test_constant() * 2 * np.sqrt(np.pi)), 12)
     1.0
     """
@@ -145,15 +126,10 @@ def test_constant(step: float = 1.0) -> float:
 
 
 def train_constant(step: float = 1.0) -> float:
-    r""":math:`\lim n^{3/2} \cdot` training loss at rho = 1.
+    r""":math:`\lim n^{3/2} \cdot` training loss at rho = 1: :math:`(a^2 + 1/4)/(4\sqrt{2\pi a})`.
 
-    .. math:: \frac{a^2 + 1/4}{4\sqrt{2\pi a}} = \frac{2 - 2\eta + \eta^2}{8\sqrt\pi\, \eta^{3/2}\sqrt{2-\eta}},
-              \qquad a = \frac1\eta - \frac12 .
+    *Derived*, a as in `test_constant`. Smallest at :math:`\eta \approx 1.27`, without bound at either end of (0, 2).
 
-    *Derived.* It is smallest at :math:`\eta \approx 1.27` and grows without bound at either end of (0, 2).
-
-    Examples
-    --------
     >>> round(float(train_constant() * 8 * np.sqrt(np.pi)), 12)
     1.0
     """
@@ -164,8 +140,6 @@ def train_constant(step: float = 1.0) -> float:
 def effective_step(step: float) -> float:
     r""":math:`1/a = 2\eta/(2-\eta)`: twice the step at step 1, unstable for gradient descent above 2/3. *Derived.*
 
-    Examples
-    --------
     >>> float(effective_step(1.0))
     2.0
     """

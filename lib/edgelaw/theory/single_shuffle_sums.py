@@ -1,7 +1,6 @@
-r"""Single shuffle at step 1 as sums that can be done by hand, and their expansions for many epochs.
+"""Single shuffle at step 1 as sums that can be done by hand, and their expansions for many epochs (chapter 5).
 
-Another route to the losses of :mod:`edgelaw.theory.single_shuffle`, which has every name of this module too; chapter
-5 takes it.
+Another route to the losses of :mod:`edgelaw.theory.single_shuffle`, which has every name of this module too.
 """
 
 import functools
@@ -36,12 +35,9 @@ def queue_weights(count: int, rho: float = 1.0) -> tuple[Array, Array]:
               \sum_k G_k u^k = \frac{1}{1-u} - \frac{1-\rho}{1 - u e^{\rho(1-u)}} .
 
     For rho < 1 a queue with Poisson arrivals at rate rho and unit service (M/D/1) holds k customers with probability
-    :math:`(1-\rho) H_k` and more than k with probability :math:`G_k`. At rho = 1 H tends to 2 and G is 1; for rho > 1
-    both grow like :math:`c^{-k}`, c the solution of :math:`c\,e^{\rho(1-c)} = 1` below 1. Relative accuracy about
-    1e-13. *Exact.*
+    :math:`(1-\rho) H_k` and more than k with probability :math:`G_k`; for rho > 1 both grow like :math:`c^{-k}`, c
+    the solution of :math:`c\,e^{\rho(1-c)} = 1` below 1.
 
-    Examples
-    --------
     >>> H, G = queue_weights(3)
     >>> [round(float(h), 9) for h in H], round(float(np.e - 1), 9), round(float(np.e**2 - 2 * np.e), 9)
     ([1.0, 1.718281828, 1.952492442], 1.718281828, 1.952492442)
@@ -87,11 +83,6 @@ def _second(t):
 def poisson(k: ArrayLike, mean: ArrayLike) -> FloatOrArray:
     r"""Poisson probabilities :math:`e^{-\mu}\mu^k/k!` to nearly full relative accuracy, also for huge means.
 
-    Stirling's formula and the distance from the mean, so that the large terms of :math:`k \log\mu - \mu - \log k!`
-    never meet. Negative k have probability 0.
-
-    Examples
-    --------
     >>> [float(round(p * np.exp(2), 12)) for p in poisson(np.array([-1, 0, 1, 2]), 2.0)]
     [0.0, 1.0, 2.0, 2.0]
     """
@@ -111,20 +102,11 @@ def poisson(k: ArrayLike, mean: ArrayLike) -> FloatOrArray:
 
 
 def test_sum(n: int, rho: float = 1.0) -> float:
-    r"""The test loss at step 1 as a sum of n + 1 squares that can be done by hand for n = 1, 2, 3.
+    r"""The test loss at step 1 as a sum of n + 1 squares that can be done by hand for n = 1, 2, 3. *Exact.*
 
-    .. math::
+    :math:`\sum_{k=0}^n H_k [(1-\rho) P(N \le n-k) + \rho\, P(N = n-k)]^2`, N Poisson of mean ρn, with the :math:`H_k`
+    of :func:`queue_weights`; the k = 0 bracket is the trace moment :math:`E \operatorname{tr} A^n/d`.
 
-       \begin{gathered}
-       c_n = \sum_{k=0}^n H_k \bigl[(1-\rho) P(N \le n-k) + \rho\, P(N = n-k)\bigr]^2,
-       \\ N \sim \mathrm{Poisson}(\rho n),
-       \end{gathered}
-
-    with the :math:`H_k` of :func:`queue_weights`; the k = 0 bracket is the trace moment
-    :math:`E \operatorname{tr} A^n/d`. *Exact*, given the generating function.
-
-    Examples
-    --------
     >>> bool(np.isclose(test_sum(1), np.exp(-1), rtol=1e-12))
     True
     """
@@ -139,14 +121,10 @@ def test_sum(n: int, rho: float = 1.0) -> float:
 
 
 def train_sum(n: int, rho: float = 1.0) -> float:
-    r"""The training loss at step 1 as a sum of n squares; at rho = 1 every :math:`G_k` is 1.
+    r"""The training loss at step 1: :math:`\frac1\rho \sum_{k=1}^n G_k (k/n)^2\, P(N = n-k)^2`, N Poisson of mean ρn.
 
-    .. math:: \frac1\rho \sum_{k=1}^n G_k \Bigl(\frac kn\Bigr)^2 P(N = n-k)^2, \qquad N \sim \mathrm{Poisson}(\rho n).
+    *Exact*; at rho = 1 every :math:`G_k` is 1.
 
-    *Exact*, given the generating function.
-
-    Examples
-    --------
     At rho = 1 and n = 2: :math:`e^{-4}\,(\tfrac14 \cdot 2^2 + 1)`.
 
     >>> bool(np.isclose(train_sum(2), 2 * np.exp(-4), rtol=1e-12))
@@ -161,15 +139,10 @@ def train_sum(n: int, rho: float = 1.0) -> float:
 
 
 def test_expansion(n: ArrayLike, terms: int = 4) -> FloatOrArray:
-    r"""The first terms of the test loss at step 1 and rho 1 for large n, with exact coefficients.
+    r"""The first terms of the test loss at step 1 and rho 1 for large n, with exact coefficients. *Proved.*
 
-    .. math:: c_n \sim \frac{1}{2\sqrt\pi}\, n^{-1/2} + \frac{1}{6\pi}\, n^{-1} + \frac{1}{32\sqrt\pi}\, n^{-3/2}
-              + \frac{13}{540\pi}\, n^{-2} + \dots
+    :math:`\frac{1}{2\sqrt\pi} n^{-1/2} + \frac{1}{6\pi} n^{-1} + \frac{1}{32\sqrt\pi} n^{-3/2} + \dots`
 
-    *Proved*, given the sum :func:`test_sum`.
-
-    Examples
-    --------
     >>> from edgelaw.theory.single_shuffle import test_loss
     >>> bool(abs(test_expansion(1000, terms=6) / test_loss(1000) - 1) < 1e-9)
     True
@@ -180,8 +153,6 @@ def test_expansion(n: ArrayLike, terms: int = 4) -> FloatOrArray:
 def train_expansion(n: ArrayLike, terms: int = 4) -> FloatOrArray:
     r"""The same for the training loss, :math:`\frac{1}{8\sqrt\pi} n^{-3/2} + \frac{1}{12\pi} n^{-2} + \dots`.
 
-    Examples
-    --------
     >>> from edgelaw.theory.single_shuffle import train_loss
     >>> bool(abs(train_expansion(1000, terms=6) / train_loss(1000) - 1) < 1e-9)
     True
@@ -208,8 +179,6 @@ def expansion(loss: str, terms: int) -> list[tuple[Fraction, Fraction, float]]:
     :math:`p \to p/\sqrt n` leaves integrals of :math:`p^a q^b (p+q)^{-m} e^{(p^2+q^2)/2}`, which are
     :math:`\int_0^\infty \frac{s^{m-1}}{(m-1)!} \mathrm{He}_a(s) \mathrm{He}_b(s)\, \frac{e^{-s^2}}{2\pi}\, ds`.
 
-    Examples
-    --------
     >>> [str(c) for _, c, _ in expansion("test", 2)], [str(c) for _, c, _ in expansion("train", 2)]
     (['1/2', '1/6'], ['1/8', '1/12'])
     """

@@ -1,14 +1,11 @@
-r"""The learning curves' formulas as power series in the step, in exact rational arithmetic.
+"""The learning curves' formulas as power series in the step, in exact rational arithmetic.
 
 Series are polynomials in (z, w, η, s, λ): z and w the variables of the generating functions (or 1/z₁ and 1/z₂), s the
-time within an epoch, λ the eigenvalue. Terms beyond the limits in z, w and η are dropped, and averages replace
-:math:`\lambda^i` by given numbers, so that no measure is needed.
+time within an epoch, λ the eigenvalue, whose powers averages replace by given numbers.
 """
 
 from fractions import Fraction
 from math import comb, factorial
-
-ONE = (0, 0, 0, 0, 0)
 
 
 class Series:
@@ -25,7 +22,7 @@ class Series:
         return Series({key: value for key, value in terms.items() if value}, self.limits, self.moments)
 
     def _series(self, other):
-        return other if isinstance(other, Series) else self._like([(ONE, Fraction(other))])
+        return other if isinstance(other, Series) else self._like([((0, 0, 0, 0, 0), Fraction(other))])
 
     def __bool__(self):
         return bool(self.terms)
@@ -174,7 +171,7 @@ def flip_flop(symbols, rho):
 
 
 def reshuffle(symbols, rho):
-    r"""The double Cauchy transform of one reshuffled epoch, in powers of z = 1/z₁ and w = 1/z₂."""
+    """The double Cauchy transform of one reshuffled epoch, in powers of z = 1/z₁ and w = 1/z₂."""
     z, _, eta, s, x = symbols
     nu = 1 + 0 * z
     for _ in range(z.limits[0] + 1):

@@ -1,11 +1,8 @@
 r"""Traces of words in a Gram matrix and its triangles, as exact polynomials in free cumulants.
 
 Let :math:`K = UU^\top` be the Gram matrix of m unit rows whose eigenvectors are Haar, L its strictly lower triangle.
-As :math:`m \to \infty` the trace :math:`\frac1m\operatorname{tr}` of a word in K, L and :math:`L^\top` tends to a sum
-over the non-crossing partitions of its letters,
-
-.. math:: \sum_{\nu\in NC(p)} \kappa_\nu \cdot \operatorname{vol}_\nu ,
-
+As :math:`m \to \infty` the trace :math:`\frac1m\operatorname{tr}` of a word in K, L and :math:`L^\top` tends to
+:math:`\sum_{\nu\in NC(p)} \kappa_\nu \cdot \operatorname{vol}_\nu` over the non-crossing partitions of its letters,
 with a free cumulant :math:`\kappa_j` for every block of size j; :math:`\operatorname{vol}_\nu` is the share of the
 unit cube, with one coordinate per block of the Kreweras complement, in which the coordinates are ordered as the
 letters L and :math:`L^\top` demand. Proved, given that K and the places of the rows are free in the limit.
@@ -24,19 +21,6 @@ from functools import cache
 
 from edgelaw.theory.free import _step_series as step_series
 
-__all__ = [
-    "at_zero",
-    "epoch_words",
-    "evaluate",
-    "formulas",
-    "free_cumulants",
-    "kreweras",
-    "losses",
-    "noncrossing",
-    "reshuffled",
-    "trace",
-]
-
 Partition = tuple[tuple[int, ...], ...]
 Polynomial = dict[tuple[int, ...], Fraction]
 
@@ -45,12 +29,10 @@ _LONGEST = 12  # NC(12) has 208012 elements
 
 @cache
 def noncrossing(size: int) -> tuple[Partition, ...]:
-    """The non-crossing partitions of 0, …, size − 1: no a < b < c < d with a, c in one block and b, d in another.
+    """The non-crossing partitions of 0, …, size − 1, at most 12 elements.
 
-    At most 12 elements. A partition is a tuple of blocks, each an ascending tuple; the block of 0 is the first.
+    A partition is a tuple of blocks, each an ascending tuple; the block of 0 is the first.
 
-    Examples
-    --------
     >>> [len(noncrossing(n)) for n in range(6)]
     [1, 1, 2, 5, 14, 42]
     """
@@ -75,13 +57,8 @@ def _shifted(start, size):
 
 
 def kreweras(partition: Partition) -> Partition:
-    r"""The Kreweras complement: the coarsest partition of the gaps that crosses nothing.
+    """The Kreweras complement: the coarsest partition of the gaps (gap i lies behind element i) that crosses nothing.
 
-    Gap i lies behind element i, the last one between the last element and the first; two gaps are in one block if no
-    block of the partition separates them on the circle.
-
-    Examples
-    --------
     >>> kreweras(((0, 1), (2,)))
     ((0,), (1, 2))
     """
@@ -102,24 +79,15 @@ def kreweras(partition: Partition) -> Partition:
 def free_cumulants(moments: Iterable[Fraction]) -> list[Fraction]:
     r"""Free cumulants from the first, second, … moment, by :math:`m_n = \sum_{\nu\in NC(n)}\kappa_\nu`.
 
-    Examples
-    --------
     >>> free_cumulants([Fraction(1), Fraction(2), Fraction(5), Fraction(14)])  # Marchenko–Pastur at m = d
     [Fraction(1, 1), Fraction(1, 1), Fraction(1, 1), Fraction(1, 1)]
     """
     cumulants: list[Fraction] = []
     for size, moment in enumerate(moments, start=1):
-        smaller = (_product(cumulants, nu) for nu in noncrossing(size) if len(nu) > 1)
-        cumulants.append(moment - sum(smaller))
+        smaller = [nu for nu in noncrossing(size) if len(nu) > 1]
+        products = (math.prod(cumulants[len(block) - 1] for block in nu) for nu in smaller)
+        cumulants.append(moment - sum(products))
     return cumulants
-
-
-def _product(cumulants, partition):
-    """The product of the cumulants of a partition's blocks."""
-    product = 1
-    for block in partition:
-        product *= cumulants[len(block) - 1]
-    return product
 
 
 def _share(below, above, count):
@@ -177,8 +145,6 @@ def _sizes(blocks):
 def trace(word: str) -> Polynomial:
     r"""The limit of :math:`\frac1m\operatorname{tr}` of a word of at most 11 letters.
 
-    Examples
-    --------
     >>> trace("LK"), trace("LLK")
     ({(2,): Fraction(1, 2)}, {(3,): Fraction(1, 6)})
     """
@@ -188,11 +154,9 @@ def trace(word: str) -> Polynomial:
 def at_zero(word: str) -> Polynomial:
     r"""The mean of :math:`o^\top W o` for a word W in L and Lᵀ and a unit vector o with K o = 0.
 
-    A block that contains the vector and j letters counts :math:`q_j`, with
-    :math:`\sum_jq_jy^j = 1/(1 + \kappa_1y + \kappa_2y^2 + \dots)`.
+    A block with the vector and j letters counts :math:`q_j`, :math:`\sum_jq_jy^j = 1/(1 + \kappa_1y + \kappa_2y^2 +
+    \dots)`.
 
-    Examples
-    --------
     >>> at_zero("TL")  # |L o|² is 1/3 + κ₂/6
     {(): Fraction(1, 3), (2,): Fraction(1, 6)}
     """
@@ -228,17 +192,15 @@ def _sum(terms: Iterable[tuple[tuple[int, ...], Fraction]]) -> Polynomial:
     return {key: value for key, value in sorted(total.items()) if value}
 
 
-def epoch_words(factors: str, order: int) -> dict[str, int]:
-    r"""The coefficient of :math:`\eta^{order}` in a product of epochs, as signed words under :math:`\operatorname{tr}`.
+def losses(factors: str, order: int) -> Polynomial:
+    r"""The coefficient of :math:`\eta^{order}` in :math:`\frac1m\operatorname{tr}` of a product of epochs.
 
-    An epoch is :math:`A = I - U^\top(\eta - \eta^2L + \eta^3L^2 - \dots)U`. Factors are read from left to right:
-    ``A`` an epoch, ``B`` its transpose, ``S`` for :math:`U^\top U`. The result goes from words to whole numbers; the
-    empty word stands for :math:`\operatorname{tr}I_d`.
+    Factors are ``A`` an epoch :math:`I - U^\top(\eta - \eta^2L + \eta^3L^2 - \dots)U`, ``B`` its transpose, ``S`` for
+    :math:`U^\top U`; without the part :math:`\frac1m\operatorname{tr}I_d`. ``"A" * n + "B" * n`` is single shuffle's
+    test loss over :math:`\rho`, ``"BA" * n`` flip-flop's; with ``S`` in front they are the training losses.
 
-    Examples
-    --------
-    >>> epoch_words("A", 2), epoch_words("AB", 1)
-    ({'LK': 1}, {'K': -2})
+    >>> losses("AB", 2)  # η² (1 + κ₂ + κ₂): from KK and twice LK
+    {(): Fraction(1, 1), (2,): Fraction(2, 1)}
     """
     if set(factors) - set("ABS") or not factors:
         raise ValueError("factors must consist of the letters A, B and S.")
@@ -251,7 +213,12 @@ def epoch_words(factors: str, order: int) -> dict[str, int]:
             for more, letters, sign in _choices(factor, order - power):
                 longer[word + letters, power + more] += sign * number
         words = longer
-    return {word: number for (word, power), number in words.items() if power == order and number}
+    return _sum(
+        (key, number * value)
+        for (word, power), number in words.items()
+        if word and power == order and number
+        for key, value in trace(word).items()
+    )
 
 
 def _choices(factor, most):
@@ -264,30 +231,9 @@ def _choices(factor, most):
         yield power, ("L" if factor == "A" else "T") * (power - 1) + "K", (-1) ** power
 
 
-def losses(factors: str, order: int) -> Polynomial:
-    r"""The coefficient of :math:`\eta^{order}` in :math:`\frac1m\operatorname{tr}` of a product of :func:`epoch_words`.
-
-    Without the part :math:`\frac1m\operatorname{tr}I_d`. ``"A" * n + "B" * n`` is single shuffle's test loss over
-    :math:`\rho`, ``"BA" * n`` flip-flop's; with ``S`` in front they are the training losses.
-
-    Examples
-    --------
-    >>> losses("AB", 2)  # η² (1 + κ₂ + κ₂): from KK and twice LK
-    {(): Fraction(1, 1), (2,): Fraction(2, 1)}
-    """
-    return _sum(
-        (key, number * value)
-        for word, number in epoch_words(factors, order).items()
-        if word
-        for key, value in trace(word).items()
-    )
-
-
 def evaluate(polynomial: Mapping[tuple[int, ...], Fraction], cumulants: Iterable[Fraction]) -> Fraction:
     r"""The value of a polynomial at free cumulants :math:`\kappa_1 = 1, \kappa_2, \dots`: a fraction if they are.
 
-    Examples
-    --------
     >>> evaluate({(2, 2): Fraction(1, 2), (): Fraction(1)}, [1, 3])
     Fraction(11, 2)
     """
@@ -305,17 +251,10 @@ def evaluate(polynomial: Mapping[tuple[int, ...], Fraction], cumulants: Iterable
 def formulas(
     order: str, epochs: int, most: int, cumulants: Iterable[Fraction], rho: Fraction
 ) -> tuple[list[Fraction], list[Fraction]]:
-    r"""The same coefficients from the closed formulas of an order, exactly: both losses after some epochs.
+    r"""The coefficients of both losses by the closed formulas of ``"single_shuffle"`` or ``"flip_flop"``, exactly.
 
-    For ``"single_shuffle"`` or ``"flip_flop"``, the coefficients of :math:`\eta^0, \dots, \eta^{most}` in the test
-    and in the training loss, with averages :math:`\langle\lambda^i\rangle = \rho^{1-i}\kappa_i` from ``most + 1``
-    cumulants.
-
-    Examples
-    --------
-    >>> test, train = formulas("flip_flop", 1, 2, [Fraction(1), Fraction(3), Fraction(7)], Fraction(1))
-    >>> test[2] == evaluate(losses("BA", 2), [1, 3]), train[2] == evaluate(losses("SBA", 2), [1, 3, 7])
-    (True, True)
+    Powers 0, …, ``most`` of the step after some epochs, with averages :math:`\langle\lambda^i\rangle =
+    \rho^{1-i}\kappa_i` from ``most + 1`` cumulants.
     """
     engines = {"single_shuffle": step_series.single_shuffle, "flip_flop": step_series.flip_flop}
     if order not in engines:
@@ -339,12 +278,9 @@ def reshuffled(
 ) -> list[list[list[Fraction]]]:
     r"""Coefficients of :math:`\frac1d\operatorname{tr}S^iAS^jA^\top` in powers of the step, by reshuffle's equations.
 
-    Entry ``[i][j][k]``, for i and j up to ``size`` and k up to ``most``, is the coefficient of :math:`\eta^k`;
-    `losses` of ``"S" * i + "A" + "S" * j + "B"`` times rho is the same. There must be ``2 * (most + size + 2)``
-    cumulants.
+    Entry ``[i][j][k]``, i and j up to ``size``, k up to ``most``, is the coefficient of :math:`\eta^k`, `losses` of
+    ``"S" * i + "A" + "S" * j + "B"`` times rho. There must be ``2 * (most + size + 2)`` cumulants.
 
-    Examples
-    --------
     >>> reshuffled(1, 0, [Fraction(1)] * 6, Fraction(1))  # tr A Aᵀ / d = 1 − 2 η + …
     [[[Fraction(1, 1), Fraction(-2, 1)]]]
     """

@@ -17,28 +17,12 @@ from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.theory import gradient_descent
 
-__all__ = [
-    "aspect_crossover",
-    "atoms_and_edge",
-    "expected_loss",
-    "expected_smallest",
-    "gap_and_atom",
-    "gaussian_spread",
-    "independent_spread",
-    "smallest_survival",
-    "smallest_survival_independent",
-    "window_end",
-    "window_start",
-]
-
 
 def window_end(dims: int, edge: EdgeFit, step: float) -> float:
     r"""The epoch at which about one eigenvalue is left below 1/t: :math:`n = (Qd)^{1/\beta} / (2\eta)`.
 
-    The power law holds for n far below it. It is the paper's :math:`d^{1/\beta}` with its constant.
+    The power law holds for n far below it: the paper's :math:`d^{1/\beta}` with its constant.
 
-    Examples
-    --------
     >>> round(float(window_end(256, EdgeFit(0.5, 2 / np.pi), step=1.0)))
     13280
     """
@@ -47,17 +31,10 @@ def window_end(dims: int, edge: EdgeFit, step: float) -> float:
 
 
 def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
-    r"""The epoch from which the Laplace integral lies inside the fitted edge.
+    r"""The epoch, not rounded, from which all but ``beyond`` of the Laplace integral lies inside the fitted edge.
 
-    The fraction :math:`\Gamma(\beta, tX)/\Gamma(\beta)` of the law's integral at time t comes from beyond X, the far
-    end of the fitted window measured from :math:`\lambda_0`; the epoch, not rounded, is the one at which it is
-    ``beyond`` (**derived**; the paper has no criterion). An edge that was not fitted over a window is refused.
-
-    Examples
-    --------
-    >>> edge = EdgeFit(1.0, 2.0, 0.1, window=(0.1, 0.6))  # then e^{−t/2} = 1/10
-    >>> round(float(window_start(edge, step=0.5) / (2 * np.log(10))), 12)
-    1.0
+    The fraction :math:`\Gamma(\beta, tX)/\Gamma(\beta)` comes from beyond X, the window's far end measured from
+    :math:`\lambda_0` (**derived**; the paper has no criterion).
     """
     step, beyond = arguments.number(step, "step", 0), arguments.number(beyond, "beyond", 0, 1)
     reach = edge.window[1] - edge.lambda_0
@@ -69,14 +46,7 @@ def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
 def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> FloatOrArray:
     r"""Relative standard deviation of the loss over draws of d *independent* eigenvalues (**proved**, in the window).
 
-    It is :math:`\left((t/2)^\beta / (Q\Gamma(\beta+1)d)\right)^{1/2}`, the paper's :math:`\sqrt{n^\beta/d}`; the
-    square of the mean is neglected, relatively of order :math:`t^{-\beta}`.
-
-    Examples
-    --------
-    >>> edge = EdgeFit(0.5, 2 / np.pi)  # then (πηn)^(1/4) / √d
-    >>> round(float(independent_spread(100, 400, edge, step=0.25) / ((np.pi * 25) ** 0.25 / 20)), 12)
-    1.0
+    :math:`\left((t/2)^\beta / (Q\Gamma(\beta+1)d)\right)^{1/2}`, the paper's :math:`\sqrt{n^\beta/d}`.
     """
     t, dims = _time(n, step), arguments.whole(dims, "dims", 1)
     return np.sqrt((t / 2) ** edge.beta / (edge.Q * scipy.special.gamma(edge.beta + 1) * dims))[()]
@@ -85,13 +55,9 @@ def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> F
 def gaussian_spread(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""Relative standard deviation of the loss over square real Gaussian designs: :math:`\sqrt{\eta n}/d`.
 
-    **Derived**, for :math:`1 \ll t \ll d^2`, from the Bessel process: eigenvalues repel each other, so that
-    :math:`\sum_j f(x_j)` of singular values x has the variance :math:`\frac{2}{\pi^2}\int_0^\infty k\,\hat
-    f(k)^2\,dk` with :math:`\hat f(k) = \int_0^\infty \cos(kx) f(x)\,dx`, which is :math:`1/(2\pi)` for *every*
-    :math:`e^{-\tau x^2}`. The spread grows as :math:`n^\beta/d`, the *square* of the independent one.
+    **Derived**, for :math:`1 \ll t \ll d^2`, from the Bessel process; it grows as :math:`n^\beta/d`, the *square* of
+    the independent one.
 
-    Examples
-    --------
     >>> float(gaussian_spread(100, 500, step=0.25))
     0.01
     """
@@ -101,10 +67,9 @@ def gaussian_spread(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
 def smallest_survival(x: ArrayLike, dims: int) -> FloatOrArray:
     r"""Probability that the smallest eigenvalue of a square real Gaussian :math:`X^\top X/d` exceeds x.
 
-    **Proved** as d → ∞ (Edelman 1988): :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`; for finite d up to O(1/d).
+    **Proved** as d → ∞ (Edelman 1988): :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`; for finite d up to
+    O(1/d).
 
-    Examples
-    --------
     >>> round(float(smallest_survival(0.297 / 100**2, 100)), 2)
     0.5
     """
@@ -113,30 +78,16 @@ def smallest_survival(x: ArrayLike, dims: int) -> FloatOrArray:
 
 
 def smallest_survival_independent(x: ArrayLike, dims: int, edge: EdgeFit) -> FloatOrArray:
-    r"""Probability that the smallest of d independent eigenvalues exceeds x: a Weibull law.
-
-    :math:`\exp(-d\,Q\,x^\beta)`, **proved** as d → ∞: it is the limit of :math:`(1-F(x))^d`.
-
-    Examples
-    --------
-    >>> round(float(smallest_survival_independent(0.01, 10, EdgeFit(0.5, 1.0))), 6) == round(float(np.exp(-1)), 6)
-    True
-    """
+    r"""Probability that the smallest of d independent eigenvalues exceeds x: :math:`\exp(-d\,Q\,x^\beta)` as d → ∞."""
     return np.exp(-arguments.whole(dims, "dims", 1) * edge.cdf(_nonnegative(x, "x")))[()]
 
 
 def expected_smallest(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""What the smallest eigenvalue alone contributes to the expected loss of Gaussian designs, m = d (**derived**).
 
-    :math:`\frac1d\int_0^\infty (1+y)\,e^{-(1/2+t/d^2)y^2-y}\,dy`, by :func:`smallest_survival`. For t ≫ d² this is
-    all there is: a *power law* :math:`\frac{\sqrt\pi}{2} t^{-1/2}`, carried by the few draws whose smallest
-    eigenvalue is far below :math:`d^{-2}`.
-
-    Examples
-    --------
-    >>> far = 10**12
-    >>> round(float(expected_smallest(far, 10, 0.5) * np.sqrt(far) / (np.sqrt(np.pi) / 2)), 4)
-    1.0
+    :math:`\frac1d\int_0^\infty (1+y)\,e^{-(1/2+t/d^2)y^2-y}\,dy`, by :func:`smallest_survival`; for t ≫ d² a *power
+    law* :math:`\frac{\sqrt\pi}{2} t^{-1/2}`, carried by the few draws whose smallest eigenvalue is far below
+    :math:`d^{-2}`.
     """
     dims = arguments.whole(dims, "dims", 1)
     a = 0.5 + _time(n, step) / dims**2
@@ -150,19 +101,17 @@ def expected_loss(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
 
     The Marchenko–Pastur integral with the 1/d correction of the real Wishart ensemble,
     :math:`\frac1d\left(\frac{f(0)+f(4)}4 - \frac12\int_0^4 \frac{f\,d\lambda}{\pi\sqrt{\lambda(4-\lambda)}}\right)`,
-    in which the f(0)/4 and the law's divergence at 0 are resolved by the microscopic density of the Bessel process:
-    with :math:`\sigma = t/4d^2` and :math:`h(y) = 1 - \int_0^y J_0`, the sum over eigenvalues is
+    resolved at 0 by the microscopic density of the Bessel process. With :math:`\sigma = t/4d^2` and :math:`h(y) = 1 -
+    \int_0^y J_0` the sum over eigenvalues is there
 
     .. math::
 
         g(\sigma) = \frac{e^{-1/2\sigma}}{4\sigma}\Bigl(I_0 + I_1\Bigr)\!\Bigl(\frac1{2\sigma}\Bigr) + \frac14
         - \frac\sigma2\int_0^\infty y\,e^{-\sigma y^2} h(y)^2\,dy .
 
-    It starts as :math:`1/\sqrt{\pi t}`, leaves it near t = d² *upwards*, and ends at π/2 times it. For d = m ≥ 2 and
-    steps below 1/2 the error is O(1/d²) in the window and a relative O(1/d) beyond (measured: tests).
+    It starts as :math:`1/\sqrt{\pi t}`, leaves it near t = d² *upwards*, and ends at π/2 times it. For steps below
+    1/2 the error is O(1/d²) in the window and a relative O(1/d) beyond (measured: tests).
 
-    Examples
-    --------
     >>> round(float(expected_loss(0, 50, 0.25)), 9)
     1.0
     >>> far = 10**10
@@ -206,26 +155,18 @@ def gap_and_atom(
 ) -> tuple[Array, Array]:
     r"""The paper's finite-d predictor at a shifted edge: a truncated edge plus an atom at the smallest eigenvalue.
 
-    With :math:`x = \lambda_{\min}-\lambda_0`, :math:`z = 2\eta n x` and p the fraction of eigenvalues at the
-    smallest,
-
-    .. math::
-
-        e^{-2\eta\lambda_0 n}\bigl[Q\beta(2\eta n)^{-\beta}\,\Gamma(\beta, z) + p\,e^{-z}\bigr].
-
-    **How known**: a heuristic, kept as the paper prints it, which does not conserve mass; for gradient descent it
-    fails from :math:`n \sim (\eta\lambda_0)^{-2}` on. :func:`atoms_and_edge` repairs both. The losses are gradient
-    descent's; the paper's training loss, for IID SGD, has a factor :math:`2/(2-\eta)` more.
-
-    Examples
-    --------
-    Without gap and atom it is the law of the edge:
-
-    >>> test, train = gap_and_atom(1, EdgeFit(0.5, 2 / np.pi), smallest=0.0, fraction=1e-9, step=0.25)
-    >>> round(float(test), 6), round(float(train), 6)
-    (0.797885, 0.797885)
+    :math:`e^{-2\eta\lambda_0 n}[Q\beta(2\eta n)^{-\beta}\,\Gamma(\beta, z) + p\,e^{-z}]`, :math:`z = 2\eta
+    n(\lambda_{\min}-\lambda_0)`, p the fraction of eigenvalues at the smallest. **A heuristic**, kept as the paper
+    prints it, which does not conserve mass and fails for gradient descent from :math:`n \sim (\eta\lambda_0)^{-2}`
+    on; :func:`atoms_and_edge` repairs both. The paper's training loss, for IID SGD, has a factor :math:`2/(2-\eta)`
+    more.
     """
-    t, gap, p = _time(n, step), _gap(edge, smallest), arguments.number(fraction, "fraction", 0, 1 + 1e-12)
+    t, gap = _time(n, step), float(smallest) - edge.lambda_0
+    if not 0 <= gap < np.inf:
+        raise ValueError(
+            f"smallest must not lie below the edge at {edge.lambda_0:g}, but it is {smallest!r}."
+        )
+    p = arguments.number(fraction, "fraction", 0, 1 + 1e-12)
     body, tilt = _cut(edge, t, gap)
     front, atom = np.exp(-edge.lambda_0 * t), p * np.exp(-smallest * t)
     return (front * body + atom)[()], (front * (edge.lambda_0 * body + tilt) + smallest * atom)[()]
@@ -236,13 +177,10 @@ def atoms_and_edge(
 ) -> tuple[Array, Array]:
     r"""The predictor that replaces :func:`gap_and_atom`: the k smallest eigenvalues exactly, the edge law beyond them.
 
-    The edge's continuous part starts where :math:`Q x_k^\beta = k/d`, so that mass is conserved, and gradient
-    descent's own :math:`(1-\eta\lambda)^{2n}` replaces the exponential. What remains is the error of the edge law
-    away from the edge, O(1/n) relatively (**derived**). Who has all eigenvalues uses
-    :func:`edgelaw.theory.gradient_descent.curve`.
+    The edge's continuous part starts where :math:`Q x_k^\beta = k/d`, and gradient descent's own
+    :math:`(1-\eta\lambda)^{2n}` replaces the exponential. What remains is the error of the edge law away from the
+    edge, O(1/n) relatively (**derived**). With all eigenvalues use :func:`edgelaw.theory.gradient_descent.curve`.
 
-    Examples
-    --------
     >>> test, _ = atoms_and_edge(10**6, EdgeFit(0.5, 1.0), smallest=[1e-9], dims=10, step=0.25)
     >>> round(float(test), 3)  # everything else has long decayed: e^{−2ηnλ}/d
     0.1
@@ -268,18 +206,11 @@ def aspect_crossover(n: ArrayLike, rho: float, step: float) -> FloatOrArray:
 
     With :math:`z = \lvert 1-\rho^{-1/2}\rvert\sqrt t`,
 
-    .. math::
-
-        L \approx \max(1-\rho, 0) + \frac{\rho^{3/4}}{\sqrt{\pi t}}\left(e^{-z^2} -
+    .. math:: L \approx \max(1-\rho, 0) + \frac{\rho^{3/4}}{\sqrt{\pi t}}\left(e^{-z^2} -
         \sqrt\pi\,z\,\mathrm{erfc}(z)\right).
 
-    The power law :math:`1/\sqrt{\pi t}` while z ≪ 1, the plateau 1 − ρ or an exponential beyond. The relative error is
-    below 2 % for t ≥ 40 and ρ in [0.7, 1.3] while :math:`\eta^2\lambda_-^2 n \ll 1` (measured: tests).
-
-    Examples
-    --------
-    >>> round(float(aspect_crossover(1000, 1.0, 0.25) / gradient_descent.test_loss(1000, 0.25)), 3)
-    1.0
+    The relative error is below 2 % for t ≥ 40 and ρ in [0.7, 1.3] while :math:`\eta^2\lambda_-^2 n \ll 1` (measured:
+    tests).
     """
     t = _time(n, step)
     law = MarchenkoPastur(arguments.aspect(rho))
@@ -298,15 +229,6 @@ def _nonnegative(values: ArrayLike, name: str) -> Array:
     if not (array >= 0).all() or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers, none of them negative.")
     return array
-
-
-def _gap(edge: EdgeFit, smallest: float) -> float:
-    gap = float(smallest) - edge.lambda_0
-    if not 0 <= gap < np.inf:
-        raise ValueError(
-            f"smallest must not lie below the edge at {edge.lambda_0:g}, but it is {smallest!r}."
-        )
-    return gap
 
 
 def _cut(edge, t, cut):

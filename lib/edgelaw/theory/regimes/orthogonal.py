@@ -1,25 +1,18 @@
 r"""Repeated rows on orthogonal axes with noisy targets: the problem of many published bounds, solved exactly.
 
 Row i is one of the coordinate vectors; axis j is visited by :math:`m_j` rows, whose targets have mean zero and mean
-square :math:`\sigma^2`. So :math:`w_* = 0`, the Hessian of the mean loss has the eigenvalues :math:`m_j/m`, every
-component has smoothness 1, and axes do not interact: an epoch of an order without replacement is
-:math:`e \mapsto qe + b` on each axis, with :math:`q = (1-\eta)^{m_j}` and :math:`b = \eta\sum_i c_ir_i`,
-:math:`c_i = (1-\eta)^{m_j-i}`. For a random order
-
-.. math:: \mathbb E\,b = 0, \qquad \mathbb E\,b^2 = \eta^2\sigma^2\,\frac{m_j}{m_j-1}\sum_i(c_i-\bar c)^2.
-
-Everything below follows by summing geometric series. *Proved.*
+square :math:`\sigma^2`. So :math:`w_* = 0`, the Hessian of the mean loss has the eigenvalues :math:`m_j/m`, and axes
+do not interact: an epoch of an order without replacement is :math:`e \mapsto qe + b` on each axis, with :math:`q =
+(1-\eta)^{m_j}`, :math:`b = \eta\sum_i c_ir_i`, :math:`c_i = (1-\eta)^{m_j-i}`, for a random order :math:`\mathbb E\,b
+= 0` and :math:`\mathbb E\,b^2 = \eta^2\sigma^2\,\frac{m_j}{m_j-1}\sum_i(c_i-\bar c)^2`. Everything below follows by
+summing geometric series. *Proved.*
 """
-
-from __future__ import annotations
 
 import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.orders import ORDERS
-
-__all__ = ["ALL_ORDERS", "best_step", "curve", "floor", "scheduled"]
 
 #: The book's four orders, and the order that is worst here: all positive targets before all negative ones.
 ALL_ORDERS = (*ORDERS, "sorted")
@@ -34,15 +27,12 @@ def curve(
     start: float = 1.0,
     noise: float = 1.0,
 ) -> Array:
-    r"""Mean squared error of every axis after n epochs, exactly: of the shape of `epochs` followed by that of `counts`.
+    """Mean squared error of every axis after n epochs, exactly: of the shape of `epochs` followed by that of `counts`.
 
-    There are `counts` rows per axis, each even (for targets :math:`\pm\sigma`, half of each sign); ``"sorted"``
-    visits all positive targets of an axis first, in every epoch. Flip-flop is solved at even epochs. `start` and
-    `noise` are the squared error at the start, of either sign with equal probability, and σ²; the same on every axis.
-    The excess training loss is the mean over rows: ``curve(...) @ counts / sum(counts)``.
+    `counts` are even numbers of rows per axis, half of each sign; ``"sorted"`` visits all positive targets of an axis
+    first, in every epoch. Flip-flop is solved at even epochs. `start` and `noise` are the squared error at the start,
+    of either sign with equal probability, and σ². The excess training loss is ``curve(...) @ counts / sum(counts)``.
 
-    Examples
-    --------
     Two rows with targets ±1, step ½, one epoch from 0: the error is ±¼ whichever comes first.
 
     >>> curve([2], 1, step=0.5, order="random_reshuffle", start=0.0)
@@ -74,8 +64,6 @@ def floor(count: int, step: float = 1.0, order: str = "iid") -> float:
     IID ends at :math:`\eta/(2-\eta)`; random reshuffle at :math:`\mathbb Eb^2/(1-q^2)`; single shuffle and a sorted
     order at :math:`\mathbb Eb^2/(1-q)^2`; flip-flop at :math:`\mathbb E(qb+b')^2/(1-q^2)^2`, b' of the way back.
 
-    Examples
-    --------
     >>> [round(floor(2, 0.5, order), 4) for order in ALL_ORDERS]
     [0.3333, 0.0667, 0.1111, 0.04, 0.1111]
     """
@@ -95,8 +83,6 @@ def best_step(
 ) -> tuple[float, float]:
     """The constant step in (0, 1] with the smallest excess training loss after n epochs, and that loss.
 
-    Examples
-    --------
     Without noise the largest step is the best one:
 
     >>> best_step([4], 2, "random_reshuffle", noise=0.0)
@@ -116,16 +102,7 @@ def best_step(
 
 
 def scheduled(count: int, steps: ArrayLike, order: str = "iid") -> float:
-    r"""Mean squared error of one axis over σ², from 0, after epochs with these steps.
-
-    After n epochs :math:`e = \sum_iC_ir_i` under single shuffle, with one weight per place in the permutation; the
-    weights of an epoch are added to :math:`q_k` times those before it. Under random reshuffle epochs are independent.
-
-    Examples
-    --------
-    >>> round(scheduled(4, [0.2] * 300, "single_shuffle") / floor(4, 0.2, "single_shuffle"), 6)
-    1.0
-    """
+    """Mean squared error of one axis over σ², from 0, after epochs with these steps."""
     order = arguments.choice(order, "order", ("iid", "random_reshuffle", "single_shuffle"))
     m, square = arguments.whole(count, "count", 2), 0.0
     total = np.zeros(m)

@@ -1,16 +1,11 @@
 r"""Means of products of matrices near the identity: what single shuffle, random reshuffle and gradient descent average.
 
-For symmetric :math:`B_1, \dots, B_m` and a step η let
-:math:`P_\sigma = (I-\eta B_{\sigma(m)})\cdots(I-\eta B_{\sigma(1)})` be an epoch. Yun, Sra and Jadbabaie compare the
-norms of
+For symmetric :math:`B_1, \dots, B_m` an epoch is :math:`P_\sigma = (I-\eta B_{\sigma(m)})\cdots(I-\eta
+B_{\sigma(1)})`. Yun, Sra and Jadbabaie compare the norms of
 
 .. math:: W_{SS} = \mathbb E_\sigma P_\sigma^n, \qquad W_{RR} = (\mathbb E_\sigma P_\sigma)^n, \qquad
           W_{GD} = \Bigl(\frac1m\sum_i(I-\eta B_i)\Bigr)^{mn} .
-
-Here they are computed by running through all permutations, and to leading order in the step.
 """
-
-from __future__ import annotations
 
 import itertools
 from typing import NamedTuple
@@ -19,8 +14,6 @@ import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
-
-__all__ = ["MeanProducts", "mean_products", "replacement_gap", "shuffle_gap"]
 
 _MOST = 6  # matrices: 720 permutations
 
@@ -39,10 +32,8 @@ class MeanProducts(NamedTuple):
 
 
 def mean_products(B: ArrayLike, step: float, epochs: int) -> MeanProducts:
-    r"""The three means after n epochs, by running through all m! permutations of at most six symmetric matrices.
+    """The three means after n epochs, by running through all m! permutations of at most six symmetric matrices.
 
-    Examples
-    --------
     Matrices that commute cannot tell single shuffle from random reshuffle:
 
     >>> means = mean_products([np.diag([1.0, 0.0]), np.diag([0.0, 0.5])], step=0.5, epochs=2)
@@ -64,13 +55,10 @@ def mean_products(B: ArrayLike, step: float, epochs: int) -> MeanProducts:
 
 
 def replacement_gap(B: ArrayLike) -> Array:
-    r"""The leading coefficient of gradient descent's mean minus random reshuffle's.
+    r"""The leading coefficient G of :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)`. *Proved.*
 
-    :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)` with :math:`G = \frac12\sum_i(B_i - \bar B)^2 \succeq 0`.
-    *Proved.*
+    :math:`G = \frac12\sum_i(B_i - \bar B)^2 \succeq 0`.
 
-    Examples
-    --------
     >>> replacement_gap([[[1.0]], [[0.0]]]).tolist()
     [[0.25]]
     """
@@ -79,14 +67,11 @@ def replacement_gap(B: ArrayLike) -> Array:
 
 
 def shuffle_gap(B: ArrayLike) -> Array:
-    r"""The leading coefficient of random reshuffle's mean minus single shuffle's.
+    r"""The leading coefficient G of :math:`W_{RR} - W_{SS} = \eta^4\binom n2\,G + O(\eta^5)`. *Proved.*
 
-    :math:`W_{RR} - W_{SS} = \eta^4\binom n2\,G + O(\eta^5)` with :math:`G = \mathbb E\,\Delta^\top\Delta \succeq 0`,
-    where :math:`\Delta_\sigma = \frac12\sum_{i<j}\pm[B_j,B_i]`, the sign + if i comes first. *Proved* for fixed
-    matrices.
+    :math:`G = \mathbb E\,\Delta^\top\Delta \succeq 0` with :math:`\Delta_\sigma = \frac12\sum_{i<j}\pm[B_j,B_i]`, the
+    sign + if i comes first.
 
-    Examples
-    --------
     >>> shuffle_gap([np.diag([1.0, 0.0]), [[0.5, 0.5], [0.5, 0.5]]]).tolist()
     [[0.0625, 0.0], [0.0, 0.0625]]
     """

@@ -7,8 +7,6 @@ square of the components' gradients there; m rows, n epochs. A *bound* has all i
 shape is published, with constants and logarithms left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -16,16 +14,12 @@ import numpy as np
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
-__all__ = ["RATES", "needell_srebro_ward", "rate", "shuffled_floor", "strohmer_vershynin"]
-
 
 def strohmer_vershynin(n: ArrayLike, smallest: float) -> Array:
     r"""IID, step 1, no noise: :math:`\mathbb E|w_n|^2 \le (1-\mu)^{mn} \le e^{-\lambda n}`.
 
     λ = mμ is the smallest eigenvalue of :math:`\sum_iu_iu_i^\top`.
 
-    Examples
-    --------
     >>> strohmer_vershynin([0, 1], smallest=0.5).round(4).tolist()
     [1.0, 0.6065]
     """
@@ -39,11 +33,6 @@ def needell_srebro_ward(
 
     By hand: :math:`\mathbb E|w^+|^2 = |w|^2 - 2\eta\,w\cdot\nabla F + \eta^2\mathbb E|\nabla f_i|^2`, the last term is
     at most :math:`2\eta^2(w\cdot\nabla F + \sigma^2)`, and :math:`w\cdot\nabla F \ge \mu|w|^2`.
-
-    Examples
-    --------
-    >>> float(needell_srebro_ward(0, mu=1.0, step=0.5))
-    2.0
     """
     k, mu = arguments.counts(updates, "updates"), arguments.number(mu, "mu", 0)
     if mu > 1:
@@ -57,14 +46,9 @@ def needell_srebro_ward(
 def shuffled_floor(count: int, step: float) -> float:
     r"""Single shuffle and random reshuffle on one axis: a floor of at most :math:`\frac12\eta^2m` over σ².
 
-    Mishchenko, Khaled and Richtárik bound the floor by :math:`2\eta/\mu` times a shuffling variance, which is at most
-    :math:`\frac14\eta m\sigma^2`. By hand, with half of it: summation by parts writes :math:`b/(1-q)` as an average of
-    η times partial sums of residuals, whose mean squares are at most :math:`\frac{m^2}{4(m-1)}\sigma^2`.
-
-    Examples
-    --------
-    >>> round(shuffled_floor(100, 0.01), 6)
-    0.005
+    Half of what Mishchenko, Khaled and Richtárik's bound gives, :math:`2\eta/\mu` times a shuffling variance of at
+    most :math:`\frac14\eta m\sigma^2`: summation by parts writes :math:`b/(1-q)` as an average of η times partial sums
+    of residuals, whose mean squares are at most :math:`\frac{m^2}{4(m-1)}\sigma^2`.
     """
     return 0.5 * arguments.step(step) ** 2 * arguments.whole(count, "count", 2)
 
@@ -88,8 +72,6 @@ RATES: dict[str, Callable[[Array, float, float], Array]] = {
 def rate(result: str, n: ArrayLike, rows: int, condition: float = 1.0) -> FloatOrArray:
     """The shape of a published rate: one of :data:`RATES` at n epochs, m rows and condition number κ.
 
-    Examples
-    --------
     >>> float(rate("Safran–Shamir 2020, single shuffle", 10, rows=100))
     0.0001
     """
