@@ -51,10 +51,7 @@ class Line:
 
 
 def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
-    """A small plot on logarithmic axes as an SVG element; empty if there is no point to draw.
-
-    `label` says what it shows, for those who cannot see it.
-    """
+    """A small plot on logarithmic axes as an SVG element, described by `label`; empty if there is no point to draw."""
     drawn = [(line, *line.points()) for line in lines]
     drawn = [(line, x, y) for line, x, y in drawn if len(x)]
     if not drawn or not extras.installed("matplotlib"):

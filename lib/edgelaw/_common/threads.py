@@ -1,8 +1,6 @@
 """Threads: one for BLAS while a simulation runs, and as many as wanted, or can be had, for the runs themselves.
 
 A matrix product splits its work differently over different numbers of threads, and the last digits follow.
-The simulator's parallelism is over runs, each computed from start to end by one thread, so BLAS has no use
-for more. The number of BLAS threads belongs to the process and is set at run time.
 """
 
 import concurrent.futures
