@@ -46,9 +46,7 @@ class LearningCurve:
         places = notebook.moments(self.epochs)
 
         def cell(loss: str, place: int) -> str:
-            value, error = getattr(self, loss)[place], getattr(self, f"{loss}_se")[place]
-            text = notebook.number(value)
-            return f"{text} ± {notebook.number(error, 1)}" if np.isfinite(error) and error > 0 else text
+            return notebook.number(getattr(self, loss)[place], error=getattr(self, f"{loss}_se")[place])
 
         ends = ", ".join(
             f"{loss} {notebook.number(getattr(self, loss)[-1])}" for loss, *_ in losses if places

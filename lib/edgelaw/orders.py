@@ -213,9 +213,8 @@ class Stream:
         self._loader = order if isinstance(order, FromFile) else None
         self.order = repr(order) if self._loader else arguments.choice(order, "order", ORDERS)
         self.rows = arguments.whole(rows, "rows", 1)
-        self._draws = self.rows + (
-            self._loader.shards(self.rows) if self._loader else 0
-        )  # doubles of one epoch
+        shards = self._loader.shards(self.rows) if self._loader else 0
+        self._draws = self.rows + shards  # doubles of one epoch
         words = arguments.generator(rng).integers(2**32, size=4, dtype=np.uint32)
         self._seed = np.random.SeedSequence(words.tolist())
         self._cumulative = _cumulative(probabilities, self.order, self.rows)

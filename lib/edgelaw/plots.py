@@ -65,9 +65,7 @@ def order_style(order: str, **changes: Any) -> dict[str, Any]:
     >>> order_style("single_shuffle")["color"]
     '#009E73'
     """
-    if order not in ORDER_STYLES:
-        raise ValueError(f"order must be one of {', '.join(ORDER_STYLES)}, not {order!r}.")
-    return ORDER_STYLES[order] | changes
+    return ORDER_STYLES[arguments.choice(order, "order", ORDER_STYLES)] | changes
 
 
 def spectrum_cdf(ax: "Axes", eigenvalues: ArrayLike, **style: Any) -> "Axes":
@@ -138,8 +136,8 @@ def ratios_by_share(
     least = math.floor(math.log2(ax.get_xlim()[0])) + 1
     powers = range(0, least - 1, -1 if least > -7 else -2)[::-1]
     ax.set_xticks([2.0**k for k in powers], [f"1/{2**-k}" if k else "1" for k in powers])
-    ax.yaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
-    ax.yaxis.set_minor_formatter(mpl.ticker.FormatStrFormatter("%g"))
+    for set_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+        set_formatter(mpl.ticker.FormatStrFormatter("%g"))
     ax.xaxis.set_minor_locator(mpl.ticker.NullLocator())
     return ax
 

@@ -14,7 +14,7 @@ import scipy.special
 
 from edgelaw._common import arguments
 from edgelaw._common.gram import smaller_gram
-from edgelaw._common.numerics import bracketed_root
+from edgelaw._common.numerics import bracketed_root, panels
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.laws import EdgeFit, MarchenkoPastur, square_edge
 
@@ -48,8 +48,7 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
     >>> gram_eigenvalues([[3.0, 0.0], [0.0, 1.0]])
     array([0.5, 4.5])
     """
-    if method not in ("auto", "svd", "gram"):
-        raise ValueError(f'method must be "auto", "svd" or "gram", not {method!r}.')
+    method = arguments.choice(method, "method", ("auto", "svd", "gram"))
     block = arguments.whole(block, "block", 1)
     X = arguments.unread_matrix(X)
     m, d = X.shape
@@ -95,8 +94,7 @@ def fit_edge(eigenvalues: ArrayLike, quantile: float = 0.10, skip: int = 5, zero
     values = arguments.eigenvalues(eigenvalues)
     quantile = arguments.number(quantile, "quantile", 0, 1)
     skip = arguments.whole(skip, "skip", 0)
-    if zeros not in ("count", "drop"):
-        raise ValueError(f'zeros must be "count" or "drop", not {zeros!r}.')
+    zeros = arguments.choice(zeros, "zeros", ("count", "drop"))
     null = int((values == 0).sum())
     if zeros == "count" and null > skip:
         raise ValueError(
@@ -244,15 +242,12 @@ class EdgeLaw:
             lines.append(notebook.Line(self.eigenvalues, ranks, "eigenvalues", "#2f86bd", "none", "."))
         if self.fit is not None:
             if self.holds:
-                error = f" ± {number(self.error, 1)}" if self.error is not None else ""
-                beta, Q = number(self.fit.beta, 2), number(self.fit.Q)
-                sentence = f"A power law at the left edge: β = {beta}{error}, Q = {Q}."
+                beta, Q = number(self.fit.beta, 2, self.error), number(self.fit.Q)
+                sentence = f"A power law at the left edge: β = {beta}, Q = {Q}."
             name, style = ("power law", "-") if self.holds else ("what was tried", ":")
             lines.append(notebook.Line(*self.fit.line(), name, "#D55E00", style))
-            tests = (("curvature", self.curvature_error), ("drift", self.drift_error), ("gap", np.nan))
-            for test, error_ in tests:
-                value = number(getattr(self, test), 2)
-                value += f" ± {number(error_, 1)}" if np.isfinite(error_) else ""
+            for test in ("curvature", "drift", "gap"):
+                value = number(getattr(self, test), 2, getattr(self, f"{test}_error", None))
                 rows.append([test, value, "contradicts" if test in self.failed else "does not contradict"])
         picture = notebook.plot(lines, "eigenvalue λ", "F(λ)", sentence)
         return notebook.card(sentence, picture, ["test", "value", "a power law"], rows)
@@ -403,8 +398,7 @@ def _independent_errors(now: _Moments, later: _Moments, count: int) -> tuple[flo
 
 def _repelling_errors(now: _Moments, later: _Moments) -> tuple[float, float, float]:
     """The same where they repel each other: integrals over the spectral density of the fluctuations in log t."""
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    nu, weights = 6 * (nodes + 1), 6 * weights  # the density falls as exp(-πν)
+    nu, weights = panels([0.0, 12.0], 200)  # the density falls as exp(-πν)
     density = weights * np.tanh(np.pi * nu / (2 * now.mean)) / (np.pi * np.sinh(np.pi * nu))  # ν and −ν
     slope, turned = density * (nu**2 + now.mean**2), np.cos(nu * np.log(later.time / now.time))
     exponent = slope.sum() / now.total**2
@@ -474,8 +468,6 @@ def effective_rank(eigenvalues: ArrayLike) -> float:
 
     For Marchenko–Pastur at aspect ρ = m/d it tends to :math:`d \rho / (1 + \rho)`.
 
-    Examples
-    --------
     >>> effective_rank([1.0, 1.0, 1.0]), effective_rank([0.0, 0.0, 5.0])
     (3.0, 1.0)
     """
@@ -486,16 +478,11 @@ def effective_rank(eigenvalues: ArrayLike) -> float:
     return float(values.sum() ** 2 / (values @ values))
 
 
-def quantile_ratio(eigenvalues: ArrayLike, high: float = 0.95, low: float = 0.05) -> float:
-    """Ratio of two quantiles of the spectrum; infinite when the lower quantile is zero.
+def quantile_ratio(eigenvalues: ArrayLike) -> float:
+    """Ratio of the 95 % and the 5 % quantile of the spectrum; infinite when the lower one is zero.
 
-    Examples
-    --------
     >>> round(quantile_ratio(np.arange(1, 102)), 6)
     16.0
     """
-    low, high = arguments.number(low, "low", 0, 1), arguments.number(high, "high", 0, 1)
-    if low >= high:
-        raise ValueError(f"low must be below high, but low = {low:g} and high = {high:g}.")
-    bottom, top = np.quantile(arguments.eigenvalues(eigenvalues), [low, high])
+    bottom, top = np.quantile(arguments.eigenvalues(eigenvalues), [0.05, 0.95])
     return float(top / bottom) if bottom > 0 else np.inf

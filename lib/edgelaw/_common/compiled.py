@@ -9,7 +9,7 @@ import hashlib
 import os
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, overload
+from typing import Any
 
 from edgelaw._common import extras
 
@@ -56,10 +56,6 @@ class Compiled:
         return code
 
 
-@overload
-def compiled(function: Callable) -> Compiled: ...
-@overload
-def compiled(*, numpy: Callable) -> Callable[[Callable], Compiled]: ...
 def compiled(function: Callable | None = None, *, numpy: Callable | None = None) -> Any:
     """Compile a function for speed without the GIL when it is first called, and keep the machine code on disk.
 
@@ -78,9 +74,7 @@ def compiled(function: Callable | None = None, *, numpy: Callable | None = None)
     >>> float(total(np.arange(4.0))), float(total.twin(np.arange(4.0)))
     (6.0, 6.0)
     """
-    if function is None:
-        return functools.partial(Compiled, twin=numpy)
-    return Compiled(function, numpy)
+    return Compiled(function, None) if function else functools.partial(Compiled, twin=numpy)
 
 
 @functools.cache

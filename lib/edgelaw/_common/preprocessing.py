@@ -15,8 +15,7 @@ import numpy as np
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Rng
 
-# What rounding leaves of a row that is the mean, relative to the size of rows
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-12  # what rounding leaves of a row that is the mean, relative to the size of rows
 LARGEST = 1e100  # squares of larger entries would overflow
 SMALLEST = 1e-140  # squares of the entries of a shorter row vanish, or lose their digits
 CACHED = 2**16  # entries of a part of a block that stays in the processor's cache through all steps
@@ -38,9 +37,7 @@ class Plan(NamedTuple):
 
     shape: tuple[int, int]  # (m, d), after rows were chosen and columns projected
     chosen: np.ndarray | None  # which rows, in this order; None for all in theirs
-    generator: (
-        np.random.Generator | None
-    )  # as it was before the projection was drawn; None without a projection
+    generator: np.random.Generator | None  # before the projection was drawn; None without one
     center: bool
     normalize: bool
     null: int  # how many eigenvalues of XᵀX/m are zero by construction

@@ -37,14 +37,9 @@ def element(
     for part in root.iter():
         _simplify(part, name, used, colours)
         _share_style(part, colours)
-    fixed = {
-        "viewBox": root.get("viewBox", ""),
-        "role": "img",
-        "aria-label": label,
-        "stroke-linejoin": "round",
-    }
+    view = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": label}
     root.attrib.clear()
-    root.attrib |= fixed | dict(attributes or {})
+    root.attrib |= view | {"stroke-linejoin": "round"} | dict(attributes or {})
     return ElementTree.tostring(root, encoding="unicode")
 
 
