@@ -45,7 +45,7 @@ def test_a_style_can_be_changed_for_one_line_without_changing_it_for_the_next():
 
 
 def test_an_unknown_order_is_refused_and_the_known_ones_are_listed():
-    with pytest.raises(ValueError, match=r"one of iid, random_reshuffle, single_shuffle, flip_flop"):
+    with pytest.raises(ValueError, match="one of 'iid', 'random_reshuffle', 'single_shuffle', 'flip_flop'"):
         plots.order_style("sorted")
 
 

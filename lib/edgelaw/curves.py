@@ -23,18 +23,10 @@ class LearningCurve:
     test_se, train_se : ndarray of float
         Standard errors of the two means over independent runs; NaN where there was one run only.
     error : float
-        For a computed curve, the largest relative numerical error its own computation estimates (two resolutions);
-        NaN where nothing was estimated, as for a simulated one.
+        For a computed curve, the largest relative numerical error that it estimates of itself; else NaN.
     continued : int or None
-        For a computed curve, the last epoch that was computed where the rest goes on by its last rate: a loss is then
-        below 1e-12, not counting a plateau (for flip-flop 1e-7, where its resolutions agree no longer).
-
-    Examples
-    --------
-    >>> nan = np.full(2, np.nan)
-    >>> curve = LearningCurve(np.array([0, 1]), np.array([1.0, 0.5]), np.array([1.0, 0.2]), nan, nan)
-    >>> float(curve.test[curve.epochs == 1][0])
-    0.5
+        The last epoch that was computed where the rest goes on by its last rate: a loss is then below 1e-12, not
+        counting a plateau (for flip-flop 1e-7, where its resolutions agree no longer).
     """
 
     epochs: np.ndarray
@@ -54,9 +46,7 @@ class LearningCurve:
         places = notebook.moments(self.epochs)
 
         def cell(loss: str, place: int) -> str:
-            value, error = getattr(self, loss)[place], getattr(self, f"{loss}_se")[place]
-            text = notebook.number(value)
-            return f"{text} ± {notebook.number(error, 1)}" if np.isfinite(error) and error > 0 else text
+            return notebook.number(getattr(self, loss)[place], error=getattr(self, f"{loss}_se")[place])
 
         ends = ", ".join(
             f"{loss} {notebook.number(getattr(self, loss)[-1])}" for loss, *_ in losses if places

@@ -37,26 +37,13 @@ __all__ = [
 
 
 def gaussian(rows: int, dims: int, rng: Rng) -> Array:
-    """An m × d design of independent standard normal entries: the paper's isotropic Gaussian rows.
-
-    Examples
-    --------
-    >>> gaussian(3, 2, rng=0).shape
-    (3, 2)
-    """
+    """An m × d design of independent standard normal entries: the paper's isotropic Gaussian rows."""
     rows, dims = arguments.whole(rows, "rows", 2), arguments.whole(dims, "dims", 2)
     return arguments.generator(rng).standard_normal((rows, dims))
 
 
 def haar(rows: int, columns: int, rng: Rng) -> Array:
-    """A rows × columns matrix with orthonormal columns, uniform (Haar) on the Stiefel manifold.
-
-    Examples
-    --------
-    >>> Q = haar(5, 3, rng=0)
-    >>> bool(np.allclose(Q.T @ Q, np.eye(3)))
-    True
-    """
+    """A rows × columns matrix with orthonormal columns, uniform (Haar) on the Stiefel manifold."""
     rows, columns = arguments.whole(rows, "rows", 1), arguments.whole(columns, "columns", 1)
     if columns > rows:
         raise ValueError(f"columns must not exceed rows, but {columns} > {rows}.")
@@ -67,11 +54,8 @@ def haar(rows: int, columns: int, rng: Rng) -> Array:
 def power_law_eigenvalues(count: int, beta: float) -> Array:
     r"""Eigenvalues whose CDF is :math:`(\lambda/\lambda_{\max})^\beta`, at its midpoint quantiles, with mean 1.
 
-    :math:`\lambda_i \propto ((i - 1/2)/d)^{1/\beta}`; as d grows, :math:`\lambda_{\max} \to (1+\beta)/\beta` and
-    :math:`Q \to (\beta/(1+\beta))^\beta`.
+    As d grows, :math:`\lambda_{\max} \to (1+\beta)/\beta` and :math:`Q \to (\beta/(1+\beta))^\beta`.
 
-    Examples
-    --------
     >>> power_law_eigenvalues(2, beta=1.0)
     array([0.5, 1.5])
     """
@@ -86,8 +70,6 @@ def with_spectrum(eigenvalues: ArrayLike, rows: int, rng: Rng) -> Array:
 
     They are those of :math:`X^\top X / m`, m = ``rows``; at most m of them may be positive.
 
-    Examples
-    --------
     >>> X = with_spectrum([0.5, 1.5], rows=4, rng=0)
     >>> bool(np.allclose(np.linalg.eigvalsh(X.T @ X / 4), [0.5, 1.5]))
     True
@@ -107,12 +89,6 @@ def power_law(rows: int, dims: int, beta: float, rng: Rng) -> Array:
     r"""A design with Haar bases whose min(m, d) positive eigenvalues follow :math:`F(\lambda) = Q \lambda^\beta`.
 
     The mean over all d eigenvalues is 1, so rows have norm about :math:`\sqrt d`.
-
-    Examples
-    --------
-    >>> X = power_law(6, 4, beta=0.5, rng=0)
-    >>> X.shape, round(float((X**2).sum() / 6), 12)
-    ((6, 4), 4.0)
     """
     rows, dims = arguments.whole(rows, "rows", 2), arguments.whole(dims, "dims", 2)
     rank = min(rows, dims)
@@ -123,8 +99,6 @@ def power_law(rows: int, dims: int, beta: float, rng: Rng) -> Array:
 def normalize_rows(X: ArrayLike) -> np.ndarray:
     r"""Scale every row to norm :math:`\sqrt d`, so that the mean eigenvalue of :math:`X^\top X/m` is exactly 1.
 
-    Examples
-    --------
     >>> normalize_rows([[3.0, 4.0], [0.0, 2.0]]).round(3)
     array([[0.849, 1.131],
            [0.   , 1.414]])

@@ -24,8 +24,7 @@ class EdgeFit:
     count, null : int
         Number of eigenvalues the fit used (0 for an exact law), and of exactly zero ones.
     residual : float
-        Weighted root mean square of :math:`\log F` minus the fitted line: how straight the edge is, not how uncertain
-        ``beta`` is, since neighbouring eigenvalues repel.
+        Weighted root mean square of :math:`\log F` minus the line: how straight the edge is, not how sure ``beta`` is.
     window : tuple of float
         Smallest and largest eigenvalue used.
     """
@@ -43,15 +42,10 @@ class EdgeFit:
         return self.Q * np.maximum(np.asarray(x, dtype=float) - self.lambda_0, 0.0) ** self.beta
 
     def laplace(self, t: ArrayLike) -> FloatOrArray:
-        r"""What the law says of :math:`\int e^{-t\lambda}\,dF` as t grows.
+        r"""What the law says of :math:`\int e^{-t\lambda}\,dF` as t grows: gradient descent's test loss at t = 2ηn.
 
         It is :math:`Q\,\Gamma(\beta+1)\,t^{-\beta} e^{-\lambda_0 t}`, with a relative error of order 1/t.
 
-        Gradient descent's test loss after n epochs of a small step is this integral at t = 2ηn. An atom at zero adds
-        its mass.
-
-        Examples
-        --------
         >>> round(float(EdgeFit(beta=0.5, Q=2 / np.pi).laplace(2.0)), 6)  # 1/√(2π): the paper's constant at n = 1
         0.398942
         """
@@ -91,12 +85,9 @@ class EdgeFit:
 def square_edge(covariance_eigenvalues: ArrayLike) -> EdgeFit:
     r"""The left edge of a *square* sample, m = d, of rows with a given covariance: always :math:`\beta = 1/2`.
 
-    With the covariance's eigenvalues τ at mean 1 and :math:`\ell = \langle 1/\tau\rangle`, Silverstein's equation gives
-
-    .. math:: F(\lambda) \approx \frac{2}{\pi}\sqrt{\ell\,\lambda}, \qquad \lambda \to 0 ,
-
-    for eigenvalues of the sample at mean 1: the exponent comes from m = d. **Proved**, for :math:`\ell < \infty`, as
-    d → ∞. It is the law of the smallest eigenvalues; a fit over the left tenth sees a little of what follows.
+    :math:`F(\lambda) \approx \frac{2}{\pi}\sqrt{\ell\,\lambda}` as :math:`\lambda \to 0`, for eigenvalues of the sample
+    at mean 1, with the covariance's eigenvalues τ at mean 1 and :math:`\ell = \langle 1/\tau\rangle`. **Proved** by
+    Silverstein's equation, for :math:`\ell < \infty`, as d → ∞.
 
     Examples
     --------
@@ -117,11 +108,9 @@ def square_edge(covariance_eigenvalues: ArrayLike) -> EdgeFit:
 class MarchenkoPastur:
     r"""Limit law of the eigenvalues of :math:`X^\top X / m` for an m × d Gaussian design, aspect ρ = m/d.
 
-    With :math:`r = \rho^{-1/2}` the density on :math:`[(1-r)^2, (1+r)^2]` is :math:`\sqrt{(\lambda_+ -
-    \lambda)(\lambda - \lambda_-)} / (2 \pi r^2 \lambda)`, and for ρ < 1 a fraction 1 − ρ of the eigenvalues is zero.
-    Computed in the angle :math:`\lambda = 1 + r^2 - 2 r \cos\theta`, in which the law is :math:`\tfrac{2}{\pi}
-    \sin^2\theta / \lambda \, d\theta`: the CDF is *relatively* accurate to about 1e-13 at the left edge too, as far
-    as x minus the edge is representable at all.
+    Computed in the angle :math:`\lambda = 1 + r^2 - 2 r \cos\theta`, :math:`r = \rho^{-1/2}`, in which the law is
+    :math:`\tfrac{2}{\pi} \sin^2\theta / \lambda \, d\theta`, and a fraction 1 − ρ of the eigenvalues is zero for ρ < 1.
+    The CDF is *relatively* accurate to about 1e-13 at the left edge too, as far as x minus the edge is representable.
 
     Examples
     --------
@@ -151,11 +140,7 @@ class MarchenkoPastur:
 
     @property
     def edge(self) -> EdgeFit:
-        r"""The exact left edge of the continuous part, as an :class:`EdgeFit`.
-
-        At ρ = 1 a hard edge at 0, β = 1/2 and Q = 2/π; at any other ρ a soft edge, where the density vanishes, β = 3/2
-        and :math:`Q = 2 / (3 \pi r^{3/2} \lambda_-)`.
-        """
+        """The exact left edge of the continuous part: at ρ = 1 a hard one at 0, β = 1/2; else a soft one, β = 3/2."""
         left, right = self.support
         if left == 0:
             return EdgeFit(0.5, 2 / np.pi, 0.0, window=(left, right))
@@ -166,8 +151,6 @@ class MarchenkoPastur:
 
         So they serve :math:`(1-\eta\lambda)^{2n}` and :math:`e^{-2\eta n\lambda}` for every n.
 
-        Examples
-        --------
         >>> x, weights = MarchenkoPastur(2.0).rule()
         >>> round(float(weights.sum()), 12), round(float(weights @ x), 12)
         (1.0, 1.0)

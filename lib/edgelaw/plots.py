@@ -65,9 +65,7 @@ def order_style(order: str, **changes: Any) -> dict[str, Any]:
     >>> order_style("single_shuffle")["color"]
     '#009E73'
     """
-    if order not in ORDER_STYLES:
-        raise ValueError(f"order must be one of {', '.join(ORDER_STYLES)}, not {order!r}.")
-    return ORDER_STYLES[order] | changes
+    return ORDER_STYLES[arguments.choice(order, "order", ORDER_STYLES)] | changes
 
 
 def spectrum_cdf(ax: "Axes", eigenvalues: ArrayLike, **style: Any) -> "Axes":
@@ -106,8 +104,7 @@ def learning_curve(
 ) -> "Axes":
     """Draw one loss of a curve on logarithmic axes in the style of its order, with a few markers along the line.
 
-    Points that logarithmic axes do not have (epoch 0, a loss of 0 or NaN) are left out. `band` shades two standard
-    errors to either side, where they are known; `hollow` markers without a line are a simulation beside the theory.
+    `band` shades two standard errors to either side; `hollow` markers have no line, as a simulation beside the theory.
     """
     loss = arguments.choice(loss, "loss", ("test", "train"))
     x, y = np.asarray(curve.epochs, dtype=float), np.asarray(getattr(curve, loss), dtype=float)
@@ -131,10 +128,7 @@ def learning_curve(
 def ratios_by_share(
     ax: "Axes", shares: ArrayLike, ratios: ArrayLike, errors: ArrayLike | None = None, **style: Any
 ) -> "Axes":
-    """Draw ratios of losses against a share of the rows, such as a buffer's, with error bars and a line at 1.
-
-    Both axes are logarithmic, the horizontal one labelled 1/64, ..., 1/2, 1 and the vertical one with plain numbers.
-    """
+    """Draw ratios of losses against a share of the rows, such as a buffer's, with error bars and a line at 1."""
     x, y = np.asarray(shares, dtype=float), np.asarray(ratios, dtype=float)
     ax.axhline(1, color="#000000", linewidth=0.8)
     ax.errorbar(x, y, errors, **{"marker": "o", "capsize": 2, **style})
@@ -142,8 +136,8 @@ def ratios_by_share(
     least = math.floor(math.log2(ax.get_xlim()[0])) + 1
     powers = range(0, least - 1, -1 if least > -7 else -2)[::-1]
     ax.set_xticks([2.0**k for k in powers], [f"1/{2**-k}" if k else "1" for k in powers])
-    ax.yaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
-    ax.yaxis.set_minor_formatter(mpl.ticker.FormatStrFormatter("%g"))
+    for set_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+        set_formatter(mpl.ticker.FormatStrFormatter("%g"))
     ax.xaxis.set_minor_locator(mpl.ticker.NullLocator())
     return ax
 
@@ -151,7 +145,7 @@ def ratios_by_share(
 def from_zero(figure: "Figure", spot: Any, ticks: ArrayLike) -> tuple["Axes", "Axes"]:
     """Two axes with one vertical scale: a narrow one for 0, a break, and a logarithmic one with these ticks.
 
-    `spot` is a cell of a grid, as in ``figure.add_gridspec(1, 2)[0]``; what belongs at 0 is drawn on the first axes.
+    `spot` is a cell of a grid, as in ``figure.add_gridspec(1, 2)[0]``.
     """
     values = np.asarray(ticks)
     parts = spot.subgridspec(1, 2, width_ratios=(1, 8), wspace=0.03)
@@ -172,8 +166,7 @@ def from_zero(figure: "Figure", spot: Any, ticks: ArrayLike) -> tuple["Axes", "A
 def log_ticks(ax: "Axes", most: int = 7) -> "Axes":
     """Label both logarithmic axes, whose limits must be set, with plain numbers: 0.01, 2, 10,000, 10⁻⁵.
 
-    Powers of ten if there are three of them; else more digits, as many as it takes. The labels are text, not
-    mathematics, so that an SVG file can hold them as text, too.
+    The labels are text, not mathematics, so that an SVG file can hold them as text, too.
     """
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         labelled, minor = _log_ticks(math.log10(low), math.log10(high), most)

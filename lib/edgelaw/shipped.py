@@ -39,19 +39,10 @@ SWEEPS = (
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """A shipped array with what belongs to it.
+    """A shipped array of embeddings, one per row, with what belongs to it.
 
-    Attributes
-    ----------
-    name : str
-    features : ndarray of shape (rows, columns), float32
-        One embedding per row; stored as float16.
-    labels : ndarray of integers
-        Each row's class (CIFAR-10) or topic (Wikipedia), as an index into `classes`, their names.
-    titles : tuple of str, or None
-        The articles' titles; None for images.
-    card : dict
-        The machine-readable part of the data card.
+    `labels` are each row's class (CIFAR-10) or topic (Wikipedia) as an index into `classes`, `titles` the articles'
+    (None for images), `card` the machine-readable part of the data card.
     """
 
     name: str
@@ -88,15 +79,9 @@ def card(path: Path) -> dict[str, Any]:
 
 
 def read(name: str) -> bytes:
-    """The content of a shipped file, after comparing its checksum with its card's.
+    """The content of a shipped file, after comparing its checksum with that of its card (same name, ending ".md").
 
-    Its card has the same name and ends in ".md". A FileNotFoundError says that one of them is missing, a ValueError
-    that the file is not the one that its card describes.
-
-    Examples
-    --------
-    >>> from edgelaw import shipped
-    >>> shipped.read("moby_dick.txt")[:10]
+    >>> read("moby_dick.txt")[:10]
     b'CHAPTER 1.'
     """
     path = folder() / name
@@ -113,10 +98,7 @@ def read(name: str) -> bytes:
 def shipped() -> tuple[Shipped, ...]:
     """What ships with the package: name, file, card file and the card's facts of every array.
 
-    Examples
-    --------
-    >>> from edgelaw import shipped
-    >>> [(entry.name, entry.card["columns"]) for entry in shipped.shipped()]
+    >>> [(entry.name, entry.card["columns"]) for entry in shipped()]
     [('cifar10', 2048), ('wikipedia', 768)]
     """
     cards = {name: folder() / f"{stem}.md" for name, stem in _FILES.items()}
@@ -124,15 +106,7 @@ def shipped() -> tuple[Shipped, ...]:
 
 
 def load(name: str) -> Embeddings:
-    """Load a shipped array, "cifar10" or "wikipedia", after comparing its checksum with its card's.
-
-    Examples
-    --------
-    >>> from edgelaw import shipped
-    >>> wikipedia = shipped.load("wikipedia")
-    >>> wikipedia.features.shape == (wikipedia.card["rows"], 768)
-    True
-    """
+    """Load a shipped array, "cifar10" or "wikipedia", after comparing its checksum with its card's."""
     stem = _FILES[arguments.choice(name, "name", _FILES)]
     arrays = _arrays(stem)
     return Embeddings(
@@ -156,10 +130,7 @@ def cifar10() -> Embeddings:
 
     The card, ``cifar10().card``, tells what differs from the paper's features (Keras's weights, a sample).
 
-    Examples
-    --------
-    >>> from edgelaw import shipped
-    >>> shipped.cifar10().classes[:3]
+    >>> cifar10().classes[:3]
     ('airplane', 'automobile', 'bird')
     """
     return load("cifar10")
@@ -168,14 +139,8 @@ def cifar10() -> Embeddings:
 def wikipedia() -> Embeddings:
     """Extracts of English Wikipedia through a sentence encoder: 768 numbers per row, with titles and topics.
 
-    Text by Wikipedia contributors, CC BY-SA 4.0. The card, ``wikipedia().card``, tells what differs from
-    the paper's embeddings (another encoder, half the dimension, another selection of articles).
-
-    Examples
-    --------
-    >>> from edgelaw import shipped
-    >>> 'Mathematics' in shipped.wikipedia().classes
-    True
+    Text by Wikipedia contributors, CC BY-SA 4.0. The card, ``wikipedia().card``, tells what differs from the paper's
+    embeddings (another encoder, half the dimension, another selection of articles).
     """
     return load("wikipedia")
 
@@ -185,8 +150,6 @@ def sweep(name: str) -> dict[str, np.ndarray]:
 
     One of `SWEEPS`, made by ``data/build/<name>.py``; the card ``data/<name>.md`` says what the arrays mean.
 
-    Examples
-    --------
     >>> sweep("universal_gap")["steps"].tolist()
     [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]
     """

@@ -155,8 +155,7 @@ def spectrum(
 ) -> tuple[Array, Array]:
     """The different eigenvalues over their mean, ascending, and the share of the spectrum at each.
 
-    What `eigenvalues` accepts, if not all of it is zero, in any order and on any scale; ``weights`` are positive, one
-    per eigenvalue. Eigenvalues below ``smallest`` times the largest count as zeros.
+    ``weights`` are positive, one per eigenvalue. Eigenvalues below ``smallest`` times the largest count as zeros.
     """
     array = eigenvalues(values, name, fewest=1, nonzero=True, ascending=False)
     shares = np.ones(len(array)) if weights is None else real_array(weights, "weights", 1)

@@ -1,7 +1,6 @@
 """How a loop becomes machine code: when it is first called, once per machine; without numba its NumPy twin is called.
 
-Whether there is numba is asked once, at the first call of any loop. It is not used where it is not installed, nor with
-``EDGELAW_NUMBA=0`` in the environment.
+numba is not used where it is not installed, nor with ``EDGELAW_NUMBA=0`` in the environment.
 """
 
 import contextlib
@@ -10,7 +9,7 @@ import hashlib
 import os
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, overload
+from typing import Any
 
 from edgelaw._common import extras
 
@@ -57,18 +56,13 @@ class Compiled:
         return code
 
 
-@overload
-def compiled(function: Callable) -> Compiled: ...
-@overload
-def compiled(*, numpy: Callable) -> Callable[[Callable], Compiled]: ...
 def compiled(function: Callable | None = None, *, numpy: Callable | None = None) -> Any:
     """Compile a function for speed without the GIL when it is first called, and keep the machine code on disk.
 
-    The compiler is imported then, not before. Arguments are given by position; a compiled function may call others.
-    Sums may be reordered (that is what lets them use vector registers), but infinities and NaN keep their meaning, and
-    a division by zero gives one. The code is cached beside the module or in the user's cache folder (or in
-    ``NUMBA_CACHE_DIR``), by several processes at once if need be; where none can be written it is not. Without numba a
-    call goes to the function given as `numpy`; a loop without one, because only loops call it, runs as it is written.
+    Arguments are given by position; a compiled function may call others. Sums may be reordered (that is what lets them
+    use vector registers), but infinities and NaN keep their meaning, and a division by zero gives one. The code is
+    cached beside the module or in the user's cache folder (or in ``NUMBA_CACHE_DIR``). Without numba a call goes to the
+    function given as `numpy`; a loop without one, because only loops call it, runs as it is written.
 
     >>> import numpy as np
     >>> @compiled(numpy=np.sum)
@@ -80,9 +74,7 @@ def compiled(function: Callable | None = None, *, numpy: Callable | None = None)
     >>> float(total(np.arange(4.0))), float(total.twin(np.arange(4.0)))
     (6.0, 6.0)
     """
-    if function is None:
-        return functools.partial(Compiled, twin=numpy)
-    return Compiled(function, numpy)
+    return Compiled(function, None) if function else functools.partial(Compiled, twin=numpy)
 
 
 @functools.cache
@@ -93,10 +85,7 @@ def has_numba() -> bool:
 
 @contextlib.contextmanager
 def when_compiling(callback: Callable[[bool], object]) -> Iterator[None]:
-    """Within this context, call back with True when something must be compiled, and with False when it is done.
-
-    Code that is found on disk is loaded without a word.
-    """
+    """Within this context, call back with True when something must be compiled, and with False when it is done."""
     _watching.append(callback)
     try:
         yield
@@ -128,10 +117,9 @@ def _announce() -> None:
 
 
 def _name_files_by_content(files: Any) -> None:
-    """Let the name of a file of machine code follow from what it was compiled for.
+    """Let the name of a file of machine code follow from what it was compiled for, where Numba would number the files.
 
-    Numba would number the files of a function. Two processes that compile it at once for different types take one
-    number for both, and from then on whoever has the one type is given the code for the other.
+    Two processes that compile a function at once for different types would take one number for both.
     """
     save, pattern = files.save, files._data_name_pattern
 

@@ -9,10 +9,7 @@ PANEL = 256  # columns summed at once where memory is scarce
 
 
 class OuterProducts:
-    """The sum `total` of the outer products of `count` rows, in float64 and not divided by their number.
-
-    Its lower triangle is complete; what is above may be missing.
-    """
+    """The sum `total` of the outer products of `count` rows, in float64; only its lower triangle is complete."""
 
     def __init__(self, dims: int, panel: int = PANEL) -> None:
         self.total: Array = np.zeros((dims, dims))
@@ -31,11 +28,7 @@ class OuterProducts:
 
 
 def smaller_gram(X: np.ndarray, block: int) -> Array:
-    """The smaller of XᵀX and XXᵀ, summed in float64 over blocks of rows (XᵀX) or of columns (XXᵀ).
-
-    A block that is not finite is refused. The panel is the whole width: a matrix in memory leaves room for a second
-    Gram matrix.
-    """
+    """The smaller of XᵀX and XXᵀ, summed in float64 over finite blocks of rows (XᵀX) or of columns (XXᵀ)."""
     if X.shape[0] < X.shape[1]:
         X = X.T
     products = OuterProducts(X.shape[1], panel=X.shape[1])

@@ -24,8 +24,6 @@ def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1)
     outputs : int
         K, the outputs of the model.
 
-    Examples
-    --------
     >>> learning_rate(1.0, dims=512), learning_rate(1.0, dims=512, outputs=10)
     (0.0009765625, 0.009765625)
     """

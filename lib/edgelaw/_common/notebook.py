@@ -51,10 +51,7 @@ class Line:
 
 
 def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
-    """A small plot on logarithmic axes as an SVG element; empty if there is no point to draw.
-
-    `label` says what it shows, for those who cannot see it.
-    """
+    """A small plot on logarithmic axes as an SVG element, described by `label`; empty if there is no point to draw."""
     drawn = [(line, *line.points()) for line in lines]
     drawn = [(line, x, y) for line, x, y in drawn if len(x)]
     if not drawn or not extras.installed("matplotlib"):
@@ -107,12 +104,14 @@ def _ticks(low: float, high: float) -> list[float]:
     return [round(float(tick), 12) for tick in even if low <= tick <= high]
 
 
-def number(value: Any, digits: int = 3) -> str:
-    """A number as a cell of a table shows it; a dash for what is not known.
+def number(value: Any, digits: int = 3, error: float | None = None) -> str:
+    """A number as a cell of a table shows it, with its standard error if it has one; a dash for what is not known.
 
-    >>> number(0.012345), number(1e-7), number(float("nan")), number(12345.0)
-    ('0.0123', '1e-7', '–', '12,345')
+    >>> number(0.012345), number(1e-7), number(float("nan")), number(12345.0, error=20)
+    ('0.0123', '1e-7', '–', '12,345 ± 2e1')
     """
+    if error is not None and np.isfinite(error) and error > 0:
+        return f"{number(value, digits)} ± {number(error, 1)}"
     if value is None or not np.isfinite(value):
         return "–"
     if 1000 <= abs(value) < 1e6:
@@ -143,12 +142,13 @@ def card(
     >>> card("a < b", "", [], [])
     '<div style="max-width:46em"><p>a &lt; b</p></div>'
     """
-    air = 'style="padding:0 1em 0 0;text-align:left"'
-    heads = "".join(f"<th {air}>{html.escape(text)}</th>" for text in header)
-    lines = "".join(
-        "<tr>" + "".join(f"<td {air}>{html.escape(text)}</td>" for text in row) + "</tr>" for row in rows
-    )
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+
+    def line(texts: Sequence[str], tag: str) -> str:
+        start = f'<{tag} style="padding:0 1em 0 0;text-align:left">'
+        return f"<tr>{''.join(f'{start}{html.escape(text)}</{tag}>' for text in texts)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    table = f"<table><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>"
     table = f'<div style="overflow-x:auto">{table}</div>' if rows else ""
     small = f'<p style="font-size:85%;opacity:0.8">{html.escape(note)}</p>' if note else ""
     return f'<div style="max-width:46em"><p>{html.escape(sentence)}</p>{picture}{table}{small}</div>'

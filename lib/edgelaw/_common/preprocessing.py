@@ -1,8 +1,7 @@
 """The paper's preprocessing, step by step, for a matrix in memory and for a file read in blocks alike.
 
-:func:`plan` decides which rows, which projection, how it is described and how many eigenvalues are zero by
-construction, before any number is read. :func:`project` and :func:`standardize` do it to a block of rows;
-:func:`preprocess` applies them to an array as one block, :class:`edgelaw.inputs.Design` to a file block by block.
+:func:`plan` decides what is done before any number is read; :func:`project` and :func:`standardize` do it to a block of
+rows: :func:`preprocess` to an array as one block, :class:`edgelaw.inputs.Design` to a file block by block.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ import numpy as np
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Rng
 
-# What rounding leaves of a row that is the mean, relative to the size of rows
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-12  # what rounding leaves of a row that is the mean, relative to the size of rows
 LARGEST = 1e100  # squares of larger entries would overflow
 SMALLEST = 1e-140  # squares of the entries of a shorter row vanish, or lose their digits
 CACHED = 2**16  # entries of a part of a block that stays in the processor's cache through all steps
@@ -39,9 +37,7 @@ class Plan(NamedTuple):
 
     shape: tuple[int, int]  # (m, d), after rows were chosen and columns projected
     chosen: np.ndarray | None  # which rows, in this order; None for all in theirs
-    generator: (
-        np.random.Generator | None
-    )  # as it was before the projection was drawn; None without a projection
+    generator: np.random.Generator | None  # before the projection was drawn; None without one
     center: bool
     normalize: bool
     null: int  # how many eigenvalues of XᵀX/m are zero by construction
@@ -144,8 +140,7 @@ def standardize(
 ) -> None:
     """Subtract the mean from rows (None: no centring) and scale them to norm √d (`norms` None: no scaling).
 
-    `numbers` are the rows' numbers, for the sentence that refuses one; `out` receives the result in float64 and may be
-    `block` itself.
+    `numbers` are the rows' numbers; `out`, which may be `block` itself, receives the result in float64.
     """
     tall = max(1, CACHED // out.shape[1])
     for first in range(0, len(out), tall):
@@ -187,23 +182,16 @@ def preprocess(
     2. Multiply by a Gaussian matrix with entries of variance 1/`dims`, to `dims` columns (None: no projection). With as
        many as there are it is applied, too, because it changes the spectrum; more would depend on each other: refused.
     3. Subtract the mean of the rows (`center`).
-    4. Scale every row to norm :math:`\sqrt d` (`normalize`), so that :math:`H = X^\top X/m` has trace d and
-       mean eigenvalue 1.
+    4. Scale every row to norm :math:`\sqrt d` (`normalize`), so that :math:`H = X^\top X/m` has mean eigenvalue 1.
 
-    **The null direction.** Centring makes the rows sum to zero, and scaling them by D keeps the dependence,
-    :math:`(D^{-1}\mathbf 1)^\top D X = 0`. So the rank is at most m - 1, and with m = d exactly one
-    eigenvalue of H is zero, by construction and not because of the data. It is left in, as in the paper; SGD never
-    moves along that direction, so that ‖w‖² levels off at `null`/d of its start.
-    :func:`edgelaw.spectrum.gram_eigenvalues` returns exactly 0.0 for it, and :func:`edgelaw.spectrum.fit_edge` never
-    takes its logarithm. To have none, pass ``center=False`` or ``rows > dims``.
+    **The null direction.** Centring makes the rows dependent, also after scaling, :math:`(D^{-1}\mathbf 1)^\top D X =
+    0`, and with m = d exactly one eigenvalue of H is zero, by construction and not because of the data. SGD never moves
+    along it, so that ‖w‖² levels off at `null`/d of its start. To have none, pass ``center=False`` or ``rows > dims``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from edgelaw.data import preprocess
     >>> made = preprocess(np.random.default_rng(0).normal(size=(100, 40)), rows=16, dims=16, rng=1)
-    >>> made.X.shape, made.null
-    ((16, 16), 1)
     >>> print(*made.steps, sep="\n")
     Chose 16 of 100 rows at random without replacement (seed 1).
     Projected 40 columns to 16 with a Gaussian matrix of entry variance 1/16 (seed 1, after the rows).

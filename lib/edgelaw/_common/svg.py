@@ -20,8 +20,8 @@ def element(
 ) -> str:
     """A figure as an SVG element, drawn with settings of matplotlib, its text in the page's font.
 
-    `label` describes it to those who cannot see it; identifiers begin with `name`, which is different for every picture
-    of a page; `colours` has what stands in the page for a colour of the figure, such as ``currentColor``.
+    `label` describes it to those who cannot see it; identifiers begin with `name`, different for every picture of a
+    page; `colours` has what stands in the page for a colour of the figure, such as ``currentColor``.
     """
     import matplotlib as mpl
 
@@ -37,14 +37,9 @@ def element(
     for part in root.iter():
         _simplify(part, name, used, colours)
         _share_style(part, colours)
-    fixed = {
-        "viewBox": root.get("viewBox", ""),
-        "role": "img",
-        "aria-label": label,
-        "stroke-linejoin": "round",
-    }
+    view = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": label}
     root.attrib.clear()
-    root.attrib |= fixed | dict(attributes or {})
+    root.attrib |= view | {"stroke-linejoin": "round"} | dict(attributes or {})
     return ElementTree.tostring(root, encoding="unicode")
 
 

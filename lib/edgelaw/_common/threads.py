@@ -1,8 +1,6 @@
 """Threads: one for BLAS while a simulation runs, and as many as wanted, or can be had, for the runs themselves.
 
 A matrix product splits its work differently over different numbers of threads, and the last digits follow.
-The simulator's parallelism is over runs, each computed from start to end by one thread, so BLAS has no use
-for more. The number of BLAS threads belongs to the process and is set at run time.
 """
 
 import concurrent.futures
@@ -10,7 +8,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import threadpoolctl
@@ -28,18 +26,17 @@ def blas() -> threadpoolctl.ThreadpoolController:
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
-class one_blas_thread(contextlib.ContextDecorator):
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Within this context the process's BLAS uses one thread; afterwards as many as before."""
-
-    def __enter__(self) -> None:
-        global _users
-        with _lock:
-            if _users == 0:
-                _limits.enter_context(blas().limit(limits=1))
-            _users += 1
-
-    def __exit__(self, *failure: object) -> None:
-        global _users
+    global _users
+    with _lock:
+        if _users == 0:
+            _limits.enter_context(blas().limit(limits=1))
+        _users += 1
+    try:
+        yield
+    finally:
         with _lock:
             _users -= 1
             if _users == 0:

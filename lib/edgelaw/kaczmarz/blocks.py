@@ -1,16 +1,13 @@
 """A block of consecutive updates as one triangular solve and two matrix products.
 
-Let U hold the b rows of a block in visiting order, cut into batches (of one row for the plain update).
-Batch j moves every weight vector by −U_jᵀ Z_j with Z_j = P_j (U_j W_now − t_j): P_j is step·I for one row,
-(step/size)·I for the averaged gradient of a batch, and step·(U_j U_jᵀ)⁺ for the projection onto its span,
-where the pseudo-inverse makes repeated rows harmless. Since W_now = W − Σ_{i<j} U_iᵀ Z_i,
+For rows U in visiting order, cut into batches (of one row for the plain update), batch j moves every weight vector by
+−U_jᵀ Z_j with Z_j = P_j (U_j W_now − t_j): P_j is step·I for one row, (step/size)·I for an averaged gradient, and
+step·(U_j U_jᵀ)⁺ for a projection, where the pseudo-inverse makes repeated rows harmless. All together,
 
     (I + P L) Z = P (U W − t),      L = the blocks of U Uᵀ strictly below the batches' diagonal,
 
-is unit lower triangular, and W ← W − Uᵀ Z. For single unit rows this is M Z = U W − t with M = I/step + L.
-
-A ridge κ shrinks the weights by s = 1 − step·κ with every batch. What batch i adds has shrunk by s^(j−i−1) when batch j
-comes, so that these powers multiply L; the start has shrunk by s^j before batch j and by s^n after all n.
+and W ← W − Uᵀ Z (the book's appendix on triangular solves). A ridge κ shrinks the weights by s = 1 − step·κ with every
+batch, so that s^(j−i−1) multiplies L at (j, i), the start has shrunk by s^j before batch j, and by s^n after all n.
 """
 
 from collections.abc import Callable, Iterable
@@ -83,11 +80,7 @@ def _pulls(rows: Array, number: Integers, problem: Problem, step: float) -> Arra
 
 
 class Blocked:
-    """Epochs by triangular solves and matrix products.
-
-    An order that repeats itself keeps the small inverses T = (I + P L)⁻¹ P from epoch to epoch (b numbers per row),
-    never T U, which would be a second copy of the data.
-    """
+    """Epochs by triangular solves and matrix products; an order that repeats itself keeps T = (I + P L)⁻¹ P."""
 
     layout: Literal["C", "F"] = "C"  # the d × probes matrix as BLAS likes it
     overhead = 2**19  # of an epoch, in multiplications

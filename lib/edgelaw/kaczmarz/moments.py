@@ -1,10 +1,4 @@
-r"""Signal and noise of one design apart: how much of the start is left, and how much of the targets' noise has come in.
-
-With unit rows U, targets :math:`Uw_* + r` and :math:`U^\top r = 0`, an order's error after n epochs is
-:math:`e_n = A_ne_0 + B_nr`. Over isotropic starts and over residuals r isotropic in their space the two parts add up,
-so one set of visits gives the excess training loss and the distance at *every* level of noise. Only the order is drawn
-at random.
-"""
+"""Signal and noise of one design: how much of the start is left, and how much of the targets' noise came in."""
 
 import threading
 from typing import NamedTuple
@@ -18,17 +12,13 @@ from edgelaw.kaczmarz.simulation import by_run, iterates
 
 
 class SignalAndNoise(NamedTuple):
-    """The two parts of the excess training loss and of the distance at the recorded epochs, one row per run.
+    r"""The two parts of the excess training loss and of the distance at the recorded epochs, arrays (runs, epochs).
 
-    Attributes
-    ----------
-    signal : ndarray (runs, epochs)
-        Mean of (1/m) ‖X A_n e‖² over unit vectors e, rows of X scaled to norm √d: 1 at the start.
-    noise : ndarray (runs, epochs)
-        Mean of (1/m) ‖X B_n r‖² over residuals r with mean square 1/d per unit row: so that
-        ``signal + s * noise`` is the excess when the targets' noise is s times the loss at the start.
-    distance_signal, distance_noise : ndarray (runs, epochs)
-        The same parts of the squared distance to the least-squares solution, over its start.
+    With unit rows U, targets :math:`Uw_* + r` and :math:`U^\top r = 0`, an order's error is :math:`e_n = A_ne_0 +
+    B_nr`. `signal` is the mean of (1/m) ‖X A_n e‖² over unit vectors e, rows of X scaled to norm √d: 1 at the start.
+    `noise` is that of (1/m) ‖X B_n r‖² over residuals with mean square 1/d per unit row, so that ``signal + s * noise``
+    is the excess when the targets' noise is s times the loss at the start. The other two are the same parts of the
+    squared distance to the least-squares solution, over its start.
     """
 
     signal: Array
@@ -45,8 +35,6 @@ def signal_and_noise(
     X has more rows than columns, and only the directions of its rows matter; the epochs to record are ascending and at
     least 1; the rest is as in `simulate`. Each of the runs, which are independent orders, holds a d × (d + m) matrix.
 
-    Examples
-    --------
     Four equal rows: an IID run ends where noise comes in as fast as it is forgotten, at η/(2 − η).
 
     >>> parts = signal_and_noise(np.ones((4, 1)), "iid", [40], step=0.5, runs=400)

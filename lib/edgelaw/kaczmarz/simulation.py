@@ -42,18 +42,11 @@ def simulate(
 ) -> LearningCurve:
     """Learning curves of SGD on the least-squares problem X w = y, from random unit starts or from all starts.
 
-    A run has one order stream, shared by its probes, which start at w_0 = w* + a unit vector (`starts`).
-    Returned are
-
-    - test: the mean over probes and runs of ‖w_n − w*‖² / ‖w_0 − w*‖² (parameter error, not held-out loss);
-    - train: the mean of (1/m) ‖X (w_n − w*)‖² / ‖w_0 − w*‖², for the normalised update with the rows
-      of X scaled to norm √d; with inconsistent targets this is the *excess* over the smallest training loss.
-
-    Both are 1 at n = 0: test exactly, train on average over starts (for plain SGD: the mean eigenvalue of
-    XᵀX/m). Losses below 1e-300 (float32: 1e-72) come out as 0. w* is where the mean update vanishes: the least-squares
-    solution (of smallest norm, or with the ridge) of the rows *as the update sees them*, each weighted by its
-    probability. Targets that are consistent to rounding merely shift the problem; others end at a floor that depends on
-    the step (where a projected batch has another stationary mean than w*, which stays the point of reference).
+    A run has one order stream, shared by its probes, which start at w_0 = w* + a unit vector (`starts`). The losses are
+    those of a `LearningCurve`; with inconsistent targets the training loss is the *excess* over the smallest one.
+    Losses below 1e-300 (float32: 1e-72) come out as 0. w* is where the mean update vanishes: the least-squares solution
+    (of smallest norm, or with the ridge) of the rows *as the update sees them*, each weighted by its probability.
+    Targets that are consistent to rounding merely shift the problem; others end at a floor that depends on the step.
 
     Parameters
     ----------
@@ -66,23 +59,19 @@ def simulate(
         How many epochs to run, each m row visits, and all are recorded, at half an epoch's cost; or the epochs to
         record, 0 always included. The choice may show in the last digits.
     step : float, or array of one per epoch
-        In (0, 2) for the normalised update; in (0, 2 / max ‖x_i‖²) for plain SGD: no single update can then increase
-        the error. For averages of b rows it is the step η of the averaged update and may be b times as large, which b
-        orthogonal rows stand, but not b equal ones; at 2b every update increases a random error on average. What an
-        order stands on average is :func:`edgelaw.exact.stability`. A shorter last batch averages over its own rows, as
-        PyTorch's losses do. The steps of a schedule are taken as they are.
-    probes : int
-        Weight vectors per run; how they start is `starts`.
-    runs : int
-        Independent runs (order and starts), as many at the same time as there are cores; standard errors are over
-        runs, and NaN for one run. Each run of an order that repeats holds a copy of the data.
+        In (0, 2) for the normalised update; in (0, 2 / max ‖x_i‖²) for plain SGD. For averages of b rows it may be b
+        times as large; what an order stands on average is :func:`edgelaw.exact.stability`. Steps of a schedule are
+        taken as they are.
+    probes, runs : int
+        Weight vectors per run, and independent runs (order and starts), as many at the same time as there are cores;
+        standard errors are over runs, and NaN for one run. Each run of an order that repeats holds a copy of the data.
     rng : int or numpy.random.Generator
-        Seed of everything random. Run r depends on it and on r only, not on how many runs there are. The same seed
-        gives the same digits on one machine, whatever the number of cores.
+        Seed of everything random. Run r depends on it and on r only. The same seed gives the same digits on one
+        machine, whatever the number of cores.
     starts : {"random", "orthonormal", "all"}
         Where the probes start: at w* plus independent uniform unit vectors; plus a random set of at most d orthonormal
-        ones, whose mean varies less; or plus each of the d coordinate vectors, where `probes` stays at its default. The
-        mean over all starts is the mean over uniform ones exactly, so that standard errors are those of the order.
+        ones, whose mean varies less; or plus each of the d coordinate vectors, where `probes` stays at its default: the
+        mean over uniform ones exactly, so that standard errors are those of the order.
 
     Raises
     ------
@@ -96,11 +85,6 @@ def simulate(
     >>> curve = simulate(np.diag([1.0, 2.0, 3.0]), "single_shuffle", epochs=1)
     >>> curve.epochs.tolist(), curve.test.tolist()
     ([0, 1], [1.0, 0.0])
-
-    Two equal rows see one of two dimensions, so all starts together keep exactly half:
-
-    >>> simulate([[1.0, 0.0], [1.0, 0.0]], "iid", epochs=1, starts="all").test.tolist()
-    [1.0, 0.5]
     """
     problem, recorded = X if isinstance(X, Problem) else Problem(X), arguments.epochs(epochs)
     m, d = problem.X.shape
@@ -145,10 +129,6 @@ def iterates(
     new array of this shape. Targets with several columns belong to one column of weights each. The row indices are
     those of ``edgelaw.orders.stream(order, m, rng, probabilities)``; the rest is as in `simulate`.
 
-    Examples
-    --------
-    Two rows, visited once each in either order, project onto both equations:
-
     >>> pair = Problem(np.array([[2.0, 0.0], [0.0, 4.0]]), y=[2.0, 8.0])
     >>> [(n, w.tolist()) for n, w in iterates(pair, "single_shuffle", 1, start=np.zeros(2))]
     [(0, [0.0, 0.0]), (1, [1.0, 2.0])]
@@ -174,11 +154,8 @@ def iterates(
 def epoch_matrix(U: ArrayLike, step: float) -> Array:
     """The whole map w ↦ A w of an epoch without targets: A = (I − step·u_m u_mᵀ) ⋯ (I − step·u_1 u_1ᵀ) = I − Uᵀ M⁻¹ U.
 
-    Here M = I/step + the strictly lower triangle of U Uᵀ. The rows (m, d) are in visiting order and used as they are,
-    unit rows for the normalised update; the step is positive and below 2 / max ‖u_i‖².
+    Here M = I/step + the strictly lower triangle of U Uᵀ. The rows (m, d) are in visiting order and used as they are.
 
-    Examples
-    --------
     >>> epoch_matrix(np.array([[1.0, 0.0], [0.6, 0.8]]), step=1.0).round(2).tolist()
     [[0.0, -0.48], [0.0, 0.36]]
     """
