@@ -40,10 +40,10 @@ class Epochs(NamedTuple):
 
 
 class Ruler(NamedTuple):
-    """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high.
+    """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high; the low end may be
+    zero.
 
-    Below the shift all is smooth in the step, above it in its logarithm; the `linear` part keeps the largest steps from
-    being too far apart. The low end may be zero.
+    Below the shift all is smooth in the step; `linear` keeps the largest steps from being too far apart.
     """
 
     low: float
