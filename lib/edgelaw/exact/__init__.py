@@ -55,7 +55,9 @@ def curve(
     r"""Learning curve from the spectrum of a *sample* of m = ρd rows, as d → ∞ with the rows' left basis Haar.
 
     The equations are **proved** for single rows and a bounded spectrum, almost surely at every fixed n (IID: in the
-    mean over the draws), and *derived* for batches. Costs are in ``benchmarks/CURVES.md``.
+    mean over the draws), and *derived* for batches. Nothing is drawn, so standard errors are NaN; `error` is the
+    relative numerical error of solving the equations, not the distance of a finite matrix from them. From the epoch
+    `continued` a loss goes on by its last rate. Costs are in ``benchmarks/CURVES.md``.
 
     Parameters
     ----------
@@ -67,12 +69,6 @@ def curve(
     weights : array_like, optional
         Their shares, if not equal: a quadrature, of any number of nodes, makes this the curve of a continuous law. Not
         with batches.
-
-    Returns
-    -------
-    LearningCurve
-        Standard errors are NaN: nothing was drawn. `error` is the relative numerical error of solving the equations,
-        not the distance of a finite matrix from them. From the epoch `continued` a loss goes on by its last rate.
 
     Examples
     --------

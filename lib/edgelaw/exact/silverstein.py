@@ -1,8 +1,7 @@
 r"""The sample spectrum of rows of a given covariance, through its transforms in the complex plane.
 
-For m = ρ d Gaussian rows of covariance spectrum τ the companion transform
-:math:`v(x) = \int dF_m(\lambda)/(\lambda - x)`, over the spectrum of :math:`X X^\top/m`, is for Im x > 0 the only
-solution with Im v > 0 of
+For m = ρ d Gaussian rows of covariance spectrum τ the companion transform :math:`v(x) = \int dF_m(\lambda)/(\lambda -
+x)`, over the spectrum of :math:`X X^\top/m`, is for Im x > 0 the only solution with Im v > 0 of
 
 .. math:: x = -\frac1v + \frac1\rho \left\langle \frac{\tau}{1 + \tau v} \right\rangle .
 """

@@ -43,8 +43,6 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     within 3 % of epochs of isotropic random matrices of 256 dimensions. Where few eigenvalues stand apart the limit may
     be higher by up to 15 %: the largest ones of single batches fluctuate by a relative :math:`b^{-1/2}`.
 
-    Examples
-    --------
     >>> from edgelaw.laws import MarchenkoPastur
     >>> eigenvalues = MarchenkoPastur().quantile((np.arange(512) + 0.5) / 512)
     >>> round(stability("flip_flop", eigenvalues, batch=128) / 128, 2)  # 2/(1 + √κ)²
@@ -65,8 +63,6 @@ def critical_batch(eigenvalues: ArrayLike) -> float:
     epoch does b/b* times less (chapter 13). A scale, not a threshold. The eigenvalues are those of XᵀX/m or of a
     covariance, zeros included, on any scale.
 
-    Examples
-    --------
     >>> critical_batch([1.0, 1.0, 1.0, 5.0])
     1.6
     """

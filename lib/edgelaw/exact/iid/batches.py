@@ -76,7 +76,7 @@ def _attempt(law: silverstein.Sample, cut: Partition, last: int, angle: float, n
 
 
 def _around(law: silverstein.Sample, pole: float, angle: float, tolerance: float) -> Rule:
-    """The rule for functions analytic inside one contour; zeros left of it, or what the nodes leave, do not move."""
+    """The rule for functions analytic inside one contour; what its nodes leave of the weight does not move."""
     ends = np.array([law.leftmost(), law.rightmost()])
 
     def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
@@ -89,7 +89,7 @@ def _around(law: silverstein.Sample, pole: float, angle: float, tolerance: float
 
 
 def of_rows(rows: Rows) -> tuple[Rule, float]:
-    """The rule of rows for functions that are singular a little off the right edge of their spectrum, and that edge."""
+    """The rule of rows for functions singular a little off the right edge of their spectrum, and that edge."""
     if isinstance(rows, SampleRows):
         return Rule(*sources.positive(rows.values, rows.shares)), float(rows.values[-1])
     law = sample_law(rows.values, rows.shares, rows.rho)

@@ -52,8 +52,8 @@ class LabelFloor:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where SGD is: E(v_j·e)² summed over outputs, the mean error along v_j over its start, and how far rounding may
-    have moved the second moments, where that is followed.
+    """E(v_j·e)² summed over outputs, the mean error along v_j over its start, and how far rounding may have moved the
+    first.
     """
 
     second: Array

@@ -21,9 +21,9 @@ _ROUNDED_AWAY = 1e-12  # of the largest eigenvalue: what is below is rounding
 class HeldOut:
     r"""What the loss on held-out rows needs, for mean weights :math:`\sum_jf_jc_jv_j` and a variance along each v_j.
 
-    With x·v_j of every row (`projected`) and the c_j of every output (`solution`): `squares` are the means of (x·v_j)²,
-    `quadratic` those of (x·v_j)(x·v_k) times :math:`c_jc_k` and `linear` those of (x·v_j) t times :math:`c_j`, summed
-    over outputs; `start`, the mean squared target, is the loss of zero weights.
+    `squares` are the means of (x·v_j)², `quadratic` those of (x·v_j)(x·v_k) times :math:`c_jc_k` and `linear` those of
+    (x·v_j) t times :math:`c_j`, summed over outputs; `start` is the loss of zero weights. `projected` holds the x·v_j
+    of every row, `solution` the c_j of every output.
     """
 
     squares: Array = field(repr=False)
