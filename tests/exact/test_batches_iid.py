@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from edgelaw import data, exact, kaczmarz
+from edgelaw.exact import sources
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.iid import batches as engine
 from edgelaw.spectrum import gram_eigenvalues
@@ -77,7 +78,7 @@ def test_small_batches_tend_to_single_rows_at_the_step_per_row(rho):
 
 def test_without_its_noise_one_batch_per_epoch_is_gradient_descent():
     """Drawing m rows with replacement leaves the noise τ²κλ⟨λs⟩; with a million times as many rows it is 1e-6 of it."""
-    rule = engine.of_sample(np.linspace(0.2, 1.8, 50), np.full(50, 0.02))
+    rule = engine.Rule(np.linspace(0.2, 1.8, 50), np.full(50, 0.02), 0.0)
     few, many = (partition(size, 50, size, 0.4 * 50) for size in (50, 50_000_000))
     truth = gradient_descent.curve(np.linspace(0.2, 1.8, 50), 20, 0.4)
     losses = engine.losses(rule, many, np.arange(21))
@@ -99,7 +100,7 @@ def test_isotropic_rows_are_refused_from_two_over_the_square_of_one_plus_kappa(b
 def test_the_limit_with_a_short_batch_is_where_the_mean_square_stops_decaying():
     eigenvalues = gram_eigenvalues(data.gaussian(60, 60, rng=4))
     values, shares = eigenvalues / eigenvalues.mean(), np.full(60, 1 / 60)
-    rule, cut = engine.of_sample(values, shares), partition(60, 60, 25, 1.0)
+    rule, cut = engine.Rule(*sources.positive(values, shares)), partition(60, 60, 25, 1.0)
     limit = engine.limit(rule, values.max(), cut)
     assert limit > 1.1 * engine.limit(rule, values.max(), partition(10, 60, 10, 1.0))
     below, above = (

@@ -10,6 +10,7 @@ from edgelaw import data, exact, kaczmarz, spectrum
 from edgelaw._common import arguments
 from edgelaw.exact import iid as engine
 from edgelaw.exact import silverstein, sources
+from edgelaw.laws import MarchenkoPastur
 from edgelaw.theory import iid
 
 STEPS = (0.05, 0.5, 1.0, 1.5, 1.95)
@@ -351,6 +352,16 @@ def test_directions_that_no_row_has_are_never_learned():
     assert half.test[1] == pytest.approx(0.5 + 0.5 * full.test[1], rel=1e-12)
     assert half.train[1] == pytest.approx(full.train[1], rel=1e-12)
     assert exact.population_curve("iid", [1.0, 2.0], 0).test.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("order", ["iid", "random_reshuffle"])
+def test_as_many_rows_as_positive_eigenvalues_count_as_m_equal_to_d(order):
+    """Though the share of zeros is a sum, so that m over their number is 1 only to rounding."""
+    values = MarchenkoPastur().quantile((np.arange(60) + 0.5) / 60)
+    half = exact.population_curve(order, np.append(np.zeros(60), values), [5], rho=0.5)
+    full = exact.population_curve(order, values, [5])
+    assert half.test[1] == pytest.approx(0.5 + 0.5 * full.test[1], rel=1e-12)
+    assert half.train[1] == pytest.approx(full.train[1], rel=1e-12)
 
 
 @pytest.mark.parametrize(("m", "d"), [(7, 5), (4, 6), (5, 5), (3, 1)])

@@ -1,12 +1,9 @@
-r"""Learning curves on any spectrum, with batches, labels and schedules: one door, and one room per order behind it.
+"""Learning curves on any spectrum, with batches, labels and schedules: one door, and one room per order behind it.
 
-The closed forms of :mod:`edgelaw.theory` are for isotropic rows. Here the eigenvalues may be any, because the losses
-depend on the rows only through their Gram matrix, and for rows with a Haar left basis (Gaussian rows of any covariance)
-through its spectrum. Each order's room holds its mathematics: ``iid`` a recursion of mean squares along eigenvectors,
-``random_reshuffle`` an operator on functions of the spectrum, ``single_shuffle`` a generating function of two
-variables, ``flip_flop`` a boundary value problem. All of them state their numerical error by one policy
-(:mod:`.agreement`), and refuse with an `ArithmeticError` where two resolutions differ by more than 2 % or no contour
-around the spectrum is usable; then simulate (:mod:`edgelaw.kaczmarz`).
+The losses depend on the rows only through their Gram matrix, and for rows with a Haar left basis (Gaussian rows of any
+covariance) through its spectrum. Each order's room holds its mathematics; all state their numerical error by one
+policy (:mod:`.agreement`), and refuse with an `ArithmeticError` where two resolutions differ by more than 2 % or no
+contour around the spectrum is usable; then simulate (:mod:`edgelaw.kaczmarz`).
 
 Everywhere `order` is one of `edgelaw.orders.ORDERS`, `step` is η, in (0, 2) or with batches below `stability`, `rho` is
 m/d, and `batch` the rows of an averaged update, as in ``kaczmarz.Problem(X, batch=b)``: each row moves the weights by
@@ -58,7 +55,9 @@ def curve(
     r"""Learning curve from the spectrum of a *sample* of m = ρd rows, as d → ∞ with the rows' left basis Haar.
 
     The equations are **proved** for single rows and a bounded spectrum, almost surely at every fixed n (IID: in the
-    mean over the draws), and *derived* for batches. Costs are in ``benchmarks/CURVES.md``.
+    mean over the draws), and *derived* for batches. Nothing is drawn, so standard errors are NaN; `error` is the
+    relative numerical error of solving the equations, not the distance of a finite matrix from them. From the epoch
+    `continued` a loss goes on by its last rate. Costs are in ``benchmarks/CURVES.md``.
 
     Parameters
     ----------
@@ -70,12 +69,6 @@ def curve(
     weights : array_like, optional
         Their shares, if not equal: a quadrature, of any number of nodes, makes this the curve of a continuous law. Not
         with batches.
-
-    Returns
-    -------
-    LearningCurve
-        Standard errors are NaN: nothing was drawn. `error` is the relative numerical error of solving the equations,
-        not the distance of a finite matrix from them. From the epoch `continued` a loss goes on by its last rate.
 
     Examples
     --------
@@ -114,11 +107,11 @@ def population_curve(
 def constants(
     order: str, covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1
 ) -> tuple[float, float]:
-    r"""The limits of √n · test and :math:`n^{3/2}` · train at m = d, for Gaussian rows of a given covariance.
+    """The limits of √n · test and :math:`n^{3/2}` · train at m = d, for Gaussian rows of a given covariance.
 
-    The eigenvalues must be positive: a zero would leave a constant test loss, and no power law. IID's constants are
-    **proved** for the large-d equation, the others *derived*; they set in late for broad spectra. If b does not divide
-    m, IID's and random reshuffle's training constants are not known and are NaN.
+    The eigenvalues must be positive: a zero would leave a constant test loss. IID's constants are **proved** for the
+    large-d equation, the others *derived*; they set in late for broad spectra. If b does not divide m, IID's and random
+    reshuffle's training constants are not known and are NaN.
 
     Examples
     --------
@@ -132,10 +125,9 @@ def constants(
 def effective_step(order: str, step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
     r"""The step of gradient descent with the same test-loss edge at m = d, on a spectrum with a left edge at zero.
 
-    In the long run each order behaves like gradient descent with its own effective step: for IID the step itself, for
-    single shuffle :math:`2\eta/(2-\eta)`; for random reshuffle and flip-flop it depends on the eigenvalues of the
-    sample, or is that of isotropic Gaussian rows without. With batches of b rows, which need the eigenvalues, it is
-    that of gradient descent with one full update per epoch: η/b for b = m.
+    For IID it is the step itself, for single shuffle :math:`2\eta/(2-\eta)`; for random reshuffle and flip-flop it
+    depends on the eigenvalues of the sample, or is that of isotropic Gaussian rows without. With batches, which need
+    the eigenvalues, it is that of gradient descent with one full update per epoch: η/b for b = m.
 
     Examples
     --------

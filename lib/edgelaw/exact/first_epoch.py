@@ -11,9 +11,7 @@ from 0 to ρ = m/d, the test loss is :math:`\langle C\rangle` and the loss on *a
    D' = -2\eta\lambda D + \eta^2\lambda\langle\lambda D\rangle
         + \lambda\,(\eta^2\gamma^2 - 2\eta\gamma\, e^{-\eta\lambda s}), \qquad C(0) = 1, \quad D(0) = \rho\lambda .
 
-*Derived*: the first two terms, for large z, of random reshuffle's :math:`E \operatorname{tr}(z - S)^{-1} A A^\top`, in
-which A may be any first part of an epoch. Isotropic rows have :math:`C = e^{-\eta(2-\eta)s}`,
-:math:`D = (\rho - B)\,C + B e^{-2\eta s}`, :math:`B = 2/\eta - 1`.
+*Derived*, from the generating function of random reshuffle.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,16 +41,9 @@ def curve(
 ) -> LearningCurve:
     r"""Both losses after fractions of the first epoch, in any order that visits each row once.
 
-    Parameters
-    ----------
-    eigenvalues, step, rho, weights
-        As in :func:`edgelaw.exact.curve`, and so are errors and refusals.
-    fractions : array_like
-        In [0, 1]: row updates over rows. 0 is always among those returned, as the curve's `epochs`.
-
-    Examples
-    --------
-    On isotropic rows the test loss falls by :math:`\eta(2-\eta)/d` per row:
+    The `fractions`, in [0, 1], are row updates over rows, and the curve's `epochs`; 0 is always among those returned.
+    All else is as in :func:`edgelaw.exact.curve`. On isotropic rows the test loss falls by :math:`\eta(2-\eta)/d` per
+    row:
 
     >>> from edgelaw.laws import MarchenkoPastur
     >>> values = MarchenkoPastur(4.0).quantile((np.arange(400) + 0.5) / 400)
@@ -88,8 +79,7 @@ def _attempts(
 def losses(average: levy.Average, rho: float, step: float, times: Array, still: float | None = None) -> Array:
     """Both losses at times s from 0 to ρ for one average: what every order's first epoch is.
 
-    `still` is the weight at λ = 0 where it is known without the rounding errors of the average: for a contour that
-    leaves out zero, with more rows than dimensions, it is the share of directions that no row has.
+    `still` is the weight at λ = 0 where it is known better than by the average: for a contour that leaves out zero.
     """
     moving = average.nodes != 0
     if still is None:

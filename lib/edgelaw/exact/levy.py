@@ -8,8 +8,8 @@ the free cumulants of its spectrum as moments (`from_sample`). With G the Cauchy
 .. math:: \Bigl\langle\frac{t}{t-\lambda}\Bigr\rangle = \frac{\zeta}{t}, \qquad\text{so}\qquad
    \langle\varphi\rangle = \frac{1}{2\pi i}\oint \varphi(t)\,\frac{\zeta}{t^2}\,dt ,
 
-a sum over the poles of a rational approximation to :math:`\zeta/t` on a contour, read off a Loewner pencil: some
-thirty, where the trapezoidal rule would take several times as many. Chapter 9 derives it.
+a sum over the poles of a rational approximation to :math:`\zeta/t` on a contour, read off a Loewner pencil (the
+appendix "Any spectrum").
 """
 
 from collections.abc import Callable
@@ -33,8 +33,8 @@ _LOEWNER = 60, 120, 200, 240  # points on half of it: more where eigenvalues are
 class Average:
     r"""Nodes and weights of the functional :math:`\langle\varphi\rangle = \sum_k w_k \varphi(\lambda_k)`.
 
-    They are real for a covariance, and complex and closed under conjugation for a sample. The weights add up to 1, and
-    so do weights times nodes. `error` is the largest deviation of :math:`\langle t/(t-\lambda)\rangle` on the contour:
+    They are real for a covariance, and complex and closed under conjugation for a sample; the weights, and weights
+    times nodes, add up to 1. `error` is the largest deviation of :math:`\langle t/(t-\lambda)\rangle` on the contour:
     what to expect of functions of order one that are analytic inside.
 
     >>> average = from_covariance([0.5, 1.5], reach=0.1)
@@ -62,10 +62,7 @@ def from_sample(
 
     Zeros are included, on any scale; `weights` are their shares if not equal, and no more than ρ of them are positive.
     Functions averaged may be singular at −`reach` and beyond; n epochs at an effective step c bring them to about
-    1/(cn). An `Average.error` above the `tolerance` is an `ArithmeticError`. The spectrum that counts is that of the
-    m × m matrix, with :math:`\langle t/(t-\lambda)\rangle = 1 + \rho\,(\zeta/t - 1)`.
-
-    The free cumulants of a spectrum: its mean, its variance, ...
+    1/(cn). An `Average.error` above the `tolerance` is an `ArithmeticError`. The free cumulants of a spectrum:
 
     >>> average = from_sample(np.linspace(0, 2, 41))
     >>> [round(float(average(average.nodes**k).real), 5) for k in (0, 1, 2)]
@@ -87,10 +84,9 @@ def from_sample(
 def from_gram(
     values: Array, shares: Array, rho: float, pole: float, tolerance: float = 1e-8, angle: float = HALF_HEIGHT
 ) -> Average:
-    """The average from the spectrum of the m × m Gram matrix (`companion`), with an `ellipse` as the contour.
+    """The average from the spectrum of the m × m Gram matrix (`companion`), with an `ellipse` in ζ as the contour.
 
-    It is an ellipse in ζ, not in t, so that it keeps its distance from single eigenvalues whatever the gaps, around
-    those above the pole. Functions are singular at ζ ≈ −1/(cn) after n epochs at an effective step c.
+    It is around the eigenvalues above the pole. Functions are singular at ζ ≈ −1/(cn) after n epochs at step c.
     """
     inside = values[values > pole]
     return from_contour(values, shares, rho, lambda points: ellipse(inside, pole, points, angle), tolerance)
@@ -101,8 +97,7 @@ def from_contour(
 ) -> Average:
     """The average from the spectrum of the Gram matrix for functions analytic inside a contour in ζ.
 
-    `contour(points)` gives so many points of its upper half, from right to left. The last node is 0 and takes what the
-    others leave of the weight.
+    `contour(points)` gives so many points of its upper half, from right to left. The last node is 0, with what is left.
     """
 
     def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
@@ -122,13 +117,6 @@ def rational(
 
     `sampled(points)` gives t and y at so many points of the contour's upper half, from right to left. Only poles inside
     are returned.
-
-    >>> def sampled(points):
-    ...     t = 2 * np.exp(1j * np.pi * (np.arange(points) + 0.5) / points)
-    ...     return t, 1 + 0.5 / (t - 1)
-    >>> poles, residues, error = rational(sampled, 1e-10)
-    >>> len(poles), round(float(poles[0].real), 8), round(float(residues[0].real), 8)
-    (1, 1.0, 0.5)
     """
     best: tuple = (None, None, np.inf)
     for points in _LOEWNER:
@@ -136,9 +124,8 @@ def rational(
         t, y = sampled(2 * points + 1)
         matrix, sizes = _pencil(*sampled(points))
         for sharper in (1.0, 0.1, 1e-2):
-            count = max(
-                1, int((sizes > max(sharper * tolerance, 1e-14) * sizes[0]).sum())
-            )  # the others are noise
+            visible = sizes > max(sharper * tolerance, 1e-14) * sizes[0]  # the others are noise
+            count = max(1, int(visible.sum()))
             poles = np.linalg.eigvals(matrix[:count, :count] / sizes[:count, None]).astype(complex)
             best = min(best, _fitted(poles, t, y), key=lambda result: result[2])
             if best[2] <= tolerance:
@@ -149,10 +136,7 @@ def rational(
 
 
 def from_covariance(
-    eigenvalues: ArrayLike,
-    weights: ArrayLike | None = None,
-    reach: float = 0.02,
-    tolerance: float = 1e-10,
+    eigenvalues: ArrayLike, weights: ArrayLike | None = None, reach: float = 0.02, tolerance: float = 1e-10
 ) -> Average:
     r"""The average from the eigenvalues of a covariance: a Gauss rule in :math:`\log(\lambda + \text{reach})`.
 
@@ -214,11 +198,11 @@ def ellipse(
 
 
 def _fitted(poles: npt.NDArray, t: npt.NDArray, y: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray, float]:
-    """Poles p, residues r and the error of y(t) = 1 + Σ r/(t − p), with these poles, real or in pairs.
+    """Poles p inside the contour, residues r and the error of y(t) = 1 + Σ r/(t − p), with these poles, real or in
+    pairs.
 
-    Poles at zero (a derivative there, as for equal eigenvalues) become two of opposite sign. Poles outside the contour
-    take part in the fit and are then left out: functions averaged are analytic inside, and see nothing of them. A
-    contour that leaves out a lone null eigenvalue needs them.
+    Poles at zero (a derivative there, as for equal eigenvalues) become two of opposite sign. Poles outside take part in
+    the fit: a contour that leaves out a lone null eigenvalue needs them.
     """
     small = 2e-5 * np.abs(t).min()
     tiny = np.abs(poles) < 2 * small
@@ -240,8 +224,7 @@ def _fitted(poles: npt.NDArray, t: npt.NDArray, y: npt.NDArray) -> tuple[npt.NDA
 def _pencil(t: npt.NDArray, y: npt.NDArray) -> tuple[Array, Array]:
     """The Loewner pencil of points and their conjugates: the second matrix in the singular basis of the first.
 
-    Points are left and right in turn. The Loewner matrices of y − 1, which vanishes at infinity, are scaled by
-    √|t| on both sides and made real by the unitary map of conjugate pairs.
+    Points are left and right in turn; the matrices of y − 1 are scaled by √|t| on both sides and made real.
     """
     (left, values), (right, others) = ((t[k::2], y[k::2] - 1) for k in (0, 1))
     left, values, right, others = (np.concatenate([x, x.conj()]) for x in (left, values, right, others))

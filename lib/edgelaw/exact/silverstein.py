@@ -1,8 +1,7 @@
 r"""The sample spectrum of rows of a given covariance, through its transforms in the complex plane.
 
-For m = ρ d Gaussian rows of covariance spectrum τ the companion transform
-:math:`v(x) = \int dF_m(\lambda)/(\lambda - x)`, over the spectrum of :math:`X X^\top/m`, is for Im x > 0 the only
-solution with Im v > 0 of
+For m = ρ d Gaussian rows of covariance spectrum τ the companion transform :math:`v(x) = \int dF_m(\lambda)/(\lambda -
+x)`, over the spectrum of :math:`X X^\top/m`, is for Im x > 0 the only solution with Im v > 0 of
 
 .. math:: x = -\frac1v + \frac1\rho \left\langle \frac{\tau}{1 + \tau v} \right\rangle .
 """
@@ -49,7 +48,7 @@ class Sample:
 
     def leftmost(self, denominator: Callable[[float, float], float] = lambda x, v: 1.0) -> float:
         """The smallest singularity above 0: a zero of denominator(x, v) before the left edge, or that edge."""
-        if self.rho == 1:
+        if abs(self.rho - 1) < 1e-13:  # rounded shares of null directions; the edge is below 1e-26
             return 0.0
         few, smallest = self.rho < 1, self.tau.min()
 
@@ -62,15 +61,13 @@ class Sample:
         def at(log: float) -> float:
             return float(denominator(self.position(v(log)), v(log)))
 
-        # below −25 the pole at −1/τ would be met in rounding; up to 40 any ρ that differs from 1 has its edge inside
+        # below −25 the pole at −1/τ would be met in rounding; up to 40 any such ρ has its edge inside
         low, high = np.log(smallest / self.tau.max()) - 30 if few else -25.0, 40.0
         top = scipy.optimize.brentq(slope, low, high, xtol=1e-13)
         if at(top) < 0:  # between x = 0 and the edge
-            zero = (
-                scipy.optimize.brentq(lambda log: self.position(v(log)), low, top, xtol=1e-13)
-                if few
-                else high
-            )
+            zero = high
+            if few:
+                zero = scipy.optimize.brentq(lambda log: self.position(v(log)), low, top, xtol=1e-13)
             top = scipy.optimize.brentq(at, *sorted((zero, top)), xtol=1e-13)
         return float(self.position(v(top)))
 
@@ -88,8 +85,7 @@ def decay(
 ) -> Array:
     r"""Integrals of :math:`e^{-\text{speed}\cdot x t}` over measures on x ≥ start, from their Cauchy transforms.
 
-    Talbot's contour with the parameters of Weideman (2006), moved to the start of the support, so that the relative
-    accuracy survives an exponential decay.
+    Talbot's contour (Weideman 2006), moved to the start of the support: accuracy survives an exponential decay.
     """
     theta = np.pi * np.arange(1, points, 2) / points
     z = points * (0.5017 * theta / np.tan(0.6407 * theta) - 0.6122 + 0.2645j * theta)

@@ -1,15 +1,14 @@
 r"""The Gram matrix :math:`D = U_BU_B^\top` of one batch: its largest eigenvalue and its Cauchy transform.
 
-A batch is κd of the m = ρd unit rows: a free compression of :math:`K = UU^\top`. With G the Cauchy transform of K and
+A batch of κd of the m = ρd unit rows is a free compression of :math:`K = UU^\top`. With G the Cauchy transform of K and
 :math:`x = \rho\,G(\zeta)`, the transform :math:`g(s) = \frac1b\operatorname{tr}(s-D)^{-1}` and the right edge of D's
-law are
+law, which single large eigenvalues of D miss by a relative :math:`O(b^{-1/2})`, are
 
 .. math:: s = \zeta - \frac{\rho-\kappa}x, \qquad g = \frac x\kappa, \qquad
    \text{edge} = \min_{\zeta>\lambda_{\max}(K)} s(\zeta) .
 
 A sample has :math:`x(\zeta)` by its eigenvalues, a covariance :math:`\zeta = \rho/x + \langle\lambda/(1-\lambda
-x)\rangle` for :math:`0 < x < 1/\lambda_{\max}`. Both are derived (the first is exact for Haar left bases as d grows).
-At finite d single large eigenvalues of D lie below the edge by a relative :math:`O(b^{-1/2})`.
+x)\rangle` for :math:`0 < x < 1/\lambda_{\max}`. *Derived.*
 """
 
 import abc

@@ -1,14 +1,10 @@
 r"""The edge at m = d with averaged batches: quadratic forms of a null vector of the Gram matrix.
 
 With :math:`M = \operatorname{diag}(1/\tau_k) + N`, N the blocks of :math:`K = UU^\top` strictly below those of the
-batches, an epoch is :math:`A = I - U^\top M^{-1}U` exactly. Since :math:`M + M^\top = E + K`,
-:math:`E = 2\operatorname{diag}(1/\tau_k) - D` with D the diagonal blocks of K,
-
-.. math:: I - A^\top A = U^\top M^{-\top}EM^{-1}U .
-
-A slow direction belongs to a unit vector o with Ko ≈ 0, and only :math:`o^\top Mo`, :math:`\lVert Mo\rVert^2` and
-:math:`o^\top ME^{-1}M^\top o` count. If the rows are exchangeable, then :math:`\sum_{ij}o_iK_{ij}o_j = 0` and
-:math:`K_{ii} = 1` give each pair of different rows the same share of −1.
+batches, an epoch is :math:`A = I - U^\top M^{-1}U`, and :math:`I - A^\top A = U^\top M^{-\top}EM^{-1}U` with
+:math:`E = 2\operatorname{diag}(1/\tau_k) - D`, D the diagonal blocks of K. A slow direction belongs to a unit vector o
+with Ko ≈ 0, and only :math:`o^\top Mo`, :math:`\lVert Mo\rVert^2` and :math:`o^\top ME^{-1}M^\top o` count. Chapter 13
+has their use.
 """
 
 from typing import NamedTuple
@@ -24,10 +20,7 @@ from edgelaw.exact.batches.partition import Partition
 
 
 class Edge(NamedTuple):
-    """Rows cut into batches: their number m, the batches, and the rows' spectrum.
-
-    A covariance stands for m → ∞ with the same κ, as in the curves of which it gives the constants: m is infinite.
-    """
+    """Rows cut into batches: their number m (infinite for a covariance), the batches, and the spectrum."""
 
     rows: float
     cut: Partition
@@ -74,11 +67,9 @@ def slow_forms(cut: Partition, rows: float, second: float = 1.0) -> SlowForms:
     r"""The mean of :math:`o^\top Mo` and of :math:`\lVert Mo\rVert^2` over exchangeable rows, m = d of them.
 
     With :math:`p_k` the share of batch k and :math:`s_k` that of the rows before it,
-    :math:`o^\top Mo = \sum p_k/\tau_k - \frac12(1 - \sum b_k(b_k-1)/(m(m-1)))`, which is
-    :math:`1/\tau - \frac12(m-b)/(m-1)` for equal batches, and :math:`\lVert Mo\rVert^2` is its square and
-    the variance of :math:`1/\tau_k - s_k` and :math:`\kappa_2\sum p_ks_k(1-s_k)`: for equal batches
-    :math:`(1-\kappa^2)(1+2\kappa_2)/12`. `second` is κ₂, the second free cumulant of the sample's spectrum, which is
-    the mean of λ² over a covariance's eigenvalues. For m → ∞ `rows` is infinite.
+    :math:`o^\top Mo = \sum p_k/\tau_k - \frac12(1 - \sum b_k(b_k-1)/(m(m-1)))`, and :math:`\lVert Mo\rVert^2` is its
+    square and the variance of :math:`1/\tau_k - s_k` and :math:`\kappa_2\sum p_ks_k(1-s_k)`. `second` is κ₂, the second
+    free cumulant of the sample's spectrum: the mean of λ² over a covariance's eigenvalues.
     """
     shares = cut.kappas / cut.kappas.sum()
     before = shares.cumsum() - shares

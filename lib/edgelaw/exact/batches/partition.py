@@ -11,11 +11,8 @@ from edgelaw._common.types import Array
 class Partition:
     """The batches of an epoch in visiting order: their rows over d, and the step that each row of a batch takes.
 
-    The averaged update of b rows at step η moves the weights by η/b per row. The last batch of an epoch is shorter
-    where b does not divide m; its average is over its own rows, so that its step per row is larger.
+    The last one is shorter where b does not divide m; its average is over its own rows, so their step is larger.
 
-    Examples
-    --------
     >>> cut = partition(m=10, d=20, batch=4, step=2.0)
     >>> cut.kappas.tolist(), cut.taus.tolist(), cut.batches, cut.equal
     ([0.2, 0.2, 0.1], [0.5, 0.5, 1.0], 3, False)

@@ -1,24 +1,15 @@
 r"""IID sampling on any spectrum: one map of mean squares along eigenvectors, diagonal plus rank one.
 
-An update averages b rows, drawn at random with replacement, at step η. In the eigenbasis of the rows' Gram matrix,
-with eigenvalues λ of mean 1, the mean square s of the error along an eigenvector becomes
-
-.. math:: s \leftarrow \bigl((1-a)^2 - \tfrac1ba^2\bigr)s + \tfrac{\eta^2}b\,q\,(q\cdot s) + \text{kick}, \qquad
-   a = \eta\lambda/d, \quad q = \lambda/d .
-
-`labels` has it as it stands. As d grows, with ⟨·⟩ the mean over the spectrum, it has two limits: with batches of κd
-rows the recursion of `batches`, and with single rows, with time in epochs, a flow,
+`labels` has the map of batches of b rows at finite d. As d grows, with ⟨·⟩ the mean over the spectrum, it has two
+limits: with batches of κd rows the recursion of `batches`, and with single rows, with time in epochs, a flow,
 
 .. math:: s' = \rho\,(-2 \eta \lambda s + \eta^2 \lambda \langle \lambda s \rangle), \qquad s(0) = 1 .
 
-The test loss is ⟨s⟩, the training loss ⟨λs⟩: sums of decaying exponentials with positive weights,
-:math:`\int e^{-2\eta\rho nx}\,d\mu(x)` and the same with :math:`x/(1-\eta/2)` in it. From a sample the rates x are the
-roots of the secular equation (`modes`), the same that gives `labels` the powers of its map. From a covariance, with v
-the solution of Silverstein's equation and :math:`g = -\rho(1+xv)`, the Cauchy transform of the training loss's measure
-is :math:`g/(a+bxg)`, :math:`b = \eta/2`, :math:`a = 1-b`.
-
-How it is known: for rows with a Haar left basis, Gaussian rows among them, the flow is **proved** at every fixed n, in
-the mean over the draws; for other rows, and with batches, it is **derived**. `expected_curve` has the finite d exactly.
+The test loss ⟨s⟩ is :math:`\int e^{-2\eta\rho nx}\,d\mu(x)`, the training loss ⟨λs⟩ the same with
+:math:`x/(1-\eta/2)` in it. From a sample the rates x are roots of the secular equation (`modes`); from a covariance,
+with v the solution of Silverstein's equation and :math:`g = -\rho(1+xv)`, the Cauchy transform of the training loss's
+measure is :math:`g/(a+bxg)`, :math:`b = \eta/2`, :math:`a = 1-b`. For rows with a Haar left basis the flow is
+**proved** at every fixed n, in the mean over the draws; for other rows, and with batches, it is **derived**.
 """
 
 import dataclasses
@@ -54,7 +45,7 @@ def curve(
     n = sources.recorded(epochs)
     if requests.single_rows(batch):
         return _flow(eigenvalues, n, step, rho, weights)
-    rule = batches.of_sample(*sources.sample(eigenvalues, weights, _NEVER_MOVES))
+    rule = batches.Rule(*sources.positive(*sources.sample(eigenvalues, weights, _NEVER_MOVES)))
     test, train = batches.losses(rule, edges.of_sample("iid", eigenvalues, step, batch, rho, weights).cut, n)
     return agreement.learning_curve(n, test, train, ROUNDING)
 
@@ -68,8 +59,6 @@ def curve_at(
 ) -> LearningCurve:
     """The curve of single rows at any times in epochs, whole or not, 0 among them; otherwise as `curve`.
 
-    Examples
-    --------
     >>> [round(float(x), 6) for x in curve_at(np.ones(20), 0.5).test]
     [1.0, 0.606531]
     """
@@ -140,9 +129,8 @@ def _population_flow(law: silverstein.Sample, n: npt.NDArray, step: float) -> Le
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
     r"""The theorem's constants with :math:`Q = \frac2\pi\sqrt{\langle1/\lambda\rangle}`, over eigenvalues of mean 1.
 
-    With batches the step per row τ stands for η in the first, and in the second :math:`2-\eta` becomes
-    :math:`2-2\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle`, the mean over the spectrum of the sample: what the noise
-    of all other directions adds to that of the slow ones. NaN if b does not divide m: the noise varies in an epoch.
+    With batches the step per row τ stands for η in the first, and in the second :math:`2-\eta` becomes 2 − 2 `echo`.
+    NaN if b does not divide m: the noise varies in an epoch.
     """
     (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
     if requests.single_rows(batch):
@@ -151,9 +139,8 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
     _, cut, rows = edges.of_covariance("iid", covariance_eigenvalues, step, batch)
     rate = float(cut.kappas @ cut.taus)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
-    return test, test / (
-        4 * rate * (1 - batches.echo(batches.of_rows(rows)[0], cut))
-    ) if cut.equal else float("nan")
+    echo = batches.echo(batches.of_rows(rows)[0], cut) if cut.equal else np.nan
+    return test, test / (4 * rate * (1 - echo))
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:

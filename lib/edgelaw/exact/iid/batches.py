@@ -1,17 +1,12 @@
 r"""IID with averaged batches on any spectrum: a recursion over updates (*derived*).
 
-An update draws b of m rows with replacement and moves the error by the mean of their single updates at step η, so by
-τ = η/b per row. With κ = b/d, ⟨·⟩ the mean over the spectrum, and a left basis that is Haar, the mean square s of the
-error along an eigenvector becomes
+An update moves the error by the mean of b single updates, so by τ = η/b per row. With κ = b/d and ⟨·⟩ the mean over the
+spectrum the mean square of the error along an eigenvector becomes
 
-.. math:: s \leftarrow (1-\tau\kappa\lambda)^2s + \tau^2\kappa\lambda\,\langle\lambda s\rangle .
+.. math:: s \leftarrow (1-\tau\kappa\lambda)^2s + \tau^2\kappa\lambda\,\langle\lambda s\rangle ,
 
-**What is left out** is a relative O(1/d): :math:`-\tau^2\kappa\lambda^2s/d`, which `labels` has, and
-:math:`+2\tau^2\kappa\lambda^2s/d` from the fluctuations of :math:`u_i^\top Mu_i`. All terms are positive.
-
-For a covariance the mean is over the limit spectrum of the sample. It enters through a rational approximation to its
-transform :math:`\int\lambda\,dF/(\zeta-\lambda)` on a contour around the support, whose poles are nodes of a rule for
-functions analytic inside, as in :mod:`edgelaw.exact.levy`; s is a polynomial in λ.
+but for a relative O(1/d). For a covariance the mean is over the limit spectrum of the sample, by a rational
+approximation to its transform :math:`\int\lambda\,dF/(\zeta-\lambda)` on a contour, as in :mod:`edgelaw.exact.levy`.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,11 +33,6 @@ class Rule:
     weights: npt.NDArray
     null: float
     error: float = 0.0
-
-
-def of_sample(values: Array, shares: Array) -> Rule:
-    """The rule of a sample: its positive eigenvalues, mean 1."""
-    return Rule(*sources.positive(values, shares))
 
 
 def losses(rule: Rule, cut: Partition, n: Integers) -> Array:
@@ -74,24 +64,19 @@ def attempts(law: silverstein.Sample, cut: Partition, last: int) -> Iterator[Cal
 
 
 def _attempt(law: silverstein.Sample, cut: Partition, last: int, angle: float, n: Integers) -> Attempt:
-    """Both losses by two rules on contours of about the same height.
-
-    With a few decay times of the left edge the losses decay exponentially, and the contours keep out of zero; else
-    their pole is where the losses begin to be resolved.
+    """Both losses by two rules; with a few decay times of the left edge the contours keep out of zero, else their pole
+    is where the losses begin to be resolved.
     """
     edge, decays = law.leftmost(), 2 * last * float(cut.kappas @ cut.taus)
     pole = edge / 2 if decays * edge > 3 else -1 / decays
-    rules = [
-        _around(law, pole, width * angle, tolerance)
-        for width, tolerance in zip((1.0, 0.9), _RULE_TOLERANCES, strict=True)
-    ]
+    rules = [_around(law, pole, (1 - k / 10) * angle, error) for k, error in enumerate(_RULE_TOLERANCES)]
     with np.errstate(all="ignore"):
         fine, coarse = (losses(rule, cut, n) for rule in rules)
     return Attempt(fine, coarse, max(0.0, 1 - law.rho), max(rule.error for rule in rules))
 
 
 def _around(law: silverstein.Sample, pole: float, angle: float, tolerance: float) -> Rule:
-    """The rule for functions analytic inside one contour; zeros left of it, or what the nodes leave, do not move."""
+    """The rule for functions analytic inside one contour; what its nodes leave of the weight does not move."""
     ends = np.array([law.leftmost(), law.rightmost()])
 
     def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
@@ -104,9 +89,9 @@ def _around(law: silverstein.Sample, pole: float, angle: float, tolerance: float
 
 
 def of_rows(rows: Rows) -> tuple[Rule, float]:
-    """The rule of rows for functions that are singular a little off the right edge of their spectrum, and that edge."""
+    """The rule of rows for functions singular a little off the right edge of their spectrum, and that edge."""
     if isinstance(rows, SampleRows):
-        return of_sample(rows.values, rows.shares), float(rows.values[-1])
+        return Rule(*sources.positive(rows.values, rows.shares)), float(rows.values[-1])
     law = sample_law(rows.values, rows.shares, rows.rho)
     return _around(law, -0.02, levy.HALF_HEIGHT / 8, _RULE_TOLERANCES[1]), law.rightmost()
 
@@ -120,11 +105,10 @@ def echo(rule: Rule, cut: Partition) -> float:
 def stable(rule: Rule, largest: float, cut: Partition) -> bool:
     r"""Whether the mean square of the error decays, for a spectrum that ends at `largest`.
 
-    The visits of an epoch drive each other through a circulant matrix with the eigenvalues
-    :math:`c_r = \omega^r\langle\lambda^2/(1-\omega^rg)\rangle`, ω the L-th root of unity and
-    :math:`g = (1-\tau\kappa\lambda)^2`. With the noise :math:`\nu = \tau^2\kappa` of all batches it is stable if
-    :math:`\nu c_0 < 1`, which is the echo, and with :math:`\nu_s` of the last one if also
-    :math:`(\nu_s-\nu)\frac1L\sum_rc_r/(1-\nu c_r) < 1`.
+    The visits of an epoch drive each other through a circulant matrix with the eigenvalues :math:`c_r =
+    \omega^r\langle\lambda^2/(1-\omega^r(1-\tau\kappa\lambda)^2)\rangle`, ω the L-th root of unity. With noise
+    :math:`\nu = \tau^2\kappa` it is stable if :math:`\nu c_0 < 1`, the echo, and with :math:`\nu_s` of a short last
+    batch if also :math:`(\nu_s-\nu)\frac1L\sum_rc_r/(1-\nu c_r) < 1`.
     """
     shrink = cut.kappas[0] * cut.taus[0]
     if shrink * largest >= 2 or echo(rule, cut) >= 1:

@@ -1,8 +1,7 @@
 r"""The exact mean of one data set under IID sampling, at its own finite d: no limit, no noise.
 
-The mean of :math:`ww^\top` obeys :math:`M \mapsto \frac1m\sum_i(I-\eta u_iu_i^\top)M(I-\eta u_iu_i^\top)`, a symmetric
-operator on d × d matrices, so :math:`\operatorname{tr}M_k/d` is the k-th moment of a measure on (−1, 1], and Lanczos
-from M = I turns it into a Gauss quadrature. The training loss follows from the trace decrement identity. *Proved.*
+The mean of :math:`ww^\top` obeys a symmetric linear map of d × d matrices, so its traces are moments of a measure on
+(−1, 1], and Lanczos from the identity turns it into a Gauss quadrature. Chapter 2 has the training loss. *Proved.*
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.labels.curves import ROUNDING
+from edgelaw.kaczmarz import Problem
 
 
 def expected_curve(
@@ -22,15 +22,9 @@ def expected_curve(
 ) -> LearningCurve:
     r"""The exact expected learning curve of one data set, over row draws and isotropic starts: no limit, no noise.
 
-    Parameters
-    ----------
-    X : array (m, d)
-        The rows; only their directions matter.
-    epochs, step
-        As in `curve`.
-    tolerance : float
-        Lanczos stops when eight more steps change neither loss by more than this, relatively, at any epoch wanted. A
-        step costs three d × d × m products, and about :math:`8\sqrt{n}` of them are needed for n epochs.
+    Only the directions of the rows X (m, d) matter. Lanczos stops when eight more steps change neither loss by more
+    than `tolerance`, relatively, at any epoch wanted. A step costs three d × d × m products, and about
+    :math:`8\sqrt{n}` of them are needed for n epochs.
 
     Examples
     --------
@@ -40,11 +34,8 @@ def expected_curve(
     >>> curve.test.round(6).tolist()
     [1.0, 0.25, 0.0625]
     """
-    X = arguments.matrix(X, minimum=1).astype(np.float64, copy=False)
-    norms = np.linalg.norm(X, axis=1)
-    if not norms.all():
-        raise ValueError(f"X must have no zero row, but row {norms.argmin()} is zero; leave it out.")
-    U, n, step = X / norms[:, None], sources.recorded(epochs), arguments.step(step)
+    U = Problem(arguments.matrix(X, minimum=1).astype(np.float64)).rows()
+    n, step = sources.recorded(epochs), arguments.step(step)
     tolerance = arguments.number(tolerance, "tolerance", 0)
     m, d = U.shape
     A = U.T @ U / m
@@ -57,9 +48,8 @@ def expected_curve(
     losses = np.full((2, len(n)), np.inf)
     for theta, weights in _lanczos(generator, np.eye(d) / np.sqrt(d)):
         previous = losses
-        theta = np.where(
-            theta < d * np.finfo(float).eps * theta.min(), theta, 0.0
-        )  # directions that no row has
+        # what rounding leaves are directions that no row has
+        theta = np.where(theta < d * np.finfo(float).eps * theta.min(), theta, 0.0)
         powers = (1 + theta * step / m) ** (m * n[:, None])
         train = -theta / (m / d * (2 - step))
         losses = np.stack([powers @ weights, powers @ (weights * train)])

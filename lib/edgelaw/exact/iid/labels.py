@@ -1,25 +1,18 @@
 r"""Labels under IID sampling: a linear recursion of :math:`s_j = \mathbb E(v_j\cdot e)^2`, and its spectrum.
 
-An update averages b rows drawn with replacement, at step η. In the notation of
-:class:`edgelaw.exact.labels.LabelledRows`, with :math:`a_j = \eta\lambda_j/d`, q the `coupling` and N the `kicks`,
+For batches of b rows drawn with replacement, with :math:`a_j = \eta\lambda_j/d`, q the `coupling` and N the `kicks` of
+:class:`edgelaw.exact.labels.LabelledRows`,
 
 .. math:: s_j \leftarrow \bigl((1-a_j)^2 - \tfrac1ba_j^2\bigr)s_j + \tfrac{\eta^2}bq_j\,(q\cdot s) + \tfrac{\eta^2}bN_j,
     \qquad \bar e_j \leftarrow (1-a_j)\,\bar e_j .
 
-The mean is exact. In the second moment one replacement is made: the exact term
-:math:`\frac1m\sum_i(x_i\cdot v_j)^2\,x_i^\top Mx_i` (over scale²) becomes :math:`q_j\,(q\cdot s)`, which has the same
-sum over j, so that the trace of M decreases by exactly what it should, whatever the norms. It is the mean over signs
-and rotations of the left singular vectors: *derived*, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`.
+The mean is exact. The second moment is *derived*, the mean over signs and rotations of the left singular vectors, and
+exact where all rows have the same :math:`(x_i\cdot v_j)^2`; its trace decreases by exactly what it should.
 
-**Ridge.** The ``weight_decay`` γ of `torch.optim.SGD` multiplies the weights by 1 − β at every update, β = lr·γ. With
-:math:`\mu_j = -\bar e_j/c_j`, which starts at 1, nothing new has to be replaced: :math:`1-a_j` becomes
-:math:`k_j = 1-\beta-a_j`, and in come
-
-.. math:: c_j^2\bigl(2\beta k_j\mu_j + \beta^2\bigr), \qquad \mu_j \leftarrow k_j\mu_j + \beta .
-
-A diagonal matrix and a rank-one one: eigenvalues p by the secular equation (:mod:`edgelaw.exact.iid.modes`), and an
-epoch of any number T of updates by their powers. Under ridge :math:`\mu_j` tends to :math:`\beta/(\beta+a_j)` like
-powers of :math:`k_j`, which adds :math:`(p^T-k_j^T)/(p-k_j)` times what a mode sees of j.
+**Ridge** multiplies the weights by 1 − β at every update, β = lr·γ with γ the ``weight_decay`` of `torch.optim.SGD`.
+With :math:`\mu_j = -\bar e_j/c_j`, which starts at 1, :math:`1-a_j` becomes :math:`k_j = 1-\beta-a_j`, and in come
+:math:`c_j^2(2\beta k_j\mu_j + \beta^2)` and :math:`\mu_j \leftarrow k_j\mu_j + \beta`. An epoch of T updates is by
+powers of the eigenvalues p of the map (:mod:`edgelaw.exact.iid.modes`), and :math:`(p^T-k_j^T)/(p-k_j)`.
 """
 
 import dataclasses
@@ -82,8 +75,6 @@ def _rounding(rows: LabelledRows, made: LabelCurve, states: list[State]) -> floa
 def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
     """The mean error along each eigenvector after epochs at these steps, over its start. *Proved.*
 
-    Examples
-    --------
     >>> mean_error(LabelledRows.of(np.eye(2), [1.0, 1.0]), np.array([1.0, 1.0])).tolist()
     [0.0625, 0.0625]
     """
@@ -95,7 +86,7 @@ def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
 def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
     """Epochs at any step between two, for searches; the list has one resolution.
 
-    The matrix of an epoch without its diagonal is projected on polynomials of the logarithm of 1 + λ.
+    An epoch's matrix without its diagonal is projected on polynomials of log(1 + λ).
     """
     terms, polynomials = _SERIES
     place = np.log1p(rows.eigenvalues) - np.log1p(rows.eigenvalues[0])
@@ -132,11 +123,9 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
 def step_limit(rows: LabelledRows, batch: int = 1) -> float:
     r"""The step at which the mean squared error is no longer stable: 2 for single rows of equal norm.
 
-    There the noise sustains itself, :math:`\sum_j\frac{\eta^2}b q_j^2/(2a_j-(1-\frac1b)a_j^2) = 1`, or some
+    There :math:`\sum_j\frac{\eta^2}b q_j^2/(2a_j-(1-\frac1b)a_j^2) = 1`, noise that sustains itself, or some
     :math:`a_j = 2`.
 
-    Examples
-    --------
     >>> round(step_limit(LabelledRows.of(np.eye(3), np.ones(3))), 12)
     2.0
     """
@@ -159,7 +148,7 @@ def sizes(rows: LabelledRows, batch: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Epoch:
-    """An epoch at one step: what it makes of a state, by updates of one or of two sizes."""
+    """An epoch at one step: updates of one or of two sizes."""
 
     parts: tuple["Updates", ...]
 
@@ -189,15 +178,15 @@ def epoch(rows: LabelledRows, step: float, batch: int = 1, ridge: float = 0.0) -
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """So many updates: eigenvectors of the map, and its powers, what kicks and means bring in, in their coordinates.
+    """So many updates: eigenvectors of the map, its powers, and what kicks and ridge bring in, in their coordinates.
 
-    `still` is where the means would end, `keep` what is left of their distance from it, `ridge` what that brings in.
+    The means end at `still`, with the share `keep` of their distance from it left.
     """
 
     vectors: Array
     decay: Array
     source: Array
-    ridge: Array | None
+    ridge: Array | float
     still: Array
     keep: Array
 
@@ -216,14 +205,12 @@ class Updates:
 
     def _moved(self, second: Array, from_end: Array) -> Array:
         """The second moments after the updates."""
-        brought = self.source if self.ridge is None else self.source + self.ridge @ from_end
-        return self.linear(second) + self.vectors @ brought
+        return self.linear(second) + self.vectors @ (self.source + np.dot(self.ridge, from_end))
 
     @property
     def _sizes(self) -> "Updates":
         """The same with all terms positive, so that none cancel."""
-        ridge = None if self.ridge is None else np.abs(self.ridge)
-        vectors, decay, source = map(np.abs, (self.vectors, self.decay, self.source))
+        vectors, decay, source, ridge = map(np.abs, (self.vectors, self.decay, self.source, self.ridge))
         return Updates(vectors, decay, source, ridge, self.still, self.keep)
 
 
@@ -236,11 +223,10 @@ def updates(rows: LabelledRows, step: float, batch: int, count: int, shrink: flo
     still = shrink / gone if shrink else np.zeros_like(a)
     constant = step**2 / batch * rows.kicks + rows.energies * shrink * (2 * keep * still + shrink)
     source = _sum_of_powers(rates, 0.0, count) * (vectors.T @ constant)
-    ridge = None
+    ridge: Array | float = 0.0
     if shrink:
-        ridge = _sum_of_powers(rates[:, None], gone, count) * (
-            vectors.T * (2 * shrink * keep * rows.energies)
-        )
+        ridge = _sum_of_powers(rates[:, None], gone, count) * vectors.T
+        ridge *= 2 * shrink * keep * rows.energies
     return Updates(vectors, _power(rates, count), source, ridge, still, _power(gone, count))
 
 

@@ -1,9 +1,8 @@
 r"""The spectrum of a diagonal matrix minus a rank-one one, :math:`\operatorname{diag}(\ell) - gg^\top`.
 
-That is what an update under IID sampling takes from the mean squares of the error along eigenvectors: its own part
-:math:`\ell_j` of each, less what the noise of all of them gives back. The eigenvalues x, the *rates*, are the roots of
-the secular equation :math:`\sum_jg_j^2/(\ell_j-x) = 1`, one below each :math:`\ell_j`; the eigenvector of a root is
-:math:`g_j/(\ell_j-x)`. With them an epoch of any number of updates costs as much as one.
+That is what an update under IID sampling takes from the mean squares of the error along eigenvectors. The eigenvalues
+x are the roots of :math:`\sum_jg_j^2/(\ell_j-x) = 1`, one below each :math:`\ell_j`; the eigenvector of a root is
+:math:`g_j/(\ell_j-x)`.
 """
 
 from typing import NamedTuple
@@ -26,9 +25,8 @@ class Roots(NamedTuple):
 def secular(poles: Array, g: Array) -> Roots:
     """The roots x of 1 + Σ g²/(p − x) = 0, one above each of the ascending poles p, all g positive.
 
-    A root is sought as its distance τ from the nearer pole, so that all p − x are relatively accurate. A step takes
-    that pole's term as it is, and of the others their sum and its derivative, as a constant and a term at the other end
-    of the interval: the root of such an equation is a quadratic's.
+    A root is sought as its distance τ from the nearer pole, so that all p − x are relatively accurate, with that pole's
+    term as it is and the others as a constant and a term at the other end of the interval: then it is a quadratic's.
     """
     near, active = np.arange(len(poles)), np.arange(len(poles))
     widths = np.append(np.diff(poles), 2 * g @ g)
@@ -46,9 +44,8 @@ def secular(poles: Array, g: Array) -> Roots:
         below = level < weight / at
         low[active], high[active] = np.where(below, at, low[active]), np.where(below, high[active], at)
         proposed = _model_root(level, slope[active], weight, at, widths[active])
-        done = ~(
-            np.abs(proposed - at) > np.finfo(float).eps ** 0.5 * np.abs(at)
-        )  # the next step would be exact
+        # the next step would be exact
+        done = ~(np.abs(proposed - at) > np.finfo(float).eps ** 0.5 * np.abs(at))
         inside = done | ((low[active] < proposed) & (proposed < high[active]))
         middle = (low[active] + high[active]) / 2
         tau[active] = np.where(inside, proposed, middle)

@@ -1,9 +1,8 @@
 r"""What noisy targets change: floors that a constant step does not pass, and early stopping as a filter.
 
-Unit rows :math:`u_i` have least-squares residuals :math:`r_i`, :math:`\sigma^2 = \frac1m\sum_ir_i^2`, and an update
-moves the error :math:`e = w - w_*` by :math:`e \mapsto (I - \eta u_iu_i^\top)e + \eta r_iu_i`. With :math:`\sigma > 0`
-no order brings e to zero at a constant step: under IID it ends in a stationary law, and an order that repeats itself
-walks through one cycle again and again. Chapter 12 shows both; they are exact for one data set, and *proved*.
+Unit rows :math:`u_i` have least-squares residuals :math:`r_i`, :math:`\sigma^2 = \frac1m\sum_ir_i^2`. With
+:math:`\sigma > 0` no order brings the error to zero at a constant step: under IID it ends in a stationary law, and an
+order that repeats itself in one cycle. Chapter 12 shows both; they are exact for one data set, and *proved*.
 """
 
 from typing import NamedTuple
@@ -34,11 +33,7 @@ def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 
 
     The equation of the stationary :math:`\mathbb E\,ee^\top` is solved to a relative residual `tolerance`. The
     **training floor** is :math:`\frac{\eta}{2-\eta}\sigma^2` whatever the rows and the residuals; if these are all
-    alike, the **test floor** is :math:`\frac{\eta}{2-\eta}\sigma^2\operatorname{rank}(X)`.
-
-    Examples
-    --------
-    One dimension, targets 1 and −1: w* = 0 and w jumps from any w to (1 − η) w ± η.
+    alike, the **test floor** is that times the rank of X. One dimension, targets 1 and −1: w jumps to (1 − η) w ± η.
 
     >>> iid_floor(np.ones((2, 1)), np.array([1.0, -1.0]), step=0.5)
     Floor(test=0.3333333333333333, train=0.3333333333333333, noise=1.0)
@@ -71,14 +66,10 @@ def iid_floor(X: ArrayLike, y: ArrayLike, step: float = 1.0, tolerance: float = 
 def cycle_floor(
     X: ArrayLike, y: ArrayLike, order: str = "single_shuffle", step: float = 1.0, rng: Rng = 0
 ) -> Floor:
-    r"""Where an order that repeats itself ends, "single_shuffle" or "flip_flop": the fixed point of its epoch.
+    """Where an order that repeats itself ends, "single_shuffle" or "flip_flop": the fixed point of its epoch.
 
     The permutation is that of ``edgelaw.orders.stream(order, m, rng)``, and nothing else is random. Flip-flop has a
     backward epoch in between; its floor is the mean of the two ends.
-
-    Examples
-    --------
-    One dimension, targets 1 and −1 in turn: a cycle of two points, and an epoch ends at the one near its last target.
 
     >>> round(cycle_floor(np.ones((2, 1)), np.array([1.0, -1.0]), step=0.5).test, 12)
     0.111111111111
@@ -99,13 +90,9 @@ def cycle_floor(
 
 def _unit(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Unit rows, and the residuals of their least-squares solution."""
-    X, y = arguments.matrix(X, minimum=1).astype(np.float64), arguments.real_array(y, "y", 1)
-    if len(y) != len(X):
-        raise ValueError(f"y must have one entry for each of the {len(X)} rows of X, not {len(y)}.")
-    norms = np.linalg.norm(X, axis=1)
-    if not norms.all():
-        raise ValueError(f"X must have no zero row, but row {norms.argmin()} is zero; leave it out.")
-    U, t = X / norms[:, None], y / norms
+    y = arguments.real_array(y, "y", 1)
+    problem = Problem(arguments.matrix(X, minimum=1).astype(np.float64), y)
+    U, t = problem.rows(), y / problem.norms
     r = t - U @ np.linalg.lstsq(U, t, rcond=None)[0]
     if np.linalg.norm(r) <= max(U.shape) * np.finfo(float).eps * np.linalg.norm(t):
         r = np.zeros_like(r)
@@ -121,10 +108,6 @@ def filter_factors(
     the eigenvalues, mean 1, of :math:`X^\top X/m`; without `dims`, d, the limit d → ∞. *Proved.* The result has the
     shape of n followed by that of the eigenvalues.
 
-    Examples
-    --------
-    >>> filter_factors([0.0, 1.0], 1).round(4).tolist()
-    [0.0, 0.6321]
     >>> filter_factors([0.0, 1.0], 1, dims=2).tolist()
     [0.0, 0.75]
     """
@@ -142,8 +125,6 @@ def filter_factors(
 def ridge_factors(eigenvalues: ArrayLike, ridge: float) -> Array:
     r"""The filter of ridge regression, :math:`\lambda/(\lambda + \kappa)`, to set beside :func:`filter_factors`.
 
-    Examples
-    --------
     >>> ridge_factors([0.0, 1.0, 3.0], ridge=1.0).tolist()
     [0.0, 0.5, 0.75]
     """
@@ -156,8 +137,6 @@ def matching_ridge(n: int, step: float = 1.0, rho: float = 1.0) -> float:
 
     n epochs keep everything that it keeps, and at most 30 % more of any direction (at λ = 1.79 κ). *Proved.*
 
-    Examples
-    --------
     >>> matching_ridge(10, step=0.5)
     0.2
     """

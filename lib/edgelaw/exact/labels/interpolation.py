@@ -1,8 +1,7 @@
 r"""Epochs at any step from a dozen of them: what a search over schedules, and a long schedule, are computed by.
 
-An epoch's map of :math:`s_j = \mathbb E(v_j\cdot e)^2` is diagonal plus a matrix of few dimensions. The diagonal and
-the mean are computed at every step; the rest, and the kick of residuals, over the square of the step, are Chebyshev
-series in a function of the step (`Ruler`).
+An epoch's map of :math:`s_j = \mathbb E(v_j\cdot e)^2` is diagonal, computed at every step, plus a matrix of few
+dimensions; that and the kick, over step², are Chebyshev series in a function of the step (`Ruler`).
 """
 
 from collections.abc import Callable
@@ -40,10 +39,10 @@ class Epochs(NamedTuple):
 
 
 class Ruler(NamedTuple):
-    """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high.
+    """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high; the low end may be
+    zero.
 
-    Below the shift all is smooth in the step, above it in its logarithm; the `linear` part keeps the largest steps from
-    being too far apart. The low end may be zero.
+    Below the shift all is smooth in the step; `linear` keeps the largest steps from being too far apart.
     """
 
     low: float
@@ -103,7 +102,7 @@ class Family(NamedTuple):
         return Family(self.ruler, pieces._replace(kernels=pieces.kernels[:-2], kicks=pieces.kicks[:-2]))
 
     def with_slopes(self, steps: Array) -> tuple[Epochs, Epochs]:
-        """The epochs at these steps, and the derivatives of their parts: differences that stay below the highest."""
+        """The epochs at these steps, and the derivatives of their parts, by differences."""
         change = np.cbrt(np.finfo(float).eps) * steps
         up, down = np.minimum(steps + change, self.ruler.high), steps - change
         parts = [np.split(part, 3) for part in self(np.concatenate([steps, up, down]))[1:]]

@@ -1,11 +1,7 @@
-r"""Signal and noise apart, in theory: what is left of an isotropic start, and what has come in from the residuals.
+"""Signal and noise apart, in theory: what is left of an isotropic start, and what has come in from the residuals.
 
-The expected losses are linear in the squares of the targets. For isotropic solutions and residuals
-
-.. math:: \text{loss}_n = \text{signal}_n + s\,\text{noise}_n ,
-
-with s the least training loss over the excess training loss at the start, so that two curves give the loss at every
-level of noise. :func:`edgelaw.kaczmarz.signal_and_noise` runs the same.
+For isotropic solutions and residuals a loss is its signal plus s times its noise, s the least training loss over the
+excess training loss at the start. :func:`edgelaw.kaczmarz.signal_and_noise` runs the same.
 """
 
 from typing import NamedTuple
@@ -51,8 +47,6 @@ def signal_and_noise(
 
     The eigenvalues are those of XᵀX, positive and fewer than the rows. Flip-flop's training loss is NaN.
 
-    Examples
-    --------
     >>> parts = signal_and_noise(np.linspace(0.5, 1.5, 30), 60, [40], step=0.5, order="iid")
     >>> [round(float(value), 6) for value in parts.noise[:, 0]]  # η/(2 − η)
     [0.333333, 0.333333]
@@ -73,12 +67,9 @@ def signal_and_noise(
 def best_steps(steps: ArrayLike, parts: Parts, noise: ArrayLike) -> tuple[Array, Array]:
     """The best constant step and its loss at each level of noise, from parts at a grid of steps (their last axis).
 
-    Between the steps the logarithms of both parts are cubic splines of the logarithm of the step. Signals below their
-    numerical error count as that error. Both results are (..., levels), NaN where the order has no theory.
-
-    Examples
-    --------
-    exp(−10η) + s η² is least at η = 0.3 if s is exp(−3)/0.06:
+    Between the steps the logarithms of both parts are cubic splines of that of the step. Signals below their numerical
+    error count as that error. Both results are (..., levels), NaN where the order has no theory. exp(−10η) + s η² is
+    least at η = 0.3 if s is exp(−3)/0.06:
 
     >>> steps = np.geomspace(0.1, 1, 12)
     >>> exact = Parts(np.exp(-10 * steps), steps**2, 0 * steps, 0 * steps)
@@ -104,8 +95,6 @@ def leader(losses: ArrayLike, errors: ArrayLike = 0.0, margin: float = 0.01) -> 
     Orders that are NaN do not take part. A lead by less than the share `margin`, or by no more than both numerical
     errors, is a tie, -1; the next loss over the least one is NaN where the least is not positive.
 
-    Examples
-    --------
     >>> who, lead = leader([[1.0, 2.0], [3.0, 2.01], [np.nan, np.nan]])
     >>> who.tolist(), lead.tolist()
     ([0, -1], [3.0, 1.005])
@@ -125,12 +114,6 @@ def recorded_parts(design: str, loss: str = "distance", epochs: int = 4) -> tupl
     They are from :func:`signal_and_noise` and known to 0.2 %. Designs are named by their rows, and rows per dimension:
     "gaussian 2", "gaussian 4", "power law 4", "cifar10 4" and "wikipedia 4"; the loss is "distance" or "train", after 4
     or 20 epochs.
-
-    Examples
-    --------
-    >>> steps, parts = recorded_parts("gaussian 4")
-    >>> parts.noise.shape == (4, len(steps))
-    True
     """
     sweep = shipped.sweep("noise_map")
     designs, budgets, losses = sweep["designs"].tolist(), sweep["epochs"].tolist(), ("distance", "train")

@@ -1,10 +1,10 @@
 r"""A design and its targets in the coordinates in which every order's curve is computed.
 
 The update is :math:`w \leftarrow w - \text{lr}\,(x_i\cdot w - t_i)\,x_i`, from w = 0, for rows of any scale. With
-:math:`\text{scale} = \frac1m\sum_i\lVert x_i\rVert^2` the **step** of the theory is lr · scale: for rows of equal norm
-the step of the normalised update. Let :math:`\frac{X^\top X}{m} = \frac{\text{scale}}{d}\sum_j\lambda_jv_jv_j^\top`,
-so that the λ have mean 1, let :math:`w_*` be the least-squares solution of least norm, :math:`c_j = v_j\cdot w_*`, and
-r the residuals. Several outputs are several problems with the same rows: squares are summed over them.
+:math:`\text{scale} = \frac1m\sum_i\lVert x_i\rVert^2` the **step** of the theory is lr · scale. Let
+:math:`\frac{X^\top X}{m} = \frac{\text{scale}}{d}\sum_j\lambda_jv_jv_j^\top`, so that the λ have mean 1, :math:`w_*`
+the least-squares solution of least norm, :math:`c_j = v_j\cdot w_*`, and r the residuals. Several outputs are several
+problems with the same rows: squares are summed over them.
 """
 
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ _ROUNDED_AWAY = 1e-12  # of the largest eigenvalue: what is below is rounding
 class HeldOut:
     r"""What the loss on held-out rows needs, for mean weights :math:`\sum_jf_jc_jv_j` and a variance along each v_j.
 
-    With x·v_j of every row (`projected`) and the c_j of every output (`solution`): `squares` are the means of (x·v_j)²,
-    `quadratic` those of (x·v_j)(x·v_k) times :math:`c_jc_k` and `linear` those of (x·v_j) t times :math:`c_j`, summed
-    over outputs; `start`, the mean squared target, is the loss of zero weights.
+    `squares` are the means of (x·v_j)², `quadratic` those of (x·v_j)(x·v_k) times :math:`c_jc_k` and `linear` those of
+    (x·v_j) t times :math:`c_j`, summed over outputs; `start` is the loss of zero weights. `projected` holds the x·v_j
+    of every row, `solution` the c_j of every output.
     """
 
     squares: Array = field(repr=False)
@@ -61,16 +61,10 @@ class LabelledRows:
     ascending, and the `energies` :math:`c_j^2`, summed over the `outputs`; `residual`, :math:`\lVert r\rVert^2/m`, is
     the least training loss and `start` that of zero weights.
 
-    Attributes
-    ----------
-    kicks : ndarray (r,)
-        Mean of :math:`r_i^2(x_i\cdot v_j)^2` over scale²: what a row drawn at random adds to :math:`(v_j\cdot e)^2`
-        at step 1 through its residual. About residual/scale · λ/d.
-    coupling : ndarray (r,)
-        :math:`\lambda'_j/(d\sqrt{q})` with :math:`\lambda'` the λ of rows weighted by their squared norms and
-        q the mean of :math:`\lVert x\rVert^4` over scale²: λ/d for rows of equal norm.
-    norm_spread : float
-        Variance of the squared norms over their squared mean; 0 for equal norms, which the theory assumes.
+    What a row drawn at random adds to :math:`(v_j\cdot e)^2` at step 1 through its residual are the `kicks`, the mean
+    of :math:`r_i^2(x_i\cdot v_j)^2` over scale². The `coupling` is :math:`\lambda'_j/(d\sqrt{q})` with λ' the λ of rows
+    weighted by their squared norms and q the mean of :math:`\lVert x\rVert^4` over scale²: λ/d for equal norms, which
+    the theory assumes; `norm_spread` is the variance of the squared norms over their squared mean.
 
     Examples
     --------
@@ -149,11 +143,6 @@ class LabelledRows:
 
         The training loss of zero weights is 1 above the least one, which is `noise`. The eigenvalues are positive,
         fewer than the rows, and of any scale, which unit rows set.
-
-        Examples
-        --------
-        >>> LabelledRows.isotropic([0.5, 1.5], rows=4, noise=0.1).start
-        1.1
         """
         values = np.sort(arguments.real_array(eigenvalues, "eigenvalues", 1).astype(np.float64))
         d, m = len(values), arguments.whole(rows, "rows", 1)

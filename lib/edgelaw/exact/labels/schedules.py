@@ -1,4 +1,4 @@
-r"""The best constant step and the best schedule for a number of epochs, by theory alone.
+"""The best constant step and the best schedule for a number of epochs, by theory alone.
 
 A schedule is one step per epoch; of a shape with a peak η, with k = 0, ..., n − 1:
 
@@ -10,8 +10,7 @@ linear       η (1 − k/n)
 best         all n steps, from the best of the others on
 ===========  ==========================================
 
-A decay of the step pays through noise, or through a start that is not isotropic: without them a schedule and its
-reverse leave the same mean distance, which chapter 14 proves.
+A decay of the step pays through noise, or through a start that is not isotropic (chapter 14).
 """
 
 from collections.abc import Callable
@@ -34,10 +33,10 @@ _PEAKS = np.geomspace(1e-3, 1, 25)  # over the largest: tried before the best is
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """A choice of steps and what it leaves.
+    """A choice of steps, one per epoch (a learning rate is a step over `rows.scale`), and what it leaves.
 
-    `steps` are one per epoch; a learning rate is a step over `rows.scale`. `loss`, the one that was asked for, is that
-    after the last epoch, `constant_loss` what the best constant step leaves, and `curve` has all losses along the way.
+    `loss`, the one that was asked for, is that after the last epoch, `constant_loss` what the best constant step
+    leaves, and `curve` has all losses along the way.
     """
 
     shape: str
@@ -54,10 +53,7 @@ class Tuned:
 
 
 class Objective:
-    """A loss after n epochs as a function of the steps, by interpolated epochs.
-
-    Its gradient costs as much as the loss, twice: the adjoint walks back through the same maps.
-    """
+    """A loss after n epochs as a function of the steps, by interpolated epochs; its gradient costs as much, twice."""
 
     def __init__(self, rows: LabelledRows, family: interpolation.Family, loss: str) -> None:
         self.rows, self.family, self.loss = rows, family, loss
@@ -104,15 +100,6 @@ def best_step(
     """The constant step with the least loss after so many epochs: held-out or training loss, or distance.
 
     The largest step tried is `upper`, or 0.98 of the limit of stability; the smallest is a thousandth of it.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((60, 30))
-    >>> rows = LabelledRows.of(X, X[:, 0] + rng.standard_normal(60))
-    >>> few, many = (best_step("iid", rows, n, loss="train").steps[0] for n in (1, 16))
-    >>> bool(many < few)
-    True
     """
     return best_schedule(order, rows, epochs, loss, "constant", upper, batch)
 
@@ -168,8 +155,6 @@ def best_schedule(
 def profile(shape: str, epochs: int, decay: float = 0.0) -> Array:
     """A shape with peak 1; `decay` is the c of "1/t".
 
-    Examples
-    --------
     >>> profile("linear", 4).tolist(), profile("1/t", 3, decay=1.0).tolist()[:2]
     ([1.0, 0.75, 0.5, 0.25], [1.0, 0.5])
     """
@@ -218,10 +203,9 @@ class Search:
         return min([self._refined(first, [ends] * len(first), np.exp), *starts], key=self.objective)
 
     def _refined(self, first: Array, bounds: list[Array], steps: Callable[[Array], Array]) -> Array:
-        """The steps of the best parameters near the first ones.
+        """The steps of the best parameters near the first ones, the loss in units of its steepest slope there.
 
-        The loss is measured from its start in units of its steepest slope: what is gained after that is less than
-        theory knows, and a search in units of the loss would take hundreds of steps.
+        What is gained after that is less than theory knows; a search in units of the loss would take hundreds of steps.
         """
         small = np.finfo(float).eps ** 0.5
         each = small * np.eye(len(first))
