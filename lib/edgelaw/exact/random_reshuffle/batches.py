@@ -50,7 +50,7 @@ class Batches:
         return ((1 - sizes / x[:, None]) ** counts).prod(axis=1)
 
     def pairs(self, points: Points, part: float = 1.0) -> Pairs:
-        """b at all pairs of the points, and of them and their conjugates, exactly: a `part` of the times is all."""
+        """b at all pairs of the points, and of them and their conjugates, exactly, whatever the `part` of the times."""
         b = _transform(points, self.cut)
         plain, conjugate, first = b[:-1, :-1:2], b[:-1, 1::2], b[-1, -1].real
         other = b if self.symmetric else _transform(points, self._reversed)

@@ -212,7 +212,7 @@ def maps(frames: Frames, epoch: Epoch, noise: float = 0.0) -> tuple[EpochMap, Ep
 
 
 def _agreed(both: list[Array], nodes: int) -> list[Array]:
-    """The matrices of either frame with zeros for their last polynomials; the coarse one has one more, if it can.
+    """The matrices of either frame with zeros for their last polynomials, one more in the coarse frame unless all stay.
 
     The number kept has the least sum of what is left out and what the two frames disagree on.
     """
@@ -324,12 +324,12 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
         fine, coarse = map(by, pair, maps(pair, epoch))
         return float(np.abs(np.divide(coarse, fine) - 1).max()), fine
 
-    attempts = (functools.partial(compared, pair) for pair in frames(law))
-    return best("The edge constants of random reshuffle", attempts, agreement.ENOUGH)
+    tried = (functools.partial(compared, pair) for pair in frames(law))
+    return best("The edge constants of random reshuffle", tried, agreement.ENOUGH)
 
 
 def amplification(law: Law, epoch: Epoch) -> float:
-    """Below 1 exactly where the spectral radius of T is: the larger of ā² on F and of what the kernel adds."""
+    """Below 1 exactly where T's spectral radius is: the larger of ā² on F and of what the kernel adds."""
     pair = next(frames(law))
     line = np.linspace(law.lowest, law.highest, 200)[1:]  # ā = 1 at an edge at zero
     largest = float((mean_epochs(law, pair[0].contour, line)([epoch]) ** 2).max())

@@ -23,6 +23,7 @@ from edgelaw.exact.batches import edges, limits
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.labels import curves, interpolation
 from edgelaw.exact.labels.curves import LabelCurve, LabelFloor, State
+from edgelaw.exact.labels.interpolation import Family, Ruler
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
@@ -32,10 +33,10 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _OWN_OPERATORS = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
-_SHIFT = 2.0  # of their ruler, over the largest eigenvalue
 _LINEAR = 3.0  # the part of their ruler that goes with the step
 
 Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
+Compared = tuple[float, LabelCurve]  # how far two resolutions are apart, and the finer one
 
 
 @threads.one_blas_thread()
@@ -60,13 +61,11 @@ def _requested(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike, batch: in
 
 
 def _best(what: str, attempts: Iterable[Callable[[], tuple[float, Any]]], enough: float = 0.0) -> Any:
-    """The best attempt; a thousandth is enough, because targets and a finite d matter more."""
+    """The best attempt; a thousandth is `enough`, or more where norms add more: targets and a finite d do too."""
     return engine.best(f"The reshuffle {what}", attempts, max(agreement.LARGEST_ERROR / 20, enough))
 
 
-def _attempts(
-    rows: LabelledRows, n: Integers, steps: Array, batch: int
-) -> Iterator[Callable[[], tuple[float, LabelCurve]]]:
+def _attempts(rows: LabelledRows, n: Integers, steps: Array, batch: int) -> Iterator[Callable[[], Compared]]:
     """The curve by shared epochs, if its steps are many, and by operators of its own."""
     if len(np.unique(steps[steps > 0])) > _OWN_OPERATORS:
         with contextlib.suppress(ArithmeticError):
@@ -77,9 +76,7 @@ def _attempts(
         yield functools.partial(_compared, rows, n, steps, maps.moves())
 
 
-def _compared(
-    rows: LabelledRows, n: Integers, steps: Array, moves: Iterable[Moves]
-) -> tuple[float, LabelCurve]:
+def _compared(rows: LabelledRows, n: Integers, steps: Array, moves: Iterable[Moves]) -> Compared:
     """The curve by the first of several resolutions, and its distance from the others."""
     walks = [curves.walk(rows, n, steps, epoch_at) for epoch_at in moves]
     fine, *others = (curves.label_curve(rows, n, states) for states in walks)
@@ -189,9 +186,10 @@ def _maps(rows: LabelledRows, batch: int, place: int) -> Maps | None:
     return frames and Maps(frames, rows, batch)
 
 
-def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
+def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[Family]:
     """Epochs at any step up to 0.98 of the limit, at two resolutions, the same for all searches and schedules."""
-    shared: list[interpolation.Family] = _families(rows, arguments.batch(batch, rows.shape[0]))
+    shared: list[Family] = _families(rows, arguments.batch(batch, rows.shape[0]))
+    # their end is one way to compute 0.98 of a limit, there are others
     if not shared or not (high <= shared[0].ruler.high or np.isclose(high, shared[0].ruler.high)):
         raise ArithmeticError(
             "Random reshuffle could not be computed at all steps of a search over these rows."
@@ -200,10 +198,11 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
 
 
 @_with_rows
-def _families(rows: LabelledRows, batch: int) -> list[interpolation.Family]:
+def _families(rows: LabelledRows, batch: int) -> list[Family]:
     """Interpolated epochs at two resolutions; none where no contour has operators good enough at every step."""
     high = interpolation.BELOW * step_limit(rows, batch)
-    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]), _LINEAR)
+    smooth = 2 / (rows.aspect * rows.eigenvalues[-1])  # gradient descent's limit
+    ruler = Ruler(0.0, high, smooth, _LINEAR)
     attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
         return list(_best("family", attempts))
@@ -211,9 +210,7 @@ def _families(rows: LabelledRows, batch: int) -> list[interpolation.Family]:
         return []
 
 
-def _family(
-    rows: LabelledRows, ruler: interpolation.Ruler, maps: Maps
-) -> tuple[float, list[interpolation.Family]]:
+def _family(rows: LabelledRows, ruler: Ruler, maps: Maps) -> tuple[float, list[Family]]:
     """Epochs by a contour's operators at the ruler's steps, and how far two resolutions are apart after one of them."""
     steps, worst = ruler.steps(_OPERATORS), 0.0
     for step in steps:
