@@ -59,7 +59,7 @@ class Batches:
         return Pairs(plain, conjugate, float(asymmetry), float(first))
 
     def end(self, points: Points, tau: Complex, part: float) -> tuple[Complex, Complex]:
-        """The same of the transposed epoch: the kick is what reaches λ from 0, while C says what reaches 0 from z.
+        """As of single rows, of the transposed epoch: the kick is what reaches λ from 0, C says what reaches 0 from z.
 
         Each τ is a node of no weight.
         """

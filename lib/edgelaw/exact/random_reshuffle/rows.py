@@ -43,7 +43,7 @@ class Rows:
         return np.exp(-self.step * rho / x)
 
     def pairs(self, points: Points, part: float) -> Pairs:
-        """As below, with a part of the times that it takes."""
+        """b at all pairs of the points, and of them and their conjugates, by a `part` of the times that it takes."""
         return two_resolvents(points, self.step, self.grid(points.rho, part, points.nodes))
 
     def end(self, points: Points, tau: Complex, part: float) -> tuple[Complex, Complex]:
