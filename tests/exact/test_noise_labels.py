@@ -376,11 +376,13 @@ def test_reshuffles_floor_is_where_its_curve_ends():
 
 
 def test_reshuffles_floor_tends_to_the_law_of_small_steps():
+    """It is η³/24 (κ₃ + κ₂ − 1) σ², κ_k = Σλᵏ/m over the eigenvalues of Σuuᵀ (chapter 14)."""
     X, R = helpers.gaussian(200, 100, np.random.default_rng(9))
     rows = LabelledRows.of(X, R)
+    second, third = ((rows.aspect * rows.eigenvalues) ** k @ np.ones(100) / 200 for k in (2, 3))
     ratios = [
         exact.probe_floor("random_reshuffle", rows, step).excess
-        / random_reshuffle.small_step_excess(rows, step)
+        / (step**3 / 24 * (third + second - 1) * rows.residual)
         for step in (0.04, 0.02, 0.01)
     ]
     assert np.all(np.diff(np.abs(np.array(ratios) - 1)) < 0)

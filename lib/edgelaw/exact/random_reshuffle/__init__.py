@@ -1,22 +1,17 @@
 r"""Random reshuffle on any spectrum: curves, constants and the effective step from its operator T.
 
-Rows enter through :math:`K = UU^\top` only, and where their left basis is Haar through its spectrum F. An epoch
-averaged over its permutation acts on functions of :math:`S = U^\top U`,
-:math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a multiplication and an integral (:mod:`.engine`), whose
-equations single rows (:mod:`.rows`) and batches (:mod:`.batches`) give. Then
+Rows enter through the spectrum F of :math:`UU^\top` only, where their left basis is Haar. An epoch averaged over its
+permutation acts on functions of :math:`S = U^\top U`, :math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a
+multiplication and an integral (:mod:`.engine`), from the equations of single rows (:mod:`.rows`) or batches
+(:mod:`.batches`): the map of energies that labels have (:mod:`.labels`), from an isotropic start, without residuals.
 
-.. math:: \text{test} = \int T^n 1\,dF, \qquad \text{train} = \int \lambda\,T^n 1\,dF :
+With the mean epoch ā, :math:`\ell = \langle1/\lambda\rangle` over a covariance of mean 1 and :math:`(1-T)g = \lambda`,
 
-the map of energies that labels have (:mod:`.labels`), from an isotropic start and without residuals.
+.. math:: \text{test} = \int T^n 1\,dF \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
+   \text{train} = \int \lambda\,T^n 1\,dF \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2}, \qquad
+   \eta_{RR} = -\bar a'(0),
 
-**Edge.** With :math:`\ell = \langle1/\lambda\rangle` over a covariance's eigenvalues at mean 1,
-:math:`\eta_{RR} = -\bar a'(0)` and g the solution of :math:`(1-T)g = \lambda`, at ρ = 1
-
-.. math:: \text{test} \sim \sqrt{\frac{\ell}{2\pi\eta_{RR}\,n}}, \qquad
-   \text{train} \sim \frac{g(0)}2\sqrt{\frac{\ell}{2\pi\eta_{RR}}}\,n^{-3/2},
-
-since, T being symmetric in :math:`L^2(F)`, :math:`\text{train}_n` is the decrease of
-:math:`\int g\,T^n1\,dF \sim g(0)\,\text{test}_n` in an epoch; with unequal batches it is not, and the constant is NaN.
+at ρ = 1; train if T is symmetric, which it is not with unequal batches (appendix on random reshuffle).
 """
 
 import dataclasses
@@ -80,7 +75,7 @@ def _asked(
 
 
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
-    r"""The limits of √n · test and :math:`n^{3/2}` · train at ρ = 1, for Gaussian rows of a given covariance."""
+    """The limits of √n · test and n^(3/2) · train at ρ = 1, for Gaussian rows of a given covariance."""
     (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
     values, shares, _ = sources.covariance(covariance_eigenvalues)
     epoch, _ = _asked(edges.of_covariance, covariance_eigenvalues, step, batch)
@@ -90,9 +85,8 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
 
 
 def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
-    r"""The gradient-descent step with the same test-loss edge, :math:`-\bar a'(0)`: η(1 + η/2) for isotropic rows.
+    """The gradient-descent step with the same test-loss edge, −ā′(0): η(1 + η/2) for isotropic rows (chapter 8).
 
-    That is the rate at which the mean epoch forgets a direction of small eigenvalue (chapters 8 and 13 of the book).
     The edge sets in sooner than single shuffle's: the corrections are of order 1/n, whatever its exponent.
     """
     if eigenvalues is None and requests.single_rows(batch):

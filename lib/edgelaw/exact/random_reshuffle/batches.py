@@ -1,8 +1,8 @@
 r"""An epoch of averaged batches of rows: the double Cauchy transform b of its operator.
 
-An epoch is a product of :math:`P_k = I - \tau_kU_k^\top U_k`, one factor per batch of :math:`\kappa_kd` rows. The
-differential equations of :mod:`.rows` become, with :math:`\theta_k = 1 - \kappa_k\tau_k\lambda`,
-:math:`\gamma_k = \langle\lambda rf_{k-1}\rangle` and :math:`c_k = \langle\lambda C_{k-1}\rangle`,
+An epoch is a product of :math:`I - \tau_kU_k^\top U_k`, one factor per batch of :math:`\kappa_kd` rows. With
+:math:`\theta_k = 1 - \kappa_k\tau_k\lambda`, :math:`\gamma_k = \langle\lambda rf_{k-1}\rangle` and
+:math:`c_k = \langle\lambda C_{k-1}\rangle` the equations of :mod:`.rows` become
 
 .. math::
 
@@ -21,8 +21,8 @@ For a first point take the same recursion from the last batch, :math:`G_L = 1`, 
     b &= \langle r_1r_2\Phi^2\rangle + a_1a_2(\rho g\psi - \Gamma\psi - g\Gamma)
          + \sum_k\kappa_k\tau_k^2(c_k + a_2\gamma_k^2)(\langle\lambda r_1G_k^2\rangle + a_1h_k^2) .
 
-*Derived*: U_k is Gaussian and enters linearly; quadratic forms are replaced by their means. One batch, L = 1, is
-gradient descent, exactly. If the last batch is shorter, A and its transpose differ in law and b is not symmetric.
+*Derived*: U_k is Gaussian and enters linearly; quadratic forms are replaced by their means. One batch is gradient
+descent, exactly. With a shorter last batch the epoch and its transpose differ in law, and b is not symmetric.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgelaw.exact.batches.partition import Partition
-from edgelaw.exact.random_reshuffle.contours import Complex, End, Pairs, Points
+from edgelaw.exact.random_reshuffle.contours import Complex, Pairs, Points
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Batches:
 
     @property
     def symmetric(self) -> bool:
-        """Whether all batches are equal, so that A and its transpose have the same law."""
+        """Whether all batches are equal."""
         return self.cut.equal
 
     def mean(self, x: Complex, rho: float) -> Complex:
@@ -50,7 +50,7 @@ class Batches:
         return ((1 - sizes / x[:, None]) ** counts).prod(axis=1)
 
     def pairs(self, points: Points, part: float = 1.0) -> Pairs:
-        """b at all pairs of the points, and of them and their conjugates; nothing is discretised, so no `part` is."""
+        """b at all pairs of the points, and of them and their conjugates, exactly, whatever the `part` of the times."""
         b = _transform(points, self.cut)
         plain, conjugate, first = b[:-1, :-1:2], b[:-1, 1::2], b[-1, -1].real
         other = b if self.symmetric else _transform(points, self._reversed)
@@ -58,17 +58,17 @@ class Batches:
         asymmetry = np.abs(off).max() / np.abs(b[:-1, :-1]).max(initial=1e-300)
         return Pairs(plain, conjugate, float(asymmetry), float(first))
 
-    def end(self, points: Points, tau: Complex, part: float) -> End:
-        """C at the end of an epoch, for the kick of residuals: of the transposed epoch, whose last batch comes first.
+    def end(self, points: Points, tau: Complex, part: float) -> tuple[Complex, Complex]:
+        """As of single rows, of the transposed epoch: the kick is what reaches λ from 0, C says what reaches 0 from z.
 
-        The kick is what reaches λ from 0, while C says what reaches 0 from z. Each τ is a node of no weight.
+        Each τ is a node of no weight.
         """
         cut, count = self._reversed, len(points.nodes)
         nodes, weights = np.append(points.nodes, tau), np.append(points.weights, np.zeros(len(tau)))
         gamma, c, C = _forwards(points._replace(nodes=nodes, weights=weights), cut)
         drive = points.a * gamma
         change = cut.taus[:, None] * (c + drive * gamma) - 2 * drive / points.z
-        return End(C[count:], points.x / points.z + (cut.kappas * cut.taus) @ change)
+        return C[count:], points.x / points.z + (cut.kappas * cut.taus) @ change
 
     @property
     def _reversed(self) -> Partition:
@@ -77,7 +77,7 @@ class Batches:
 
 
 def _transform(points: Points, cut: Partition) -> Complex:
-    """b at the points and infinity and, along the second axis, at the points, each with its conjugate, and infinity."""
+    """b at the points and infinity and, along the second axis, at the points, their conjugates, and infinity."""
     every, size = points.doubled(), (cut.kappas * cut.taus)[::-1, None]  # the last batch first
     t, w, a2, r2 = every.nodes[:, None], every.weights[:, None], every.a, every.resolvent()
     a, r = a2[::2], r2[:, ::2]

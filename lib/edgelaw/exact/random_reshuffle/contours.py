@@ -1,10 +1,7 @@
-r"""A spectrum as random reshuffle needs it: its transform, its average ⟨·⟩, its measure, contours around it, and points
-of a contour at which an epoch is asked.
+r"""A spectrum F as random reshuffle needs it: its transform x, its average ⟨·⟩, its measure, and contours around it.
 
-For z off the spectrum F of :math:`S = \sum_i u_iu_i^\top` let x solve
-:math:`\rho/x + \langle\lambda/(1-\lambda x)\rangle = z`, with ⟨·⟩ the average of
-:mod:`edgelaw.exact.levy`. A sample has :math:`x = \rho G(z)`, G the Cauchy transform of the m × m matrix
-:math:`UU^\top`; a covariance has x by Silverstein's equation.
+:math:`\rho/x + \langle\lambda/(1-\lambda x)\rangle = z` off F, with ⟨·⟩ the average of :mod:`edgelaw.exact.levy`: a
+sample has :math:`x = \rho G(z)`, G the Cauchy transform of :math:`UU^\top`, a covariance x by Silverstein's equation.
 """
 
 import functools
@@ -36,8 +33,7 @@ class Resolution(NamedTuple):
 FINE = Resolution(11.3, 0.92, 1.0)  # of curves
 COARSE = Resolution(9.6, 0.84, 1.1)  # of what they are compared with
 
-Complex = npt.NDArray[Any]  # of complex numbers
-Nodes = npt.NDArray[Any]  # real for a sample's eigenvalues, complex on contours
+Complex = npt.NDArray[Any]  # on contours; real at a sample's eigenvalues
 
 
 class Contour(NamedTuple):
@@ -50,7 +46,7 @@ class Contour(NamedTuple):
 
     @property
     def length(self) -> float:
-        """Its width in the logarithm."""
+        """Of the interval in the logarithm."""
         return float(np.log1p((self.high - self.low) / self.scale))
 
     def lowered(self) -> "Contour":
@@ -61,7 +57,7 @@ class Contour(NamedTuple):
         """An ellipse of another eccentricity about the same interval."""
         return self._replace(eccentricity=factor * self.eccentricity)
 
-    def position(self, z: Nodes) -> Nodes:
+    def position(self, z: Complex) -> Complex:
         """Where z is if low and high are at −1 and 1."""
         return np.log1p((z - self.low) / self.scale) * 2 / self.length - 1
 
@@ -88,15 +84,12 @@ class Law:
     rho: float
     null: float
     transform: Callable[[Complex], tuple[Complex, Complex]]
-    average: Callable[[Contour], tuple[Nodes, Nodes]]
-    measure: Callable[[Contour, bool], tuple[Nodes, Nodes]]
+    average: Callable[[Contour], tuple[Complex, Complex]]
+    measure: Callable[[Contour, bool], tuple[Complex, Complex]]
 
 
 def sample(values: Array, shares: Array, rho: float = 1.0) -> Law:
-    """The law of a sample of m = ρd rows: `values` are the eigenvalues of XᵀX/m, of mean 1, zeros included.
-
-    Those of S are ρ times them. Contours and averages do not depend on the step: a law just used is used again.
-    """
+    """The law of m = ρd rows from the eigenvalues of XᵀX/m, of mean 1, zeros included; one just used is used again."""
     return _sample(values.tobytes(), shares.tobytes(), float(rho))
 
 
@@ -111,7 +104,7 @@ def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
         return rho * gap @ weights, -rho * (gap**2) @ weights
 
     @functools.cache
-    def average(contour: Contour) -> tuple[Nodes, Nodes]:
+    def average(contour: Contour) -> tuple[Complex, Complex]:
         height = contour.length / 2 * np.sinh(contour.eccentricity)
         mean = levy.from_gram(gram, weights, rho, contour.low - contour.scale, 1e-13, float(height))
         # an atom at zero of rounding errors would put a pole in b
@@ -125,7 +118,7 @@ def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
 
 
 def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
-    """The law of S for m = ρd Gaussian rows whose covariance has these positive eigenvalues, of mean 1.
+    """The law of m = ρd Gaussian rows whose covariance has these positive eigenvalues, of mean 1.
 
     F is integrated on a thin contour around its continuous part, whose tip is within `reach` of the left edge.
     """
@@ -138,23 +131,19 @@ def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
         x = np.where(z.imag > 0, x, x.conj())
         return x, 1 / (((values / (1 - np.multiply.outer(x, values))) ** 2) @ shares - rho / x**2)
 
-    def measure(contour: Contour, fine: bool) -> tuple[Nodes, Nodes]:
-        thin = Contour(left, right, min(contour.scale / 2, reach), 1.0)
-        z, dz = map(
-            _with_conjugates, thin.scaled(np.arcsinh((0.8 if fine else 0.7) / thin.length)).points(14)
-        )
+    def measure(contour: Contour, fine: bool) -> tuple[Complex, Complex]:
+        thin, height = Contour(left, right, min(contour.scale / 2, reach), 1.0), 0.8 if fine else 0.7
+        z, dz = map(_with_conjugates, thin.scaled(np.arcsinh(height / thin.length)).points(14))
         return z, (transform(z)[0] + (1 - rho) / z) * dz
 
-    null = max(0.0, 1 - rho)
-    return Law(left, right, rho, null, transform, lambda contour: (gauss.nodes, gauss.weights), measure)
+    rule = gauss.nodes, gauss.weights
+    return Law(left, right, rho, max(0.0, 1 - rho), transform, lambda contour: rule, measure)
 
 
 def usable(law: Law) -> Iterator[Contour]:
-    r"""Contours on which ⟨·⟩ is right, the most promising first: between F and zero if there is room, and around both.
+    """Contours on which ⟨·⟩ is right, the most promising first: between F and zero if there is room, and around both.
 
-    Each is as close as can be. The test is :math:`\langle\lambda r\rangle = 1 - 1/a`. It fails on a contour so close to
-    single eigenvalues that x takes a value twice outside. A contour that wraps around in the logarithm meets functions
-    that grow.
+    Each is as close as can be: closer to single eigenvalues x takes a value twice outside.
     """
     low = min(law.lowest, 0.9 * law.highest)  # an ellipse has a width, even around one eigenvalue
     bare = law.null == 0 and law.rho <= 1
@@ -167,7 +156,7 @@ def usable(law: Law) -> Iterator[Contour]:
 
 @functools.lru_cache(maxsize=64)
 def _averages_well(law: Law, contour: Contour) -> bool:
-    """Whether the trapezoidal rule on a contour half as wide has ⟨λr⟩ right on this one."""
+    """Whether the trapezoidal rule on a contour half as wide has ⟨λr⟩ = 1 − 1/a right on this one."""
     z, _ = contour.points(11)
     x, _ = law.transform(z)
     t, zeta, w = inner_rule(law, contour)
@@ -176,14 +165,13 @@ def _averages_well(law: Law, contour: Contour) -> bool:
 
 
 def inner_rule(law: Law, contour: Contour) -> tuple[Complex, Complex, Complex]:
-    """1/x, ζ and x′dζ/(2πi) all around a contour half as wide, with twice the digits: there are poles on both sides."""
+    """1/x, ζ and x′dζ/(2πi) on a contour half as wide, with twice the digits: there are poles on both sides."""
     zeta, dz = contour.scaled(0.5).points(2 * FINE.digits)
     x, slope = law.transform(zeta)
     return _with_conjugates(1 / x), _with_conjugates(zeta), _with_conjugates(slope * dz)
 
 
 def _with_conjugates(values: Complex) -> Complex:
-    """What belongs to the points of the upper half, and to their conjugates after them."""
     return np.append(values, values.conj())
 
 
@@ -192,8 +180,8 @@ class Points(NamedTuple):
 
     z: Complex
     x: Complex
-    nodes: Nodes
-    weights: Nodes
+    nodes: Complex
+    weights: Complex
     rho: float
 
     @property
@@ -201,7 +189,7 @@ class Points(NamedTuple):
         """xz/ρ."""
         return self.x * self.z / self.rho
 
-    def resolvent(self, at: Nodes | None = None) -> Complex:
+    def resolvent(self, at: Complex | None = None) -> Complex:
         """r = 1/(z(1 − xλ)), a row per node, or per λ given, and a column per point."""
         return 1 / (self.z * (1 - self.x * (self.nodes if at is None else at)[:, None]))
 
@@ -218,10 +206,3 @@ class Pairs(NamedTuple):
     conjugate: Complex
     asymmetry: float
     first: float
-
-
-class End(NamedTuple):
-    """C(z, τ) at the end of an epoch, a row per τ, and ∂C/∂τ at τ = 0 up to a multiple of 1/z."""
-
-    values: Complex
-    at_zero: Complex

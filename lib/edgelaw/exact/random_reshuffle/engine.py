@@ -6,21 +6,19 @@ integral, with ā and k/(λμ) entire:
 .. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu), \qquad
     \bar a(\lambda) = -\frac{1}{2\pi i}\oint\frac{z\,e^{-\eta\rho/x}}{z-\lambda}\frac{x'}{x}\,dz
 
-for single rows. k/(λμ) is expanded in orthonormal polynomials in :math:`\log(1+(\lambda-\text{low})/\text{scale})`,
-from b on an ellipse around F in that variable. So the part of T that a large n depends on is exact, and what is
-approximated is smooth. Where F keeps off zero the ellipse does too: at zero an epoch forgets nothing, while T itself
-may be as small as the loss it leaves, and only a contour on which b is as small as T gives T to a relative accuracy.
+for single rows. ā, on which a large n depends, is exact; the smooth k/(λμ) is expanded in orthonormal polynomials in
+:math:`\log(1+(\lambda-\text{low})/\text{scale})`, from b on an ellipse around F in that variable. Where F keeps off
+zero the ellipse does too: only where b is as small as T does it give T to a relative accuracy.
 
 **Residuals** r add :math:`\lVert r\rVert^2\nu(\lambda)` to the mean square of the error along the eigenvector of λ in
-an epoch: what the kernel makes of a direction whose eigenvalue λ₀ tends to 0 while it carries
-:math:`\lVert r\rVert^2/\lambda_0`. With C(z, τ) the solution at s = ρ of the equation for C at λ = τ,
+an epoch: what the kernel makes of a direction of eigenvalue λ₀ → 0 that carries :math:`\lVert r\rVert^2/\lambda_0`.
+With C(z, τ) the solution at s = ρ of the equation for C at λ = τ,
 
 .. math:: \sum_j\frac{\nu(\lambda_j)}{z-\lambda_j} = -\oint C(z, 1/x(\zeta))\,\frac{x'(\zeta)}{x(\zeta)\,\zeta}
     \frac{d\zeta}{2\pi i} - \frac{2\bar a'(0)}z - \frac1{z^2},
 
-ζ around F and zero, z outside. *Derived.* Where F keeps off zero both contours go around F alone; then the last two
-terms, analytic inside z's contour, drop out, and so do the digits that they would cancel. ζ's contour around zero is
-the residue :math:`y_1\,\partial_\tau C(z,0)`, :math:`1/x = y_1\zeta + \dots`.
+ζ around F and zero, z outside. *Derived.* Where both contours go around F alone the last two terms, analytic inside
+z's, drop out, and ζ's around zero is the residue :math:`y_1\,\partial_\tau C(z,0)`, :math:`1/x = y_1\zeta + \dots`.
 """
 
 import functools
@@ -37,16 +35,7 @@ from edgelaw.exact import agreement, first_epoch, levy
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.random_reshuffle import contours
 from edgelaw.exact.random_reshuffle.batches import Batches
-from edgelaw.exact.random_reshuffle.contours import (
-    COARSE,
-    FINE,
-    Complex,
-    Contour,
-    Law,
-    Nodes,
-    Points,
-    Resolution,
-)
+from edgelaw.exact.random_reshuffle.contours import COARSE, FINE, Complex, Contour, Law, Points, Resolution
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 INSIDE = 0.8  # the average's contour, over that of the epoch
@@ -56,13 +45,13 @@ Epoch = Rows | Batches
 Result = TypeVar("Result")
 
 
-def mean_epochs(law: Law, contour: Contour, nodes: Nodes) -> Callable[[Sequence[Epoch]], Nodes]:
+def mean_epochs(law: Law, contour: Contour, nodes: Complex) -> Callable[[Sequence[Epoch]], Complex]:
     """A function that gives ā at these nodes, a row per epoch."""
     z, x, weights = _mean_rule(law, contour, FINE.digits)
     here = weights[:, None] / (nodes - z[:, None])
     mirrored = weights[:, None] / (nodes.conj() - z[:, None]) if np.iscomplexobj(nodes) else here
 
-    def means(epochs: Sequence[Epoch]) -> Nodes:
+    def means(epochs: Sequence[Epoch]) -> Complex:
         factors = np.array([epoch.mean(x, law.rho) for epoch in epochs])
         if mirrored is here:
             return 2 * (factors @ here).real
@@ -78,7 +67,7 @@ def rate_at_zero(law: Law, epoch: Epoch, contour: Contour, digits: float = FINE.
 
 
 def _mean_rule(law: Law, contour: Contour, digits: float) -> tuple[Complex, Complex, Complex]:
-    """z in the upper half plane, x there, and z x′/x dz/(2πi); six times the digits for eigenvalues inside, poles."""
+    """z of the upper half, x there, and z x′/x dz/(2πi); six times the digits, for eigenvalues inside are poles."""
     z, dz = contour.points(6 * digits)
     x, slope = law.transform(z)
     return z, x, z * slope / x * dz
@@ -91,18 +80,18 @@ class EpochMap:
     `asymmetry` and `first` are those of the epoch's `Pairs`.
     """
 
-    mean: Nodes
-    left: Nodes
+    mean: Complex
+    left: Complex
     kernel: Array
     kick: Array
     asymmetry: float
     first: float
 
-    def __call__(self, s: Nodes) -> Nodes:
+    def __call__(self, s: Complex) -> Complex:
         """The energies after an epoch."""
         return self.mean**2 * s + self.left @ (self.kernel @ (s @ self.left) + self.kick)
 
-    def after(self, epochs: int, s: Nodes) -> Nodes:
+    def after(self, epochs: int, s: Complex) -> Complex:
         """The energies after so many epochs without kicks: one by one, or by squares of the matrix over long ways."""
         if epochs <= len(s):
             for _ in range(epochs):
@@ -116,29 +105,25 @@ class EpochMap:
         return s
 
     @functools.cached_property
-    def _squares(self) -> list[Nodes]:
+    def _squares(self) -> list[Complex]:
         """The matrix to the powers 1, 2, 4, ..., as far as they were needed."""
         return [np.diag(self.mean**2) + self.left @ self.kernel @ self.left.T]
 
-    @functools.cached_property
-    def _loop(self) -> tuple[Nodes, Array]:
-        """left/(1 − mean²) transposed, and its product with left."""
-        resolved = self.left.T / (1 - self.mean**2)
-        return resolved, (resolved @ self.left).real
+    @property
+    def resolved(self) -> Complex:
+        """left/(1 − mean²), transposed."""
+        return self.left.T / (1 - self.mean**2)
 
-    def solved(self, source: Nodes) -> Nodes:
+    def solved(self, source: Complex) -> Complex:
         """The solution of (1 − T)s = source: a linear system as large as the number of polynomials."""
-        resolved, loop = self._loop
-        within = np.linalg.solve(np.eye(len(loop)) - loop @ self.kernel, (resolved @ source).real)
+        resolved = self.resolved
+        loop = np.eye(len(self.kernel)) - (resolved @ self.left).real @ self.kernel
+        within = np.linalg.solve(loop, (resolved @ source).real)
         return source / (1 - self.mean**2) + (self.kernel @ within) @ resolved
-
-    def ends(self) -> Nodes:
-        """Where epochs lead: the solution of (1 − T)s = kick."""
-        return self.solved(self.left @ self.kick)
 
     def radius(self) -> float:
         """Below 1 exactly where the spectral radius of T is, an eigenvalue as T preserves positivity, if ā² is."""
-        return float(np.abs(np.linalg.eigvals(self.kernel @ self._loop[1])).max())
+        return float(np.abs(np.linalg.eigvals(self.kernel @ (self.resolved @ self.left).real)).max())
 
 
 class Frame:
@@ -159,21 +144,21 @@ class Frame:
         self.left = self.polynomials(self.nodes) * (self.nodes * self.start)[:, None]
 
     @functools.cached_property
-    def mean(self) -> Callable[[Sequence[Epoch]], Nodes]:
+    def mean(self) -> Callable[[Sequence[Epoch]], Complex]:
         """Gives ā at the nodes, a row per epoch."""
         return mean_epochs(self.law, self.contour, self.nodes)
 
-    def _chebyshev(self, at: Nodes) -> Nodes:
+    def _chebyshev(self, at: Complex) -> Complex:
         """T_0, T_1, ... at points of any kind, a column each."""
         return np.polynomial.chebyshev.chebvander(self.contour.position(at), POLYNOMIALS - 1)
 
-    def polynomials(self, at: Nodes) -> Nodes:
+    def polynomials(self, at: Complex) -> Complex:
         """ψ at points of any kind, a column each."""
         table = self._chebyshev(at)[:, : len(self._triangle)]
         return scipy.linalg.solve_triangular(self._triangle, table.T, trans=1).T
 
     def kernel(self, epoch: Epoch, pairs: contours.Pairs) -> Array:
-        """k/(λμ) in the polynomials: what b tells of T, without the multiplication and what is at zero."""
+        """k/(λμ) in the polynomials, from b without the multiplication and what is at zero."""
         outside = self.outside * self.dz[:, None]
         kernel = 2 * (outside.T @ (pairs.plain @ outside + pairs.conjugate @ outside.conj())).real
         inside = self.left / self.nodes[:, None]
@@ -186,16 +171,16 @@ class Frame:
     def kick(self, epoch: Epoch) -> Array:
         """What residuals of square 1 add in an epoch, in the polynomials."""
         tau, zeta, weights = contours.inner_rule(self.law, self.contour)
-        end, z = epoch.end(self.points, tau, self.resolution.times), self.points.z
-        total = (-tau / zeta * weights) @ end.values
+        values, at_zero = epoch.end(self.points, tau, self.resolution.times)
+        total, z = (-tau / zeta * weights) @ values, self.points.z
         if self.contour.low > 0:
-            total += end.at_zero / (self.law.rho - 1 + self.law.null)  # ρ times the share of zeros of UUᵀ
+            total += at_zero / (self.law.rho - 1 + self.law.null)  # ρ times the share of zeros of UUᵀ
         else:
             total += 2 * rate_at_zero(self.law, epoch, self.contour) / z - 1 / z**2
         return 2 * ((total * self.dz) @ self.outside).real
 
 
-def _orthonormal(table: Nodes, weights: Nodes) -> Nodes:
+def _orthonormal(table: Complex, weights: Complex) -> Complex:
     """The triangle R such that the columns of table R⁻¹ are orthonormal; fewer columns if there are no more."""
     if np.iscomplexobj(table):
         triangle, failed_at = scipy.linalg.lapack.dpotrf((table.T @ (table * weights[:, None])).real)
@@ -227,10 +212,9 @@ def maps(frames: Frames, epoch: Epoch, noise: float = 0.0) -> tuple[EpochMap, Ep
 
 
 def _agreed(both: list[Array], nodes: int) -> list[Array]:
-    """The matrices of either frame without what belongs to their last polynomials, for which there are zeros.
+    """The matrices of either frame with zeros for their last polynomials, one more in the coarse frame unless all stay.
 
-    Their number has the least sum of what is left out and what the two frames disagree on. The coarse computation takes
-    one less, unless they are all there are.
+    The number kept has the least sum of what is left out and what the two frames disagree on.
     """
     largest = min(map(len, both))
     fine, coarse = (part[:largest, :largest] for part in both)
@@ -250,8 +234,7 @@ def _shells(values: Array) -> Array:
 def best(what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enough: float) -> Result:
     """The first result whose two resolutions differ by no more than `enough`, or that where they differ least.
 
-    An attempt gives their difference and a result, or raises `ArithmeticError`. What differs by more than a curve may
-    is refused.
+    An attempt gives their difference and a result, or raises `ArithmeticError`.
     """
     made: list[tuple[float, Result]] = []
     refusal = None
@@ -322,41 +305,31 @@ def _vanishing(pair: Frames, step: float, n: Integers) -> agreement.Attempt:
     law = pair[0].law
     averages = (levy.Average(frame.points.nodes, frame.points.weights, error=0.0) for frame in pair)
     times, plateau = np.array([0.0, law.rho]), np.array([law.null, 0.0])
-    fine, coarse = (
-        first_epoch.losses(average, law.rho, step, times, law.null)[:, 1] - plateau for average in averages
-    )
+    losses = (first_epoch.losses(average, law.rho, step, times, law.null)[:, 1] for average in averages)
+    fine, coarse = (both - plateau for both in losses)
     if not np.abs([fine, coarse]).max() < agreement.AT_ONCE:
         raise ArithmeticError("The first epoch leaves something.")
     return agreement.vanished(fine, coarse, law.null, _LEAST_STATED, n)
 
 
 def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
-    r"""The rate −ā′(0) at a left edge at zero, and the potential g(0) there; or a refusal.
+    """The rate −ā′(0) at a left edge at zero, and the potential g(0) there, (1 − T)g = λ; or a refusal."""
 
-    g solves :math:`(1-T)g = \lambda`. Divided by λ that is
-    :math:`g(\lambda)(1-\bar a^2)/\lambda = 1 + \sum\psi_i(\lambda)K_{ij}c_j` with
-    :math:`c_j = \int\psi_j\mu g\,dF`.
-    """
+    def by(frame: Frame, made: EpochMap) -> tuple[float, float]:
+        rate = rate_at_zero(law, epoch, frame.contour)
+        moments = (made.solved(frame.nodes * frame.start) @ made.left).real
+        return rate, float(1 + frame.polynomials(np.zeros(1))[0] @ made.kernel @ moments) / (2 * rate)
 
     def compared(pair: Frames) -> tuple[float, tuple[float, float]]:
-        fine, coarse = (
-            _edge(frame, made, epoch) for frame, made in zip(pair, maps(pair, epoch), strict=True)
-        )
+        fine, coarse = map(by, pair, maps(pair, epoch))
         return float(np.abs(np.divide(coarse, fine) - 1).max()), fine
 
-    attempts = (functools.partial(compared, pair) for pair in frames(law))
-    return best("The edge constants of random reshuffle", attempts, agreement.ENOUGH)
-
-
-def _edge(frame: Frame, made: EpochMap, epoch: Epoch) -> tuple[float, float]:
-    """The same by one frame."""
-    rate = rate_at_zero(frame.law, epoch, frame.contour)
-    moments = (made.solved(frame.nodes * frame.start) @ made.left).real
-    return rate, float(1 + frame.polynomials(np.zeros(1))[0] @ made.kernel @ moments) / (2 * rate)
+    tried = (functools.partial(compared, pair) for pair in frames(law))
+    return best("The edge constants of random reshuffle", tried, agreement.ENOUGH)
 
 
 def amplification(law: Law, epoch: Epoch) -> float:
-    """Below 1 exactly where the spectral radius of T is: the larger of ā² on F and of what the kernel adds."""
+    """Below 1 exactly where T's spectral radius is: the larger of ā² on F and of what the kernel adds."""
     pair = next(frames(law))
     line = np.linspace(law.lowest, law.highest, 200)[1:]  # ā = 1 at an edge at zero
     largest = float((mean_epochs(law, pair[0].contour, line)([epoch]) ** 2).max())

@@ -3,9 +3,8 @@ r"""Labels under random reshuffle: an epoch as a linear map of :math:`s_j = \mat
 .. math:: s \leftarrow Ts + \frac{m\,\sigma^2}{\text{scale}}\,\nu, \qquad
     \bar e_j \leftarrow \bar a(\lambda_j)\,\bar e_j,
 
-with T the symmetric operator behind :func:`edgelaw.theory.random_reshuffle.curve`, ā its mean epoch, σ² the least
-training loss, and ν what residuals amount to: a signal at eigenvalue zero. *Derived*, in the limit of many dimensions,
-for rows of equal norm; at a finite d the mean losses are seen to differ by a relative O(1/d).
+with T, ā and ν of :mod:`.engine` and σ² the least training loss. *Derived*, in the limit of many dimensions, for rows
+of equal norm; at a finite d the mean losses are seen to differ by a relative O(1/d).
 """
 
 import contextlib
@@ -24,6 +23,7 @@ from edgelaw.exact.batches import edges, limits
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.labels import curves, interpolation
 from edgelaw.exact.labels.curves import LabelCurve, LabelFloor, State
+from edgelaw.exact.labels.interpolation import Family, Ruler
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
@@ -33,24 +33,21 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _OWN_OPERATORS = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
-_SHIFT = 2.0  # of their ruler, over the largest eigenvalue
 _LINEAR = 3.0  # the part of their ruler that goes with the step
 
 Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
+Compared = tuple[float, LabelCurve]  # how far two resolutions are apart, and the finer one
 
 
 @threads.one_blas_thread()
 def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1) -> LabelCurve:
     """Losses under random reshuffle, one step for all epochs or one per epoch; at least 20 eigenvalues, with zeros.
 
-    The error compares two contours, two averages, two grids and two numbers of polynomials, relative to the loss or to
-    1e-9 of its start. For rows of unequal norm it adds what `norms_error` says. It is refused above 2 %: without noise
-    that happens at 64 rows per dimension and steps from 0.6 on, for eigenvalues that fall like 1/j, where an epoch
-    leaves less than rounding does.
+    The error compares two resolutions, and adds what `norms_error` says. Above 2 % it is refused: without noise at 64
+    rows per dimension and steps from 0.6 on, for eigenvalues that fall like 1/j, as an epoch leaves only rounding.
     """
     n, steps = _requested(rows, epochs, step, batch)
     of_norms = curves.norms_error(rows, steps)
-    # what matters less than what is not known
     made = _best("curve of these rows", _attempts(rows, n, steps, batch), of_norms / 10)
     return dataclasses.replace(made, error=made.error + of_norms)
 
@@ -64,13 +61,11 @@ def _requested(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike, batch: in
 
 
 def _best(what: str, attempts: Iterable[Callable[[], tuple[float, Any]]], enough: float = 0.0) -> Any:
-    """The best attempt; a thousandth is enough, because targets and a finite d matter more."""
+    """The best attempt; a thousandth is `enough`, or more where norms add more: targets and a finite d do too."""
     return engine.best(f"The reshuffle {what}", attempts, max(agreement.LARGEST_ERROR / 20, enough))
 
 
-def _attempts(
-    rows: LabelledRows, n: Integers, steps: Array, batch: int
-) -> Iterator[Callable[[], tuple[float, LabelCurve]]]:
+def _attempts(rows: LabelledRows, n: Integers, steps: Array, batch: int) -> Iterator[Callable[[], Compared]]:
     """The curve by shared epochs, if its steps are many, and by operators of its own."""
     if len(np.unique(steps[steps > 0])) > _OWN_OPERATORS:
         with contextlib.suppress(ArithmeticError):
@@ -81,9 +76,7 @@ def _attempts(
         yield functools.partial(_compared, rows, n, steps, maps.moves())
 
 
-def _compared(
-    rows: LabelledRows, n: Integers, steps: Array, moves: Iterable[Moves]
-) -> tuple[float, LabelCurve]:
+def _compared(rows: LabelledRows, n: Integers, steps: Array, moves: Iterable[Moves]) -> Compared:
     """The curve by the first of several resolutions, and its distance from the others."""
     walks = [curves.walk(rows, n, steps, epoch_at) for epoch_at in moves]
     fine, *others = (curves.label_curve(rows, n, states) for states in walks)
@@ -104,42 +97,25 @@ def _distance(fine: Any, rough: Any) -> float:
 
 
 def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
-    r"""Where the losses end at a constant step: :math:`s = (I-T)^{-1}` of an epoch's kick.
-
-    As :math:`\eta\lambda_{\max} \to 0`, λ of :math:`\sum_iu_iu_i^\top`, the excess training loss over the least one
-    tends to `small_step_excess`; for many rows per dimension it approaches IID's :math:`\eta/(2-\eta)`.
-    """
+    """Where the losses end at a constant step: (1 − T)⁻¹ of an epoch's kick. Its limits are in chapter 14."""
     _, steps = _requested(rows, 1, step, batch)
 
     def attempt(maps: Maps) -> tuple[float, LabelFloor]:
-        fine, coarse = (curves.label_floor(rows, one.ends()) for one in maps(steps[0]))
+        fine, coarse = (curves.label_floor(rows, one.solved(one.left @ one.kick)) for one in maps(steps[0]))
         return _distance(fine, coarse), fine
 
     attempts = (functools.partial(attempt, maps) for maps in all_maps(rows, batch))
     return _best("floor of these rows", attempts)
 
 
-def small_step_excess(rows: LabelledRows, step: float) -> float:
-    r"""The excess training loss at the floor as the step tends to 0.
-
-    It is :math:`\frac{\eta^3}{24}(\kappa_3+\kappa_2-1)\sigma^2`, where :math:`\kappa_k = \frac1m\sum\lambda^k` over the
-    eigenvalues of :math:`\sum_iu_iu_i^\top`: of the order η³, where IID has
-    η/2. *Derived*, by counting permutations.
-    """
-    eta = arguments.step(step)
-    values = rows.aspect * rows.eigenvalues
-    third, second = ((values**k).sum() / rows.shape[0] for k in (3, 2))
-    return float(eta**3 / 24 * (third + second - 1) * rows.residual)
-
-
 def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
-    """The mean error along each eigenvector after epochs at these steps, over its start: the product of their ā."""
+    """The mean error along each eigenvector after epochs at these steps, over its start."""
     different, counts = np.unique(steps, return_counts=True)
     return np.prod(next(all_maps(rows, batch)).diagonal(different)[1] ** counts[:, None], axis=0)
 
 
 def _with_rows(make: Callable) -> Callable:
-    """What is made of rows and other arguments once, and kept as long as the rows live; it must not refer to them."""
+    """What is made once and kept as long as the rows live; it must not refer to them."""
     known: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
     @functools.wraps(make)
@@ -161,8 +137,9 @@ def step_limit(rows: LabelledRows, batch: int = 1) -> float:
 class Maps:
     """Epochs at any step on one contour, each made once, at two resolutions."""
 
-    def __init__(self, frames: engine.Frames, shape: tuple[int, int], batch: int, noise: float):
-        self.frames, self.shape, self.batch, self.noise = frames, shape, batch, noise
+    def __init__(self, frames: engine.Frames, rows: LabelledRows, batch: int):
+        self.frames, self.shape, self.batch = frames, rows.shape, batch
+        self._noise = rows.shape[0] * rows.residual / rows.scale / np.sqrt(rows.shape[1])
         self._made: dict[float, tuple[EpochMap, EpochMap]] = {}
 
     def epoch(self, step: float) -> Epoch:
@@ -181,7 +158,7 @@ class Maps:
         return self._made[step]
 
     def _make(self, step: float) -> tuple[EpochMap, EpochMap]:
-        return engine.maps(self.frames, self.epoch(step), self.noise)
+        return engine.maps(self.frames, self.epoch(step), self._noise)
 
     def moves(self) -> list[Moves]:
         """The epoch that a step makes, at either resolution."""
@@ -202,18 +179,16 @@ def all_maps(rows: LabelledRows, batch: int = 1) -> Iterator[Maps]:
 
 @_with_rows
 def _maps(rows: LabelledRows, batch: int, place: int) -> Maps | None:
-    """Maps on the contour that comes at this place, if there are so many."""
-    frames = engine.frames_at(_law(rows), place)
-    noise = rows.shape[0] * rows.residual / rows.scale / np.sqrt(rows.shape[1])
-    return frames and Maps(frames, rows.shape, batch, noise)
+    """Maps on the contour that comes at this place, if there are so many; every eigenvalue is one by itself."""
+    sources.sample(rows.spectrum)  # refuses too few
+    law = contours.sample(rows.spectrum, np.full(rows.shape[1], 1 / rows.shape[1]), rows.aspect)
+    frames = engine.frames_at(law, place)
+    return frames and Maps(frames, rows, batch)
 
 
-def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
-    """Epochs at any step up to 0.98 of the limit, whatever is asked for: 18 operators for all searches and schedules.
-
-    They are made once for the rows and a batch, at two resolutions.
-    """
-    shared: list[interpolation.Family] = _families(rows, arguments.batch(batch, rows.shape[0]))
+def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[Family]:
+    """Epochs at any step up to 0.98 of the limit, at two resolutions, the same for all searches and schedules."""
+    shared: list[Family] = _families(rows, arguments.batch(batch, rows.shape[0]))
     # their end is one way to compute 0.98 of a limit, there are others
     if not shared or not (high <= shared[0].ruler.high or np.isclose(high, shared[0].ruler.high)):
         raise ArithmeticError(
@@ -223,21 +198,19 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
 
 
 @_with_rows
-def _families(rows: LabelledRows, batch: int) -> list[interpolation.Family]:
+def _families(rows: LabelledRows, batch: int) -> list[Family]:
     """Interpolated epochs at two resolutions; none where no contour has operators good enough at every step."""
     high = interpolation.BELOW * step_limit(rows, batch)
-    ruler = interpolation.Ruler(0.0, high, _SHIFT / (rows.aspect * rows.eigenvalues[-1]), _LINEAR)
+    smooth = 2 / (rows.aspect * rows.eigenvalues[-1])  # gradient descent's limit
+    ruler = Ruler(0.0, high, smooth, _LINEAR)
     attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
-        families: list[interpolation.Family] = _best("family", attempts)
+        return list(_best("family", attempts))
     except ArithmeticError:
         return []
-    return families
 
 
-def _family(
-    rows: LabelledRows, ruler: interpolation.Ruler, maps: Maps
-) -> tuple[float, list[interpolation.Family]]:
+def _family(rows: LabelledRows, ruler: Ruler, maps: Maps) -> tuple[float, list[Family]]:
     """Epochs by a contour's operators at the ruler's steps, and how far two resolutions are apart after one of them."""
     steps, worst = ruler.steps(_OPERATORS), 0.0
     for step in steps:
@@ -246,18 +219,9 @@ def _family(
             raise ArithmeticError(f"Two resolutions of an epoch differ by {worst:.0e}.")
 
     families = []
-    for which in (0, 1):
-        made = [maps(step)[which] for step in steps]
-        kernels, kicks = (
-            np.array([one.kernel for one in made]),
-            np.array([one.left @ one.kick for one in made]),
-        )
+    for made in zip(*map(maps, steps), strict=True):
+        kernels = np.array([one.kernel for one in made])
+        kicks = np.array([one.left @ one.kick for one in made])
         pieces = interpolation.Pieces(maps.frames[0].left, maps.diagonal, kernels, kicks)
         families.append(interpolation.family(pieces, ruler))
     return worst, families
-
-
-def _law(rows: LabelledRows) -> contours.Law:
-    """The law of the rows' spectrum, every eigenvalue by itself."""
-    sources.sample(rows.spectrum)  # refuses too few
-    return contours.sample(rows.spectrum, np.full(rows.shape[1], 1 / rows.shape[1]), rows.aspect)

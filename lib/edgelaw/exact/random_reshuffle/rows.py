@@ -1,15 +1,14 @@
 r"""An epoch of single rows: the double Cauchy transform b of its operator, and what residuals meet at its end.
 
 The equations of f, γ = ⟨λrf⟩, C and c = ⟨λC⟩ for one point z, and of p, P and b for two, are those of the appendix on
-any spectrum of the book (f, ψ, E, e, h, h̄ and b there; its ν is a here). They are solved in integral form on S Gauss
-points of s = (rows used)/d in (0, ρ), dense at both ends. For two points almost all the work is the double integral
+any spectrum (f, ψ, E, e, h, h̄ and b there; its ν is a here), in integral form on S Gauss points of s = (rows used)/d
+in (0, ρ). For two points almost all the work is
 
 .. math:: \int_0^\rho q(s)\int_0^s q(s')\,\langle\lambda\,l(s')\bar f(s)\rangle_{12}\,ds'ds
           = \sum_k w_kr_{1k}r_{2k}\sum_{s \le s'} Y_k(s, s')\,q(s)q(s') ,
 
-q the γ of the second point, whose Y, symmetric in s and s', depends on the first one only: one matrix product a row, of
-S(S+1)/2 pairs of times by the nodes k of ⟨·⟩ and the second points. Since b is symmetric, though it does not look it,
-and ⟨·⟩ real on real functions, half the pairs of points are enough.
+q the γ of the second point; Y depends on the first one only, so that this is one matrix product a row. Since b is
+symmetric, though it does not look it, and ⟨·⟩ real on real functions, half the pairs of points are enough.
 """
 
 import functools
@@ -21,7 +20,7 @@ from numpy.polynomial import legendre
 
 from edgelaw._common.types import Array
 from edgelaw.exact import agreement
-from edgelaw.exact.random_reshuffle.contours import Complex, End, Nodes, Pairs, Points
+from edgelaw.exact.random_reshuffle.contours import Complex, Pairs, Points
 
 
 class Grid(NamedTuple):
@@ -44,11 +43,11 @@ class Rows:
         return np.exp(-self.step * rho / x)
 
     def pairs(self, points: Points, part: float) -> Pairs:
-        """b at all pairs of the points, and of them and their conjugates."""
+        """b at all pairs of the points, and of them and their conjugates, by a `part` of the times that it takes."""
         return two_resolvents(points, self.step, self.grid(points.rho, part, points.nodes))
 
-    def end(self, points: Points, tau: Complex, part: float) -> End:
-        """C(z, τ) at the end of an epoch, and its slope at τ = 0, for the kick of residuals."""
+    def end(self, points: Points, tau: Complex, part: float) -> tuple[Complex, Complex]:
+        """C(z, τ) at the end of an epoch, a row per τ, and ∂C/∂τ at τ = 0 up to a multiple of 1/z."""
         step, grid = self.step, self.grid(points.rho, part, np.append(points.nodes, tau))
         one, r = _one_resolvent(points, step, grid), points.resolvent(tau)
         drive = points.a * one.gamma
@@ -59,9 +58,9 @@ class Rows:
         driven = (decay * start) @ drive - (step * tau)[:, None] * form
         values = r * np.exp(-2 * step * points.rho * tau)[:, None]
         values += tau[:, None] * (decay @ fresh - 2 * step * r * driven)
-        return End(values, points.x / points.z + grid.weights @ (fresh - 2 * step * drive / points.z))
+        return values, points.x / points.z + grid.weights @ (fresh - 2 * step * drive / points.z)
 
-    def grid(self, rho: float, part: float, nodes: Nodes) -> Grid:
+    def grid(self, rho: float, part: float, nodes: Complex) -> Grid:
         """Times s that give b to 1e-13 of its size, or part of them: more if b is small but can still be seen."""
         decay, rate = self.step * (2 - self.step) * rho, self.step * rho * float(np.abs(nodes).max())
         count = 18 + 5 * np.log1p(rate) + (0.75 * decay if np.exp(-decay) > agreement.VISIBLE else 0.0)
@@ -152,7 +151,7 @@ def _one_resolvent(points: Points, step: float, grid: Grid) -> Single:
     return Single(r, f, end, gamma, np.linalg.solve(loop, free), products)
 
 
-def _decays(rates: Nodes, cumulative: Array) -> tuple[Complex, Complex]:
+def _decays(rates: Complex, cumulative: Array) -> tuple[Complex, Complex]:
     """u′ = −rate·u + f, rates closed under conjugation: the solution for u(0) = 1 and f = 0, and the response to f."""
     upper, size = rates[rates.imag >= 0], len(cumulative)
     both = np.append(cumulative, np.ones((size, 1)), axis=1)
