@@ -78,7 +78,10 @@ def smallest_survival(x: ArrayLike, dims: int) -> FloatOrArray:
 
 
 def smallest_survival_independent(x: ArrayLike, dims: int, edge: EdgeFit) -> FloatOrArray:
-    r"""Probability that the smallest of d independent eigenvalues exceeds x: :math:`\exp(-d\,Q\,x^\beta)` as d → ∞."""
+    r"""Probability that the smallest of d independent eigenvalues exceeds x: :math:`\exp(-d\,Q\,x^\beta)`.
+
+    **Proved** as d → ∞: it is the limit of :math:`(1-F(x))^d`.
+    """
     return np.exp(-arguments.whole(dims, "dims", 1) * edge.cdf(_nonnegative(x, "x")))[()]
 
 
