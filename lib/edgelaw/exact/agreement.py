@@ -36,7 +36,9 @@ class Attempt:
     floor: float
 
     def difference(self) -> float:
-        """The largest relative difference of the two resolutions where a loss can be seen."""
+        """The largest relative difference of the two resolutions where a loss is seen; infinite if none is known."""
+        if np.isnan(self.fine[:, 0]).any():
+            return np.inf
         gap = _difference(self.fine, self.coarse)[np.abs(self.fine) > VISIBLE].max(initial=0.0)
         return float(gap) if np.isfinite(gap) else np.inf
 

@@ -48,7 +48,7 @@ def makers(
     """Makers of settings of an update for `last` epochs, on a sample's spectrum or a covariance's."""
     spectrum = settings.Rows(rows.values, rows.shares, rows.rho, update, borne)
     if isinstance(rows, blocks.SampleRows):
-        return settings.of_sample(spectrum, last)
+        return settings.of_sample(spectrum, last) + settings.narrower(spectrum, last)
     return settings.of_covariance(spectrum, last)
 
 

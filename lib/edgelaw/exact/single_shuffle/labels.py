@@ -83,8 +83,7 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     if n[-1] > LONGEST:
         raise ValueError(f"epochs must be at most {LONGEST} for single shuffle, not {n[-1]}.")
     spectrum = settings.Rows(*targets.spectrum, rows.aspect, settings.RowByRow(eta))
-    makers = settings.of_sample(spectrum, int(n[-1]), gaps=False)
-    made = agreement.chosen(_attempts(targets, makers), n[1:])
+    made = agreement.chosen(_attempts(targets, _makers(spectrum, int(n[-1]))), n[1:])
     difference = made.difference()
     if not difference < agreement.LARGEST_ERROR:
         raise ArithmeticError(
@@ -94,6 +93,12 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     losses = np.concatenate([first[:, None], made.fine], axis=1)
     error = max(made.floor, 3 * difference) + norms_error(rows, np.array([eta]))
     return _label_curve(rows, n, losses, error)
+
+
+def _makers(spectrum: settings.Rows, last: int) -> list[settings.Maker]:
+    """Makers of settings with zero inside, where residuals are; centred rows are a row less if the first is no use."""
+    makers, fewer = settings.of_sample(spectrum, last, gaps=False), spectrum.without_lone_zero()
+    return makers if fewer is spectrum else makers[:1] + settings.of_sample(fewer, last, gaps=False)
 
 
 def _constant_step(step: ArrayLike, batch: int) -> float:

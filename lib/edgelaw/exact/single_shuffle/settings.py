@@ -22,6 +22,7 @@ Everything is computed twice, with other averages and circles: an attempt for :f
 """
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -110,6 +111,15 @@ class Rows:
     def gram(self) -> tuple[Array, Array]:
         """The spectrum of the Gram matrix."""
         return levy.companion(self.values, self.shares, self.rho)
+
+    def without_lone_zero(self) -> "Rows":
+        """Without a row, where fewer rows than dimensions have a Gram matrix with a lone null eigenvalue.
+
+        Centring makes such an eigenvalue, and it leaves no room for a contour between it and the others.
+        """
+        positive = float(self.shares[self.values > 0].sum())
+        alone = self.rho < 1 and 1e-9 < 1 - positive / self.rho < 0.05
+        return dataclasses.replace(self, rho=positive) if alone else self
 
     @property
     def smallest(self) -> float:
@@ -370,15 +380,14 @@ def of_sample(rows: Rows, last: int, follow: bool = False, gaps: bool = True) ->
     if gaps and decays > GAPPED:
         places.insert(decays < 2 * GAPPED, 0.5 * rows.smallest)
     plain = [functools.partial(_with_a_circle, rows, last, place) for place in places]
-    if follow:
-        return [*plain, *(functools.partial(followed, rows, last, *contour) for contour in FOLLOWED)]
-    return [
-        *plain,
-        *(
-            functools.partial(around_the_poles, rows, last, left, height)
-            for height in (HEIGHT / 2, HEIGHT / 4, HEIGHT / 6)
-        ),
-    ]
+    more = FOLLOWED if follow else ()
+    return [*plain, *(functools.partial(followed, rows, last, *contour) for contour in more)]
+
+
+def narrower(rows: Rows, last: int) -> list[Maker]:
+    """Makers of settings with contours closer to the eigenvalues, for batches, whose poles of α are not followed."""
+    left, heights = -1.5 * max(rows.rate, 0.1) / last, (HEIGHT / 2, HEIGHT / 4, HEIGHT / 6)
+    return [functools.partial(around_the_poles, rows, last, left, height) for height in heights]
 
 
 def around_the_poles(rows: Rows, last: int, place: float, height: float | None = None) -> Setting:
