@@ -73,8 +73,8 @@ def test_losses_below_1e_13_need_not_agree(loss, tried):
 
 
 def test_an_attempt_that_knows_nothing_is_not_taken():
-    nothing = attempt(0.0, np.full(40, np.nan))
-    assert settled(N, [attempt(1e-3), nothing]).error == pytest.approx(3e-3, rel=1e-3)
+    empty = attempt(0.0, np.full(40, np.nan))
+    assert settled(N, [attempt(1e-3), empty]).error == pytest.approx(3e-3, rel=1e-3)
 
 
 def test_the_attempt_that_agrees_for_longest_is_taken_and_then_the_more_accurate():
