@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from edgelaw import data, exact, spectrum
+from edgelaw._common.numerics import panels
 from edgelaw.exact import agreement, first_epoch
 from edgelaw.exact.random_reshuffle import engine, rows
 from edgelaw.exact.random_reshuffle.contours import Points
@@ -13,7 +14,7 @@ from edgelaw.theory import random_reshuffle as rr
 
 def marchenko_pastur(rho=1.0):
     """Nodes and weights of the law of XᵀX/m, graded towards its left edge, and its zeros."""
-    theta, width = rr._panels()
+    theta, width = panels(np.append(0.0, np.pi * 0.5 ** np.arange(rr._PANELS, -1, -1)), rr._ORDER)
     values = rr._eigenvalue(theta, rho)
     weights = 2 * rho / np.pi * np.sin(theta) ** 2 / values * width
     if rho < 1:
