@@ -42,9 +42,9 @@ def save(folder, rows, columns, shards=1):
 
 def parts(path):
     """Processor seconds of the three parts: the mean, the sum of the Gram matrix, the eigensolver."""
-    from edgelaw import inputs, spectrum  # noqa: F401 (imported before the clock starts)
+    from edgelaw_app import files
 
-    made = inputs.design(inputs.open_matrix(path))
+    made = files.design(files.open_matrix(path))
     times = [time.process_time()]
     survey = made.survey()
     times.append(time.process_time())
@@ -73,17 +73,15 @@ def _spent():
 
 def with_workers(path, workers):
     """Processor seconds of all workers, wall seconds, the growth of a worker's memory in MB, and the tasks."""
-    from edgelaw import inputs
-    from edgelaw.cli import cluster
+    from edgelaw_app import files
+    from edgelaw_app.cli import cluster
 
     assert cluster.TASKS_PER_WORKER == TASKS
     with cluster.connect("local", workers=workers) as client:
-        cluster.gram_eigenvalues(
-            inputs.design(inputs.open_matrix(path), rows=5000, dims=20), client
-        )  # imports
+        cluster.gram_eigenvalues(files.design(files.open_matrix(path), rows=5000, dims=20), client)  # imports
         before = list(client.run(_spent).values())
         start = time.perf_counter()
-        made = inputs.design(inputs.open_matrix(path))
+        made = files.design(files.open_matrix(path))
         values = cluster.gram_eigenvalues(made, client)
         wall = time.perf_counter() - start
         after = list(client.run(_spent).values())

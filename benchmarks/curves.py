@@ -102,7 +102,7 @@ def _processor_time(path):
     """User and system seconds of one run of the command, with its bytecode kept as for an installed package."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     child = subprocess.Popen(
-        [sys.executable, "-m", "edgelaw", "predict", path], env=environment, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "edgelaw_app", "predict", path], env=environment, stdout=subprocess.DEVNULL
     )
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)

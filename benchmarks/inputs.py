@@ -1,6 +1,6 @@
 """Measure what reading, preparing and decomposing a file costs beside the matrix product and the eigensolver alone.
 
-    OMP_NUM_THREADS=1 python benchmarks/inputs.py     a few minutes, 1.5 GB of temporary files; writes INPUTS.md
+    OMP_NUM_THREADS=1 python benchmarks/files.py     a few minutes, 1.5 GB of temporary files; writes INPUTS.md
 
 The file holds 60,000 x 2048 float32 numbers. The yardstick has the prepared rows in memory already, in float64, and
 does two things: numpy's X.T @ X (BLAS' symmetric product) of all rows, and the symmetric eigensolver. `edgelaw` opens
@@ -55,10 +55,10 @@ def yardstick(folder):
 
 def measured(path):
     """Processor and wall seconds of edgelaw on a file, and its largest eigenvalue."""
-    from edgelaw import inputs, spectrum  # noqa: F401 (imported before the clock starts, as the yardstick's are)
+    from edgelaw_app import files
 
     start, processor = time.perf_counter(), time.process_time()
-    values = inputs.design(inputs.open_matrix(path)).gram_eigenvalues()
+    values = files.design(files.open_matrix(path)).gram_eigenvalues()
     return time.process_time() - processor, time.perf_counter() - start, float(values[-1])
 
 

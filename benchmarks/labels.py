@@ -25,7 +25,7 @@ import numpy as np
 
 from edgelaw import data, exact
 from edgelaw.exact.labels import LabelledRows
-from edgelaw.labels import preparation, simulation
+from edgelaw_app.labels import preparation, simulation
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORDERS = {"IID": "iid", "random reshuffle": "random_reshuffle", "single shuffle": "single_shuffle"}

@@ -2,14 +2,14 @@
 
     OMP_NUM_THREADS=1 python benchmarks/probes.py     writes PROBES.md; --only NAME (again and again) prints these sets
 
-For each set of features `edgelaw.labels.forecast` says a learning rate, and the best schedule of learning rates by
+For each set of features `edgelaw_app.labels.forecast` says a learning rate, and the best schedule of learning rates by
 epoch, from the features and labels alone. Probes are trained with them (batch 1, shuffled every epoch, squared loss),
 and a sweep trains one at each of 13 learning rates on a logarithmic grid over four decades below the largest stable
 one; the best held-out loss of the 13 counts. The same is done for cosine decay: the predicted peak beside the best of
 13 peaks. Both sides choose on the same held-out rows, and all trainings of a set visit its rows in the same orders. A
 single run may be lucky: beside each ratio of single runs stands the ratio of the means over 8 runs in fresh orders, the
 same for all learning rates, with its standard error; there the best of the 13 means counts, which favours the sweep.
-They are made by the compiled loop of `edgelaw.labels`, which tests hold to PyTorch's updates. What the sweep costs in
+They are made by the compiled loop of `edgelaw_app.labels`, which tests hold to PyTorch's updates. What a sweep costs in
 PyTorch is 13 times the epochs times the processor seconds of an epoch of an ordinary loop (DataLoader, nn.Linear,
 autograd, torch.optim.SGD), the least of several that are timed on each set in the same run, plus the time to import
 torch; on one set the whole sweep is trained in PyTorch, and what it took stands beside that product. What a forecast
@@ -33,8 +33,8 @@ from unittest import mock
 
 import numpy as np
 
-from edgelaw import labels
-from edgelaw.labels import curves, simulation
+from edgelaw_app import labels
+from edgelaw_app.labels import curves, simulation
 
 HERE = pathlib.Path(__file__).resolve().parent
 EPOCHS = 20  # five times as many for sets of fewer than a thousand rows
@@ -78,7 +78,7 @@ def sklearn_set(name, standardised=True):
 
 def hidden_states():
     """The hidden states of a trained small Transformer, and the next character."""
-    from edgelaw.training import transformer
+    from edgelaw_app.training import transformer
 
     model = transformer.shipped_model()
     tokens, _ = transformer.encode(transformer.shipped_text())

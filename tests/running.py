@@ -3,7 +3,7 @@
 import contextlib
 import io
 
-from edgelaw import cli
+from edgelaw_app import cli
 
 
 def run(*words):

@@ -10,7 +10,7 @@ import pytest
 from edgelaw import data, exact, shipped
 from edgelaw.exact import labels as noise
 from edgelaw.orders import ORDERS
-from edgelaw.training import study
+from edgelaw_app.training import study
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [

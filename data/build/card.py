@@ -7,7 +7,7 @@ from pathlib import Path
 import tomli_w
 from resumable import sha256
 
-from edgelaw._common import atomic
+from edgelaw_app import atomic
 
 FENCE = "+++\n"
 

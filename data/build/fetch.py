@@ -13,7 +13,7 @@ from pathlib import Path
 
 from resumable import sha256
 
-from edgelaw._common import atomic
+from edgelaw_app import atomic
 
 
 @dataclass(frozen=True)

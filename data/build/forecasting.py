@@ -3,10 +3,10 @@
 import losses
 import numpy as np
 
-from edgelaw import inputs
-from edgelaw.forecast.diagnostic import diagnose
-from edgelaw.forecast.exact_curves import exact_curve
-from edgelaw.forecast.measuring import random_part
+from edgelaw_app import files
+from edgelaw_app.forecast.diagnostic import diagnose
+from edgelaw_app.forecast.exact_curves import exact_curve
+from edgelaw_app.forecast.measuring import random_part
 
 
 def exact(order, eigenvalues, epochs, step, rho):
@@ -19,10 +19,10 @@ def exact(order, eigenvalues, epochs, step, rho):
 
 def pilot(X, rows, dims, rng):
     """So many random rows in so many random directions, as the forecast takes them."""
-    return random_part(inputs.design(X, center=False, normalize=False), rows, dims, rng)
+    return random_part(files.design(X, center=False, normalize=False), rows, dims, rng)
 
 
 def diagnosis(X, epochs, rng):
     """The verdict of the forecast's diagnostic on these rows, and what it measured at its worst place."""
-    answer = diagnose(inputs.design(X, center=False, normalize=False), rng, epochs)
+    answer = diagnose(files.design(X, center=False, normalize=False), rng, epochs)
     return answer.verdict, answer.excess, answer.error

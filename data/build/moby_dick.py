@@ -7,7 +7,7 @@ from pathlib import Path
 import card
 from fetch import MOBY_DICK, default_cache, fetch, read_members
 
-from edgelaw._common import atomic
+from edgelaw_app import atomic
 
 DATA = Path(__file__).resolve().parent.parent
 CHAPTERS = 10

@@ -12,7 +12,7 @@ import numpy as np
 from rich import progress as bars
 from rich.console import Console
 
-from edgelaw._common import atomic
+from edgelaw_app import atomic
 
 
 def sha256(path):

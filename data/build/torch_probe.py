@@ -21,7 +21,7 @@ from torch.utils.data import RandomSampler
 from edgelaw import data, orders
 from edgelaw.data import normalize_rows
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw.training import probe
+from edgelaw_app.training import probe
 
 DIMS, HELD, SPLITS, RIDGE = 256, 1400, 6, 0.01
 ORDERS = (*orders.ORDERS, "shuffle=True")
@@ -90,8 +90,8 @@ SWEEP = Sweep(
 # Linear probes in PyTorch
 
 Ten outputs, 256 dimensions, rows of norm 16. CIFAR-10 rows: a split's seed chooses training rows, 1400 held-out rows
-and a Gaussian projection of the 2048 features (`edgelaw.training.probe.split`). Isotropic rows: Gaussian, scaled. The
-order streams have the split's number as their seed.
+and a Gaussian projection of the 2048 features (`edgelaw_app.training.probe.split`). Isotropic rows: Gaussian, scaled.
+The order streams have the split's number as their seed.
 
 | problem | rows | targets |
 |---|---|---|
@@ -106,8 +106,8 @@ order streams have the split's number as their seed.
 
 Parameter error is ‖W − W*‖²/‖W*‖² with W* the minimum (least squares: exact, of smallest norm; cross-entropy: with a
 ridge of 0.01, by L-BFGS), excess training loss is over its value at zero weights. Optimisers are those of
-`edgelaw.training.probe.train`. Steps are powers of √2; for batches of 1 and least squares by SGD, 1.25, 1.5, 1.75 and
-1.95 stand between 1 and 2. A grid's ladder is the same for all orders and has the best step of each order, for both
+`edgelaw_app.training.probe.train`. Steps are powers of √2; for batches of 1 and least squares by SGD, 1.25, 1.5, 1.75
+and 1.95 stand between 1 and 2. A grid's ladder is the same for all orders and has the best step of each order, for both
 losses and both budgets, inside. Losses above 1e30 are kept as 1e30. Accuracy means nothing where the targets are not
 the classes.
 """,

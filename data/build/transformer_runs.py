@@ -16,7 +16,7 @@ import torch
 from fetch import default_cache
 from resumable import save
 
-from edgelaw.training import transformer
+from edgelaw_app.training import transformer
 
 LENGTH, HEADS, RATE = 64, 4, 3e-3
 BODY = {"width": 128, "depth": 2, "steps": 800, "batch": 16}
@@ -114,7 +114,7 @@ def write(path, arrays, facts, seconds):
         "title": facts["title"],
         "keys": facts["keys"],
         "built_by": "data/build/transformer_runs.py",
-        "source": "data/moby_dick.txt and the library's edgelaw.training.transformer",
+        "source": "data/moby_dick.txt and the library's edgelaw_app.training.transformer",
         "licence": "MIT (this repository); the text is in the public domain",
         "preprocessing": facts["preprocessing"],
         "run_time_seconds": round(sum(seconds.values()), 1),

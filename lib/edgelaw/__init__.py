@@ -18,33 +18,25 @@ _ROOMS = (
     "curves",
     "data",
     "exact",
-    "forecast",
-    "inputs",
     "kaczmarz",
-    "labels",
     "laws",
     "orders",
     "plots",
     "spectrum",
     "theory",
-    "training",
 )
 
 if TYPE_CHECKING:
     from edgelaw import curves as curves
     from edgelaw import data as data
     from edgelaw import exact as exact
-    from edgelaw import forecast as forecast
-    from edgelaw import inputs as inputs
     from edgelaw import kaczmarz as kaczmarz
-    from edgelaw import labels as labels
     from edgelaw import laws as laws
     from edgelaw import orders as orders
     from edgelaw import plots as plots
     from edgelaw import spectrum as spectrum
     from edgelaw import theory as theory
-    from edgelaw import training as training
-    from edgelaw.forecast import predict as predict
+    from edgelaw_app.forecast import predict as predict
 
     __version__: str
 else:
@@ -56,7 +48,7 @@ else:
 
             return version()
         if name == "predict":
-            from edgelaw.forecast import predict
+            from edgelaw_app.forecast import predict
 
             return predict
         if name in _ROOMS:

@@ -6,9 +6,6 @@ A design is an m × d matrix whose rows are examples. Synthetic designs are scal
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
-
 import numpy as np
 
 from edgelaw._common import arguments
@@ -24,7 +21,6 @@ __all__ = [
     "gaussian",
     "haar",
     "load",
-    "load_embeddings",
     "normalize_rows",
     "power_law",
     "power_law_eigenvalues",
@@ -111,15 +107,3 @@ def normalize_rows(X: ArrayLike) -> np.ndarray:
         )
     rows = rows / peak[:, None]  # first to a scale at which squares neither overflow nor vanish
     return rows * (np.sqrt(rows.shape[1]) / np.linalg.norm(rows, axis=1))[:, None]
-
-
-def load_embeddings(
-    path: str | os.PathLike[str],
-    key: str | None = None,
-    columns: str | int | Iterable[str | int] | None = None,
-    drop: str | int | Iterable[str | int] | None = None,
-) -> np.ndarray:
-    """Read a matrix of a reader's file whole into memory; see :func:`edgelaw.inputs.load_embeddings`."""
-    from edgelaw import inputs  # a later room: no parser of files is loaded before there is a file
-
-    return inputs.load_embeddings(path, key, columns, drop)

@@ -2,7 +2,7 @@
 
 import sys
 
-from edgelaw import cli
+from edgelaw_app import cli
 
 if __name__ == "__main__":
     sys.exit(cli.main(["verify", *sys.argv[1:]]))

@@ -29,7 +29,7 @@ STYLES = {"holds": "green", "fails": "red", "imprecise": "yellow", "open": "blue
 
 def add(commands: "argparse._SubParsersAction") -> None:
     """Add the command ``verify`` to argparse's subparsers."""
-    from edgelaw.cli.terminal import add_json, command, whole
+    from edgelaw_app.cli.terminal import add_json, command, whole
 
     parser = command(
         commands,
@@ -59,7 +59,7 @@ def add(commands: "argparse._SubParsersAction") -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks, show their outcomes, and return the exit status."""
     import edgelaw_ledger as claims
-    from edgelaw.cli.terminal import Bar, Refusal, console, machine
+    from edgelaw_app.cli.terminal import Bar, Refusal, console, machine
 
     try:
         ledger, own = claims.load(), _own()
@@ -100,7 +100,7 @@ def _everything(arguments):
 
 def _selected(arguments, ledger, own):
     """What was asked for, by id, group or ledger, or all; with --failing only what is not recorded to hold."""
-    from edgelaw.cli.terminal import Refusal
+    from edgelaw_app.cli.terminal import Refusal
     from edgelaw_ledger.ledger import GROUPS, IDS
 
     names = [name.lower() if name.lower() in own else name.upper() for name in arguments.claims]

@@ -129,9 +129,9 @@ PLANTED = [  # a file, a line to plant in it, the import that this is, and the c
         "Rooms import the rooms below them only",
     ),
     (
-        "edgelaw/cli/predict.py",
+        "edgelaw_app/cli/predict.py",
         "import edgelaw_ledger",
-        "edgelaw.cli.predict -> edgelaw_ledger",
+        "edgelaw_app.cli.predict -> edgelaw_ledger",
         "The library knows nothing of the audit",
     ),
     (
@@ -177,7 +177,7 @@ def test_no_module_imports_a_private_name_of_another_room(path):
 
 
 def test_a_private_import_would_be_noticed():
-    assert private_imports("from edgelaw.spectrum import _window", "edgelaw.cli.spectrum") == [
+    assert private_imports("from edgelaw.spectrum import _window", "edgelaw_app.cli.spectrum") == [
         "edgelaw.spectrum._window"
     ]
     assert private_imports("from edgelaw.theory._shuffle_contour import x", "edgelaw.theory.free") == []

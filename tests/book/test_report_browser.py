@@ -6,9 +6,10 @@ import numpy as np
 import pages
 import pytest
 
-from edgelaw import cli, data, labels
-from edgelaw.cli.labels import report as probe_report
-from edgelaw.forecast import predict
+from edgelaw import data
+from edgelaw_app import cli, labels
+from edgelaw_app.cli.labels import report as probe_report
+from edgelaw_app.forecast import predict
 
 pytestmark = pages.NEEDS_CHROMIUM
 

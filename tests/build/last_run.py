@@ -17,7 +17,7 @@ EXERCISED = (  # folders and files; the versions that torch and NumPy are pinned
     "data/build",
     "tests/build",
     "lib/edgelaw/kaczmarz",
-    "lib/edgelaw/training",
+    "lib/edgelaw_app/training",
     "lib/edgelaw/data.py",
     "lib/edgelaw/orders.py",
     "lib/edgelaw/shipped.py",

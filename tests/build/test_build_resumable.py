@@ -129,7 +129,7 @@ def test_a_kill_in_the_middle_of_writing_leaves_the_old_file(tmp_path):
     path = tmp_path / "x.bin"
     path.write_bytes(b"old")
     program = """
-    from edgelaw._common import atomic
+    from edgelaw_app import atomic
     os.fsync = lambda descriptor: time.sleep(60)  # written, not yet renamed
     atomic.write({path!r}, b"n" * 100000)
     """

@@ -11,7 +11,7 @@ import pytest
 import transformer_runs
 
 from edgelaw import shipped
-from edgelaw.training import transformer
+from edgelaw_app.training import transformer
 
 
 @pytest.fixture

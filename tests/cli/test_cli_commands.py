@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from running import refused, run
 
-from edgelaw.cli import demo, parser, predict, spectrum, sweep, terminal
+from edgelaw_app.cli import demo, parser, predict, spectrum, sweep, terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -119,19 +119,19 @@ def test_the_librarys_own_commands_load_no_plugin(monkeypatch):
 
 def test_the_package_installs_it_under_its_name():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"edgelaw": "edgelaw.cli:main"}
+    assert project["scripts"] == {"edgelaw": "edgelaw_app.cli:main"}
     assert project["entry-points"][parser.PLUGINS] == {"verify": "edgelaw_ledger.verify:add"}
 
 
 def test_it_starts_as_a_module_too():
-    for module in ("edgelaw", "edgelaw.cli"):
+    for module in ("edgelaw", "edgelaw_app.cli"):
         done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True)
         assert (done.returncode, done.stdout.split()[0]) == (0, "edgelaw"), done.stderr
 
 
 def test_help_is_instant_since_nothing_heavy_is_imported():
     code = (
-        "import sys\nfrom edgelaw.cli import parser\n"
+        "import sys\nfrom edgelaw_app.cli import parser\n"
         "for words in (['--version'], ['predict', '--help'], ['spectrum', '--help'], ['sweep', '--help']):\n"
         "    try:\n        parser.main(words)\n"
         "    except SystemExit as leaving:\n        assert leaving.code == 0\n"

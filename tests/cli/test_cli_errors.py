@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from running import refused, run
 
-from edgelaw import inputs
-from edgelaw.cli import terminal
+from edgelaw_app import files
+from edgelaw_app.cli import terminal
 
 
 @pytest.fixture
@@ -266,7 +266,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_is_computed(
     def never(*_, **__):
         raise AssertionError("the file was read")
 
-    monkeypatch.setattr(inputs, "open_matrix", never)
+    monkeypatch.setattr(files, "open_matrix", never)
     for path, words in bad_reports(here):
         assert words in refused("predict", "x.npy", "--report", path), path
         plot = path.replace(".html", ".png")
@@ -335,7 +335,7 @@ def test_an_answer_that_cannot_be_printed_is_a_sentence_and_the_plot_is_there(he
     np.save("x.npy", matrix)
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "edgelaw", "spectrum", "x.npy", "--plot", "r.svg"],
+            [sys.executable, "-m", "edgelaw_app", "spectrum", "x.npy", "--plot", "r.svg"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -367,7 +367,7 @@ def test_whatever_happens_is_one_sentence(monkeypatch, error, status, words):
     def broken(*_, **__):
         raise error
 
-    monkeypatch.setattr(inputs, "open_matrix", broken)
+    monkeypatch.setattr(files, "open_matrix", broken)
     ended, out, err = run("spectrum", "x.npy")
     assert (ended, out) == (status, "")
     assert len(err.splitlines()) == 1
@@ -411,7 +411,7 @@ def test_json_knows_no_nan_and_its_keys_are_printable(capsys):
 
 def test_a_closed_pipe_or_a_full_disk_is_no_traceback(tmp_path, matrix):
     np.save(tmp_path / "x.npy", matrix)
-    quoted = f"{sys.executable} -m edgelaw.cli spectrum {tmp_path / 'x.npy'} --json"
+    quoted = f"{sys.executable} -m edgelaw_app.cli spectrum {tmp_path / 'x.npy'} --json"
     closed = subprocess.run(f"{quoted} | true", shell=True, capture_output=True, text=True)
     assert closed.stderr == ""
     if os.path.exists("/dev/full"):
@@ -427,7 +427,7 @@ def ascii_run(tmp_path_factory):
     path = tmp_path_factory.mktemp("ascii") / "x.npy"
     np.save(path, np.random.default_rng(0).normal(size=(30, 24)))
     code = (
-        f"import sys\nfrom edgelaw.cli import main\nstatus = main(['spectrum', {str(path)!r}])\n"
+        f"import sys\nfrom edgelaw_app.cli import main\nstatus = main(['spectrum', {str(path)!r}])\n"
         "print('modules:', *sys.modules)\nsys.exit(status)"
     )
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}

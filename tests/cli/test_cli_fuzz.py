@@ -14,6 +14,7 @@ import scipy.sparse
 from running import refused, run
 
 import edgelaw
+import edgelaw_app
 from edgelaw import data
 from edgelaw.orders import ORDERS
 
@@ -368,7 +369,7 @@ def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction
         return prediction
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(edgelaw.forecast, "predict", validated)
+        patch.setattr(edgelaw_app.forecast, "predict", validated)
         orderly("predict", good, "--json", *words_of(options))
 
 

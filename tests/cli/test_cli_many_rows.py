@@ -8,7 +8,7 @@ import pytest
 from running import run
 
 from edgelaw import data
-from edgelaw.forecast.assumption import ASSUMPTION, NOISY_SINGLE_SHUFFLE
+from edgelaw_app.forecast.assumption import ASSUMPTION, NOISY_SINGLE_SHUFFLE
 
 
 @pytest.fixture(scope="module")

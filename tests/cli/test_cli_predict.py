@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from running import run
 
-from edgelaw import forecast as room
-from edgelaw import inputs
-from edgelaw.cli import format, terminal
-from edgelaw.forecast import predict
 from edgelaw.orders import ORDERS
+from edgelaw_app import files
+from edgelaw_app import forecast as room
+from edgelaw_app.cli import format, terminal
+from edgelaw_app.forecast import predict
 
 QUICK = ["--epochs", "6", "--no-simulate", "--no-search"]
 
@@ -36,7 +36,7 @@ def here(folder, monkeypatch):
 @pytest.fixture(scope="module")
 def prediction(folder):
     """What the library says of the same file."""
-    design = inputs.design(inputs.open_matrix(folder / "embeddings.npz", "x_train"), rng=0)
+    design = files.design(files.open_matrix(folder / "embeddings.npz", "x_train"), rng=0)
     return predict(design, epochs=6, target=0.2, simulate=False, rng=0, search=False)
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from edgelaw._common.compiled import compiled
-from edgelaw.cli.terminal import COMPILING, Bar
+from edgelaw_app.cli.terminal import COMPILING, Bar
 
 
 class Terminal(io.StringIO):

@@ -9,7 +9,7 @@ import pytest
 from running import refused, run
 
 from edgelaw import data, spectrum
-from edgelaw.cli import parser, textplot
+from edgelaw_app.cli import parser, textplot
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from running import refused, run
 
 from edgelaw import data, kaczmarz
-from edgelaw.cli.format import digits
+from edgelaw_app.cli.format import digits
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ import time
 import numpy as np
 import pytest
 
-from edgelaw import inputs, kaczmarz
-from edgelaw.cli import cluster
-from edgelaw.inputs import InputError, design, open_matrix
+from edgelaw import kaczmarz
+from edgelaw_app import files
+from edgelaw_app.cli import cluster
+from edgelaw_app.files import InputError, design, open_matrix
 
 pytest.importorskip("distributed")
 
@@ -220,5 +221,5 @@ def test_dask_missing_is_told_with_its_extra(monkeypatch):
 def test_a_small_design_is_decomposed_here(shards):
     made = design(open_matrix(shards), rows=50)
     np.testing.assert_array_equal(
-        cluster.gram_eigenvalues(made, None), inputs.design(open_matrix(shards), rows=50).gram_eigenvalues()
+        cluster.gram_eigenvalues(made, None), files.design(open_matrix(shards), rows=50).gram_eigenvalues()
     )

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from running import refused, run
 
-from edgelaw.cli import demo, parser
-from edgelaw.inputs import opening
+from edgelaw_app.cli import demo, parser
+from edgelaw_app.files import opening
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -126,7 +126,7 @@ def test_the_readme_shows_what_the_demo_prints(demonstration):
 
 def test_the_demo_in_a_terminal_that_knows_only_ascii(monkeypatch):
     code = (
-        "import sys\nfrom edgelaw.cli import demo, main\n"
+        "import sys\nfrom edgelaw_app.cli import demo, main\n"
         "demo.SIDE, demo.EPOCHS, demo.RUNS, demo.RECORD = 24, 4, 2, (1, 2, 3, 4)\nsys.exit(main(['demo']))"
     )
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -170,7 +170,7 @@ def uninstalled(tmp_path_factory):
 
 def test_a_source_tree_knows_its_version(uninstalled):
     version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), flags=re.M)[1]
-    done = uninstalled("-m", "edgelaw", "--version")
+    done = uninstalled("-m", "edgelaw_app", "--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"edgelaw {version}\n", "")
     done = uninstalled("-c", "import edgelaw; print(edgelaw.__version__)")
     assert (done.stdout, done.stderr) == (f"{version}\n", "")
@@ -178,11 +178,11 @@ def test_a_source_tree_knows_its_version(uninstalled):
 
 def test_a_source_tree_predicts_and_verifies(uninstalled, here):
     done = uninstalled(
-        "-m", "edgelaw", "x.npy", "--epochs", "2", "--order", "iid", "--no-search", "--no-simulate"
+        "-m", "edgelaw_app", "x.npy", "--epochs", "2", "--order", "iid", "--no-search", "--no-simulate"
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "effective rank" in done.stdout
-    done = uninstalled("-m", "edgelaw", "verify", "Z1")
+    done = uninstalled("-m", "edgelaw_app", "verify", "Z1")
     assert (done.returncode, done.stdout) == (2, "")
     assert "There is no claim Z1" in done.stderr
 
@@ -191,11 +191,11 @@ def test_a_copy_of_the_library_alone_says_so_in_one_sentence(uninstalled, tmp_pa
     shutil.copytree(
         ROOT / "lib" / "edgelaw", tmp_path / "edgelaw", ignore=shutil.ignore_patterns("__pycache__")
     )
-    done = uninstalled("-m", "edgelaw", "--version", lib=tmp_path)
+    done = uninstalled("-m", "edgelaw_app", "--version", lib=tmp_path)
     assert (done.returncode, done.stdout) == (0, "edgelaw 0+unknown\n")
-    done = uninstalled("-m", "edgelaw", "verify", "E12", lib=tmp_path)
+    done = uninstalled("-m", "edgelaw_app", "verify", "E12", lib=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "no command or file 'verify'" in done.stderr
-    code = "from edgelaw.cli import parser\nprint(parser._unexpected(ZeroDivisionError('x')))"
+    code = "from edgelaw_app.cli import parser\nprint(parser._unexpected(ZeroDivisionError('x')))"
     assert "an issue at its repository" in uninstalled("-c", code, lib=tmp_path).stdout
     assert "https://" in uninstalled("-c", code).stdout

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from running import refused, run
 
-from edgelaw import labels
-from edgelaw.labels import sentences
+from edgelaw_app import labels
+from edgelaw_app.labels import sentences
 
 FAST = ("--epochs", "3", "--order", "iid")
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from edgelaw import data
-from edgelaw._common import atomic
 from edgelaw._common import svg as elements
-from edgelaw.cli import format, pictures, report
 from edgelaw.curves import LearningCurve
-from edgelaw.forecast import exact_curves, predict
 from edgelaw.laws import EdgeFit
 from edgelaw.spectrum import EdgeLaw
+from edgelaw_app import atomic
+from edgelaw_app.cli import format, pictures, report
+from edgelaw_app.forecast import exact_curves, predict
 
 HOSTILE = '<img src=x onerror="alert(1)">&amp;\'.npy'
 

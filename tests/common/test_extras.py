@@ -91,7 +91,7 @@ def test_a_forecast_and_a_simulation_need_none_of_them():
     [
         ("import edgelaw.plots", "matplotlib is not installed: pip install 'edgelaw[plots]'."),
         (
-            "from edgelaw.cli import main; sys.exit(main(['demo']))",
+            "from edgelaw_app.cli import main; sys.exit(main(['demo']))",
             "edgelaw: rich is not installed: pip install 'edgelaw[cli]'.",
         ),
     ],

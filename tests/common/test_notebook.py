@@ -13,9 +13,9 @@ import pytest
 
 from edgelaw import data, laws, spectrum
 from edgelaw._common import notebook
-from edgelaw._common.plain import plain
 from edgelaw.curves import LearningCurve
-from edgelaw.forecast import predict
+from edgelaw_app.forecast import predict
+from edgelaw_app.plain import plain
 
 
 @pytest.fixture(scope="module")

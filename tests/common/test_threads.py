@@ -8,7 +8,7 @@ import pytest
 
 from edgelaw import kaczmarz
 from edgelaw._common import threads
-from edgelaw.inputs.gram import read_ahead
+from edgelaw_app.files.gram import read_ahead
 
 
 def in_use():

@@ -24,7 +24,7 @@ from torch import distributed
 from torch.utils.data import Dataset
 
 from edgelaw.orders import ORDERS
-from edgelaw.training.samplers import check_loader
+from edgelaw_app.training.samplers import check_loader
 
 COLUMNS = 4
 MISTAKES = {"plain": "plain_unshared", "accelerate": "accelerate_twice", "lightning": "lightning_default"}

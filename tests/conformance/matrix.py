@@ -27,7 +27,7 @@ from edgelaw.orders import stream
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 TRIED_HERE = ("job.py", "matrix.py", "others.py", "recipes.py", "requirements.txt", "sizes.py")
-TRIED = ("lib/edgelaw/training/samplers.py", "lib/edgelaw/training/sharing.py")
+TRIED = ("lib/edgelaw_app/training/samplers.py", "lib/edgelaw_app/training/sharing.py")
 TRIED += tuple(f"tests/conformance/{name}" for name in TRIED_HERE)
 PATIENCE = 900  # seconds for one group of processes; a group that hangs is ended
 

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, DistributedSampler
 from torchdata.stateful_dataloader import StatefulDataLoader
 from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 
-from edgelaw.training.samplers import OrderSampler
+from edgelaw_app.training.samplers import OrderSampler
 
 
 def plain(rows, model, train, order, path, workers):

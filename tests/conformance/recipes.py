@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 from torchdata.stateful_dataloader import StatefulDataLoader
 
-from edgelaw.training.samplers import OrderSampler
+from edgelaw_app.training.samplers import OrderSampler
 
 
 def save(path, epoch, used=0, **states):

@@ -3,7 +3,7 @@
 import pytest
 
 from edgelaw import data
-from edgelaw.forecast import predict
+from edgelaw_app.forecast import predict
 
 
 @pytest.fixture(scope="session")

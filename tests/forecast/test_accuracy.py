@@ -3,9 +3,9 @@
 import numpy as np
 
 from edgelaw import data
-from edgelaw.forecast import predict
-from edgelaw.forecast.simulations import PILOT_ERROR, PILOT_WORST
 from edgelaw.orders import ORDERS
+from edgelaw_app.forecast import predict
+from edgelaw_app.forecast.simulations import PILOT_ERROR, PILOT_WORST
 
 LOSSES = ("test", "train")
 BEYOND = {  # at m/d = 1/2: the latest training losses are up to 14 % above the curve

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from edgelaw import data, spectrum
-from edgelaw.forecast import advice, best_steps, predict
-from edgelaw.forecast.best_steps import BestStep
-from edgelaw.forecast.exact_curves import exact_curve
+from edgelaw_app.forecast import advice, best_steps, predict
+from edgelaw_app.forecast.best_steps import BestStep
+from edgelaw_app.forecast.exact_curves import exact_curve
 
 LOSSES = ("test", "train")
 

@@ -5,8 +5,8 @@ import pytest
 
 from edgelaw import data, kaczmarz
 from edgelaw.exact import critical_batch, stability
-from edgelaw.forecast import predict
-from edgelaw.training.samplers import learning_rate
+from edgelaw_app.forecast import predict
+from edgelaw_app.training.samplers import learning_rate
 
 X = data.normalize_rows(data.gaussian(96, 96, rng=0))
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from edgelaw import data
-from edgelaw.forecast import predict
-from edgelaw.forecast.cautions import BY_WEIGHT, Facts, cautions
-from edgelaw.forecast.results import Diagnostic
 from edgelaw.laws import EdgeFit
+from edgelaw_app.forecast import predict
+from edgelaw_app.forecast.cautions import BY_WEIGHT, Facts, cautions
+from edgelaw_app.forecast.results import Diagnostic
 
 FITS = Diagnostic(0.2, 0.2, 0.0, 0.01, 0.03, True, "As it should.")
 

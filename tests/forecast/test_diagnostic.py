@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz
-from edgelaw.forecast import diagnostic, predict
-from edgelaw.forecast.rows import equal_norm_design
+from edgelaw_app.forecast import diagnostic, predict
+from edgelaw_app.forecast.rows import equal_norm_design
 
 
 def diagnosed(X, seed=0, **options):

@@ -6,8 +6,8 @@ import pytest
 from edgelaw import data, exact, kaczmarz, orders, spectrum, theory
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import levy
-from edgelaw.forecast.exact_curves import FLOOR, exact_curve, recorded_times, scatter, times_for
-from edgelaw.forecast.measuring import measured_curve
+from edgelaw_app.forecast.exact_curves import FLOOR, exact_curve, recorded_times, scatter, times_for
+from edgelaw_app.forecast.measuring import measured_curve
 
 LOSSES = ("test", "train")
 

@@ -24,8 +24,8 @@ ROOMS = (
     "edgelaw.data",
     "edgelaw.kaczmarz",
     "edgelaw.theory",
-    "edgelaw.inputs",
-    "edgelaw.forecast",
+    "edgelaw_app.files",
+    "edgelaw_app.forecast",
 )
 
 
@@ -42,7 +42,7 @@ def loaded():
     )
     plain = {key: value for key, value in os.environ.items() if not key.startswith("COV_CORE")}
     done = subprocess.run(
-        [sys.executable, "-c", program, *ROOMS, "edgelaw.cli"],
+        [sys.executable, "-c", program, *ROOMS, "edgelaw_app.cli"],
         env=plain,
         capture_output=True,
         text=True,
@@ -58,7 +58,7 @@ def test_a_room_loads_no_heavy_library_before_it_is_needed(loaded, room):
 
 
 def test_the_command_line_loads_no_heavy_library_before_a_command_needs_it(loaded):
-    assert [name for name in HEAVY if name != "rich" and name in loaded["edgelaw.cli"]] == []
+    assert [name for name in HEAVY if name != "rich" and name in loaded["edgelaw_app.cli"]] == []
 
 
 def test_the_package_alone_loads_neither_numpy_nor_a_room(loaded):

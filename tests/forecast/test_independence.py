@@ -12,7 +12,7 @@ import pytest
 
 from edgelaw import data
 from edgelaw._common import threads
-from edgelaw.forecast import predict
+from edgelaw_app.forecast import predict
 
 
 def rows():
@@ -46,7 +46,7 @@ def test_the_number_of_cores_changes_nothing(monkeypatch, simulate):
 
 def test_the_number_of_blas_threads_changes_no_digit_and_hardly_the_cost(tmp_path):
     np.save(tmp_path / "rows.npy", data.gaussian(150, 120, rng=3))
-    command = [sys.executable, "-m", "edgelaw", "predict", "rows.npy", "--epochs", "9", "--json"]
+    command = [sys.executable, "-m", "edgelaw_app", "predict", "rows.npy", "--epochs", "9", "--json"]
     outputs, costs = [], []
     for count in ("1", "1", "8"):  # the first may compile
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
-import edgelaw
+import edgelaw_app
 from edgelaw import data
-from edgelaw.forecast import one_order, predict, targets
-from edgelaw.forecast.exact_curves import exact_curve
+from edgelaw_app.forecast import one_order, predict, targets
+from edgelaw_app.forecast.exact_curves import exact_curve
 
 LOSSES = ("test", "train")
 
@@ -80,8 +80,8 @@ def test_it_becomes_json_without_nan_and_without_a_warning(square):
 
 def test_the_public_names_are_those_of_the_room():
     names = ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "diagnose", "predict"]
-    assert edgelaw.forecast.__all__ == names
-    assert all(hasattr(edgelaw.forecast, name) for name in names)
+    assert edgelaw_app.forecast.__all__ == names
+    assert all(hasattr(edgelaw_app.forecast, name) for name in names)
 
 
 def test_the_same_seed_gives_the_same_prediction_and_another_does_not():

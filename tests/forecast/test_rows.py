@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from running import run
 
-from edgelaw import data, inputs
-from edgelaw.forecast import predict, rows
-from edgelaw.forecast.rows import SCALED, equal_norm_design
+from edgelaw import data
+from edgelaw_app import files
+from edgelaw_app.forecast import predict, rows
+from edgelaw_app.forecast.rows import SCALED, equal_norm_design
 
 
 def with_a_mean(m, d, seed=0):
@@ -20,7 +21,7 @@ def test_an_array_is_prepared_as_the_command_prepares_a_file():
     X = with_a_mean(40, 24)
     for center in (True, False):
         design, preparation = equal_norm_design(X, center)
-        file = inputs.design(X, center=center)
+        file = files.design(X, center=center)
         assert preparation == file.steps
         assert design.center is center
         assert np.array_equal(design.matrix(), file.matrix())
@@ -35,9 +36,9 @@ def test_rows_of_any_length_are_scaled():
 
 def test_a_design_is_taken_as_it_is_unless_its_norms_differ(monkeypatch):
     X = data.gaussian(40, 24, rng=3)
-    made = inputs.design(X, rng=0)
+    made = files.design(X, rng=0)
     assert equal_norm_design(made) == (made, made.steps)
-    uneven = inputs.design(X, center=False, normalize=False)
+    uneven = files.design(X, center=False, normalize=False)
     design, preparation = equal_norm_design(uneven)
     assert preparation == (*uneven.steps, SCALED)
     assert np.allclose(design.matrix(), data.normalize_rows(X))
@@ -50,7 +51,7 @@ def test_a_design_is_taken_as_it_is_unless_its_norms_differ(monkeypatch):
 def test_a_design_gives_the_prediction_of_its_array(center):
     X = with_a_mean(40, 40, seed=3)
     array = predict(X, epochs=3, orders=["iid"], search=False, center=center)
-    design = predict(inputs.design(X, center=center), epochs=3, orders=["iid"], search=False)
+    design = predict(files.design(X, center=center), epochs=3, orders=["iid"], search=False)
     assert array.to_dict() == design.to_dict()
 
 
@@ -71,4 +72,4 @@ def test_python_and_the_command_say_the_same_of_the_same_rows(tmp_path):
 
 def test_a_design_is_centred_where_it_is_made():
     with pytest.raises(ValueError, match="already a design; give center to the call that made it"):
-        predict(inputs.design(with_a_mean(40, 24)), 3, center=False)
+        predict(files.design(with_a_mean(40, 24)), 3, center=False)

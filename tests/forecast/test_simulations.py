@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from edgelaw import data, exact, inputs, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.curves import LearningCurve
-from edgelaw.forecast import measuring, predict, simulations
-from edgelaw.forecast.exact_curves import exact_curve
+from edgelaw_app import files
+from edgelaw_app.forecast import measuring, predict, simulations
+from edgelaw_app.forecast.exact_curves import exact_curve
 
 N = np.array([0, 1, 3])
 
@@ -63,7 +64,7 @@ def test_fractions_of_the_first_epoch_are_those_of_the_theory():
 
 
 def test_epochs_after_nothing_is_left_are_continued_and_not_run():
-    design = inputs.design(data.gaussian(400, 40, rng=0), center=False)
+    design = files.design(data.gaussian(400, 40, rng=0), center=False)
     runs = simulations.Simulations(design, np.arange(50), 6, 1, 1e9)
     curve = runs.run("single_shuffle", 1.0, np.random.default_rng(0), None).curve
     assert (len(curve.epochs), curve.continued) == (50, 6)
@@ -81,7 +82,7 @@ def test_what_is_too_large_to_simulate_is_forecast_by_a_pilot(embeddings):
 
 
 def test_a_pilot_without_an_exact_curve_of_all_rows_says_that_it_gives_no_levels(monkeypatch):
-    design = inputs.design(data.gaussian(96, 96, rng=0), center=False)
+    design = files.design(data.gaussian(96, 96, rng=0), center=False)
     monkeypatch.setattr(simulations, "LARGEST_BYTES", 1)
     runs = simulations.Simulations(design, N, 3, 1, 1.0)
     raw = runs.run("iid", 1.0, np.random.default_rng(0), None)

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 import edgelaw
-from edgelaw import data, training
+import edgelaw_app
+from edgelaw import data
+from edgelaw_app import training
 
 
 def answer(code):
@@ -23,8 +25,8 @@ def answer(code):
     [
         "import edgelaw; f = edgelaw.predict",
         "from edgelaw import predict as f",
-        "import edgelaw.cli.predict; f = edgelaw.predict",
-        "from edgelaw.forecast import predict as f",
+        "import edgelaw, edgelaw_app.cli.predict; f = edgelaw.predict",
+        "from edgelaw_app.forecast import predict as f",
     ],
 )
 def test_predict_can_be_called_however_it_is_imported(how):
@@ -34,7 +36,7 @@ def test_predict_can_be_called_however_it_is_imported(how):
 
 
 def test_the_front_door_is_the_function_of_the_room():
-    assert edgelaw.predict is edgelaw.forecast.predict
+    assert edgelaw.predict is edgelaw_app.forecast.predict
     assert "epochs" in inspect.signature(edgelaw.predict).parameters
     with pytest.raises(ValueError, match="epochs"):
         edgelaw.predict(data.gaussian(24, 24, rng=0), epochs=0)
@@ -70,7 +72,7 @@ def test_a_module_that_needs_torch_is_loaded_when_it_is_asked_for(name):
     code = (
         f"import sys; from edgelaw import training; print('torch' in sys.modules, training.{name}.__name__)"
     )
-    assert answer(code) == f"False edgelaw.training.{name}"
+    assert answer(code) == f"False edgelaw_app.training.{name}"
     assert name in dir(training)
 
 

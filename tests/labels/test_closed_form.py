@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw.exact.labels import LabelledRows
-from edgelaw.labels import closed_form
-from edgelaw.labels.preparation import prepare
+from edgelaw_app.labels import closed_form
+from edgelaw_app.labels.preparation import prepare
 
 
 def direct(made, ridge):

@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from edgelaw import exact, labels
+from edgelaw import exact
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
-from edgelaw.labels import forecasting, simulation
-from edgelaw.labels.preparation import prepare
+from edgelaw_app import labels
+from edgelaw_app.labels import forecasting, simulation
+from edgelaw_app.labels.preparation import prepare
 
 FAST = {"orders": ["iid"], "epochs": 4}
 

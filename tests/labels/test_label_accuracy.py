@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from edgelaw import exact, labels, shipped
+from edgelaw import exact, shipped
 from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
-from edgelaw.labels import simulation
+from edgelaw_app import labels
+from edgelaw_app.labels import simulation
 
 
 @pytest.fixture(scope="module", params=["cifar10", "wikipedia"])

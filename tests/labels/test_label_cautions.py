@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from edgelaw import labels
-from edgelaw.labels import cautions
+from edgelaw_app import labels
+from edgelaw_app.labels import cautions
 
 MEASURED = Path(__file__).parents[2] / "benchmarks" / "LABELS.md"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from edgelaw import labels
-from edgelaw.labels import sentences
+from edgelaw_app import labels
+from edgelaw_app.labels import sentences
 
 FAST = {"orders": ["iid"], "epochs": 4}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw.labels.preparation import prepare
+from edgelaw_app.labels.preparation import prepare
 
 
 def prepared(X, y, held_out=None, center=True, intercept=True, normalize=False, seed=0):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import orders
-from edgelaw.labels import simulation
-from edgelaw.labels.preparation import prepare
+from edgelaw_app.labels import simulation
+from edgelaw_app.labels.preparation import prepare
 
 
 def by_hand(made, visits, lr, batch, ridge):

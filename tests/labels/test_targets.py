@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw.labels.targets import Targets
+from edgelaw_app.labels.targets import Targets
 
 
 def test_classes_are_one_hot_in_sorted_order():

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from edgelaw.training import study
+from edgelaw_app.training import study
 from edgelaw_ledger.own import advice, practice
 
 

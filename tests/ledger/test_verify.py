@@ -9,7 +9,7 @@ import pytest
 
 import edgelaw
 import edgelaw_ledger as claims
-from edgelaw import cli
+from edgelaw_app import cli
 from edgelaw_ledger import verify
 
 SOME = ["C2", "C5"]

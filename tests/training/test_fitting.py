@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from edgelaw import labels
 from edgelaw.orders import ORDERS
-from edgelaw.training import probe
-from edgelaw.training.samplers import OrderSampler
+from edgelaw_app import labels
+from edgelaw_app.training import probe
+from edgelaw_app.training.samplers import OrderSampler
 
 torch = pytest.importorskip("torch")
 

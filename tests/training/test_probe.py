@@ -6,8 +6,8 @@ import torch
 from torch.utils.data import RandomSampler
 
 from edgelaw.orders import ORDERS, stream
-from edgelaw.training import probe
-from edgelaw.training.samplers import OrderSampler
+from edgelaw_app.training import probe
+from edgelaw_app.training.samplers import OrderSampler
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from edgelaw import orders
 from edgelaw.kaczmarz import Problem, iterates
 from edgelaw.orders import ORDERS, stream
-from edgelaw.training.samplers import (
+from edgelaw_app.training.samplers import (
     IID,
     BlockShuffle,
     FlipFlop,

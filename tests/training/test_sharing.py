@@ -9,8 +9,8 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, SequentialSampler, TensorDataset
 
 from edgelaw.orders import stream
-from edgelaw.training import sharing
-from edgelaw.training.samplers import FlipFlop, OrderSampler, check_loader
+from edgelaw_app.training import sharing
+from edgelaw_app.training.samplers import FlipFlop, OrderSampler, check_loader
 
 DATA = TensorDataset(torch.arange(12))
 

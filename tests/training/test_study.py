@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw.training import study
+from edgelaw_app.training import study
 
 
 @pytest.fixture

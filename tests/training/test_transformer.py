@@ -9,7 +9,7 @@ import torch
 
 from edgelaw import shipped, spectrum
 from edgelaw.theory import gradient_descent
-from edgelaw.training import transformer
+from edgelaw_app.training import transformer
 
 TEXT = "she sells sea shells by the sea shore; the shells she sells are sea shells, i am sure. " * 8
 
@@ -354,5 +354,5 @@ def test_shipped_spectra_are_spectra_of_normalised_features():
 
 def test_the_package_itself_does_not_load_torch():
     assert "torch" in sys.modules
-    program = "import sys, edgelaw.training; assert 'torch' not in sys.modules"
+    program = "import sys, edgelaw_app.training; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -21,8 +21,8 @@ FRONT = (
     "intro",
     "README",
     "tools/pictures",
-    "lib/edgelaw/forecast/advice",
-    "lib/edgelaw/forecast/assumption",
+    "lib/edgelaw_app/forecast/advice",
+    "lib/edgelaw_app/forecast/assumption",
 )
 ADVICE = ("chapters/12_your_data", r"What to do")
 SUMMARY = r"Summary\s*$"

@@ -1,7 +1,7 @@
 """The paper's preprocessing, step by step, for a matrix in memory and for a file read in blocks alike.
 
 :func:`plan` decides what is done before any number is read; :func:`project` and :func:`standardize` do it to a block of
-rows: :func:`preprocess` to an array as one block, :class:`edgelaw.inputs.Design` to a file block by block.
+rows: :func:`preprocess` to an array as one block, :class:`edgelaw_app.files.Design` to a file block by block.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from edgelaw import kaczmarz
-from edgelaw.training import study
+from edgelaw_app.training import study
 from edgelaw_ledger.evidence import Evidence, decide
 from edgelaw_ledger.own.practice import split
 

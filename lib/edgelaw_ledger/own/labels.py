@@ -10,7 +10,7 @@ from edgelaw import data, exact
 from edgelaw.exact.labels import LabelledRows, schedules
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.exact.single_shuffle import labels as single_shuffle
-from edgelaw.labels import preparation, simulation
+from edgelaw_app.labels import preparation, simulation
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
 THEORY = "iid", "random_reshuffle", "single_shuffle"

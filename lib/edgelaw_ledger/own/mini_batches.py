@@ -6,9 +6,9 @@ import numpy as np
 
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import critical_batch, stability
-from edgelaw.forecast.best_steps import best_steps
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.spectrum import gram_eigenvalues
+from edgelaw_app.forecast.best_steps import best_steps
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
 

@@ -12,7 +12,7 @@ from scipy import optimize
 
 from edgelaw import data, kaczmarz
 from edgelaw.exact import labels as noise
-from edgelaw.training import splits, study
+from edgelaw_app.training import splits, study
 from edgelaw_ledger.evidence import Evidence, decide
 
 ANIMALS = (2, 3, 4, 5, 6, 7)  # classes of CIFAR-10

@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from edgelaw import data, exact
-from edgelaw.forecast import advice, best_steps, predict
+from edgelaw_app.forecast import advice, best_steps, predict
 from edgelaw_ledger.evidence import Evidence, decide
 
 NAMES = {words: order for order, words in advice.WORDS.items()}

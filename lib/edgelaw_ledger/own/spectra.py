@@ -565,7 +565,7 @@ def edges_of_trained_models(*, least: float = 0.80, most: float = 1.01, factor: 
 @functools.cache
 def _head_floors(omega):
     """Floors of the parameter error on the shipped model's features, target a space: IID's and two cycles'."""
-    from edgelaw.training import transformer  # loads PyTorch, so not before it is needed
+    from edgelaw_app.training import transformer  # loads PyTorch, so not before it is needed
 
     tokens, alphabet = transformer.encode(transformer.shipped_text())
     model = transformer.shipped_model()

@@ -1,8 +1,0 @@
-"""``python -m edgelaw.cli``."""
-
-import sys
-
-from edgelaw.cli import main
-
-if __name__ == "__main__":
-    sys.exit(main())

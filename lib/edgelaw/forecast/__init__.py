@@ -1,7 +1,0 @@
-"""From a design to learning curves and advice; its function is also ``edgelaw.predict``."""
-
-from edgelaw.forecast.diagnostic import diagnose
-from edgelaw.forecast.prediction import predict
-from edgelaw.forecast.results import Advice, Caution, Diagnostic, Forecast, Prediction
-
-__all__ = ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "diagnose", "predict"]

@@ -1,0 +1,139 @@
+"""``edgelaw demo``: the whole idea in a few seconds, on data that ships."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from edgelaw_app.cli.terminal import Bar, ascii_only, command, console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from edgelaw.curves import LearningCurve
+    from edgelaw_app.forecast import Prediction
+
+SIDE, EPOCHS, RUNS = 256, 30, 4
+RECORD = (1, 2, 3, 4, 6, 8, 11, 15, 20, EPOCHS)
+WIDTH = 80
+LETTERS = {"iid": "i", "random_reshuffle": "r", "single_shuffle": "s", "flip_flop": "f"}
+COLOURS = {"iid": "blue", "random_reshuffle": "yellow", "single_shuffle": "green", "flip_flop": "magenta"}
+
+QUESTION = (
+    "SGD visits the rows of a data set in some order. How fast does it learn, and does the order matter? Both can be "
+    "known before the first step, from the eigenvalues of the data."
+)
+DATA = (
+    f"Here are {SIDE} CIFAR-10 images as ResNet-50 embeddings in {SIDE} dimensions. Lines are the exact theory; "
+    f"letters are real SGD on least squares, run just now: means over {RUNS} runs in each order."
+)
+ORDERS = (
+    "i: iid, rows drawn with replacement; r: random_reshuffle, a new shuffle in every epoch; s: single_shuffle, one "
+    "shuffle for all epochs; f: flip_flop, one shuffle forwards and backwards in turn."
+)
+LOSSES = "Test is the squared error of the parameters, train the mean squared residual; both start at 1."
+NEXT = """\
+Try next:
+  edgelaw embeddings.npy                 your own matrix, one sample per row
+  edgelaw embeddings.npy --step best     each order at its own best step
+  edgelaw spectrum embeddings.npy        the left edge of its spectrum
+  edgelaw predict --help                 every option, with examples"""
+
+EXAMPLES = """\
+examples:
+  edgelaw demo                    in a terminal
+  edgelaw demo | less             in a pipe: the same without colours
+
+Everything is seeded: the numbers are the same in every run."""
+
+
+def add(commands: Any) -> None:
+    """Describe the command to the parser."""
+    command(
+        commands,
+        "demo",
+        run,
+        "a tour of the idea on data that ships, in a few seconds",
+        "Run SGD on shipped embeddings in four orders beside the exact theory, and recommend one.",
+        EXAMPLES,
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Predict, simulate, show; return the exit status."""
+    from edgelaw import data, kaczmarz
+    from edgelaw_app import files
+    from edgelaw_app.forecast import predict
+
+    with Bar() as bar:
+        design = files.design(data.load("cifar10").features, rows=SIDE, dims=SIDE, rng=0)
+        prediction = predict(design, epochs=EPOCHS, simulate=False, progress=bar)
+        runs: dict[str, LearningCurve] = {}
+        for order in prediction.forecasts:
+            bar(len(runs), len(prediction.forecasts), f"{order}: SGD")
+            runs[order] = kaczmarz.simulate(design.matrix(), order, RECORD, runs=RUNS, starts="all")
+    show(console(WIDTH), prediction, runs)
+    return 0
+
+
+def show(shown: "Console", prediction: "Prediction", runs: "dict[str, LearningCurve]") -> None:
+    """The idea, the plot, the numbers, the advice, and what to try next."""
+    from edgelaw_app.cli.show import line, paragraph
+
+    shown.width = min(shown.width, WIDTH)
+    for text in (QUESTION, DATA, ORDERS):
+        paragraph(shown, text)
+        shown.print()
+    _plot(shown, prediction, runs)
+    shown.print()
+    shown.print(_table(prediction, runs))
+    paragraph(shown, LOSSES, "dim")
+    shown.print()
+    paragraph(shown, prediction.advice.reason, "bold green")
+    shown.print()
+    paragraph(shown, prediction.assumption, "dim")
+    shown.print()
+    for text in NEXT.splitlines():
+        line(shown, text)
+
+
+def _plot(shown: "Console", prediction: "Prediction", runs: "dict[str, LearningCurve]") -> None:
+    """The training loss by epoch: a line of dots for the theory, a letter for SGD."""
+    import numpy as np
+    from rich.text import Text
+
+    from edgelaw_app.cli import textplot
+
+    fine = np.geomspace(1, EPOCHS, 240)
+    layers, orders = [], [*prediction.forecasts]
+    for order in orders:
+        curve = prediction.forecasts[order].curve
+        losses = np.interp(np.log(fine), np.log(curve.epochs[1:]), np.log(curve.train[1:]))
+        layers.append((fine, np.exp(losses)))
+    for index, order in enumerate(orders):  # at every other time, in turn, since letters hide each other
+        part = slice(2 - index // 2, None, 2)
+        layers.append((runs[order].epochs[part], runs[order].train[part]))
+    marks = " " * len(orders) + "".join(LETTERS[order] for order in orders)
+    shown.print(Text("Training loss by epoch:", style="bold"))
+    for pieces in textplot.loglog(layers, max(24, shown.width - 10), 14, ascii_only(shown), marks):
+        styled = [
+            (text, "" if layer is None else COLOURS[orders[layer % len(orders)]]) for text, layer in pieces
+        ]
+        shown.print(Text.assemble(*styled), no_wrap=True, overflow="crop")
+
+
+def _table(prediction: "Prediction", runs: "dict[str, LearningCurve]") -> Any:
+    """Both losses after the last epoch, of the theory and of SGD with its standard error."""
+    from rich.table import Table
+
+    from edgelaw_app.cli.format import digits, loss_digits
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(f"after {EPOCHS} epochs", no_wrap=True)
+    for title in ("train: theory", "SGD", "test: theory", "SGD"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for order, forecast in prediction.forecasts.items():
+        cells = []
+        for loss in ("train", "test"):
+            mean, error = (getattr(runs[order], name)[-1] for name in (loss, f"{loss}_se"))
+            cells += [digits(getattr(forecast.curve, loss)[-1]), loss_digits(mean, error)]
+        table.add_row(f"{LETTERS[order]}  {order}", *cells)
+    return table

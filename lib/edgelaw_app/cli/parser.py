@@ -1,0 +1,238 @@
+"""The command line as a whole: which commands there are, and what happens when something goes wrong.
+
+Each command is a module of its own (``spectrum``, ``predict``, ``sweep``, ``demo``) with ``add(commands)``, which
+describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other packages
+add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one, of the
+ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``.
+
+What goes wrong is said in one sentence on standard error, never as a traceback: status 2 for arguments or a file
+that cannot be used, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130
+when stopped by Ctrl-C. ``EDGELAW_DEBUG=1`` in the environment shows the traceback too.
+
+``--json`` prints one JSON object and nothing else. Its ``schema`` names the command and a version, such as
+``edgelaw.predict/2``; the version changes when a field changes its meaning or goes, not when one is added. Numbers that
+are not finite are ``null``.
+"""
+
+import argparse
+import contextlib
+import difflib
+import importlib
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from edgelaw import __version__
+from edgelaw._common import extras
+from edgelaw._common.project import address, entry_points
+from edgelaw_app.cli import demo, predict, spectrum, sweep
+from edgelaw_app.cli.terminal import (
+    Refusal,
+    SentenceParser,
+    Unwritten,
+    command,
+    printable,
+    reason,
+    shortened,
+    tell,
+)
+
+SHORT_HELP = """\
+edgelaw predicts the learning curves of SGD from the eigenvalues of your data.
+
+  edgelaw demo                        see what it does, in a few seconds
+  edgelaw embeddings.npy              your matrix, one sample per row: how many
+                                      epochs, in which order, with which step
+  edgelaw spectrum embeddings.npy     the left edge of its spectrum, and a plot
+  edgelaw --help                      all commands"""
+
+EXAMPLES = """\
+examples:
+  edgelaw demo                       a tour of the idea on data that ships, in a few seconds
+  edgelaw embeddings.npy             short for edgelaw predict embeddings.npy
+  edgelaw predict embeddings.npy     how many epochs, which order, which step
+  edgelaw predict --help             every option of predict, with examples
+  edgelaw spectrum embeddings.npy    the left edge of the spectrum, and a plot
+  edgelaw verify E12                 check one claim of the paper
+
+Exit status: 0 for success, 1 if something could not be computed or confirmed,
+2 for arguments or a file that cannot be used. An error is one sentence on
+standard error."""
+
+COMMANDS: dict[str, Callable[[Any], None]] = {
+    "spectrum": spectrum.add,
+    "predict": predict.add,
+    "sweep": sweep.add,
+    "demo": demo.add,
+}
+FILE_ENDINGS = (
+    *(".npy", ".npz", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow"),
+    *(".safetensors", ".pt", ".pth", ".zarr"),
+)
+PLUGINS = "edgelaw.commands"  # the group of entry points by which other packages add commands
+
+
+def parser(plugins: bool = True) -> SentenceParser:
+    """The whole command line.
+
+    Parameters
+    ----------
+    plugins : bool
+        Whether to load the commands of other packages, too; one of the library's own does not need them.
+    """
+    top = SentenceParser(
+        prog="edgelaw",
+        description="Learning curves of SGD at the left edge of the data's spectrum.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument(
+        "--version", action="version", version=f"edgelaw {__version__}", help="print the version"
+    )
+    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=SentenceParser)
+    for add in COMMANDS.values():
+        add(commands)
+    if plugins:
+        for point in entry_points(group=PLUGINS):
+            _add_plugin(commands, point)
+    return top
+
+
+def _add_plugin(commands: Any, point: EntryPoint) -> None:
+    """Add the command of another package; one that is broken says so when it is asked for, and breaks nothing else."""
+    earlier = set(commands.choices)
+    try:
+        point.load()(commands)
+    except (Exception, SystemExit) as error:
+        what = printable(f"{type(error).__name__}: {error}").rstrip(" :.")
+        sentence = f"The command {point.name} ({point.value}) cannot be loaded: {what}."
+        if point.name in earlier:
+            tell(f"edgelaw: {sentence}")
+            return
+
+        def refuse(arguments: argparse.Namespace) -> int:
+            raise Refusal(sentence)
+
+        broken = commands.choices.get(point.name) or command(
+            commands, point.name, refuse, "(cannot be loaded)", sentence.replace("%", "%%"), ""
+        )
+        broken.add_argument("anything", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+        broken.set_defaults(run=refuse)
+
+
+def _with_dask(words: Sequence[str]) -> list[str]:
+    """``--dask`` alone, even before the file: argparse would take the file for an address."""
+    following = [*words, ""][1:]
+    return [
+        "--dask=local" if word == "--dask" and "://" not in after else word
+        for word, after in zip(words, following, strict=True)
+    ]
+
+
+def _file_alone(words: Sequence[str]) -> list[str]:
+    """``edgelaw FILE`` is ``edgelaw predict FILE``; a first word that is neither command nor file is refused."""
+    first = words[0] if words else "-"
+    if first.startswith("-") or first in COMMANDS:
+        return list(words)
+    names = [*COMMANDS, *(point.name for point in entry_points(group=PLUGINS))]
+    if first in names:
+        return list(words)
+    if _looks_like_a_file(first):
+        return ["predict", *words]
+    near = difflib.get_close_matches(first.lower(), names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}" if near else f"the commands are {', '.join(names)}"
+    raise Refusal(f"There is no command or file {shortened(first)}: {hint}; edgelaw --help shows examples.")
+
+
+def _looks_like_a_file(word: str) -> bool:
+    """Whether a word names what is there, or has the form of a path, of a pattern or of a file that can be read."""
+    with contextlib.suppress(ValueError):  # a null character
+        if os.path.lexists(word):
+            return True
+    signs = {os.sep, os.altsep or os.sep, "*", "?"}
+    return bool(signs & set(word)) or word.lower().endswith(FILE_ENDINGS)
+
+
+def _raised_here(error: BaseException) -> bool:
+    """Whether the library itself raised an error (its refusals are ValueErrors of one sentence), not one below it."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    return bool(frames) and frames[-1][0].f_globals.get("__name__", "").split(".")[0] in (
+        "edgelaw",
+        "__main__",
+    )
+
+
+def _unexpected(error: BaseException) -> str:
+    """The last resort: what happened, where, and whom to tell."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in {os.path.basename(frames[-1].filename)}, line {frames[-1].lineno}" if frames else ""
+    what = printable(f"{type(error).__name__}: {error}".rstrip(" :."))
+    what = what if len(what) <= 200 else what[:199] + "…"
+    return (
+        f"This should not have happened ({what}{where}); EDGELAW_DEBUG=1 in the environment shows the details, "
+        f"and an issue at {address()} with them would help."
+    )
+
+
+def _failed(error: BaseException) -> int:
+    """Say in one sentence what went wrong, and return the exit status."""
+    if os.environ.get("EDGELAW_DEBUG"):
+        traceback.print_exception(error)
+    if isinstance(error, Refusal) or (isinstance(error, ValueError) and _raised_here(error)):
+        tell(f"edgelaw: {error}")
+        return 2
+    if isinstance(error, Unwritten):
+        tell(f"edgelaw: {error}")
+        return 1
+    if (package := extras.missing(error)) is not None:
+        tell(f"edgelaw: {extras.sentence(package)}")
+        return 1
+    if isinstance(error, KeyboardInterrupt):
+        tell("edgelaw: stopped.")
+        return 130
+    if isinstance(error, MemoryError):
+        tell("edgelaw: There is not enough memory for this; use --rows and --dims for a smaller matrix.")
+    elif isinstance(error, OSError):
+        place = f" ({printable(error.filename)})" if error.filename else ""
+        tell(f"edgelaw: The system said no: {reason(error)}{place}.")
+    else:
+        tell(f"edgelaw: {_unexpected(error)}")
+    return 1
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status; what goes wrong is said in one sentence.
+
+    Parameters
+    ----------
+    words : sequence of str, optional
+        What was typed after ``edgelaw``; ``sys.argv`` by default.
+    """
+    words = sys.argv[1:] if words is None else words
+    with warnings.catch_warnings():
+        if not os.environ.get("EDGELAW_DEBUG"):  # a warning is for programmers
+            warnings.showwarning = lambda *_, **__: None
+        try:
+            if not words:
+                print(SHORT_HELP, file=sys.stderr)
+                return 2
+            words = _file_alone(words)
+            own = words[0] in (*COMMANDS, "--version")
+            arguments = parser(plugins=not own).parse_args(_with_dask(words))
+            if not getattr(arguments, "json", False):
+                importlib.import_module("rich")  # tables and progress: missed before the work, not after it
+            status = arguments.run(arguments)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return status
+        except BrokenPipeError:  # a reader such as `head` has seen enough
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except (Exception, KeyboardInterrupt) as error:
+            return _failed(error)

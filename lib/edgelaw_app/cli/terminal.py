@@ -1,0 +1,424 @@
+"""What all commands share: parsers, values of options, refusals in one sentence, progress, and JSON for machines.
+
+Nothing heavy is imported here: the parser and its help are built from these pieces, and ``--help`` must be instant.
+"""
+
+import argparse
+import codecs
+import contextlib
+import json
+import math
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from edgelaw._common.compiled import when_compiling
+from edgelaw_app import atomic
+from edgelaw_app.plain import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SPELLED_OUT = {
+    "×": "x",
+    "±": "+-",
+    "β": "beta",
+    "λ": "lambda",
+    "∞": "inf",
+    "–": "-",
+    "−": "-",
+    "…": "...",
+    "√": "sqrt",
+}
+PATIENCE = 2.0  # seconds before a progress bar appears
+COMPILING = "compiling, once per machine: about half a minute"
+
+
+class Refusal(Exception):
+    """Arguments that cannot be used; the message is one sentence."""
+
+
+class Unwritten(Exception):
+    """A file that could not be written beside an answer that was given; the message is one sentence."""
+
+
+class SentenceParser(argparse.ArgumentParser):
+    """A parser that refuses in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what was wrong and where help is, and leave with status 2."""
+        raise Refusal(f"{message[:1].upper()}{message[1:].rstrip('.')}; {self.prog} --help shows examples.")
+
+
+def printable(text: object) -> str:
+    """Text that can be shown anywhere in one line: no control characters, no half characters of odd file names."""
+    whole = str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+    line = "".join(character if character.isprintable() else " " for character in whole)
+    return " ".join(line.split())
+
+
+# parsers ---------------------------------------------------------------------------------------------------
+
+
+def command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    short: str,
+    description: str,
+    examples: str,
+) -> argparse.ArgumentParser:
+    """Add a command to the command line; gives its parser, still without arguments.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        What the ``add`` function of a command is called with.
+    name : str
+        What the reader types.
+    run : callable
+        Takes the parsed arguments and returns the exit status.
+    short : str
+        A few words for ``edgelaw --help``.
+    description, examples : str
+        What stands above and below the arguments in the command's own help.
+    """
+    parser = commands.add_parser(
+        name,
+        help=short,
+        description=description,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The option ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table, and nothing else")
+
+
+def add_orders(parser: argparse.ArgumentParser) -> None:
+    """The option ``--order``, which may be repeated; :func:`chosen_orders` reads it."""
+    parser.add_argument(
+        "--order",
+        action="append",
+        metavar="NAME",
+        help="iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (default: all four)",
+    )
+
+
+def chosen_orders(names: Iterable[str] | None) -> list[str]:
+    """The orders asked for, each once; all of them if none was named."""
+    from edgelaw.orders import ORDERS
+
+    chosen: list[str] = []
+    for name in names or ORDERS:
+        order = name.lower().replace("-", "_")
+        if order not in ORDERS:
+            raise Refusal(f"There is no order {shortened(name)}: the orders are {', '.join(ORDERS)}.")
+        chosen += [order] if order not in chosen else []
+    return chosen
+
+
+# option values ---------------------------------------------------------------------------------------------
+
+
+def whole(minimum: int, maximum: int = 10**15) -> Callable[[str], int]:
+    """A reader of integers from ``minimum`` to ``maximum``."""
+    kind = "a positive integer" if minimum == 1 else f"an integer of at least {minimum}"
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) < minimum:
+            raise argparse.ArgumentTypeError(f"it must be {kind}, not {shortened(text)}")
+        if int(text) > maximum:
+            raise argparse.ArgumentTypeError(f"it must be at most {maximum:,}, not {shortened(text)}")
+        return int(text)
+
+    return read
+
+
+def between(low: float, high: float = math.inf, words: Iterable[str] = ()) -> Callable[[str], float | str]:
+    """A reader of numbers strictly between two bounds, or of one of a few words."""
+    words = tuple(words)
+    kind = f"greater than {low:g}" if high == math.inf else f"strictly between {low:g} and {high:g}"
+    kind += "".join(f", or {word}" for word in words)
+
+    def read(text: str) -> float | str:
+        if text in words:
+            return text
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low < value < high:
+            raise argparse.ArgumentTypeError(f"it must be a number {kind}, not {shortened(text)}")
+        return value
+
+    return read
+
+
+def shortened(text: str, length: int = 40) -> str:
+    """A value as it was typed, quoted, and cut to `length` characters."""
+    return repr(text if len(text) <= length else text[: length - 1] + "…")
+
+
+def add_preprocessing(parser: argparse.ArgumentParser) -> None:
+    """The file, and the options of the paper's preprocessing that is applied to it."""
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a matrix, one sample per row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow "
+        ".safetensors .pt .zarr; "
+        "or a folder or a quoted pattern of several such files",
+    )
+    parser.add_argument("--key", metavar="NAME", help="which array of a file that holds several")
+    parser.add_argument(
+        "--columns",
+        action="append",
+        metavar="LIST",
+        help="read these columns only: names, patterns such as 'emb_*', numbers from 0, ranges such as 3-9 or 3-, "
+        "separated by commas (default: all but a row index)",
+    )
+    parser.add_argument(
+        "--drop",
+        action="append",
+        metavar="LIST",
+        help="leave these columns out, such as labels: --drop label,id",
+    )
+    parser.add_argument("--rows", type=whole(2), metavar="M", help="keep M rows, drawn at random")
+    parser.add_argument("--dims", type=whole(2), metavar="D", help="project the columns at random onto D")
+    parser.add_argument(
+        "--center",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="subtract the mean row first (default: on)",
+    )
+    parser.add_argument(
+        "--normalize",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="scale every row to the same norm (default: on, but off with predict --labels)",
+    )
+    parser.add_argument(
+        "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"
+    )
+    parser.add_argument(
+        "--dask",
+        nargs="?",
+        const="local",
+        metavar="ADDRESS",
+        help="compute on Dask: alone for a local cluster, or the tcp:// address of a running one",
+    )
+
+
+# output ----------------------------------------------------------------------------------------------------
+
+
+def machine(record: dict) -> None:
+    """Print one JSON object that any parser takes: no NaN, no Infinity, ASCII only, keys in one printable line."""
+    print(json.dumps(_printable_keys(plain(record)), indent=1, allow_nan=False))
+
+
+def _printable_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {printable(key): _printable_keys(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_printable_keys(entry) for entry in value]
+    return value
+
+
+def console(width: int = 120) -> "Console":
+    """Where tables go: as wide as the terminal, or of the given width where there is no terminal."""
+    from rich.console import Console
+
+    if hasattr(sys.stdout, "reconfigure") and _lacks_signs(sys.stdout.encoding):
+        codecs.register_error("edgelaw", _spell_out)
+        sys.stdout.reconfigure(errors="edgelaw")
+    shown = Console(highlight=False)
+    if not shown.is_terminal and "COLUMNS" not in os.environ:
+        shown = Console(highlight=False, width=width)
+    return shown
+
+
+def ascii_only(shown: "Console") -> bool:
+    """Whether a console cannot show dots in braille."""
+    return _lacks_signs(shown.encoding)
+
+
+def _lacks_signs(encoding: str | None) -> bool:
+    try:
+        "⣿×λ".encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
+
+
+def _spell_out(error: UnicodeError) -> tuple[str, int]:
+    """Write out the few signs that an encoding does not have."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(SPELLED_OUT.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+class Bar:
+    """The progress bar of every command: on standard error, after two seconds, on a terminal only.
+
+    It is a context, and called inside it as ``bar(done, total, what)``; a ``total`` of None or 0 means that it is
+    not known. While loops are being compiled, which the first run on a machine waits for, it says so.
+
+    Parameters
+    ----------
+    patience : float
+        Seconds before it appears.
+    """
+
+    _notes: list[str]
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        from rich.console import Console, RenderableType
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.text import Text
+
+        notes = self._notes = []
+
+        class NotesAndBar(Progress):
+            """What is known already, above the bar."""
+
+            def get_renderables(self) -> Iterable[RenderableType]:
+                yield from (Text(line, overflow="ellipsis", no_wrap=True) for line in notes)
+                yield from super().get_renderables()
+
+        errors = Console(stderr=True)
+        self.enabled = errors.is_terminal
+        columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()]
+        self._progress = NotesAndBar(*columns, console=errors, transient=True)
+        self._task = self._progress.add_task("working", total=None)
+        self._timer = threading.Timer(patience, self._appear)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+        self._over = False
+        self.shown = False
+        self._last = 0.0
+        self._what = "working"
+        self._compiling = when_compiling(self._compile)
+
+    def _compile(self, beginning: bool) -> None:
+        """Say that the compiler is at work, or what was being done before."""
+        self._progress.update(self._task, description=COMPILING if beginning else self._what)
+
+    def _appear(self) -> None:
+        with self._lock:
+            if not self._over and not self.shown:
+                self._progress.start()
+                self.shown = True
+
+    def note(self, line: str) -> None:
+        """Show a line above the bar, at once, until the command ends: a first result."""
+        if self.enabled:
+            self._notes.append(printable(line))
+            self._appear()
+
+    def __enter__(self) -> "Bar":
+        self._compiling.__enter__()
+        if self.enabled:
+            self._timer.start()
+        return self
+
+    def __call__(self, done: float = 0, total: float | None = None, what: str = "working") -> None:
+        """Update what is shown; cheap enough to be called often."""
+        now = time.monotonic()
+        if not self.enabled or (now - self._last < 0.05 and done != total):
+            return
+        self._last, self._what = now, printable(what)
+        self._progress.update(
+            self._task,
+            completed=float(done),
+            total=float(total) if total else None,
+            description=self._what,
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._compiling.__exit__(kind, error, trace)
+        with self._lock:
+            self._over = True
+            self._timer.cancel()
+            if self.shown:
+                self._progress.stop()
+
+
+# files -----------------------------------------------------------------------------------------------------
+
+
+def destination(
+    path: str, endings: tuple[str, ...], source: str | None = None, option: str = "--report"
+) -> str:
+    """The real path of a file that can be written, or a refusal: known before anything long is computed.
+
+    Parameters
+    ----------
+    path : str
+        What was asked for.
+    endings : tuple of str
+        Allowed endings, such as ``(".html", ".htm")``; they keep a typing error from overwriting another file.
+    source : str, optional
+        The file being read, which must not be written.
+    option : str
+        The option to name in a refusal.
+    """
+    name = printable(path)
+    if not path.lower().endswith(endings):
+        raise Refusal(f"{option} must end in {' or '.join(endings)}, not {shortened(name)}.")
+    try:
+        real = os.path.realpath(path)
+        if os.path.isdir(real):
+            raise Refusal(f"{name} cannot be written: it is a folder.")
+        if os.path.exists(real):
+            if source and os.path.exists(source) and os.path.samefile(real, source):
+                raise Refusal(f"{name} cannot be written: it is the file that is being read.")
+            if not os.path.isfile(real) or not os.access(real, os.W_OK):
+                raise Refusal(f"{name} cannot be written: it exists and you may not change it.")
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.stat(real)  # a name too long is refused here
+        atomic.ensure_writable(real)
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        raise Refusal(f"{name} cannot be written: {reason(error)}.") from None
+    return real
+
+
+def attempt(path: str, write: Callable[[], None]) -> Unwritten | None:
+    """Write a file; a full disk is returned and not raised, so that the answer can be shown first."""
+    try:
+        write()
+    except OSError as error:
+        return Unwritten(
+            f"{printable(path)} could not be written: {reason(error)}; the answer itself is complete."
+        )
+    return None
+
+
+def reason(error: BaseException) -> str:
+    """What the system says of an error, as a part of a sentence."""
+    text = printable(getattr(error, "strerror", None) or error or type(error).__name__)
+    return text[:1].lower() + text[1:].rstrip(".")
+
+
+def tell(message: object) -> None:
+    """One sentence on standard error, whatever the message holds."""
+    line = printable(message)
+    stream = sys.stderr
+    if stream is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.flush()

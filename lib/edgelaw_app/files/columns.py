@@ -1,0 +1,172 @@
+"""Which columns of a matrix are read: all, or some by name, number or range, without those that number the rows."""
+
+from __future__ import annotations
+
+import copy
+import fnmatch
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgelaw_app.files.errors import InputError
+from edgelaw_app.files.reader import Reader, real_matrix
+
+Columns = str | int | Iterable[str | int]
+_SHOWN = 8  # names in a sentence
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The columns a reader asks for (None for all) and those to leave out, as they were named.
+
+    A column is named by its name, by a pattern of names such as ``emb_*``, by its number counted from 0 (negative:
+    from the end), or as one of a range of numbers such as ``3-9`` or ``3-``; commas separate several in one text.
+    A text that is a column's name means that column, whatever else it could mean.
+    """
+
+    columns: tuple[str | int, ...] | None = None
+    drop: tuple[str | int, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Columns | None, drop: Columns | None) -> Choice:
+        """A choice from arguments, each one column or several."""
+        return cls(None if columns is None else _several(columns, "columns"), _several(drop or (), "drop"))
+
+    @property
+    def everything(self) -> bool:
+        """Whether no column was named."""
+        return self.columns is None and not self.drop
+
+    def numbers(
+        self, path: str, width: int, names: Sequence[str] = (), index: Sequence[int] = ()
+    ) -> list[int]:
+        """The numbers of the columns to read, ascending.
+
+        Columns of `index` number the rows: they are left out unless they were asked for.
+        """
+        if self.columns is None:
+            kept = set(range(width)) - set(index)
+        else:
+            kept = {number for item in self.columns for number in _numbers(item, path, width, names)}
+        for item in self.drop:
+            kept.difference_update(_numbers(item, path, width, names))
+        if not kept:
+            raise InputError(f"{path} has no column left: all {width} are dropped.")
+        return sorted(kept)
+
+
+class Chosen(Reader):
+    """Some columns of a matrix."""
+
+    def __init__(self, reader: Reader, choice: Choice) -> None:
+        self._reader, width = reader, reader.shape[1]
+        self.path, self.keys = reader.path, reader.keys
+        self.seeks, self.in_memory = reader.seeks, reader.in_memory
+        self.numbers = choice.numbers(reader.path, width)
+        shape = (reader.shape[0], len(self.numbers))
+        self.shape, self.dtype = real_matrix(reader.path, shape, reader.dtype)
+        self.notes = (*reader.notes, *note(self.numbers, width))
+
+    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
+        """Blocks of raw rows, without the other columns."""
+        return (block[:, self.numbers] for block in self._reader.read(start, stop, rows))
+
+    def cuts(self, size: int) -> Sequence[int]:
+        """Where the parts of the whole matrix begin."""
+        return self._reader.cuts(size)
+
+    def portable(self) -> Reader:
+        """The same columns of the portable matrix."""
+        other = copy.copy(self)
+        other._reader = self._reader.portable()
+        return other
+
+
+def row_index(names: Sequence[str], declared: Iterable[str] = ()) -> list[int]:
+    """Numbers of the columns that number the rows: declared by the file, or called as pandas and R call theirs.
+
+    >>> row_index(["", "a", "b"]), row_index(["Unnamed: 0", "a"]), row_index(["a", "", ""])
+    ([0], [0], [])
+    """
+    known = set(declared)
+    numbers = [
+        k for k, name in enumerate(names) if name in known or re.fullmatch(r"__index_level_\d+__", name)
+    ]
+    if names and names[0] == "" and all(names[1:]):
+        numbers.append(0)
+    for k, name in enumerate(names):
+        if not re.fullmatch(r"Unnamed: \d+(\.\d+)*", name):
+            break
+        numbers.append(k)
+    return sorted(set(numbers)) if len(set(numbers)) < len(names) else []
+
+
+def note(
+    kept: Sequence[int], width: int, names: Sequence[str] = (), index: Sequence[int] = ()
+) -> tuple[str, ...]:
+    """What to say of columns that are not read, a sentence each for an index and for others."""
+    left = sorted(set(index) - set(kept))
+    sentences = []
+    if left:
+        called = ", ".join(repr(names[k]) if names[k] else "without a name" for k in left)
+        sentences.append(
+            f"Left out the column{'s' * (len(left) > 1)} {called}, which number{'s' * (len(left) == 1)} the rows."
+        )
+    if len(kept) + len(left) < width:
+        sentences.append(f"Read {len(kept)} of {width} columns, as asked.")
+    return tuple(sentences)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Some names for a sentence, in quotes."""
+    names = list(names)
+    more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
+    return ", ".join(map(repr, names[:_SHOWN])) + more
+
+
+def _several(value: Columns, option: str) -> tuple[str | int, ...]:
+    """One column or several as a tuple."""
+    items = (value,) if isinstance(value, str | int | np.integer) else tuple(value)
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, str | int | np.integer):
+            raise InputError(f"{option} must name columns by texts and integers, not {item!r}.")
+    if not items and option == "columns":
+        raise InputError("columns must name at least one column; leave it out to read all.")
+    return tuple(item if isinstance(item, str) else int(item) for item in items)
+
+
+def _numbers(item: str | int, path: str, width: int, names: Sequence[str]) -> list[int]:
+    """The numbers of the columns that one text or integer names."""
+    if isinstance(item, str):
+        if item in names:
+            return [k for k, name in enumerate(names) if name == item]
+        if "," in item:
+            return [k for part in item.split(",") for k in _numbers(part.strip(), path, width, names)]
+        matching = [k for k, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
+        if matching and any(sign in item for sign in "*?["):
+            return matching
+    span = re.fullmatch(r"(-?\d{1,12})|(\d{1,12})-(\d{0,12})", str(item))
+    if span is None:
+        raise InputError(_unknown(item, path, width, names))
+    if span[1] is not None:
+        first = last = int(span[1]) + (width if int(span[1]) < 0 else 0)
+    else:
+        first, last = int(span[2]), int(span[3]) if span[3] else width - 1
+    if not 0 <= first <= last < width:
+        raise InputError(
+            f"{path} has no column {str(item)!r}: its columns are 0 to {width - 1}, counted from 0."
+        )
+    return list(range(first, last + 1))
+
+
+def _unknown(item: str | int, path: str, width: int, names: Sequence[str]) -> str:
+    """The sentence about a column that is not there."""
+    shown = repr(item if len(str(item)) < 40 else str(item)[:37] + "...")
+    if names:
+        return f"{path} has no column {shown}; its columns are: {listed(names)}."
+    return (
+        f"{path} has columns without names, so one is given by its number from 0 to {width - 1} or a range such as "
+        f"0-{width - 1}, not {shown}."
+    )

@@ -1,0 +1,42 @@
+"""Rows of a source by number and by range, and the numbers that are refused in it."""
+
+import numpy as np
+import pytest
+from input_files import everything, refusal
+
+from edgelaw_app.files import open_matrix
+
+
+def test_numbers_too_large_to_square_or_to_tell_apart_are_refused(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[1, 2], [2**53 + 2, 0]]))
+    assert "beyond 2^53" in refusal(everything, tmp_path / "x.npy")
+    np.save(tmp_path / "x.npy", np.array([[1, 2], [2**64 - 1, 0]], np.uint64))
+    assert "row 1, column 0" in refusal(everything, tmp_path / "x.npy")
+    np.save(tmp_path / "x.npy", np.array([[1, 2], [0, -1e200]]))
+    assert "below 1e+100" in refusal(everything, tmp_path / "x.npy")
+    np.save(
+        tmp_path / "x.npy", np.full((2000, 9), 3e38, np.float32)
+    )  # their sum overflows, their squares do not
+    assert everything(tmp_path / "x.npy").max() == np.float32(3e38)
+
+
+@pytest.mark.parametrize("indices", [[300], [-1], [[1]], [0.5]])
+def test_numbers_of_rows_that_are_not_there_are_refused(files, indices):
+    with pytest.raises(ValueError, match="indices"):
+        open_matrix(files / "x.npy").take(indices)
+
+
+def test_a_source_says_what_it_is(files):
+    source = open_matrix(files / "x.npy")
+    assert repr(source) == f"Source({str(files / 'x.npy')!r}, shape=(300, 24), dtype=float32)"
+
+
+def test_ranges_of_small_shards_are_joined(files):
+    assert open_matrix(files / "shards").parts(2) == [(0, 150), (150, 300)]
+    assert open_matrix(files / "shards").parts(4) == [(0, 75), (75, 150), (150, 225), (225, 300)]
+
+
+def test_integers_beside_nan_are_finite(tmp_path):
+    np.save(tmp_path / "a.npy", np.full((3, 2), np.nan))
+    np.save(tmp_path / "b.npy", np.ones((3, 2), int))
+    assert "6 NaN; the first is nan in row 0, column 0" in refusal(everything, tmp_path)
