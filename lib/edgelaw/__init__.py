@@ -2,13 +2,13 @@
 
 >>> import edgelaw
 >>> rows = edgelaw.data.gaussian(64, 64, rng=0)  # or your own matrix, one sample per row
->>> edgelaw.predict(rows, epochs=10, search=False).advice.order
+>>> edgelaw.predict(rows, epochs=10).advice.order
 'single_shuffle'
 
 One idea per room: ``data`` makes or loads a design, ``spectrum`` measures its eigenvalues, ``orders`` and
-``kaczmarz`` run SGD on it, ``theory`` and ``exact`` say what must come out, and the function ``predict`` puts them
-together for a reader's own matrix. Rooms are loaded when they are first used. Nothing prints, nothing keeps global
-state, and every random number comes from an ``rng``.
+``kaczmarz`` run SGD on it, ``theory`` and ``exact`` say what must come out, and the functions ``predict`` and ``probe``
+put them together for a reader's own rows, with labels or without. Rooms are loaded when they are first used. Nothing prints,
+nothing keeps global state, and every random number comes from an ``rng``.
 """
 
 from typing import TYPE_CHECKING
@@ -37,20 +37,21 @@ if TYPE_CHECKING:
     from edgelaw import spectrum as spectrum
     from edgelaw import theory as theory
     from edgelaw_app.forecast import predict as predict
+    from edgelaw_app.forecast import probe as probe
 
     __version__: str
 else:
 
     def __getattr__(name):
-        """The version, the rooms and `predict`, looked up when asked for, so that the package itself loads at once."""
+        """The version, the rooms, `predict` and `probe`, looked up when asked for, so that the package itself loads at once."""
         if name == "__version__":
             from edgelaw._common.project import version
 
             return version()
-        if name == "predict":
-            from edgelaw_app.forecast import predict
+        if name in ("predict", "probe"):
+            from edgelaw_app import forecast
 
-            return predict
+            return getattr(forecast, name)
         if name in _ROOMS:
             from importlib import import_module
 
@@ -58,4 +59,4 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():
-        return sorted({*globals(), *_ROOMS, "__version__", "predict"})
+        return sorted({*globals(), *_ROOMS, "__version__", "predict", "probe"})

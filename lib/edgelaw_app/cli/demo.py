@@ -1,6 +1,7 @@
 """``edgelaw demo``: the whole idea in a few seconds, on data that ships."""
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from edgelaw_app.cli.terminal import Bar, ascii_only, command, console
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from edgelaw.curves import LearningCurve
-    from edgelaw_app.forecast import Prediction
+    from edgelaw_app.forecast import Forecast
 
 SIDE, EPOCHS, RUNS = 256, 30, 4
 RECORD = (1, 2, 3, 4, 6, 8, 11, 15, 20, EPOCHS)
@@ -22,18 +23,18 @@ QUESTION = (
     "known before the first step, from the eigenvalues of the data."
 )
 DATA = (
-    f"Here are {SIDE} CIFAR-10 images as ResNet-50 embeddings in {SIDE} dimensions. Lines are the exact theory; "
-    f"letters are real SGD on least squares, run just now: means over {RUNS} runs in each order."
+    f"Here are {SIDE} CIFAR-10 images as ResNet-50 embeddings in {SIDE} dimensions. Lines are the theory at one learning "
+    f"rate; letters are real SGD on least squares, run just now: means over {RUNS} runs in each order."
 )
 ORDERS = (
     "i: iid, rows drawn with replacement; r: random_reshuffle, a new shuffle in every epoch; s: single_shuffle, one "
     "shuffle for all epochs; f: flip_flop, one shuffle forwards and backwards in turn."
 )
-LOSSES = "Test is the squared error of the parameters, train the mean squared residual; both start at 1."
+LOSSES = "The parameter error is the mean square of w - w*, the training loss the mean squared residual; both start at 1."
 NEXT = """\
 Try next:
   edgelaw embeddings.npy                 your own matrix, one sample per row
-  edgelaw embeddings.npy --step best     each order at its own best step
+  edgelaw features.npz --labels y        a linear probe on your features
   edgelaw spectrum embeddings.npy        the left edge of its spectrum
   edgelaw predict --help                 every option, with examples"""
 
@@ -58,23 +59,24 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Predict, simulate, show; return the exit status."""
+    """Predict, simulate, show; return the exit status. Nothing is compiled, because compiling takes longer than this."""
+    os.environ.setdefault("EDGELAW_NUMBA", "0")
     from edgelaw import data, kaczmarz
     from edgelaw_app import files
     from edgelaw_app.forecast import predict
 
     with Bar() as bar:
         design = files.design(data.load("cifar10").features, rows=SIDE, dims=SIDE, rng=0)
-        prediction = predict(design, epochs=EPOCHS, simulate=False, progress=bar)
+        prediction = predict(design, epochs=EPOCHS, step=1.0, progress=bar)
         runs: dict[str, LearningCurve] = {}
-        for order in prediction.forecasts:
-            bar(len(runs), len(prediction.forecasts), f"{order}: SGD")
+        for order in prediction.asked:
+            bar(len(runs), len(prediction.asked), f"{order}: SGD")
             runs[order] = kaczmarz.simulate(design.matrix(), order, RECORD, runs=RUNS, starts="all")
     show(console(WIDTH), prediction, runs)
     return 0
 
 
-def show(shown: "Console", prediction: "Prediction", runs: "dict[str, LearningCurve]") -> None:
+def show(shown: "Console", prediction: "Forecast", runs: "dict[str, LearningCurve]") -> None:
     """The idea, the plot, the numbers, the advice, and what to try next."""
     from edgelaw_app.cli.show import line, paragraph
 
@@ -87,15 +89,16 @@ def show(shown: "Console", prediction: "Prediction", runs: "dict[str, LearningCu
     shown.print(_table(prediction, runs))
     paragraph(shown, LOSSES, "dim")
     shown.print()
-    paragraph(shown, prediction.advice.reason, "bold green")
+    paragraph(shown, prediction.advice.sentences[0], "bold green")
+    paragraph(shown, " ".join(prediction.advice.sentences[1:]))
     shown.print()
-    paragraph(shown, prediction.assumption, "dim")
+    paragraph(shown, prediction.assumed, "dim")
     shown.print()
     for text in NEXT.splitlines():
         line(shown, text)
 
 
-def _plot(shown: "Console", prediction: "Prediction", runs: "dict[str, LearningCurve]") -> None:
+def _plot(shown: "Console", prediction: "Forecast", runs: "dict[str, LearningCurve]") -> None:
     """The training loss by epoch: a line of dots for the theory, a letter for SGD."""
     import numpy as np
     from rich.text import Text
@@ -103,10 +106,10 @@ def _plot(shown: "Console", prediction: "Prediction", runs: "dict[str, LearningC
     from edgelaw_app.cli import textplot
 
     fine = np.geomspace(1, EPOCHS, 240)
-    layers, orders = [], [*prediction.forecasts]
+    layers, orders = [], [*prediction.asked]
     for order in orders:
-        curve = prediction.forecasts[order].curve
-        losses = np.interp(np.log(fine), np.log(curve.epochs[1:]), np.log(curve.train[1:]))
+        one = prediction.asked[order]
+        losses = np.interp(np.log(fine), np.log(one.epochs[1:]), np.log(one.losses["training loss"][1:]))
         layers.append((fine, np.exp(losses)))
     for index, order in enumerate(orders):  # at every other time, in turn, since letters hide each other
         part = slice(2 - index // 2, None, 2)
@@ -120,20 +123,20 @@ def _plot(shown: "Console", prediction: "Prediction", runs: "dict[str, LearningC
         shown.print(Text.assemble(*styled), no_wrap=True, overflow="crop")
 
 
-def _table(prediction: "Prediction", runs: "dict[str, LearningCurve]") -> Any:
+def _table(prediction: "Forecast", runs: "dict[str, LearningCurve]") -> Any:
     """Both losses after the last epoch, of the theory and of SGD with its standard error."""
     from rich.table import Table
 
-    from edgelaw_app.cli.format import digits, loss_digits
+    from edgelaw_app.cli.format import digits
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(f"after {EPOCHS} epochs", no_wrap=True)
-    for title in ("train: theory", "SGD", "test: theory", "SGD"):
+    for title in ("training loss", "SGD", "parameter error", "SGD"):
         table.add_column(title, justify="right", no_wrap=True)
-    for order, forecast in prediction.forecasts.items():
+    for order, one in prediction.asked.items():
         cells = []
-        for loss in ("train", "test"):
-            mean, error = (getattr(runs[order], name)[-1] for name in (loss, f"{loss}_se"))
-            cells += [digits(getattr(forecast.curve, loss)[-1]), loss_digits(mean, error)]
+        for name, loss in (("training loss", "train"), ("parameter error", "test")):
+            mean, error = (getattr(runs[order], part)[-1] for part in (loss, f"{loss}_se"))
+            cells += [digits(float(one.losses[name][-1])), f"{digits(mean)} ±{100 * error / mean:.1f}%"]
         table.add_row(f"{LETTERS[order]}  {order}", *cells)
     return table

@@ -1,16 +1,16 @@
 """The command line as a whole: which commands there are, and what happens when something goes wrong.
 
-Each command is a module of its own (``spectrum``, ``predict``, ``sweep``, ``demo``) with ``add(commands)``, which
+Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``sweep``, ``demo``) with ``add(commands)``, which
 describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other packages
 add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one, of the
-ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``.
+ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
 
 What goes wrong is said in one sentence on standard error, never as a traceback: status 2 for arguments or a file
 that cannot be used, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130
 when stopped by Ctrl-C. ``EDGELAW_DEBUG=1`` in the environment shows the traceback too.
 
 ``--json`` prints one JSON object and nothing else. Its ``schema`` names the command and a version, such as
-``edgelaw.predict/2``; the version changes when a field changes its meaning or goes, not when one is added. Numbers that
+``edgelaw.predict/3``; the version changes when a field changes its meaning or goes, not when one is added. Numbers that
 are not finite are ``null``.
 """
 
@@ -29,7 +29,7 @@ from typing import Any
 from edgelaw import __version__
 from edgelaw._common import extras
 from edgelaw._common.project import address, entry_points
-from edgelaw_app.cli import demo, predict, spectrum, sweep
+from edgelaw_app.cli import demo, predict, probe, spectrum, sweep
 from edgelaw_app.cli.terminal import (
     Refusal,
     SentenceParser,
@@ -42,11 +42,12 @@ from edgelaw_app.cli.terminal import (
 )
 
 SHORT_HELP = """\
-edgelaw predicts the learning curves of SGD from the eigenvalues of your data.
+edgelaw forecasts SGD on your data: order, learning rate, epochs.
 
   edgelaw demo                        see what it does, in a few seconds
-  edgelaw embeddings.npy              your matrix, one sample per row: how many
-                                      epochs, in which order, with which step
+  edgelaw embeddings.npy              your matrix, one sample per row: which
+                                      order, which lr, how many epochs
+  edgelaw features.npz --labels y     the same for a linear probe on labels
   edgelaw spectrum embeddings.npy     the left edge of its spectrum, and a plot
   edgelaw --help                      all commands"""
 
@@ -54,7 +55,8 @@ EXAMPLES = """\
 examples:
   edgelaw demo                       a tour of the idea on data that ships, in a few seconds
   edgelaw embeddings.npy             short for edgelaw predict embeddings.npy
-  edgelaw predict embeddings.npy     how many epochs, which order, which step
+  edgelaw features.csv --labels y    short for edgelaw probe features.csv --labels y
+  edgelaw predict embeddings.npy     which order, which lr, how many epochs
   edgelaw predict --help             every option of predict, with examples
   edgelaw spectrum embeddings.npy    the left edge of the spectrum, and a plot
   edgelaw verify E12                 check one claim of the paper
@@ -66,6 +68,7 @@ standard error."""
 COMMANDS: dict[str, Callable[[Any], None]] = {
     "spectrum": spectrum.add,
     "predict": predict.add,
+    "probe": probe.add,
     "sweep": sweep.add,
     "demo": demo.add,
 }
@@ -135,7 +138,7 @@ def _with_dask(words: Sequence[str]) -> list[str]:
 
 
 def _file_alone(words: Sequence[str]) -> list[str]:
-    """``edgelaw FILE`` is ``edgelaw predict FILE``; a first word that is neither command nor file is refused."""
+    """``edgelaw FILE`` is ``predict``, with ``--labels`` ``probe``; what is neither command nor file is refused."""
     first = words[0] if words else "-"
     if first.startswith("-") or first in COMMANDS:
         return list(words)
@@ -143,7 +146,8 @@ def _file_alone(words: Sequence[str]) -> list[str]:
     if first in names:
         return list(words)
     if _looks_like_a_file(first):
-        return ["predict", *words]
+        labelled = any(word.split("=")[0] == "--labels" for word in words)
+        return ["probe" if labelled else "predict", *words]
     near = difflib.get_close_matches(first.lower(), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}" if near else f"the commands are {', '.join(names)}"
     raise Refusal(f"There is no command or file {shortened(first)}: {hint}; edgelaw --help shows examples.")

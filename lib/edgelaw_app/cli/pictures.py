@@ -21,14 +21,12 @@ from edgelaw_app.cli.format import as_typed, digits, with_error
 
 if TYPE_CHECKING:
     from edgelaw.spectrum import EdgeLaw
-    from edgelaw_app.forecast import Prediction
-    from edgelaw_app.labels import ProbeForecast
+    from edgelaw_app.forecast import Forecast
 
 WIDTH, HEIGHT = 392, 256  # of the axes with their labels, in points; the legend is added below
 LEFT, RIGHT, TOP, BOTTOM, LEGEND_LINE = 72, 8, 8, 42, 17
 DECADES = 12  # what lies further below the largest value than this is not drawn
 INK, SOFT, LINE, CARD = "#1d232b", "#5b6673", "#e3e5e8", "#ffffff"
-KNOWN_BY = {"exact": "exact", "simulated": "simulated", "pilot": "pilot"}
 # The variable of the page's style sheet for every colour of a picture.
 LIGHT = {
     **{order: style["color"].lower() for order, style in plots.ORDER_STYLES.items()},
@@ -94,69 +92,32 @@ def spectrum(eigenvalues: Array, law: "EdgeLaw | None") -> Figure:
     return figure
 
 
-def _times_with_something_left(prediction: "Prediction", loss: str, least: float) -> Array:
-    """The recorded times up to the first at which no order has so much of its loss left, two at least."""
-    curves = [forecast.curve for forecast in prediction.forecasts.values()]
-    left = np.max([getattr(curve, loss) for curve in curves], axis=0) >= least
-    last = int(np.flatnonzero(left)[-1]) + 1
-    return curves[0].epochs[1 : max(last, 2) + 1]
-
-
-def losses(prediction: "Prediction", loss: str) -> Figure | None:
-    """One loss of every order by epoch, the target, and simulations beside the theory; None if all are zero."""
-    forecasts = prediction.forecasts
-    values = np.concatenate([getattr(forecast.curve, loss)[1:] for forecast in forecasts.values()])
+def losses(forecast: "Forecast", loss: str) -> Figure | None:
+    """One loss of every order by epoch, each at its best learning rate, and the target; None if all are zero."""
+    orders = forecast.orders
+    values = np.concatenate([one.losses[loss][1:] for one in orders.values()])
     values = values[(values > 0) & np.isfinite(values)]
     if len(values) == 0:
         return None
     values = values[values >= values.max() * 10.0**-DECADES]
     names = {
-        order: plots.ORDER_STYLES[order]["label"] + ("" if one.how == "exact" else f" ({KNOWN_BY[one.how]})")
-        for order, one in forecasts.items()
+        order: plots.ORDER_STYLES[order]["label"] + ("" if one.how == "theory" else f" ({one.how})")
+        for order, one in orders.items()
     }
     columns = 1 if max(map(len, names.values())) > 20 else min(2, len(names))
+    times = np.concatenate([one.epochs[1:][one.losses[loss][1:] >= values.min()] for one in orders.values()])
     with _axes(-(-len(names) // columns)) as (figure, ax):
-        target = prediction.target
-        ax.set(
-            xscale="log", yscale="log", xlim=_span(_times_with_something_left(prediction, loss, values.min()))
-        )
+        target = forecast.target if loss == forecast.advice.loss else None
+        ax.set(xscale="log", yscale="log", xlim=_span(times), xlabel="epoch", ylabel=loss)
         ax.set(ylim=_span(values if target is None else np.append(values, target)))
-        for order, forecast in forecasts.items():
-            measured = forecast.how != "exact"
-            plots.learning_curve(ax, forecast.curve, order, loss, band=measured, label=names[order])
-            if forecast.simulated is not None and not measured:
-                plots.learning_curve(
-                    ax, forecast.simulated, order, loss, hollow=True, markerfacecolor=CARD, markersize=7
-                )
+        for order, one in orders.items():
+            look, y, error = plots.ORDER_STYLES[order], one.losses[loss][1:], one.errors[loss][1:]
+            ax.plot(one.epochs[1:], y, label=names[order], color=look["color"], linestyle=look["linestyle"])
+            if one.how != "theory":
+                low, high = y * np.maximum(1 - 2 * error, 1e-3), y * (1 + 2 * error)
+                ax.fill_between(one.epochs[1:], low, high, color=look["color"], alpha=0.18, linewidth=0)
         if target is not None:
             _level(ax, target, f"target {as_typed(target)}")
-        plots.log_ticks(ax)
-        _legend(figure, columns)
-    return figure
-
-
-def probe(forecast: "ProbeForecast", loss: str) -> Figure:
-    """A loss of a probe by epoch in every order, with the marks of runs of SGD beside the recommended one."""
-    curves = forecast.orders
-    values = np.concatenate([np.asarray(getattr(one, loss))[1:] for one in curves.values()])
-    values = values[np.isfinite(values) & (values > 0)]
-    times = np.arange(1.0, forecast.epochs + 1)
-    names = {
-        order: plots.ORDER_STYLES[order]["label"] + ("" if one.how == "theory" else " (simulated)")
-        for order, one in curves.items()
-    }
-    columns = 1 if max(map(len, names.values())) > 20 else min(2, len(names))
-    with _axes(-(-len(names) // columns)) as (figure, ax):
-        ax.set(xscale="log", yscale="log", xlim=_span(times), ylim=_span(values), xlabel="epoch")
-        ax.set(ylabel={"train": "training loss", "held_out": "held-out loss"}[loss])
-        for order, one in curves.items():
-            look = plots.ORDER_STYLES[order]
-            style = {"color": look["color"], "linestyle": look["linestyle"]}
-            ax.plot(times, getattr(one, loss)[1:], label=names[order], **style)
-        if forecast.simulated is not None:
-            look = plots.ORDER_STYLES[forecast.order]
-            marks = {"color": look["color"], "marker": look["marker"], "linestyle": "none"}
-            ax.plot(times, getattr(forecast.simulated, loss)[1:], markerfacecolor=CARD, markersize=6, **marks)
         plots.log_ticks(ax)
         _legend(figure, columns)
     return figure

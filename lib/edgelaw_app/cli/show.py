@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -18,14 +17,8 @@ from edgelaw_app.cli.terminal import ascii_only, printable
 if TYPE_CHECKING:
     from edgelaw.curves import LearningCurve
     from edgelaw_app.cli.cluster import Run
-    from edgelaw_app.forecast import Prediction
 
 LOSSES = (("test", "test"), ("train", "train"))  # the attribute of a curve, and its name in print
-HOW = {
-    "exact": "Losses by exact theory, from the eigenvalues of these rows.",
-    "simulated": "Losses by running SGD on these rows, ± one standard error.",
-    "pilot": "Losses by running SGD on a random part of these rows, ± one standard error.",
-}
 PLOT_COLOURS = ("cyan", "bold red")
 
 
@@ -99,75 +92,13 @@ def spectrum_plot(shown: Console, measured: Any) -> None:
         shown.print(Text.assemble(*styled), no_wrap=True, overflow="crop")
 
 
-def prediction(shown: Console, predicted: "Prediction", name: str) -> None:
-    """Everything that ``predict`` has to say."""
-    m, d = predicted.shape
-    shown.print(Text.assemble((printable(name), "bold"), f"  {m:,} × {d:,}"))
-    shown.print()
-    paragraph(shown, predicted.advice.reason, "bold green")
-    shown.print()
-    shown.print(prediction_table(predicted))
-    shown.print()
-    paragraph(shown, HOW[next(iter(predicted.forecasts.values())).how], "dim")
-    if predicted.batching:
-        paragraph(shown, predicted.batching.text)
-    paragraph(shown, predicted.assumption, "dim")
-    paragraph(shown, format.single_runs(predicted), "dim")
-    notes = [f"{', '.join(orders)}: {why}" for orders, why in format.reasons(predicted)]
-    passed = [predicted.diagnostic.text] if predicted.diagnostic.fits else []  # else a caution says it
-    for text in [*notes, *passed]:
-        shown.print()
-        paragraph(shown, text, "dim")
-    cautions(shown, [caution.text for caution in predicted.warnings])
-    shown.print()
-    spectral(shown, predicted)
-    preparation(shown, predicted.preparation)
-
-
 def _table() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
 
 
-def prediction_table(predicted: "Prediction") -> Table:
-    """Two lines per order: test and training loss at a few epochs, and what follows from them."""
-    forecasts = predicted.forecasts
-    moments = format.milestones(next(iter(forecasts.values())).curve)
-    target = predicted.target
-    best = any(step for one in forecasts.values() if one.how == "exact" for step in one.best_step.values())
-    compared = any(forecast.discrepancy and forecast.how == "exact" for forecast in forecasts.values())
-    table = _table()
-    for title in ("order", "loss"):
-        table.add_column(title, no_wrap=True)
-    if predicted.step == "best":
-        table.add_column("step", justify="right", no_wrap=True)
-    for n in moments:
-        table.add_column(format.moment(n, predicted.shape[0]), justify="right", no_wrap=True)
-    if target is not None:
-        table.add_column(f"epochs\nto {as_typed(target)}", justify="right", no_wrap=True)
-    if best:
-        table.add_column("best\nstep", justify="right", no_wrap=True)
-    if compared:
-        table.add_column("simulated − theory", justify="right")
-    for order, forecast in forecasts.items():
-        for loss, label in LOSSES:
-            first = loss == "test"
-            cells = [order if first else "", label]
-            if predicted.step == "best":
-                cells.append(digits(forecast.step) if first else "")
-            cells += [format.loss_at(forecast, n, loss) for n in moments]
-            if target is not None:
-                cells.append(format.epochs_needed(forecast, loss, predicted.epochs))
-            if best:
-                cells.append(digits((forecast.best_step or {}).get(loss)))
-            if compared:
-                cells.append(format.discrepancy((forecast.discrepancy or {}).get(loss)))
-            table.add_row(*map(escape, cells), style="" if first else "dim")
-    return table
-
-
 def sweep_table(runs: "Sequence[Run]") -> Table:
     """Means over seeds, with standard errors, at a few epochs; the lowest mean of each column stands out."""
-    moments = format.milestones(runs[0].curve)
+    moments = format.milestones(runs[0].curve.epochs.tolist())
     groups: dict[tuple[str, float], list[LearningCurve]] = {}
     for one in runs:
         groups.setdefault((one.order, one.step), []).append(one.curve)

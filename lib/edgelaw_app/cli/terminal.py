@@ -105,13 +105,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table, and nothing else")
 
 
-def add_orders(parser: argparse.ArgumentParser) -> None:
+def add_orders(parser: argparse.ArgumentParser, default: str = "all four") -> None:
     """The option ``--order``, which may be repeated; :func:`chosen_orders` reads it."""
     parser.add_argument(
         "--order",
         action="append",
         metavar="NAME",
-        help="iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (default: all four)",
+        help=f"iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (default: {default})",
     )
 
 
@@ -205,7 +205,12 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         "--normalize",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="scale every row to the same norm (default: on, but off with predict --labels)",
+        help="scale every row to the same norm (default: on, but off for probe)",
+    )
+    parser.add_argument(
+        "--standardize",
+        action="store_true",
+        help="divide every column by its standard deviation (default: off)",
     )
     parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"

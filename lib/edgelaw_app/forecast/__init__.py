@@ -1,7 +1,10 @@
-"""From a design to learning curves and advice; its function is also ``edgelaw.predict``."""
+"""From rows, with labels or without, to the learning rate, the order and the epochs to train with.
 
-from edgelaw_app.forecast.diagnostic import diagnose
+`predict` is also ``edgelaw.predict``, `probe` ``edgelaw.probe``.
+"""
+
 from edgelaw_app.forecast.prediction import predict
-from edgelaw_app.forecast.results import Advice, Caution, Diagnostic, Forecast, Prediction
+from edgelaw_app.forecast.probe import probe
+from edgelaw_app.forecast.results import Advice, Caution, Check, Forecast, Labels, OrderForecast
 
-__all__ = ["Advice", "Caution", "Diagnostic", "Forecast", "Prediction", "diagnose", "predict"]
+__all__ = ["Advice", "Caution", "Check", "Forecast", "Labels", "OrderForecast", "predict", "probe"]

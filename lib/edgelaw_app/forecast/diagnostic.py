@@ -1,7 +1,6 @@
 """Are the rows of the kind that the theory assumes? Two orders, run from all starts, against their exact curves."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +13,8 @@ from edgelaw._common.types import Array, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw_app import files
 from edgelaw_app.forecast.exact_curves import exact_curve
-from edgelaw_app.forecast.measuring import random_part
-from edgelaw_app.forecast.results import Diagnostic
+from edgelaw_app.forecast.spectral import random_part
+
 
 PROMISED = {"test": 0.02, "train": 0.05}  # how far an exact curve may be off
 LOSSES = tuple(PROMISED)
@@ -29,11 +28,38 @@ OPERATIONS = 2e10  # multiplications and additions that decide how many shuffles
 FEWEST, MOST = 6, 64  # shuffles
 CONFIDENCE, USELESS = 0.995, 0.5  # a standard error above this part of what is promised decides nothing
 NAMES = {
-    "test": "test loss",
+    "test": "parameter error",
     "train": "training loss",
     "single_shuffle": "single shuffle",
     "flip_flop": "flip-flop",
 }
+
+
+class Diagnostic(NamedTuple):
+    """The verdict: the loss where it was decided, the worst place, measured and predicted.
+
+    `excess` is measured/predicted − 1, `error` its standard error over shuffles, `threshold` what is promised of it;
+    `subset` says which rows and dimensions were run on, and `epochs` which were watched.
+    """
+
+    verdict: str
+    measured: float
+    predicted: float
+    excess: float
+    error: float
+    threshold: float
+    subset: str
+    order: str
+    loss: str
+    epoch: int
+    epochs: tuple[int, ...]
+    shuffles: int
+    text: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the verdict is "passes"."""
+        return self.verdict == "passes"
 
 
 class _Runs(NamedTuple):
@@ -53,7 +79,6 @@ def diagnose(
     epochs: int = 50,
     step: float = 1.0,
     shuffles: int | None = None,
-    curve_of: Callable[[str], LearningCurve | None] | None = None,
 ) -> Diagnostic:
     """Single shuffle and flip-flop, run from all starts at epochs 1, 2, 4, ... of the budget, against their prediction.
 
@@ -81,24 +106,21 @@ def diagnose(
         Of the forecast.
     shuffles : int, optional
         By default between 6 and 64, as many as 2e10 operations allow.
-    curve_of : callable, optional
-        The exact curve of an order on the whole design, at every epoch up to the budget, or None without one. Where all
-        rows and dimensions are run on, it is not computed again.
     """
     X, subset = _part(design, rng)
     watched = 2 ** np.arange(int(np.log2(min(epochs, LAST))) + 1)
-    if curve_of is None or X.shape != design.shape:
-        values = np.maximum(spectrum.gram_eigenvalues(X), 0)
-        rho = len(X) / X.shape[1]
+    whole = X.shape == design.shape
+    values = np.maximum(design.gram_eigenvalues() if whole else spectrum.gram_eigenvalues(X), 0)
+    rho = len(X) / X.shape[1]
 
-        def curve_of(order: str) -> LearningCurve:
-            return exact_curve(order, values, watched, step, rho)
+    def curve_of(order: str) -> LearningCurve:
+        return exact_curve(order, values, watched, step, rho)
 
     try:
         predicted, watched = _predicted(curve_of, watched)
-    except ArithmeticError as refusal:
-        text = f"The theory has no curve to compare with ({refusal}), so it is not trusted here."
-        return Diagnostic(np.nan, np.nan, np.nan, np.nan, np.nan, False, text, "undecided", subset)
+    except ArithmeticError:
+        text = "Theory refuses this spectrum."
+        return Diagnostic("undecided", *[np.nan] * 5, subset, "", "", 0, (), 0, text)
     runs = _measured(X, watched, step, rng, predicted, shuffles)
     return _judged(runs, subset)
 
@@ -118,7 +140,7 @@ def _part(design: files.Design, rng: np.random.Generator) -> tuple[Array, str]:
     return X, f"{rows} random rows of {m}, in {directions}"
 
 
-def _predicted(curve_of: Callable[[str], LearningCurve | None], epochs: Integers) -> tuple[Array, Integers]:
+def _predicted(curve_of: Callable[[str], LearningCurve], epochs: Integers) -> tuple[Array, Integers]:
     """Exact losses (orders, losses, epochs) down to the floor, and the epochs at which one of them is above it.
 
     An order without a curve is not watched; ArithmeticError if that is single shuffle.
@@ -127,8 +149,6 @@ def _predicted(curve_of: Callable[[str], LearningCurve | None], epochs: Integers
     for k, order in enumerate(WATCHED):
         try:
             curve = curve_of(order)
-            if curve is None:
-                raise ArithmeticError(f"the curve of {NAMES[order]} was refused")
         except ArithmeticError:
             if k == 0:
                 raise
@@ -196,44 +216,33 @@ def _judged(runs: _Runs, subset: str) -> Diagnostic:
         verdict, place = "passes" if np.nanmax(possible) <= 1 else "undecided", np.nanargmax(possible)
     at = tuple(int(index) for index in np.unravel_index(place, excess.shape))
     answer = Diagnostic(
-        measured=float(runs.measured[at]),
-        predicted=float(runs.predicted[at]),
-        excess=float(excess[at]),
-        error=float(error[at]),
-        threshold=PROMISED[LOSSES[at[1]]],
-        fits=verdict == "passes",
-        text="",
-        verdict=verdict,
-        subset=subset,
-        order=WATCHED[at[0]],
-        loss=LOSSES[at[1]],
-        epoch=int(runs.epochs[at[2]]),
-        epochs=tuple(runs.epochs.tolist()),
-        shuffles=runs.shuffles,
+        verdict,
+        float(runs.measured[at]),
+        float(runs.predicted[at]),
+        float(excess[at]),
+        float(error[at]),
+        PROMISED[LOSSES[at[1]]],
+        subset,
+        WATCHED[at[0]],
+        LOSSES[at[1]],
+        int(runs.epochs[at[2]]),
+        tuple(runs.epochs.tolist()),
+        runs.shuffles,
     )
-    return replace(answer, text=_in_words(answer))
+    return answer._replace(text=_in_words(answer))
 
 
 def _in_words(answer: Diagnostic) -> str:
-    """On which rows and epochs, the verdict, and by how much."""
-    last, epoch = answer.epochs[-1], answer.epoch
-    ran = f"On {answer.subset}, {answer.shuffles} shuffles from all starts, "
-    ran += f"epochs 1 to {last}: " if last > 1 else "the first epoch: "
-    where = f"he {NAMES[answer.loss]} of {NAMES[answer.order]} after {epoch} epoch{'s' if epoch > 1 else ''}"
-    off = f"{100 * answer.excess:+.1f} % ± {100 * answer.error:.1f} % off"
-    from_theory = f"T{where} is {off} the {answer.predicted:.3g} predicted for this matrix"
-    promise = f"{100 * answer.threshold:.0f} %"
+    """What was run on which rows, the verdict, and by how much."""
+    epoch = f"{answer.epoch} epoch{'s' if answer.epoch > 1 else ''}"
+    where = f"the {NAMES[answer.loss]} of {NAMES[answer.order]} after {epoch}"
+    off = f"{100 * answer.excess:+.1f} ± {100 * answer.error:.1f} %"
+    ran = f"SGD, run {answer.shuffles} times on {answer.subset},"
     if answer.verdict == "passes":
-        return (
-            f"{ran}the diagnostic passes. The curves are as near to real runs as promised; the furthest is "
-            f"t{where}, {off}."
-        )
+        return f"{ran} agrees with theory: the largest gap is {off}, {where}."
     if answer.verdict == "fails":
         return (
-            f"{ran}the diagnostic fails. {from_theory}, and {promise} is promised: these rows are too few, or not of "
-            "the kind the theory assumes (repeated, sparse or heavy-tailed rows are not), and only simulation counts."
+            f"{ran} differs from theory: {where} is {off} off. These rows are too few, or not of the kind theory assumes "
+            "(repeated, sparse or heavy-tailed rows are not)."
         )
-    return (
-        f"{ran}the diagnostic is undecided. {from_theory}, too uncertain or too near to the {promise} promised, so the "
-        "curves from eigenvalues are not trusted."
-    )
+    return f"{ran} neither confirms theory nor contradicts it: {where} is {off} off."

@@ -1,80 +1,53 @@
-r"""From a design to learning curves and advice: how many epochs, in which order, with which step.
-
-Curves come from the eigenvalues by the exact theory of the chapter "Exact curves on any spectrum", for any number of
-rows: :func:`edgelaw.exact.levy.from_sample` reads its average off the m × m Gram matrix where m and d differ.
-Where it refuses, or where the diagnostic does not say that the rows are of the kind it assumes, they are simulated; and
-where that would take too long, a pilot on a part of the rows is. Every forecast says which.
-
-In five lines:
+r"""From rows without labels to learning curves and advice: which order, which learning rate, how many epochs.
 
 >>> from edgelaw import data
->>> from edgelaw_app.forecast import predict
->>> prediction = predict(data.gaussian(64, 64, rng=0), epochs=10, target=0.2, search=False)
->>> {order: forecast.epochs_to_target["test"] for order, forecast in prediction.forecasts.items()}
-{'iid': 5, 'random_reshuffle': 3, 'single_shuffle': 3, 'flip_flop': 4}
->>> prediction.advice.order, prediction.diagnostic.fits
-('single_shuffle', True)
+>>> found = predict(data.gaussian(64, 64, rng=0), epochs=10)
+>>> found.advice.order, found.check.verdict, found.advice.epochs
+('single_shuffle', 'agrees', 10)
 """
 
-import dataclasses
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
-from edgelaw import spectrum
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import Array, ArrayLike, Progress, Rng
-from edgelaw.curves import LearningCurve
+from edgelaw._common.types import ArrayLike, Progress, Rng
 from edgelaw.orders import ORDERS
 from edgelaw_app import files
-from edgelaw_app.forecast import advice
-from edgelaw_app.forecast.batching import batching
-from edgelaw_app.forecast.cautions import Facts, cautions
-from edgelaw_app.forecast.diagnostic import WATCHED, diagnose
-from edgelaw_app.forecast.exact_curves import FLOOR
-from edgelaw_app.forecast.one_order import (
-    SEARCH_UNITS,
-    Exact,
-    Known,
-    Search,
-    Setting,
-    forecast,
-    known_by_simulation,
-    known_exactly,
-)
-from edgelaw_app.forecast.request import ProgressCounter, Request
-from edgelaw_app.forecast.results import Advice, Diagnostic, Forecast, Prediction
-from edgelaw_app.forecast.rows import ONE_DIRECTION, equal_norm_design
-from edgelaw_app.forecast.simulations import PILOT_ERROR
+from edgelaw_app.forecast import cautions, ranking, recipe, tuning
+from edgelaw_app.forecast.diagnostic import diagnose
+from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
+from edgelaw_app.forecast.results import Advice, Check, Forecast, OrderForecast
+from edgelaw_app.forecast.runs import Losses
+from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
+from edgelaw_app.forecast.tuning import Question, Runner, Tuned
 
-OPERATIONS = 1e11  # multiply-adds for simulations: about half a minute on one core
-MISTRUST = {
-    "fails": "The diagnostic says that eigenvalues are not enough here.",
-    "undecided": "The diagnostic cannot tell whether eigenvalues are enough here.",
-}
-ACCURACY = {"test": 0.01, "train": 0.03}  # relative, of exact curves on real rows; what was measured
+LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
+WORTH = 1e-9  # of a loss: the same of the lowest, where it is only known afterwards
+ASSUMED = (
+    "Assumed: targets are an exact linear function of the rows. With noisy labels a loss ends at a floor that rises with "
+    "lr; `edgelaw probe FILE --labels Y` finds the lr for yours."
+)
 
 
 @threads.one_blas_thread()
 def predict(
     X: ArrayLike | files.Design,
     epochs: int = 50,
-    step: float | str = 1.0,
     orders: Iterable[str] = ORDERS,
+    *,
+    lr: float | None = None,
+    step: float | None = None,
     target: float | None = None,
-    simulate: bool | str = "auto",
+    batch: int = 1,
+    simulate: bool = False,
+    center: bool = True,
+    standardize: bool = False,
+    operations: float = OPERATIONS,
     rng: Rng = 0,
     progress: Progress | None = None,
-    *,
-    search: bool = True,
-    operations: float = OPERATIONS,
-    watch: Callable[[str, Any], object] | None = None,
-    center: bool = True,
-    batch: int = 1,
-) -> Prediction:
-    r"""Learning curves of the orders on this design, and what to do.
+) -> Forecast:
+    r"""How fast SGD fits a linear model to these rows, in which order it is fastest, and the code to run.
 
     Parameters
     ----------
@@ -84,222 +57,273 @@ def predict(
         norm √d, since only directions matter to the normalised update. A design is taken as it was made.
     epochs : int
         The budget.
-    step : float or "best"
-        In (0, 2), with batches up to the largest stable one (:func:`edgelaw.exact.stability`); or every order
-        at its own best step for the test loss at the end of the budget (1 for an order that has no exact curve).
     orders : iterable of str
         Among `edgelaw.orders.ORDERS`.
+    lr, step : float, optional
+        A learning rate to judge beside the best ones: for ``torch.optim.SGD`` and ``nn.MSELoss()``, or dimensionless.
     target : float, optional
-        A loss in (0, 1) to be reached.
-    simulate : "auto", True or False
-        Whether to run SGD itself beside the theory. By default where the diagnostic does not say that the rows
-        are of the kind the theory assumes. An order without an exact curve is simulated in any case.
+        A loss in (0, 1) to be reached as soon as possible.
+    batch : int
+        Rows per update, at most m, averaged as PyTorch's losses do; an epoch is m rows whatever the batch.
+    simulate : bool
+        Whether to run SGD in any case, and not only where theory refuses or the check fails.
+    center, standardize : bool
+        Whether to subtract an array's mean row, which in embeddings is most of every row and no feature, and to scale
+        its columns to standard deviation 1.
+    operations : float
+        Multiply-adds that running SGD may take. Nothing depends on how fast the machine is, or on its cores.
     rng : int or numpy.random.Generator
     progress : callable, optional
         Called as ``progress(done, total, what)``.
-    search : bool
-        Whether to look for each order's best steps: two to eight more curves per order.
-    operations : float
-        Multiply-adds that simulations may take together; where that is not enough, a pilot is run on a part of the
-        rows. Nothing depends on how fast the machine is, or on its cores.
-    watch : callable, optional
-        Called as ``watch(what, result)`` with results as they are known: "spectrum" with the eigenvalues, then an
-        order's name with its curve, from several threads.
-    center : bool
-        Whether to subtract an array's mean row, which in embeddings is most of every row and no feature; False is
-        the command's ``--no-center``.
-    batch : int
-        Rows per update, at most m, averaged as PyTorch's losses do; an epoch is m rows whatever the batch.
 
     Returns
     -------
-    Prediction
+    Forecast
 
     Notes
     -----
-    **Accuracy**, measured (`edgelaw.data.sweep`: ``embedding_traces``, ``predict_accuracy``): at m = d = 512 on
-    Gaussian rows, CIFAR-10 and Wikipedia embeddings, steps 0.5, 1 and 1.5, exact curves are within 1 % (test) and 3 %
-    (training) of simulation at every recorded epoch up to 50; 2 % and 5 % are promised. With half or twice as many
-    rows as dimensions the test loss is as good; the training loss of random reshuffle at m = d/2 is off by up to 10 %
-    (standard error 4 %) once it is below 1e-3. At a finite d curves differ by O(1/effective rank). With fewer rows than
-    dimensions that is more for the training loss: on Gaussian rows of the covariance of CIFAR-10 embeddings, m = d/2,
-    step 1, the first epoch's is 3.7, 2.3 and 1.1 % below the curve at d = 64, 128 and 256 (± 0.4 to 0.7 %), and after
-    16 epochs single shuffle's is 9 to 19 % above it (± 2 to 3 %), with no clear trend in d.
-
-    **Without an exact curve**, and therefore simulated, all orders alike: too few eigenvalues, what two computations
-    disagree on, or rows that the diagnostic does not pass.
-
-    Examples
-    --------
-    >>> from edgelaw import data
-    >>> prediction = predict(data.gaussian(40, 80, rng=0), epochs=4, orders=["iid"], target=0.1, search=False)
-    >>> [caution.code for caution in prediction.warnings][0], prediction.forecasts["iid"].epochs_to_target
-    ('plateau', {'test': None, 'train': 3})
+    **Accuracy** of theory, measured (`edgelaw.data.sweep`: ``embedding_traces``, ``predict_accuracy``): at m = d = 512
+    on Gaussian rows, CIFAR-10 and Wikipedia embeddings, steps 0.5, 1 and 1.5, it is within 1 % (parameter error) and
+    3 % (training loss) of simulation at every recorded epoch up to 50; 2 % and 5 % are promised. With half or twice as
+    many rows as dimensions the parameter error is as good; the training loss of random reshuffle at m = d/2 is off by
+    up to 10 % (standard error 4 %) once it is below 1e-3.
     """
-    request = Request.validated(epochs, step, orders, target, simulate, operations, search, batch)
-    generator = arguments.generator(rng)
-    design, preparation = equal_norm_design(X, center)
+    request = Request.validated(epochs, orders, batch, operations, lr=lr, step=step, target=target)
+    generator, tell = arguments.generator(rng), ProgressCounter(progress, 3 + 2 * len(request.orders))
+    tell("eigenvalues", 0)
+    design, preparation = equal_norm_design(X, center, standardize)
     arguments.batch(request.batch, design.shape[0])
-    counter = ProgressCounter(progress, _units(request))
-    counter.report("eigenvalues")
-    values = np.maximum(design.gram_eigenvalues(), 0)
-    if (values > 1e-12 * values[-1]).sum() < 2:
-        raise ValueError(ONE_DIRECTION)
-    seen = watch or (lambda what, result: None)
-    seen("spectrum", values)
-    counter.advance("exact curves")
-    setting = Setting.of(design.shape, values, request, counter)
-    diagnostic, exact, searches = _theory(setting, design, generator.spawn(1)[0], seen)
-    steps = {order: exact[order].step for order in request.orders}
-    known = _known(setting, design, exact, diagnostic, generator)
-    forecasts = {
-        order: forecast(setting, order, steps[order], known[order], searches[order])
-        for order in request.orders
-    }
-    chosen = _advice(request, design.shape, forecasts, searches, values)
-    law = spectrum.edge_law(values)
-    facts = Facts(
-        shape=design.shape,
-        eigenvalues=values,
-        edge=law.edge,
-        edge_error=law.edge_error,
-        edge_reason=law.reason,
-        diagnostic=diagnostic,
-        duplicates=design.duplicates or 0,
-        epochs=request.epochs,
-        step=min(steps.values()) / request.batch,
-        target=request.target,
-        columns=design.warnings,
-    )
-    prediction = Prediction(
-        shape=design.shape,
-        preparation=preparation,
-        eigenvalues=values,
-        edge=law.edge,
-        edge_error=law.edge_error,
-        edge_law=law,
-        effective_rank=spectrum.effective_rank(values),
-        quantile_ratio=spectrum.quantile_ratio(values),
-        step=request.step,
-        epochs=request.epochs,
-        target=request.target,
-        batch=request.batch,
-        forecasts=forecasts,
-        diagnostic=diagnostic,
-        warnings=cautions(facts),
-        advice=chosen,
-        batching=batching(setting, chosen, forecasts, searches) if request.batch > 1 else None,
-    )
-    counter.finish()
-    return prediction
-
-
-def _units(request: Request) -> int:
-    """Units of progress: the eigenvalues, the diagnostic, and for each order curve, search, simulation."""
-    return 2 + len(request.orders) * (2 + SEARCH_UNITS * request.search + (request.step == "best"))
-
-
-def _theory(
-    setting: Setting, design: files.Design, rng: np.random.Generator, seen: Callable[[str, Any], object]
-) -> tuple[Diagnostic, dict[str, Exact], dict[str, Search | None]]:
-    """The diagnostic, the exact curve of each order and its best steps, on all cores, each on one of them."""
-    request = setting.request
-    first = 1.0 if request.step == "best" else float(request.step)
-    curves: dict[str, Future] = {order: Future() for order in request.orders}
-
-    def one(order: str) -> tuple[Exact, Search | None]:
-        try:
-            exact = setting.exact(order, first)
-        except BaseException as failure:
-            curves[order].set_exception(failure)
-            raise
-        curves[order].set_result(exact.curve)
-        if request.step != "best":
-            seen(order, exact.curve)
-        search = setting.search(order, exact) if request.search else None
-        if request.step == "best":
-            exact = setting.exact(order, search.best["test"].step if search else 1.0)
-            seen(order, exact.curve)
-        return exact, search
-
-    def curve_of(order: str) -> LearningCurve | None:
-        return curves[order].result()
-
-    single = request.batch == 1  # the diagnostic visits rows one by one
-    known = curve_of if set(WATCHED) <= set(curves) and single else None
-    with threads.executor(threads.cores()) as pool:
-        parts = {order: pool.submit(one, order) for order in request.orders}
-        # after the orders in the queue, so that the curves it waits for are being computed
-        looked_at = pool.submit(
-            diagnose, design, rng, request.epochs, first if single else 1.0, curve_of=known
+    problem = Spectral(design, request.batch)
+    given = _given(problem, request)
+    tell("learning rates")
+    question = _question(problem, request, tell, generator)
+    found, question = _tuned(problem, question)
+    check, simulated, run_on = _checked(problem, question, found, simulate, generator)
+    known = {**{o: t for o, t in found.items() if isinstance(t, Tuned)}, **simulated}
+    asked = _asked(problem, question, given, run_on, generator)
+    made = {order: tuning.of_order(problem, order, one.steps, one.losses) for order, one in known.items()}
+    made = {order: made[order] for order in request.orders if order in made}
+    if not made:
+        raise ValueError(
+            "These rows have no theory and are too large to run SGD on; give fewer rows or more operations."
         )
-        results = {order: part.result() for order, part in parts.items()}
-        diagnostic = looked_at.result()
-    setting.counter.advance("diagnostic")
-    exact = {order: pair[0] for order, pair in results.items()}
-    return diagnostic, exact, {order: pair[1] for order, pair in results.items()}
+    reached = {
+        order: _reached(one, problem.losses[question.loss], request.target) for order, one in made.items()
+    }
+    advice = _advice(problem, question, made, reached)
+    return Forecast(
+        shape=problem.shape,
+        advice=advice,
+        orders=made,
+        asked=asked,
+        largest_lr={order: tuning.learning_rate(problem, problem.limit(order)) for order in request.orders},
+        budget=request.epochs,
+        target=request.target,
+        reached=reached,
+        check=check,
+        cautions=cautions.without_labels(problem, check, advice, request.target),
+        assumed=ASSUMED,
+        code=_code(problem, advice, preparation),
+        preparation=preparation,
+        operations=question.budget.spent,
+        eigenvalues=problem.eigenvalues,
+    )
 
 
-def _known(
-    setting: Setting,
-    design: files.Design,
-    exact: dict[str, Exact],
-    diagnostic: Diagnostic,
-    generator: np.random.Generator,
-) -> dict[str, Known]:
-    """The curves of all orders: all exact, or all simulated, so that what is compared is of one kind."""
-    request = setting.request
-    missing = next((curve.refusal for curve in exact.values() if curve.curve is None), "")
-    instead = missing
-    if not missing and request.simulate == "auto" and not diagnostic.fits:
-        instead = MISTRUST[diagnostic.verdict]
-    if not instead and request.simulate is not True:
-        return {order: known_exactly(curve) for order, curve in exact.items()}
-    simulations = setting.simulations(design)
-    known = {}
-    for order, child in zip(exact, generator.spawn(len(exact)), strict=True):
-        one = exact[order]._replace(curve=None) if missing else exact[order]
-        known[order] = known_by_simulation(order, one, simulations, child, instead)
-        setting.counter.advance(f"{order}: simulation")
-    return known
+def _given(problem: Spectral, request: Request) -> float | None:
+    """The step that was asked for, or None; one at which an order diverges is refused."""
+    step = request.step if request.lr is None else request.lr * 2 * problem.scale / problem.outputs
+    if step is None:
+        return None
+    for order in request.orders:
+        limit = problem.limit(order)
+        if step >= limit:
+            raise ValueError(
+                f"{'lr' if request.step is None else 'step'} must be below "
+                f"{tuning.learning_rate(problem, limit) if request.step is None else limit:.4g}, where "
+                f"{ranking.NAMES[order]} diverges, not {request.lr if request.step is None else step:.4g}."
+            )
+    return step
+
+
+def _question(
+    problem: Spectral, request: Request, tell: ProgressCounter, rng: np.random.Generator
+) -> Question:
+    """When losses are compared, and which: at the end of the budget, or where so much as `LEFT` is left of them.
+
+    The training loss decides where most of the parameter error is in directions that no row has.
+    """
+    times, steps = problem.times(request.epochs), np.full(request.epochs, 0.5 * problem.limit("iid"))
+    try:
+        curve = problem.theory(
+            "random_reshuffle", np.minimum(steps, 0.5 * problem.limit("random_reshuffle")), times
+        )
+    except ArithmeticError:
+        curve = problem.theory("iid", steps, times)
+    loss = int(problem.null > 0.5 * curve.values[0, -1])
+    seen = np.flatnonzero(curve.values[loss] >= LEFT)
+    horizon = float(curve.epochs[max(int(seen[-1]), 1)])
+    return Question(request, loss, horizon, times, Budget(request.operations), int(rng.integers(2**31)), tell)
+
+
+def _tuned(problem: Spectral, question: Question) -> tuple[dict[str, Tuned | ArithmeticError], Question]:
+    """The orders at their best steps for the horizon, or for reaching the target as soon as one of them can."""
+    request = question.request
+    found = tuning.by_theory(problem, question, request.orders)
+    if request.target is not None:
+        times = [
+            time
+            for order, one in found.items()
+            if isinstance(one, Tuned)
+            and (
+                time := _reached(
+                    tuning.of_order(problem, order, one.steps, one.losses),
+                    problem.losses[question.loss],
+                    request.target,
+                )
+            )
+        ]
+        if times and min(times) < question.horizon:
+            question = question._replace(horizon=min(times))
+            found = tuning.by_theory(problem, question, request.orders)
+    return found, question
+
+
+def _reached(one: OrderForecast, loss: str, target: float | None) -> float | None:
+    """The first recorded time at which a loss is at or below the target."""
+    below = [] if target is None else np.flatnonzero(one.losses[loss] <= target)
+    return float(one.epochs[below[0]]) if len(below) else None
+
+
+def _checked(
+    problem: Spectral,
+    question: Question,
+    found: dict[str, Tuned | ArithmeticError],
+    simulate: bool,
+    rng: np.random.Generator,
+) -> tuple[Check, dict[str, Tuned], Runner | None]:
+    """Whether real runs agree with theory; and the orders that are simulated instead, with what they ran on."""
+    theory = {order: one for order, one in found.items() if isinstance(one, Tuned)}
+    check = Check("not run", "Theory refuses this spectrum, so SGD was run instead.")
+    if theory:
+        best = min(
+            theory,
+            key=lambda order: theory[order].losses.values[
+                question.loss, _place(theory[order].losses, question)
+            ],
+        )
+        step = min(float(theory[best].steps[0]), 1.9) if problem.batch == 1 else 1.0
+        verdict = diagnose(problem.design, rng.spawn(1)[0], question.request.epochs, step)
+        names = {"passes": "agrees", "fails": "differs", "undecided": "undecided"}
+        check = Check(names[verdict.verdict], verdict.text)
+    question.tell("check")
+    wanted = question.request.orders if simulate or check.verdict in ("differs", "undecided") else ()
+    orders = [order for order in question.request.orders if order in wanted or order not in theory]
+    if not orders:
+        return check, {}, None
+    run_on = tuning.runner(problem, question, len(orders), rng)
+    made: dict[str, Tuned | None] = {}
+    for order, child in zip(orders, rng.spawn(len(orders)), strict=True):
+        same = next((other for other in made if "iid" not in (order, other)), None)
+        if question.horizon <= 1 and same is not None:  # until a row comes again, shuffled orders are one
+            made[order] = made[same]
+        else:
+            made[order] = tuning.by_running(problem, question, order, run_on, theory.get(order), child)
+        question.tell(f"{ranking.NAMES[order]}: runs")
+    ran = {order: one for order, one in made.items() if one is not None}
+    if check.verdict != "agrees":
+        instead = "so the losses here come from running SGD"
+        if len(ran) < len(orders):
+            instead = "and running SGD in every order would take too long, so theory is a guide only"
+        check = Check(check.verdict, f"{check.text[:-1]}, {instead}.")
+    return check, ran, run_on
+
+
+def _place(losses: Losses, question: Question) -> int:
+    return int(np.argmin(np.abs(losses.epochs - question.horizon)))
+
+
+def _asked(
+    problem: Spectral, question: Question, step: float | None, run_on: Runner | None, rng: np.random.Generator
+) -> dict[str, OrderForecast]:
+    """Every order at the learning rate that was asked for: by theory, or as the others are known."""
+    made: dict[str, OrderForecast] = {}
+    if step is None:
+        return made
+    steps = question.steps(step)
+    for order in question.request.orders:
+        try:
+            if run_on is not None:
+                raise ArithmeticError
+            losses: Losses | None = problem.theory(order, steps, question.times, checked=True)
+        except ArithmeticError:
+            runner = run_on or tuning.runner(problem, question, len(question.request.orders), rng)
+            losses = tuning.at_steps(problem, question, order, runner, steps, rng.spawn(1)[0])
+        if losses is not None:
+            made[order] = tuning.of_order(problem, order, steps, losses)
+    return made
 
 
 def _advice(
-    request: Request,
-    shape: tuple[int, int],
-    forecasts: dict[str, Forecast],
-    searches: dict[str, Search | None],
-    eigenvalues: Array,
+    problem: Spectral, question: Question, made: dict[str, OrderForecast], reached: dict[str, float | None]
 ) -> Advice:
-    """The order to take, by what the forecasts say of the end of the budget, or of the last loss above 1e-12."""
-    # beside a plateau that all orders share, what is left of the test loss says nothing: the training loss decides
-    lowest = min(known.curve.test[-1] for known in forecasts.values())
-    loss = "train" if (eigenvalues == 0).mean() > 0.5 * lowest else "test"
-    losses = np.array([getattr(known.curve, loss) for known in forecasts.values()])
-    place = int(np.flatnonzero((losses >= FLOOR).all(axis=0))[-1])
-    if place == 0:
-        place = 1
-    time = next(iter(forecasts.values())).curve.epochs[place].item()
-    ends = {name: max(float(row[place]), FLOOR) for name, row in zip(forecasts, losses, strict=True)}
-    errors = {name: _relative_error(known, loss, place) for name, known in forecasts.items()}
-    moment = advice.Moment(time, shape[0], time < request.epochs)
-    steps = {name: known.step for name, known in forecasts.items()}
-    chosen = advice.advise(ends, errors, steps, moment, loss)
-    if request.step == "best" or any(search and search.time != time for search in searches.values()):
-        return chosen
-    best = {name: search.best if search else None for name, search in searches.items()}
-    reason = advice.with_free_step(chosen.reason, best, loss, ends, ACCURACY[loss])
-    return dataclasses.replace(chosen, reason=reason)
+    loss = problem.losses[question.loss]
+    time = _compared(made, loss, question.horizon)
+    values = {order: one.at(time, loss) for order, one in made.items()}
+    found = ranking.ranked(values)
+    one, epochs = made[found.order], max(1, int(np.ceil(time)))
+    (value, error), rival = values[found.order], found.rival
+    margin = found.margins[rival] if rival else ranking.Margin(0.0, 0.0)
+    count = f"{epochs} epoch{'s' if epochs > 1 else ''}"
+    use = f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}, batch {problem.batch}, {count}."
+    when = f"after {count}" if time >= 1 else f"after {round(time * problem.shape[0]):,} rows"
+    target = question.request.target
+    goal = ""
+    if target is not None:
+        first = reached[found.order]
+        goal = f" The target {target:g} is {'reached' if first else 'not reached'} by then."
+    leaves = f"It leaves {ranking.value_in_words(value, error)} of the {loss} {when}.{goal}"
+    rest = ranking.in_words(found, values)
+    rest = f"Each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
+    sentences = tuple(text for text in (use, leaves, rest) if text)
+    return Advice(
+        found.order,
+        one.lr,
+        problem.batch,
+        epochs,
+        loss,
+        time,
+        value,
+        error,
+        found.verdict,
+        rival,
+        margin.size,
+        margin.error,
+        found.open,
+        sentences,
+    )
 
 
-def _relative_error(known: Forecast, loss: str, place: int) -> float:
-    """The relative standard error of a loss: of a simulation, or the accuracy of exact curves.
+def _compared(made: dict[str, OrderForecast], loss: str, horizon: float) -> float:
+    """The last time up to the horizon at which the lowest loss is still worth a look."""
+    times = next(iter(made.values())).epochs
+    times = [
+        time
+        for time in times[(times > 0) & (times <= horizon)]
+        if all(time in one.epochs for one in made.values())
+    ]
+    worth = [time for time in times if min(one.at(time, loss)[0] for one in made.values()) >= WORTH]
+    return float(worth[-1] if worth else times[0])
 
-    That was measured where losses had fallen by up to a factor of 1000; beyond, it is taken to grow with the
-    logarithm of the loss, as an error in a rate does.
-    """
-    value, error = getattr(known.curve, loss)[place], getattr(known.curve, loss + "_se")[place]
-    if known.how == "exact":
-        return float(ACCURACY[loss] * max(1.0, np.log(max(value, FLOOR)) / np.log(1e-3)))
-    own = float(error / value) if np.isfinite(error) and value > 0 else 0.0
-    return own if known.how == "simulated" else float(np.hypot(own, PILOT_ERROR[loss]))
+
+def _code(problem: Spectral, advice: Advice, preparation: tuple[str, ...]) -> str:
+    text = " ".join(preparation)
+    return recipe.without_labels(
+        problem.shape,
+        advice.order,
+        advice.lr,
+        advice.batch,
+        advice.epochs,
+        "mean row" in text,
+        "Scaled every row" in text or SCALED in text,
+    )

@@ -1,79 +1,70 @@
-"""What `edgelaw.predict` returns: one prediction, with one forecast per order, a diagnostic, cautions and advice."""
+"""What a forecast returns: what to do, every order's losses, how far to believe them, and code to paste."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from edgelaw._common import notebook
 from edgelaw._common.types import Array
-from edgelaw.curves import LearningCurve
-from edgelaw.laws import EdgeFit
-from edgelaw.spectrum import EdgeLaw
-from edgelaw_app.forecast.assumption import assumption
-from edgelaw_app.forecast.exact_curves import FLOOR
+from edgelaw_app.forecast.ridge import ClosedForm
 from edgelaw_app.plain import plain
 
-if TYPE_CHECKING:
-    from edgelaw_app.forecast.batching import Batching
+FLOOR = 1e-12  # losses below it, in units of their start, are not told from zero: nothing is ranked by them
 
 
-@dataclass(frozen=True)
-class Caution:
-    """A warning.
-
-    Attributes
-    ----------
-    code : str
-        One of plateau, exponential, no_window, null_direction, edge_uncertain, not_haar, undecided, duplicates,
-        few_rows, columns.
-    text : str
-        A sentence.
-    """
+class Caution(NamedTuple):
+    """A reason to do something else, or not to believe a part of the forecast: a code, and a sentence with a remedy."""
 
     code: str
     text: str
 
 
-@dataclass(frozen=True)
-class Diagnostic:
-    """Two orders, run from all starts, against their exact curves: are the rows of the kind assumed?
+@dataclass(frozen=True, eq=False)
+class OrderForecast:
+    """Losses of one order at a learning rate.
 
     Attributes
     ----------
-    measured, predicted : float
-        The loss where the verdict was decided: the worst place.
-    excess : float
-        measured/predicted - 1.
-    error : float
-        Standard error of the excess, over shuffles.
-    threshold : float
-        What is promised of the excess: 0.02 for the test loss, 0.05 for the training loss.
-    fits : bool
-        Whether the verdict is "passes".
-    text : str
-        A sentence or two.
-    verdict : {"passes", "fails", "undecided"}
-    subset : str
-        Which rows and dimensions it ran on.
-    order, loss, epoch
-        Of the worst place.
-    epochs : tuple of int
-        Those that were watched.
-    shuffles : int
+    order : str
+    lr : float
+        Of the first epoch, for ``torch.optim.SGD`` and ``nn.MSELoss()``.
+    rates : array
+        The same for each epoch.
+    step : float
+        The same in units of the theory: lr · 2 · mean squared norm of a row / outputs.
+    epochs : array
+        When losses are recorded; fractions of an epoch are rows over all rows.
+    losses : dict
+        By name, an array each: "parameter error" and "training loss" (relative to their start), or with labels
+        "training loss" and "held-out loss" (squared errors summed over outputs, means over rows).
+    errors : dict
+        The relative standard error of each: of the runs, or what theory is good for.
+    how : {"theory", "simulated", "pilot"}
+    why : str
+        A sentence, where it is not theory.
+    runs : int
+        How often SGD was run.
+    accuracy : tuple of float, or None
+        Share of held-out rows that runs classify correctly after the last epoch, and its standard deviation over runs.
     """
 
-    measured: float
-    predicted: float
-    excess: float
-    error: float
-    threshold: float
-    fits: bool
-    text: str
-    verdict: str = ""
-    subset: str = ""
-    order: str = ""
-    loss: str = ""
-    epoch: int = 0
-    epochs: tuple[int, ...] = ()
-    shuffles: int = 0
+    order: str
+    lr: float
+    rates: Array = field(repr=False)
+    step: float
+    epochs: Array = field(repr=False)
+    losses: dict[str, Array] = field(repr=False)
+    errors: dict[str, Array] = field(repr=False)
+    how: str = "theory"
+    why: str = field(default="", repr=False)
+    runs: int = 0
+    accuracy: tuple[float, float] | None = None
+
+    def at(self, time: float, loss: str) -> tuple[float, float]:
+        """A loss at a recorded time, and its relative standard error."""
+        place = int(np.argmin(np.abs(self.epochs - time)))
+        return float(self.losses[loss][place]), float(self.errors[loss][place])
 
 
 @dataclass(frozen=True)
@@ -82,178 +73,193 @@ class Advice:
 
     Attributes
     ----------
-    order : str
-        The order with the smallest test loss at the end of the budget, or earlier where a loss is down to 1e-12;
-        training loss where most of the test loss is a plateau. Among tied orders random reshuffle is named first.
-    step : float
-    reason : str
-        One sentence, with the margin.
-    margin : float
-        By how much the next order that is not tied is behind the smallest loss, relatively; the nearest one if all
-        are tied.
-    margin_error : float
-        Standard error of the margin: of the simulations, or the accuracy of exact curves.
-    tie : tuple of str
-        Orders that are tied with it: within two such errors.
+    order, lr, batch, epochs
+        What to type; epochs is whole.
+    loss : str
+        The loss that decides.
     time : float
-        When losses were compared, in epochs.
+        The epoch at which orders are compared.
+    value, error : float
+        That loss then, and its relative standard error.
+    verdict : {"ahead", "tied", "undecided", "alone"}
+        Against the order named in `rival`: undecided where the margin's error is above 20 %.
+    rival : str
+        The nearest other order that is not better.
+    margin, margin_error : float
+        How much more it leaves, relatively, and the standard error of that.
+    tie : tuple of str
+        All orders that are tied or undecided with it.
+    sentences : tuple of str
+        The same in words.
     """
 
     order: str
-    step: float
-    reason: str
+    lr: float
+    batch: int
+    epochs: int
+    loss: str
+    time: float
+    value: float
+    error: float
+    verdict: str
+    rival: str
     margin: float
     margin_error: float
     tie: tuple[str, ...]
-    time: float
+    sentences: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Check:
+    """SGD, run on the rows, against the theory.
+
+    Attributes
+    ----------
+    verdict : {"agrees", "differs", "undecided", "not run"}
+        By the errors of the runs: it differs if the gap is beyond what is promised by more than three of them.
+    text : str
+        A sentence.
+    """
+
+    verdict: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is known only with labels.
+
+    Attributes
+    ----------
+    held_out_rows, outputs : int
+    classes : tuple of str, or None
+    chance : float
+        The loss of zero weights: for classes, of always answering with their frequencies.
+    largest_class : float or None
+        The share of the largest class among the held-out rows.
+    ridge : ClosedForm
+        Direct solutions on the same rows.
+    costs : dict
+        The deciding loss at the end with other learning rates, by what they are; infinite where SGD diverges.
+    gain : float or None
+        How much of the best constant lr's loss a schedule saves.
+    """
+
+    held_out_rows: int
+    outputs: int
+    classes: tuple[str, ...] | None = field(repr=False)
+    chance: float
+    largest_class: float | None
+    ridge: ClosedForm
+    costs: dict[str, float]
+    gain: float | None
 
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """What one order will do.
-
-    Attributes
-    ----------
-    order : str
-    step : float
-    curve : LearningCurve
-    how : {"exact", "simulated", "pilot"}
-        The same for all orders of a prediction: what is compared is of one kind.
-    why : str
-        A sentence if not exact, or if an exact curve was continued; else empty.
-    simulated : LearningCurve or None
-        Real runs of SGD, where they were made.
-    discrepancy : dict or None
-        For each loss the `worst` relative difference of simulation and theory, its `epoch` and standard `error`.
-    epochs_to_target : dict
-        For each loss the first epoch at or below the target, a fraction within the first one, or None.
-    rows_to_target : dict
-        The same in row updates.
-    beyond : dict
-        A sentence for each loss that does not reach it.
-    best_step : dict
-        For each loss the step with the smallest loss at `best_step_time`; None where not computed.
-    best_step_time : float or None
-        In epochs: the end of the budget, or the last recorded time at which the training loss is above 1e-12.
-    scatter : float
-        About the relative standard deviation of a single run's test loss at the end of the budget, or where it was
-        last above 1e-12.
-    """
-
-    order: str
-    step: float
-    curve: LearningCurve
-    how: str
-    why: str
-    simulated: LearningCurve | None
-    discrepancy: dict[str, dict[str, Any]] | None
-    epochs_to_target: dict[str, float | None]
-    rows_to_target: dict[str, int | None]
-    beyond: dict[str, str]
-    best_step: dict[str, float | None]
-    best_step_time: float | None
-    scatter: float
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    r"""Everything `predict` computed.
+    """Everything that `predict` or `probe` found.
 
     Attributes
     ----------
     shape : (m, d)
+        Rows to train on, and columns as SGD sees them.
+    advice : Advice
+    orders : dict
+        An `OrderForecast` per order, each at its own best learning rate.
+    asked : dict
+        The same at the learning rate that was asked for; empty without one.
+    largest_lr : dict
+        For each order the lr from which on it diverges.
+    budget : int
+        Epochs.
+    target : float or None
+    reached : dict
+        For each order the first epoch at which the deciding loss is at the target, or None.
+    check : Check
+    cautions : tuple of Caution
+    assumed : str
+        A sentence or two.
+    code : str
+        Lines of PyTorch that do what `advice` says.
     preparation : tuple of str
         What was done to the rows, one sentence each.
-    eigenvalues : ndarray
-        Of :math:`X^\top X/m`, ascending.
-    edge : EdgeFit or None
-        None where there is no power law at the left edge, or where that cannot be decided.
-    edge_error : float or None
-        Standard error of its exponent.
-    effective_rank, quantile_ratio : float
-    step, epochs, target
-        As asked.
-    forecasts : dict
-        One `Forecast` per order.
-    diagnostic : Diagnostic
-    warnings : tuple of Caution
-        The weightiest first.
-    advice : Advice
-    batch : int
-        Rows per update.
-    batching : Batching or None
-        What the batch size means: learning rate, critical size, cost; None where rows are visited one by one.
-    edge_law : EdgeLaw or None
-        Whether there is a power law at the left edge, by which tests, and why not.
+    operations : float
+        Multiply-adds that were spent on running SGD.
+    eigenvalues : array
+        Of XᵀX/m for rows of norm √d, ascending; with labels of the rows as they are, mean 1.
+    labels : Labels or None
     """
 
     shape: tuple[int, int]
-    preparation: tuple[str, ...]
-    eigenvalues: Array
-    edge: EdgeFit | None
-    edge_error: float | None
-    effective_rank: float
-    quantile_ratio: float
-    step: float | str
-    epochs: int
-    target: float | None
-    forecasts: dict[str, Forecast]
-    diagnostic: Diagnostic
-    warnings: tuple[Caution, ...]
     advice: Advice
-    edge_law: EdgeLaw | None = None
-    batch: int = 1
-    batching: "Batching | None" = None
+    orders: dict[str, OrderForecast]
+    asked: dict[str, OrderForecast]
+    largest_lr: dict[str, float]
+    budget: int
+    target: float | None
+    reached: dict[str, float | None]
+    check: Check
+    cautions: tuple[Caution, ...]
+    assumed: str
+    code: str
+    preparation: tuple[str, ...]
+    operations: float
+    eigenvalues: Array = field(repr=False)
+    labels: Labels | None = None
 
     @property
-    def assumption(self) -> str:
-        """What the forecast takes for granted, and what noise would change about its advice."""
-        return assumption(self.advice.order)
+    def best(self) -> OrderForecast:
+        """The order to take at its best learning rate."""
+        return self.orders[self.advice.order]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and words that JSON can hold.
+        """Plain lists, numbers and words that JSON can hold; None stands for what is not a finite number."""
+        return {**plain(self), "floor": FLOOR}
 
-        None stands for what is not a finite number, and in a curve for a loss below the ``floor``, which is not told
-        from zero.
-        """
-        content = plain(self)
-        for forecast in content["forecasts"].values():
-            for curve in filter(None, (forecast["curve"], forecast["simulated"])):
-                for loss in ("test", "train"):
-                    curve[loss] = [x if x is not None and x >= FLOOR else None for x in curve[loss]]
-        return {**content, "assumption": self.assumption, "floor": FLOOR}
+    def __repr__(self) -> str:
+        """The advice, and a line per order."""
+        lines = [f"{type(self).__name__}({self.shape[0]:,} × {self.shape[1]:,}): {self.advice.sentences[0]}"]
+        for order, one in self.orders.items():
+            value, error = one.at(self.advice.time, self.advice.loss)
+            lines.append(
+                f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value:.3g} ± {100 * error:.0f} %"
+            )
+        more = [f"  {len(self.cautions)} caution(s): {', '.join(one.code for one in self.cautions)}"]
+        return "\n".join([*lines, *(more if self.cautions else [])])
 
     def _repr_html_(self) -> str:
-        """The advice in a notebook, with the test loss of every order in a small plot and a small table."""
+        """The advice in a notebook, with the deciding loss of every order in a small plot and a small table."""
         from edgelaw import plots
-        from edgelaw._common import notebook
 
-        styles = {order: plots.ORDER_STYLES[order] for order in self.forecasts}
-        lines = []
-        for order, one in self.forecasts.items():
-            look = styles[order]
-            name = look["label"] if one.how == "exact" else f"{look['label']} ({one.how})"
-            lines.append(
-                notebook.Line(one.curve.epochs, one.curve.test, name, look["color"], look["linestyle"])
-            )
-            if one.simulated is not None and one.how == "exact":
-                places = notebook.moments(one.simulated.epochs, 7)
-                points = one.simulated.epochs[places], one.simulated.test[places]
-                lines.append(notebook.Line(*points, "", look["color"], "none", look["marker"]))
-        times = next(iter(self.forecasts.values())).curve.epochs
-        places = notebook.moments(times, 3)
-        label = f"Test loss by epoch in each order. {self.advice.reason}"
-        rows = [
-            [styles[order]["label"], notebook.number(one.step)]
-            + [
-                notebook.number(value) if value >= FLOOR else f"< {FLOOR:.0e}"
-                for value in one.curve.test[places]
-            ]
-            for order, one in self.forecasts.items()
+        loss = self.advice.loss
+        lines = [
+            notebook.Line(one.epochs, one.losses[loss], look["label"], look["color"], look["linestyle"])
+            for order, one in self.orders.items()
+            if (look := plots.ORDER_STYLES[order])
         ]
-        header = ["test loss", "step", *(f"epoch {notebook.number(times[place])}" for place in places)]
-        facts = [self.batching.text] if self.batching else []
-        note = " ".join([*facts, self.assumption, *(caution.text for caution in self.warnings)])
-        return notebook.card(
-            self.advice.reason, notebook.plot(lines, "epoch", "test loss", label), header, rows, note
-        )
+        header = ["order", "lr", f"{loss}, epoch {notebook.number(self.advice.time)}"]
+        rows = [
+            [
+                plots.ORDER_STYLES[order]["label"],
+                notebook.number(one.lr),
+                with_error(*one.at(self.advice.time, loss)),
+            ]
+            for order, one in self.orders.items()
+        ]
+        picture = notebook.plot(lines, "epoch", loss, f"{loss} by epoch in each order.")
+        note = " ".join([self.assumed, *(caution.text for caution in self.cautions)])
+        return notebook.card(" ".join(self.advice.sentences), picture, header, rows, note)
+
+
+def with_error(value: float, error: float) -> str:
+    """A loss with its relative standard error, as readers see it.
+
+    >>> with_error(0.01234, 0.0), with_error(0.01234, 0.021), with_error(3e-17, 0.1), with_error(np.inf, 0.1)
+    ('0.0123', '0.0123 ± 2 %', '< 1e-12', 'diverges')
+    """
+    if not np.isfinite(value):
+        return "diverges"
+    if value < FLOOR:
+        return f"< {FLOOR:.0e}"
+    spread = f" ± {100 * error:.0f} %" if np.isfinite(error) and error >= 0.005 else ""
+    return f"{notebook.number(value)}{spread}"

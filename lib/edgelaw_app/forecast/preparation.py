@@ -8,19 +8,21 @@ SGD trains with the rest (``bias=True``, started at zero).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw_app.files.memory import as_reader
-from edgelaw_app.labels.targets import Targets
+from edgelaw_app.forecast.labels import Targets
 
 FEWEST = 4  # training rows
 SMALLEST, LARGEST = 1e-140, 1e140  # mean squared norm of a row: its square and inverse are numbers, too
 HeldOut = float | tuple[ArrayLike, ArrayLike] | None
+STEPS = ("center", "intercept", "standardize", "normalize")  # what may be done to rows and targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +36,10 @@ class Prepared:
     held : pair of such arrays, or None
         Held-out rows, prepared by what was measured on the training rows.
     classes : tuple of str, or None
-    feature_mean, target_mean : array
+    target_mean : array
         What was subtracted: zeros where nothing was.
-    constant : bool
-        Whether the last column is a constant one, the trained intercept.
-    normalized : bool
-        Whether rows were scaled to norm √d.
+    done : tuple of str
+        Which of `STEPS` were taken.
     scale : float
         Mean squared norm of the training rows; lr = step/scale.
     sentences : tuple of str
@@ -50,79 +50,107 @@ class Prepared:
     T: Array = field(repr=False)
     held: tuple[Array, Array] | None = field(repr=False)
     classes: tuple[str, ...] | None
-    feature_mean: Array = field(repr=False)
     target_mean: Array = field(repr=False)
-    constant: bool
+    done: tuple[str, ...]
     scale: float
-    normalized: bool
     sentences: tuple[str, ...]
+
+    @property
+    def constant(self) -> bool:
+        """Whether the last column is a constant one, the trained intercept."""
+        return "intercept" in self.done and "center" not in self.done
 
 
 def prepare(
     X: ArrayLike,
     y: ArrayLike,
     held_out: HeldOut,
-    center: bool,
-    intercept: bool,
-    normalize: bool,
+    done: Iterable[str],
     rng: np.random.Generator,
+    classes: bool | None = None,
 ) -> Prepared:
-    """Split, centre, and set the intercept; what cannot be used is refused in one sentence."""
+    """Split, centre, scale and set the intercept; what cannot be used is refused in one sentence.
+
+    `done` are those of `STEPS` to take, which they are in this order; `classes` says whether labels are classes where
+    their type does not.
+    """
+    steps = tuple(one for one in STEPS if one in set(done))
     rows = arguments.matrix(_dense(X, "X")).astype(np.float64, copy=False)
-    targets = Targets.of(y, len(rows))
-    T, sentences = targets.values, []
+    targets = Targets.of(y, len(rows), classes=classes)
+    T, sentences = targets.values, list(targets.notes)
     held: tuple[Array, Array] | None = None
     if isinstance(held_out, tuple | list):
         held = _given(held_out, targets, rows.shape[1])
         sentences.append(f"Took the {len(held[0]):,} held-out rows as given.")
     elif held_out is not None:
-        training, rest = _split(held_out, len(rows), rng)
+        training, rest = _split(held_out, targets, rng)
         held = (rows[rest], T[rest])
         rows, T = rows[training], T[training]
-        sentences.append(f"Held out {len(rest):,} of {len(rest) + len(rows):,} rows, drawn at random.")
+        how = "drawn at random, in every class" if targets.classes else "drawn at random"
+        sentences.append(f"Held out {len(rest):,} of {len(rest) + len(rows):,} rows, {how}.")
         if (T == T[0]).all():
             raise ValueError("y must differ among the training rows; hold out fewer rows.")
     if (rows == rows[0]).all():
         raise ValueError(
             "X must differ among its training rows, which are all equal: that leaves nothing to train on."
         )
-    feature_mean, target_mean = np.zeros(rows.shape[1]), np.zeros(T.shape[1])
-    constant = bool(intercept and not center)
-    if center:
-        feature_mean = rows.mean(axis=0)
-        sentences.append("Subtracted the training rows' mean from the features.")
-    if normalize:
-        sentences.append("Scaled every row to norm √d.")
-    if intercept and center:
+    finish = _Finish.of(rows, steps)
+    target_mean = np.zeros(T.shape[1])
+    if {"center", "intercept"} <= set(steps):
         target_mean = T.mean(axis=0)
-        why = "is the intercept of centred features"
-        if normalize:
-            why = "stands for the intercept (scaled rows are no longer exactly centred)"
-        sentences.append(f"Subtracted the mean target, which {why}.")
-    if constant:
-        sentences.append("Added a constant column of ones, the intercept, trained with the rest.")
-    rows = _finished(rows, feature_mean, normalize, constant)
+    sentences += _sentences(steps)
+    rows, T = finish(rows), T - target_mean
     if held is not None:
-        held = (_finished(held[0], feature_mean, normalize, constant), held[1] - target_mean)
-    T = T - target_mean
-    after = " after centring" if center else ""
+        held = (finish(held[0]), held[1] - target_mean)
+    after = " after centring" if "center" in steps else ""
     scale = _mean_square(
         rows, f"X must be of another scale: the mean squared norm of its rows{after}", "features"
     )
-    after = " after its mean is subtracted" if intercept and center else ""
+    after = " after its mean is subtracted" if target_mean.any() else ""
     _mean_square(T, f"y must be of another scale: its mean square{after}", "labels")
-    return Prepared(
-        rows,
-        T,
-        held,
-        targets.classes,
-        feature_mean,
-        target_mean,
-        constant,
-        scale,
-        bool(normalize),
-        tuple(sentences),
-    )
+    return Prepared(rows, T, held, targets.classes, target_mean, steps, scale, tuple(sentences))
+
+
+def _sentences(steps: tuple[str, ...]) -> list[str]:
+    """What is done, a sentence each."""
+    made = {
+        "center": "Subtracted the training rows' mean from the features.",
+        "standardize": "Divided every feature by its standard deviation on the training rows.",
+        "normalize": "Scaled every row to norm √d.",
+        "intercept": "Added a constant column of ones, the intercept, trained with the rest.",
+    }
+    if {"center", "intercept"} <= set(steps):
+        why = "is the intercept of centred features"
+        if "normalize" in steps:
+            why = "stands for the intercept (scaled rows are no longer exactly centred)"
+        made["intercept"] = f"Subtracted the mean target, which {why}."
+    return [made[one] for one in ("center", "standardize", "normalize", "intercept") if one in steps]
+
+
+class _Finish(NamedTuple):
+    """What is done to rows, with what was measured on the training rows."""
+
+    mean: Array
+    scale: Array
+    steps: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rows: Array, steps: tuple[str, ...]) -> "_Finish":
+        mean = rows.mean(axis=0) if "center" in steps else np.zeros(rows.shape[1])
+        scale = np.ones(rows.shape[1])
+        if "standardize" in steps:
+            spread = rows.std(axis=0)
+            scale = np.where(spread > 1e-12 * np.abs(rows).max(axis=0), spread, np.inf)
+        return cls(mean, scale, steps)
+
+    def __call__(self, rows: Array) -> Array:
+        rows = (rows - self.mean) / self.scale
+        if "normalize" in self.steps:
+            norms = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows = np.sqrt(rows.shape[1]) * np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+        if "intercept" in self.steps and "center" not in self.steps:
+            return np.column_stack([rows, np.ones(len(rows))])
+        return np.ascontiguousarray(rows)
 
 
 def _dense(X: Any, name: str) -> Any:
@@ -144,15 +172,6 @@ def _mean_square(values: Array, what: str, name: str) -> float:
     return mean
 
 
-def _finished(rows: Array, mean: Array, normalize: bool, constant: bool) -> Array:
-    """Rows minus the mean, of norm √d if asked, with a constant column where that is the intercept."""
-    rows = rows - mean
-    if normalize:
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows = np.sqrt(rows.shape[1]) * np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
-    return np.column_stack([rows, np.ones(len(rows))]) if constant else np.ascontiguousarray(rows)
-
-
 def _given(held_out: Any, targets: Targets, columns: int) -> tuple[Array, Array]:
     """Held-out rows as they were given, checked."""
     if len(held_out) != 2:
@@ -164,13 +183,25 @@ def _given(held_out: Any, targets: Targets, columns: int) -> tuple[Array, Array]
     return rows, targets.like(held_out[1], len(rows))
 
 
-def _split(fraction: Any, rows: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Places of the training and of the held-out rows, both in the file's order."""
+def _split(fraction: Any, targets: Targets, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Places of the training and of the held-out rows, both in the file's order; classes keep their shares.
+
+    A class of one row is trained on, because a class that is absent from training cannot be learnt.
+    """
+    rows = len(targets.values)
     part = arguments.number(fraction, "held_out (a fraction of the rows)", 0, 1)
     count = max(1, round(part * rows))
     if rows - count < FEWEST:
         raise ValueError(
             f"held_out must leave at least {FEWEST} training rows, but {part:g} of {rows} rows leaves {rows - count}."
         )
-    shuffled = rng.permutation(rows)
-    return np.sort(shuffled[count:]), np.sort(shuffled[:count])
+    order = rng.permutation(rows)
+    if targets.classes:
+        kind = targets.values.argmax(axis=1)[order]
+        sizes = np.bincount(kind)
+        place = np.empty(rows)
+        for one, size in enumerate(sizes):
+            place[kind == one] = (np.arange(size) + 0.5) / size
+            place[np.flatnonzero(kind == one)[-1]] = 2.0  # one row of a class at least is trained on
+        order = order[np.argsort(place, kind="stable")]
+    return np.sort(order[count:]), np.sort(order[:count])

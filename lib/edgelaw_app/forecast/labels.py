@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from edgelaw._common.types import Array, ArrayLike, Integers
 
+FEW = 20  # different whole numbers, each several times: floats that are classes
 MOST_CLASSES = 1000  # more different labels than this are no classes for a linear probe
 
 
@@ -26,9 +27,10 @@ class Targets:
 
     values: Array = field(repr=False)
     classes: tuple[str, ...] | None
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, y: ArrayLike, rows: int, name: str = "y") -> Targets:
+    def of(cls, y: ArrayLike, rows: int, name: str = "y", classes: bool | None = None) -> Targets:
         """Targets from labels: integers, booleans and texts are classes, floating point numbers are numbers.
 
         Parameters
@@ -40,6 +42,9 @@ class Targets:
             How many rows there must be.
         name : str
             What to call them in a refusal.
+        classes : bool, optional
+            Whether they are classes, whatever their type. By default floating point numbers that are few and whole
+            are, and a note says so.
 
         Examples
         --------
@@ -48,8 +53,19 @@ class Targets:
         >>> Targets.of([0.5, 2.0, 1.0], 3).values.shape
         (3, 1)
         """
-        array = as_labels(y, rows, name)
-        if array.dtype.kind in "fiub" and (array.dtype.kind == "f" or array.ndim == 2):
+        array, notes = as_labels(y, rows, name), ()
+        if classes is None and _looks_like_classes(array):
+            classes, count = True, len(np.unique(array))
+            notes = (
+                f"Took the {count} different whole numbers of {name} as classes; classes=False (--numbers) does not.",
+            )
+        if classes and array.ndim == 1 and array.dtype.kind == "f" and (array == np.round(array)).all():
+            array = array.astype(np.int64)
+        if classes is None:
+            classes = array.ndim == 1 and array.dtype.kind != "f"
+        if not classes and array.dtype.kind in "US":
+            raise ValueError(f"{name} holds texts, which can only be classes.")
+        if not classes:
             values = _numbers(array)
             if (values == values[0]).all():
                 raise ValueError(
@@ -58,7 +74,7 @@ class Targets:
             return cls(values, None)
         different, places = np.unique(array, return_inverse=True)
         _refuse_bad_classes(different, rows, name)
-        return cls(one_hot(places, len(different)), tuple(str(one) for one in different.tolist()))
+        return cls(one_hot(places, len(different)), tuple(str(one) for one in different.tolist()), notes)
 
     def like(self, y: ArrayLike, rows: int, name: str = "held-out labels") -> Array:
         """The targets (rows, k) of other rows in the same columns; a class that is not among these is refused."""
@@ -74,6 +90,8 @@ class Targets:
                 )
             return values
         known = {one: place for place, one in enumerate(self.classes)}
+        whole = array.dtype.kind == "f" and bool((array == np.round(array)).all())
+        array = array.astype(np.int64) if whole and array.ndim == 1 else array
         texts = [str(one) for one in array.tolist()] if array.ndim == 1 else []
         unknown = sorted(set(texts) - set(known))
         if array.ndim != 1 or unknown:
@@ -84,6 +102,8 @@ class Targets:
 
 def as_labels(y: ArrayLike, rows: int, name: str = "y") -> npt.NDArray:
     """Labels as an array of one or two dimensions with one entry per row, finite, of numbers or texts."""
+    if np.ma.is_masked(y):
+        raise ValueError(f"{name} has masked entries; drop those rows first.")
     try:
         array = np.asarray(y.detach().cpu() if hasattr(y, "detach") else y)
     except (ValueError, TypeError):
@@ -109,6 +129,14 @@ def one_hot(places: Integers, count: int) -> Array:
     hot = np.zeros((len(places), count))
     hot[np.arange(len(places)), np.ravel(places)] = 1.0
     return hot
+
+
+def _looks_like_classes(array: npt.NDArray) -> bool:
+    """Whether floating point numbers are few and whole, as classes that were read as floats are."""
+    if array.dtype.kind != "f" or array.ndim != 1 or not (array == np.round(array)).all():
+        return False
+    counts = np.unique(array, return_counts=True)[1]
+    return 2 <= len(counts) <= FEW and len(array) >= 5 * len(counts)
 
 
 def _numbers(array: npt.NDArray) -> Array:

@@ -16,7 +16,7 @@ _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow
 
 
 class Read(NamedTuple):
-    """What was read: rows and labels, and what to test on, as `labels.forecast` takes it."""
+    """What was read: rows and labels, and what to test on, as `probe` takes it."""
 
     X: Array
     y: np.ndarray

@@ -1,0 +1,170 @@
+"""The answer of a forecast, in a terminal: what to do, code to paste, a small table, what was assumed, cautions."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgelaw_app.cli.format import digits
+from edgelaw_app.forecast.results import FLOOR, Forecast, OrderForecast
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+BETTER = 0.01  # relative: what counts as a difference
+
+
+def show(shown: "Console", forecast: Forecast, name: str) -> None:
+    """Everything that ``predict`` and ``probe`` have to say, in at most 80 columns."""
+    from rich.text import Text
+
+    from edgelaw_app.cli.show import cautions, line, paragraph
+    from edgelaw_app.cli.terminal import printable
+
+    shown.width = min(shown.width, 80)
+    shown.print(Text.assemble((printable(name), "bold"), f"  {about(forecast)}"))
+    shown.print()
+    first, *rest = forecast.advice.sentences
+    paragraph(shown, first, "bold green")
+    paragraph(shown, " ".join(rest))
+    shown.print()
+    for text in forecast.code.splitlines():
+        line(shown, f"  {text}")
+    shown.print()
+    shown.print(table(forecast))
+    shown.print()
+    for text in facts(forecast):
+        paragraph(shown, text)
+    paragraph(shown, forecast.assumed, "dim")
+    if forecast.check.verdict == "agrees":
+        paragraph(shown, forecast.check.text, "dim")
+    cautions(shown, [caution.text for caution in forecast.cautions])
+    shown.print()
+    paragraph(shown, " ".join(forecast.preparation), "dim")
+
+
+def about(forecast: Forecast) -> str:
+    """What was read, in a few words."""
+    m, d = forecast.shape
+    if forecast.labels is None:
+        return f"{m:,} rows × {d:,} columns"
+    known = forecast.labels
+    kind = f"{len(known.classes)} classes" if known.classes else f"{known.outputs} output(s)"
+    return f"{m:,} rows × {d:,} columns to train on, {known.held_out_rows:,} rows held out, {kind}"
+
+
+def columns(forecast: Forecast) -> list[float]:
+    """The epochs of the table: those that the advice names, and an earlier one."""
+    times = {float(forecast.advice.epochs), forecast.advice.time}
+    if len(times) == 1 and forecast.advice.time > 1:
+        times.add(float(max(1, round(forecast.advice.time / 5))))
+    known = next(iter(forecast.orders.values())).epochs
+    return sorted({float(known[np.abs(known - time).argmin()]) for time in times})
+
+
+def moment(time: float, rows: int) -> str:
+    """A time over a column.
+
+    >>> moment(10, 500), moment(0.25, 500)
+    ('epoch 10', '125 rows')
+    """
+    return f"{round(time * rows):,} rows" if time < 1 else f"epoch {time:,.0f}"
+
+
+def cell(one: OrderForecast, time: float, loss: str) -> str:
+    """A loss with its error where it was run."""
+    place = np.flatnonzero(np.isclose(one.epochs, time))
+    if not len(place):
+        return "–"
+    value, error = one.at(time, loss)
+    if not np.isfinite(value):
+        return "diverges"
+    if value < FLOOR:
+        return f"< {FLOOR:.0e}"
+    ran = one.how != "theory" and error >= 0.005
+    return digits(value) + (f" ±{100 * error:.0f}%" if ran else "")
+
+
+def rows(forecast: Forecast, times: Sequence[float]) -> list[list[str]]:
+    """A row per order at its own best learning rate, and at the one that was asked for."""
+    losses = list(next(iter(forecast.orders.values())).losses)
+    made = []
+    for mine, group in (("", forecast.orders), ("as asked: ", forecast.asked)):
+        for order, one in group.items():
+            made.append(
+                [mine + order, digits(one.lr), *(cell(one, time, loss) for loss in losses for time in times)]
+            )
+    return made
+
+
+def table(forecast: Forecast) -> Any:
+    """Every order at its own best learning rate and at the one asked for: both losses at the epochs of the advice."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    times, losses = columns(forecast), list(next(iter(forecast.orders.values())).losses)
+    made.add_column("\norder", no_wrap=True)
+    made.add_column("\nlr", justify="right", no_wrap=True)
+    for loss in losses:
+        for k, time in enumerate(times):
+            made.add_column(
+                f"{loss if k == 0 else ''}\n{moment(time, forecast.shape[0])}", justify="right", no_wrap=True
+            )
+    for texts in rows(forecast, times):
+        made.add_row(*map(escape, texts))
+    return made
+
+
+def facts(forecast: Forecast) -> list[str]:
+    """Sentences on the target, on what other learning rates cost, on direct solutions."""
+    made, advice = [], forecast.advice
+    if forecast.target is not None:
+        made.append(_target(forecast))
+    if forecast.labels is None:
+        limit = forecast.largest_lr[advice.order]
+        return [
+            *made,
+            f"SGD diverges from lr = {digits(limit)} on. lr is for torch.optim.SGD and nn.MSELoss().",
+        ]
+    costs = forecast.labels.costs
+    words = {"lr / 10": "a tenth of this lr", "10 lr": "ten times this lr"}
+    parts = [
+        f"{words[name]} {'diverges' if not np.isfinite(value) else f'ends at {digits(value)}'}"
+        for name, value in costs.items()
+    ]
+    ends = f"{'; '.join(parts)}; SGD diverges from lr = {digits(forecast.largest_lr[advice.order])} on."
+    made.append(ends[0].upper() + ends[1:])
+    if forecast.labels.gain is not None:
+        gain = forecast.labels.gain
+        made.append(
+            f"The schedule ends at {100 * abs(gain):.2g} % {'less' if gain >= 0 else 'more'} than the best constant lr."
+        )
+    return [*made, _ridge(forecast)]
+
+
+def _target(forecast: Forecast) -> str:
+    """When each order reaches the target at its best learning rate."""
+    m = forecast.shape[0]
+    reached = [
+        f"{order} {'not within ' + str(forecast.budget) + ' epochs' if time is None else moment(time, m)}"
+        for order, time in forecast.reached.items()
+    ]
+    return f"{forecast.advice.loss.capitalize()} at {forecast.target:g}: {', '.join(reached)}."
+
+
+def _ridge(forecast: Forecast) -> str:
+    """What a direct solution reaches, which costs less."""
+    assert forecast.labels is not None
+    direct, end = forecast.labels.ridge, float(forecast.best.losses[forecast.advice.loss].min())
+    if direct.ridge_held_out is None or direct.ridge is None:
+        return f"Least squares in closed form has training loss {digits(direct.least_squares_train)}."
+    loss = direct.ridge_held_out
+    found = (
+        f"Ridge regression in closed form (penalty {digits(direct.ridge)}) has held-out loss {digits(loss)}"
+    )
+    if loss < (1 - BETTER) * end:
+        return f"{found}, {100 * (1 - loss / end):.0f} % less, and needs no learning rate: prefer it unless you need SGD."
+    if loss <= (1 + BETTER) * end:
+        return f"{found}, as good, and needs no learning rate: prefer it unless you need SGD."
+    return f"{found}: SGD, stopped early, is {100 * (1 - end / loss):.0f} % better than every ridge."

@@ -1,0 +1,131 @@
+"""``edgelaw probe FILE --labels Y``: which learning rate, order and number of epochs a linear probe needs."""
+
+import argparse
+from typing import Any
+
+from edgelaw_app.cli import forecasting
+from edgelaw_app.cli.predict import add_rates
+from edgelaw_app.cli.terminal import (
+    Bar,
+    Refusal,
+    add_json,
+    add_orders,
+    add_preprocessing,
+    between,
+    chosen_orders,
+    command,
+    whole,
+)
+
+EPOCHS = 20
+HELD_OUT = "0.2"
+SCHEMA = "edgelaw.probe/1"
+SCHEDULES = ("constant", "cosine", "linear", "1/t", "best")
+
+EXAMPLES = """\
+examples:
+  edgelaw probe features.npz --key x --labels y             labels under another key of the file
+  edgelaw probe features.csv --labels species --held-out 0.3
+                                                            a column of the table; 30 % of the rows to test
+  edgelaw probe features.npy --labels labels.npy --batch 32 labels in a file of their own, batches of 32
+  edgelaw probe features.npz --key x --labels y --lr 0.01   also: what your own lr would do
+  edgelaw probe train.parquet --labels y --standardize      columns of very different scale
+  edgelaw probe features.npz --key x --labels y --json | jq .advice
+
+Integers, booleans and texts are classes, and so are floating point numbers that are few and whole; other numbers are
+regressed on. Losses are squared errors, summed over outputs (the one-hot columns of classes), averaged over rows. lr is
+what you type into torch.optim.SGD for nn.MSELoss(). How this is computed: the book's chapter "Linear probes".
+
+JSON has schema "edgelaw.probe/1" and the fields of edgelaw_app.forecast.Forecast."""
+
+
+def add(commands: Any) -> None:
+    """Describe the command to the parser."""
+    parser = command(
+        commands,
+        "probe",
+        run,
+        "rows with labels: lr, order and epochs of a linear probe",
+        "Forecast a linear probe on features with labels: its learning rate, order, epochs and losses, and code.",
+        EXAMPLES,
+    )
+    add_preprocessing(parser)
+    parser.add_argument(
+        "--labels",
+        required=True,
+        metavar="Y",
+        help="what to predict: a key of FILE, a column of a table, another file, or FILE:KEY",
+    )
+    parser.add_argument(
+        "--classes",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="labels are classes, or numbers (default: by their type)",
+    )
+    parser.add_argument(
+        "--held-out",
+        default=HELD_OUT,
+        metavar="H",
+        help="rows to test on: a fraction of FILE's, another file with the same names in it, a pair FEATURES,LABELS of "
+        f"files or keys, or none (default {HELD_OUT})",
+    )
+    parser.add_argument(
+        "--epochs", type=whole(1, 100_000), default=EPOCHS, metavar="N", help="the budget (default 20)"
+    )
+    parser.add_argument(
+        "--schedule",
+        choices=SCHEDULES,
+        default="constant",
+        metavar="NAME",
+        help=f"how lr changes from epoch to epoch: {', '.join(SCHEDULES)} (default constant)",
+    )
+    parser.add_argument(
+        "--weight-decay", type=between(0), default=0.0, metavar="W", help="of torch.optim.SGD (default 0)"
+    )
+    add_orders(parser, "random_reshuffle, iid and single_shuffle")
+    add_rates(parser)
+    parser.add_argument("--report", metavar="PATH", help="also write an HTML report, which must end in .html")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read features and labels, forecast, show; return the exit status."""
+    if arguments.dask is not None:
+        raise Refusal("--dask is for rows without labels; leave it or --labels out.")
+    orders = chosen_orders(arguments.order) if arguments.order else None
+    path = forecasting.report_path(arguments)
+    import dataclasses
+
+    from edgelaw_app import forecast as app
+    from edgelaw_app.cli import reading
+    from edgelaw_app.forecast.probe import ORDERS
+    from edgelaw_app.forecast.request import OPERATIONS
+
+    with Bar() as bar:
+        bar(what="reading")
+        read = reading.features_and_labels(arguments, arguments.held_out)
+        forecast = app.probe(
+            read.X,
+            read.y,
+            arguments.epochs,
+            orders or ORDERS,
+            lr=arguments.lr,
+            step=arguments.step,
+            schedule=arguments.schedule,
+            batch=arguments.batch,
+            weight_decay=arguments.weight_decay,
+            held_out=read.held_out,
+            center=arguments.center,
+            standardize=arguments.standardize,
+            normalize=bool(arguments.normalize),
+            classes=arguments.classes,
+            simulate=arguments.simulate,
+            operations=arguments.operations or OPERATIONS,
+            rng=arguments.seed,
+            progress=bar,
+        )
+    odd = tuple(app.Caution("columns", sentence) for sentence in read.warnings)
+    forecast = dataclasses.replace(
+        forecast, cautions=(*odd, *forecast.cautions), preparation=(*read.notes, *forecast.preparation)
+    )
+    return forecasting.tell(forecast, arguments, SCHEMA, {"file": read.name, "labels": read.labels}, path)

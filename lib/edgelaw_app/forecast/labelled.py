@@ -1,0 +1,164 @@
+"""Rows with labels: training and held-out loss of SGD from zero weights, by theory or by running it.
+
+The update is that of ``torch.optim.SGD`` on half the squared error, summed over outputs and averaged over the batch:
+:math:`w \\leftarrow (1 - r\\,\\kappa)\\,w - \\frac rb\\sum_{i\\in B}(x_i\\cdot w - t_i)\\,x_i`, with the rate r, a step
+over the mean squared norm of a row, and κ the weight decay. The last batch of an epoch averages over its own rows.
+"""
+
+import functools
+import threading
+
+import numpy as np
+
+from edgelaw import exact, kaczmarz
+from edgelaw._common.types import Array, ArrayLike
+from edgelaw.exact.iid import labels as iid
+from edgelaw.exact.labels import LabelledRows
+from edgelaw.exact.random_reshuffle import labels as random_reshuffle
+from edgelaw_app.forecast.preparation import Prepared
+from edgelaw_app.forecast.runs import Losses, Sample
+from edgelaw_app.forecast.spectral import OVERHEAD
+
+ACCURACY = 0.01  # relative, of theory on real rows; what was measured
+FEWEST_DIMS = 20  # dimensions spanned by the rows, below which theory has no curve for shuffled orders
+VANISHED = 1e-9  # of its start: below it reshuffle's theory is rounding, and runs are exact
+ANY_SCHEDULE = ("iid", "random_reshuffle")  # orders whose theory takes steps by epoch and batches
+
+
+class Labelled:
+    """The question with labels.
+
+    Attributes
+    ----------
+    prepared : Prepared
+    rows : LabelledRows
+        What theory needs of them.
+    losses, scale, outputs
+        As of `Spectral`.
+    """
+
+    whole = True
+
+    def __init__(self, prepared: Prepared, batch: int = 1, weight_decay: float = 0.0) -> None:
+        self.prepared, self.batch, self.weight_decay = prepared, batch, weight_decay
+        self.rows = LabelledRows.of(prepared.X, prepared.T, prepared.held)
+        self.shape, self.scale, self.outputs = prepared.X.shape, prepared.scale, prepared.T.shape[1]
+        self.losses = ("training loss", "held-out loss")[: 1 + (prepared.held is not None)]
+        self.ridge = (
+            weight_decay * 2 / self.outputs
+        )  # in units of half the squared error, summed over outputs
+
+    @property
+    def few_dimensions(self) -> bool:
+        """Whether the rows span too few dimensions to stand for a spectrum, however many columns they have."""
+        return len(self.rows.eigenvalues) < FEWEST_DIMS
+
+    @property
+    def start(self) -> float:
+        """The deciding loss of zero weights."""
+        return self.rows.start if self.rows.held_out is None else self.rows.held_out.start
+
+    @functools.cached_property
+    def row_limit(self) -> float:
+        """The step below which no update by a single row, however long, increases the error.
+
+        Theory knows the mean of the squared norms and their spread, not the one row that is far longer than all others:
+        beyond this step it can grow by every visit, where the mean says that all is well.
+        """
+        longest = float(np.einsum("ij,ij->i", self.prepared.X, self.prepared.X).max())
+        return 2 * self.batch * self.scale / longest
+
+    @functools.cache  # noqa: B019 a problem lives as long as its forecast
+    def limit(self, order: str) -> float:
+        """The step from which on an order diverges: under IID sampling, or under reshuffling where that is less."""
+        limit = iid.step_limit(self.rows, self.batch)
+        if order == "iid" or self.few_dimensions:
+            return limit
+        return min(limit, random_reshuffle.step_limit(self.rows, self.batch))
+
+    def highest(self, order: str) -> float:
+        """The same, or where the longest row overshoots."""
+        return min(self.limit(order), self.row_limit)
+
+    def times(self, epochs: int) -> Array:
+        """Every epoch."""
+        return np.arange(epochs + 1)
+
+    def has_theory(self, order: str, steps: Array | None = None) -> bool:
+        """Whether theory gives both losses of an order, at these steps if they are given."""
+        if order == "flip_flop" or (self.ridge > 0 and order != "iid"):
+            return False
+        if order != "iid" and self.few_dimensions:
+            return False
+        if steps is None or order in ANY_SCHEDULE:
+            return order in ANY_SCHEDULE or self.batch == 1
+        return self.batch == 1 and bool((steps == steps[0]).all())
+
+    def theory(self, order: str, steps: Array, times: ArrayLike, checked: bool = False) -> Losses:
+        """The losses at the epochs by theory; ArithmeticError where it has none or does not trust its own numbers."""
+        if not self.has_theory(order, steps):
+            raise ArithmeticError(f"There is no theory of {order.replace('_', ' ')} for this question.")
+        if self.ridge * steps.max() >= self.scale:
+            raise ArithmeticError("Weight decay changes the sign of the weights at every update.")
+        epochs = np.union1d(times, 0).astype(np.int64)
+        step = float(steps[0]) if (steps == steps[0]).all() else steps[: epochs[-1]]
+        curve = exact.probe_curve(order, self.rows, epochs, step, self.batch, self.ridge)
+        if order == "random_reshuffle" and (curve.train < VANISHED * curve.train[0]).any():
+            raise ArithmeticError("So small a loss is rounding in the theory of random reshuffle.")
+        values = np.array([curve.train] if curve.held_out is None else [curve.train, curve.held_out])
+        return Losses(epochs, values, np.full_like(values, max(ACCURACY, curve.error)))
+
+    def cost(self, times: Array) -> float:
+        """Multiply-adds of one run to the last of the times."""
+        (m, d), held = self.shape, self.prepared.held
+        scored = m + (0 if held is None else len(held[0]))
+        return float(2.0 * m * (d * self.outputs + OVERHEAD) + scored * d * self.outputs) * float(
+            np.ceil(times[-1])
+        )
+
+    def can_run(self) -> bool:
+        """Labelled rows are in memory."""
+        return True
+
+    def run(self, order: str, steps: Array, times: Array, runs: int, rng: np.random.Generator) -> Sample:
+        """Losses of several runs from zero weights at the epochs, and accuracies after the last."""
+        prepared, last = self.prepared, int(times[-1])
+        problem = kaczmarz.Problem(prepared.X, prepared.T, self.batch, normalised=False, ridge=self.ridge)
+        sets = [(prepared.X, prepared.T)] + ([] if prepared.held is None else [prepared.held])
+        recorded, rates = times.astype(np.int64), steps[:last] / self.scale
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def one(child: np.random.Generator, halt: threading.Event) -> tuple[Array, float]:
+            losses = np.full((len(sets), len(recorded)), np.inf)  # what diverges stays there
+            W = start = np.zeros((self.shape[1], self.outputs))
+            try:
+                walk = kaczmarz.iterates(problem, order, recorded, start, rates, child)
+                for place, (_, W) in enumerate(walk):
+                    losses[:, place] = [mean_square(rows @ W - targets) for rows, targets in sets]
+            except OverflowError:
+                return losses, 0.0
+            return losses, self._accuracy(W)
+
+        results = kaczmarz.by_run(one, rng, runs)
+        losses = np.array([result[0] for result in results])
+        scored = prepared.classes is not None and prepared.held is not None
+        return Sample(losses, tuple(result[1] for result in results) if scored else ())
+
+    def _accuracy(self, W: Array) -> float:
+        """The share of held-out rows that the weights classify correctly; 0 without classes or held-out rows."""
+        prepared = self.prepared
+        if prepared.classes is None or prepared.held is None:
+            return 0.0
+        scores = prepared.held[0] @ W + prepared.target_mean
+        return float((scores.argmax(axis=1) == self.held_out_classes).mean())
+
+    @functools.cached_property
+    def held_out_classes(self) -> Array:
+        """The class of every held-out row, by its place."""
+        assert self.prepared.held is not None
+        return (self.prepared.held[1] + self.prepared.target_mean).argmax(axis=1)
+
+
+def mean_square(gaps: Array) -> float:
+    """Mean over rows of the squared error, summed over outputs."""
+    return float(np.vdot(gaps, gaps)) / len(gaps)

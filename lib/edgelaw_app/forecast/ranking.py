@@ -1,0 +1,132 @@
+"""Which order to take: one rule for margins and ties, whatever the losses are and however they are known."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from edgelaw_app.forecast.results import FLOOR, with_error
+
+SIGMAS = 2.0  # orders whose losses differ by no more standard errors are not told apart
+UNDECIDED = 0.2  # standard error of a margin above which that is no tie
+EVEN = 0.005  # relative: a smaller difference would be printed as 0 %, and is a tie whatever its error
+PREFERRED = "random_reshuffle", "single_shuffle", "flip_flop", "iid"  # among those not told apart
+NAMES = {
+    "iid": "sampling with replacement",
+    "random_reshuffle": "random reshuffle",
+    "single_shuffle": "single shuffle",
+    "flip_flop": "flip-flop",
+}
+DOES = {
+    "iid": "rows drawn with replacement",
+    "random_reshuffle": "shuffled anew every epoch",
+    "single_shuffle": "shuffled once",
+    "flip_flop": "shuffled once, forwards and backwards in turn",
+}
+
+
+class Margin(NamedTuple):
+    """By how much an order's loss is above another's, relatively, and the standard error of that."""
+
+    size: float
+    error: float
+
+    @property
+    def tied(self) -> bool:
+        """Whether the two are equal as far as that is known, and it is known well enough."""
+        return self.open and (self.error <= UNDECIDED or self.size < EVEN)
+
+    @property
+    def open(self) -> bool:
+        """Whether either may be ahead: by the logarithm of the ratio, since a loss is not below zero."""
+        return self.size < EVEN or np.log1p(self.size) <= SIGMAS * self.error / (1 + self.size)
+
+    def __str__(self) -> str:
+        if self.size < 1:
+            return f"{100 * self.size:.0f} ± {max(100 * self.error, 1):.0f} % more"
+        return f"{1 + self.size:.3g} times as much (± {max(100 * self.error / (1 + self.size), 1):.0f} %)"
+
+
+class Ranking(NamedTuple):
+    """The order to take, and how far each of the others is above the least loss."""
+
+    order: str
+    margins: dict[str, Margin]
+
+    @property
+    def rival(self) -> str:
+        """The nearest order that is behind, or the nearest of all; empty if there is no other."""
+        behind = {name: one for name, one in self.margins.items() if not one.open and name != self.order}
+        others = behind or {name: one for name, one in self.margins.items() if name != self.order}
+        return min(others, key=lambda name: others[name].size, default="")
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The orders that are not told apart from the one to take, in the order of preference."""
+        return tuple(
+            name
+            for name in PREFERRED
+            if name in self.margins and name != self.order and self.margins[name].open
+        )
+
+    @property
+    def verdict(self) -> str:
+        """ "ahead", "tied", "undecided" or "alone"."""
+        if len(self.margins) == 1:
+            return "alone"
+        if not self.open:
+            return "ahead"
+        return "tied" if all(self.margins[name].tied for name in self.open) else "undecided"
+
+
+def ranked(losses: Mapping[str, tuple[float, float]]) -> Ranking:
+    """The ranking of orders by their losses, each with its relative standard error.
+
+    >>> found = ranked({"iid": (1.3, 0.02), "random_reshuffle": (1.01, 0.02), "single_shuffle": (1.0, 0.02)})
+    >>> found.order, found.verdict, str(found.margins["iid"])
+    ('random_reshuffle', 'tied', '30 ± 4 % more')
+    """
+    values = {name: max(value, FLOOR) for name, (value, _) in losses.items()}
+    lowest = min(values, key=values.__getitem__)
+    margins = {}
+    for name, value in values.items():
+        ratio = value / values[lowest]
+        error = 0.0 if name == lowest else ratio * float(np.hypot(losses[name][1], losses[lowest][1]))
+        margins[name] = Margin(ratio - 1, error if np.isfinite(error) else np.inf)
+    order = next(name for name in PREFERRED if name in margins and (name == lowest or margins[name].open))
+    return Ranking(order, margins)
+
+
+def in_words(ranking: Ranking, values: Mapping[str, tuple[float, float]]) -> str:
+    """A sentence or two on the other orders, each at its own best learning rate."""
+    parts = []
+    tied = [NAMES[name] for name in ranking.open if ranking.margins[name].tied]
+    unsure = [name for name in ranking.open if not ranking.margins[name].tied]
+    if tied:
+        parts.append(f"{_listed(tied)} {'are' if len(tied) > 1 else 'is'} tied with it")
+    if unsure:
+        spread = 100 * max(ranking.margins[name].error for name in unsure)
+        names = _listed([NAMES[name] for name in unsure])
+        parts.append(
+            f"against {names} it is undecided (the margin is known to ± {min(spread, 999):.0f} % only)"
+        )
+    own = max(values[ranking.order][0], FLOOR)
+    behind = [name for name in ranking.margins if name != ranking.order and name not in ranking.open]
+    for name in sorted(behind, key=lambda name: values[name][0]):
+        if not np.isfinite(values[name][0]):
+            parts.append(f"{NAMES[name]} diverges")
+            continue
+        ratio = max(values[name][0], FLOOR) / own
+        parts.append(f"{NAMES[name]} leaves {Margin(ratio - 1, ranking.margins[name].error)}")
+    if not parts:
+        return ""
+    return f"{'; '.join(parts)[0].upper()}{'; '.join(parts)[1:]}."
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def value_in_words(value: float, error: float) -> str:
+    """A loss in a sentence."""
+    return with_error(value, error).replace("< ", "less than ")

@@ -1,0 +1,105 @@
+"""Lines of PyTorch that do what a forecast says: rows, model, optimiser, order, loop."""
+
+from collections.abc import Sequence
+
+ORDER = {  # how an epoch's rows come; a batch is a pair of rows and targets
+    "random_reshuffle": "batches = torch.utils.data.DataLoader({pairs}, {batch}, shuffle=True)",
+    "iid": "pairs = {pairs}; draw = torch.utils.data.RandomSampler(pairs, replacement=True)\n"
+    "batches = torch.utils.data.DataLoader(pairs, {batch}, sampler=draw)",
+    "single_shuffle": "i = torch.randperm({rows})  # once\nbatches = torch.utils.data.DataLoader({shuffled}, {batch})",
+    "flip_flop": "i = torch.randperm({rows})  # once\n"
+    "batches = list(torch.utils.data.DataLoader({shuffled}, {batch}))",
+}
+
+
+def _loop(order: str, epochs: int, rates: Sequence[str]) -> list[str]:
+    """The training loop; a learning rate per epoch where they differ."""
+    each = "batches" if order != "flip_flop" else "batches[:: (-1) ** n]"
+    if rates:
+        return [
+            f"for n, rate in enumerate([{', '.join(rates)}]):",
+            '    opt.param_groups[0]["lr"] = rate',
+            f"    for x, y in {each}:",
+            "        opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
+        ]
+    return [
+        f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
+        "    opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
+    ]
+
+
+def _ordered(order: str, rows: int, batch: int, targets: str) -> list[str]:
+    text = ORDER[order].format(
+        pairs=f"list(zip(X, {targets}))", shuffled=f"list(zip(X[i], {targets}[i]))", batch=batch, rows=rows
+    )
+    return text.split("\n")
+
+
+def without_labels(
+    shape: tuple[int, int], order: str, lr: float, batch: int, epochs: int, center: bool, scale: bool
+) -> str:
+    """For rows X (m, d) and targets Y (m, 1), tensors: what `predict` forecasts.
+
+    >>> print(without_labels((512, 64), "random_reshuffle", 0.0123456, 1, 50, center=True, scale=True))
+    # X (512 x 64) and Y (512 x 1): your rows and targets, tensors of float
+    X = X - X.mean(0); X = X * 64**0.5 / X.norm(dim=1, keepdim=True)
+    net = torch.nn.Linear(64, 1, bias=False); torch.nn.init.zeros_(net.weight)
+    opt, loss = torch.optim.SGD(net.parameters(), lr=0.0123), torch.nn.MSELoss()
+    batches = torch.utils.data.DataLoader(list(zip(X, Y)), 1, shuffle=True)
+    for x, y in (pair for n in range(50) for pair in batches):
+        opt.zero_grad(); loss(net(x), y).backward(); opt.step()
+    """
+    m, d = shape
+    done = ["X = X - X.mean(0)"] * center + [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * scale
+    lines = [
+        f"# X ({m} x {d}) and Y ({m} x 1): your rows and targets, tensors of float",
+        *(["; ".join(done)] if done else []),
+        f"net = torch.nn.Linear({d}, 1, bias=False); torch.nn.init.zeros_(net.weight)",
+        f"opt, loss = torch.optim.SGD(net.parameters(), lr={lr:.3g}), torch.nn.MSELoss()",
+        *_ordered(order, m, batch, "Y"),
+        *_loop(order, epochs, ()),
+    ]
+    return "\n".join(lines)
+
+
+def with_labels(
+    shape: tuple[int, int],
+    outputs: int,
+    classes: bool,
+    order: str,
+    rates: Sequence[float],
+    batch: int,
+    weight_decay: float = 0.0,
+    prepared: Sequence[str] = (),
+    constant: bool = False,
+) -> str:
+    """For rows X (m, d) and labels y, tensors: what `probe` forecasts.
+
+    `prepared` are the names of what was done to the rows: "center", "standardize", "normalize", "intercept".
+    """
+    (m, d), lines = shape, []
+    d -= constant
+    lines.append(
+        f"# X ({m} x {d}): rows to train on, y: their labels, tensors"
+        + (" (classes from 0)" if classes else " of float")
+    )
+    lines.append("Y = torch.nn.functional.one_hot(y).float()" if classes else f"Y = y.reshape(-1, {outputs})")
+    if "center" in prepared and "intercept" in prepared:
+        lines[-1] += "; bias = Y.mean(0); Y = Y - bias"
+    done = ["mean = X.mean(0); X = X - mean"] * ("center" in prepared)
+    done += ["X = X / X.std(0, unbiased=False).clamp_min(1e-30)"] * ("standardize" in prepared)
+    done += [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * ("normalize" in prepared)
+    lines += ["; ".join(done)] if done else []
+    bias = "torch.nn.init.zeros_(net.bias)" if constant else ""
+    lines.append(
+        f"net = torch.nn.Linear({d}, {outputs}, bias={constant}); torch.nn.init.zeros_(net.weight)"
+        + (f"; {bias}" if bias else "")
+    )
+    decay = f", weight_decay={weight_decay:.4g}" if weight_decay else ""
+    lines.append(
+        f"opt, loss = torch.optim.SGD(net.parameters(), lr={rates[0]:.3g}{decay}), torch.nn.MSELoss()"
+    )
+    same = all(rate == rates[0] for rate in rates)
+    lines += _ordered(order, m, batch, "Y")
+    lines += _loop(order, len(rates), () if same else [f"{rate:.3g}" for rate in rates])
+    return "\n".join(lines)
