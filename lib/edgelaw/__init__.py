@@ -7,8 +7,8 @@
 
 One idea per room: ``data`` makes or loads a design, ``spectrum`` measures its eigenvalues, ``orders`` and
 ``kaczmarz`` run SGD on it, ``theory`` and ``exact`` say what must come out, and the functions ``predict`` and ``probe``
-put them together for a reader's own rows, with labels or without. Rooms are loaded when they are first used. Nothing prints,
-nothing keeps global state, and every random number comes from an ``rng``.
+put them together for a reader's own rows, with labels or without. Rooms are loaded when they are first used.
+Nothing prints, nothing keeps global state, and every random number comes from an ``rng``.
 """
 
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """The version, the rooms, `predict` and `probe`, looked up when asked for, so that the package itself loads at once."""
+        """The version, the rooms and the two forecasts, looked up when asked for: the package itself loads at once."""
         if name == "__version__":
             from edgelaw._common.project import version
 

@@ -164,7 +164,8 @@ def _ridge(forecast: Forecast) -> str:
         f"Ridge regression in closed form (penalty {digits(direct.ridge)}) has held-out loss {digits(loss)}"
     )
     if loss < (1 - BETTER) * end:
-        return f"{found}, {100 * (1 - loss / end):.0f} % less, and needs no learning rate: prefer it unless you need SGD."
+        less = f"{100 * (1 - loss / end):.0f} % less"
+        return f"{found}, {less}, and needs no learning rate: prefer it unless you need SGD."
     if loss <= (1 + BETTER) * end:
         return f"{found}, as good, and needs no learning rate: prefer it unless you need SGD."
     return f"{found}: SGD, stopped early, is {100 * (1 - end / loss):.0f} % better than every ridge."

@@ -23,14 +23,14 @@ QUESTION = (
     "known before the first step, from the eigenvalues of the data."
 )
 DATA = (
-    f"Here are {SIDE} CIFAR-10 images as ResNet-50 embeddings in {SIDE} dimensions. Lines are the theory at one learning "
-    f"rate; letters are real SGD on least squares, run just now: means over {RUNS} runs in each order."
+    f"Here are {SIDE} CIFAR-10 images as ResNet-50 embeddings in {SIDE} dimensions. Lines are the theory at one "
+    f"learning rate; letters are real SGD on least squares, run just now: means over {RUNS} runs in each order."
 )
 ORDERS = (
     "i: iid, rows drawn with replacement; r: random_reshuffle, a new shuffle in every epoch; s: single_shuffle, one "
     "shuffle for all epochs; f: flip_flop, one shuffle forwards and backwards in turn."
 )
-LOSSES = "The parameter error is the mean square of w - w*, the training loss the mean squared residual; both start at 1."
+LOSSES = "The parameter error is the mean square of w - w*, the training loss that of the residual; both start at 1."
 NEXT = """\
 Try next:
   edgelaw embeddings.npy                 your own matrix, one sample per row
@@ -59,7 +59,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Predict, simulate, show; return the exit status. Nothing is compiled, because compiling takes longer than this."""
+    """Predict, simulate, show; return the exit status. Nothing is compiled, which would take longer than all else."""
     os.environ.setdefault("EDGELAW_NUMBA", "0")
     from edgelaw import data, kaczmarz
     from edgelaw_app import files

@@ -1,7 +1,7 @@
 """The command line as a whole: which commands there are, and what happens when something goes wrong.
 
-Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``sweep``, ``demo``) with ``add(commands)``, which
-describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other packages
+Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``sweep``, ``demo``) with ``add(commands)``,
+which describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other packages
 add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one, of the
 ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
 

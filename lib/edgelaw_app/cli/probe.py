@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from edgelaw_app import forecast as app
     from edgelaw_app.cli import reading
-    from edgelaw_app.forecast.probe import ORDERS
+    from edgelaw_app.forecast.probing import ORDERS
     from edgelaw_app.forecast.request import OPERATIONS
 
     with Bar() as bar:

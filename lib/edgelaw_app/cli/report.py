@@ -107,7 +107,7 @@ def drawn(forecast: Forecast) -> dict[str, Picture]:
             f"{plots.ORDER_STYLES[order]['label']} {answer.cell(one, one.epochs[-1], loss)}"
             for order, one in forecast.orders.items()
         )
-        label = f"{loss.capitalize()} by epoch on logarithmic axes, each order at its best learning rate. At the end: {ends}."
+        label = f"{loss.capitalize()} by epoch, each order at its best learning rate. At the end: {ends}."
         figure = pictures.losses(forecast, loss)
         svg = None if figure is None else Markup(pictures.inline(figure, label, loss.replace(" ", "-")))
         made[loss] = Picture(svg, label, MEANS[loss].format(relative))

@@ -4,7 +4,7 @@
 """
 
 from edgelaw_app.forecast.prediction import predict
-from edgelaw_app.forecast.probe import probe
+from edgelaw_app.forecast.probing import probe
 from edgelaw_app.forecast.results import Advice, Caution, Check, Forecast, Labels, OrderForecast
 
 __all__ = ["Advice", "Caution", "Check", "Forecast", "Labels", "OrderForecast", "predict", "probe"]

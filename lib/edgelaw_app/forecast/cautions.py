@@ -45,14 +45,15 @@ def _without_labels(
     if design.duplicates:
         yield Caution(
             "duplicates",
-            f"{design.duplicates} rows repeat an earlier one, which lowers the training loss below the forecast; drop them.",
+            f"{design.duplicates} rows repeat an earlier one, which lowers the training loss below the forecast; drop "
+            "them.",
         )
     if null and (m < d or null > 0.05):
         never = f", so the target {target:g} is never reached" if target and target < null else ""
         yield Caution(
             "plateau",
-            f"{round(null * d):,} of {d:,} directions are in no row: {null:.2g} of the parameter error stays whatever SGD "
-            f"does{never}. Orders are ranked by the training loss where that is most of what is left.",
+            f"{round(null * d):,} of {d:,} directions are in no row: {null:.2g} of the parameter error stays whatever "
+            f"SGD does{never}. Orders are ranked by the training loss where that is most of what is left.",
         )
 
 
@@ -74,26 +75,28 @@ def _with_labels(
     if m < d and end < LATE * start and one.how == "theory":
         yield Caution(
             "few_rows",
-            f"With fewer rows than dimensions ({m:,} < {d:,}) a training loss below {100 * LATE:.0f} % of its start was "
-            f"found to be up to {ABOVE} % above its forecast, and the held-out loss up to {OFF} % off; --simulate runs SGD.",
+            f"With fewer rows than dimensions ({m:,} < {d:,}) a training loss below {100 * LATE:.0f} % of its start "
+            f"was found to be up to {ABOVE} % above its forecast, and the held-out loss up to {OFF} % off; --simulate "
+            "runs SGD.",
         )
     if problem.rows.norm_spread > UNEQUAL_NORMS and check.verdict == "not run":
         yield Caution(
             "unequal_norms",
-            f"The squared norms of the rows differ (variance {problem.rows.norm_spread:.2g} of their squared mean), and the "
-            "theory of shuffled orders assumes equal ones; --normalize makes them equal, --simulate runs SGD.",
+            f"The squared norms of the rows differ (variance {problem.rows.norm_spread:.2g} of their squared mean), "
+            "and the theory of shuffled orders assumes equal ones; --normalize makes them equal, --simulate runs SGD.",
         )
     if one.step > NEAR * problem.highest(advice.order):
+        largest = problem.highest(advice.order) * problem.outputs / (2 * problem.scale)
         yield Caution(
             "near_the_limit",
-            f"SGD diverges from lr = {_lr(problem, problem.highest(advice.order)):.3g} on, and single runs scatter widely near it; half this "
-            "lr is safer.",
+            f"SGD diverges from lr = {largest:.3g} on, and single runs scatter widely near it; half this lr is safer.",
         )
     held = 0 if prepared.held is None else len(prepared.held[0])
     if 0 < held < FEW_HELD_OUT:
         yield Caution(
             "few_held_out",
-            f"Only {held} rows are held out, so that another {held} may choose another learning rate; give more by --held-out.",
+            f"Only {held} rows are held out, so that another {held} may choose another learning rate; give more by "
+            "--held-out.",
         )
     if missing:
         names = " and ".join(name.replace("_", " ") for name in missing)
@@ -101,10 +104,6 @@ def _with_labels(
             "left_out",
             f"{names.capitalize()} is left out: it has no theory here, and running it would take too long.",
         )
-
-
-def _lr(problem: Labelled, step: float) -> float:
-    return step * problem.outputs / (2 * problem.scale)
 
 
 def _few_classes(problem: Labelled, one: OrderForecast) -> Iterator[Caution]:
@@ -154,8 +153,8 @@ def of_scale(
     return (
         Caution(
             "scale",
-            f"Columns differ in scale by a factor of {ratio:,.0f}, which slows SGD down: with --standardize the {name} loss "
-            f"after {epochs} epochs would be about {then:.3g} instead of {now:.3g}.",
+            f"Columns differ in scale by a factor of {ratio:,.0f}, which slows SGD down: with --standardize the {name} "
+            f"loss after {epochs} epochs would be about {then:.3g} instead of {now:.3g}.",
         ),
     )
 

@@ -15,7 +15,6 @@ from edgelaw_app import files
 from edgelaw_app.forecast.exact_curves import exact_curve
 from edgelaw_app.forecast.spectral import random_part
 
-
 PROMISED = {"test": 0.02, "train": 0.05}  # how far an exact curve may be off
 LOSSES = tuple(PROMISED)
 WATCHED = ("single_shuffle", "flip_flop")  # the powers of one matrix per shuffle give both, at any epoch
@@ -120,7 +119,8 @@ def diagnose(
         predicted, watched = _predicted(curve_of, watched)
     except ArithmeticError:
         text = "Theory refuses this spectrum."
-        return Diagnostic("undecided", *[np.nan] * 5, subset, "", "", 0, (), 0, text)
+        nan = float("nan")
+        return Diagnostic("undecided", nan, nan, nan, nan, nan, subset, "", "", 0, (), 0, text)
     runs = _measured(X, watched, step, rng, predicted, shuffles)
     return _judged(runs, subset)
 
@@ -242,7 +242,7 @@ def _in_words(answer: Diagnostic) -> str:
         return f"{ran} agrees with theory: the largest gap is {off}, {where}."
     if answer.verdict == "fails":
         return (
-            f"{ran} differs from theory: {where} is {off} off. These rows are too few, or not of the kind theory assumes "
-            "(repeated, sparse or heavy-tailed rows are not)."
+            f"{ran} differs from theory: {where} is {off} off. These rows are too few, or not of the kind theory "
+            "assumes (repeated, sparse or heavy-tailed rows are not)."
         )
     return f"{ran} neither confirms theory nor contradicts it: {where} is {off} off."

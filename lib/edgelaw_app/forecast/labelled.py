@@ -82,7 +82,7 @@ class Labelled:
 
     def times(self, epochs: int) -> Array:
         """Every epoch."""
-        return np.arange(epochs + 1)
+        return np.arange(epochs + 1.0)
 
     def has_theory(self, order: str, steps: Array | None = None) -> bool:
         """Whether theory gives both losses of an order, at these steps if they are given."""
@@ -106,7 +106,7 @@ class Labelled:
         if order == "random_reshuffle" and (curve.train < VANISHED * curve.train[0]).any():
             raise ArithmeticError("So small a loss is rounding in the theory of random reshuffle.")
         values = np.array([curve.train] if curve.held_out is None else [curve.train, curve.held_out])
-        return Losses(epochs, values, np.full_like(values, max(ACCURACY, curve.error)))
+        return Losses(epochs.astype(np.float64), values, np.full_like(values, max(ACCURACY, curve.error)))
 
     def cost(self, times: Array) -> float:
         """Multiply-adds of one run to the last of the times."""

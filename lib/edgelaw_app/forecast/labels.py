@@ -53,7 +53,8 @@ class Targets:
         >>> Targets.of([0.5, 2.0, 1.0], 3).values.shape
         (3, 1)
         """
-        array, notes = as_labels(y, rows, name), ()
+        array = as_labels(y, rows, name)
+        notes: tuple[str, ...] = ()
         if classes is None and _looks_like_classes(array):
             classes, count = True, len(np.unique(array))
             notes = (

@@ -25,8 +25,8 @@ from edgelaw_app.forecast.tuning import Question, Runner, Tuned
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
 WORTH = 1e-9  # of a loss: the same of the lowest, where it is only known afterwards
 ASSUMED = (
-    "Assumed: targets are an exact linear function of the rows. With noisy labels a loss ends at a floor that rises with "
-    "lr; `edgelaw probe FILE --labels Y` finds the lr for yours."
+    "Assumed: targets are an exact linear function of the rows. With noisy labels a loss ends at a floor that rises "
+    "with lr; `edgelaw probe FILE --labels Y` finds the lr for yours."
 )
 
 
@@ -191,7 +191,7 @@ def _tuned(problem: Spectral, question: Question) -> tuple[dict[str, Tuned | Ari
 
 def _reached(one: OrderForecast, loss: str, target: float | None) -> float | None:
     """The first recorded time at which a loss is at or below the target."""
-    below = [] if target is None else np.flatnonzero(one.losses[loss] <= target)
+    below = np.flatnonzero(one.losses[loss] <= (-1.0 if target is None else target))
     return float(one.epochs[below[0]]) if len(below) else None
 
 
@@ -275,7 +275,8 @@ def _advice(
     (value, error), rival = values[found.order], found.rival
     margin = found.margins[rival] if rival else ranking.Margin(0.0, 0.0)
     count = f"{epochs} epoch{'s' if epochs > 1 else ''}"
-    use = f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}, batch {problem.batch}, {count}."
+    how = f"{ranking.NAMES[found.order]} ({ranking.DOES[found.order]})"
+    use = f"Use {how} with lr = {one.lr:.3g}, batch {problem.batch}, {count}."
     when = f"after {count}" if time >= 1 else f"after {round(time * problem.shape[0]):,} rows"
     target = question.request.target
     goal = ""
@@ -306,10 +307,10 @@ def _advice(
 
 def _compared(made: dict[str, OrderForecast], loss: str, horizon: float) -> float:
     """The last time up to the horizon at which the lowest loss is still worth a look."""
-    times = next(iter(made.values())).epochs
+    recorded = next(iter(made.values())).epochs
     times = [
         time
-        for time in times[(times > 0) & (times <= horizon)]
+        for time in recorded[(recorded > 0) & (recorded <= horizon)]
         if all(time in one.epochs for one in made.values())
     ]
     worth = [time for time in times if min(one.at(time, loss)[0] for one in made.values()) >= WORTH]

@@ -135,7 +135,7 @@ class _Finish(NamedTuple):
     steps: tuple[str, ...]
 
     @classmethod
-    def of(cls, rows: Array, steps: tuple[str, ...]) -> "_Finish":
+    def of(cls, rows: Array, steps: tuple[str, ...]) -> _Finish:
         mean = rows.mean(axis=0) if "center" in steps else np.zeros(rows.shape[1])
         scale = np.ones(rows.shape[1])
         if "standardize" in steps:

@@ -88,7 +88,8 @@ def best(
 
 def _downwards(attempt: Callable[[float], None], tried: dict[float, float], highest: float) -> None:
     """From the highest step down until the loss has risen twice in a row."""
-    step, values = highest, []
+    step = highest
+    values: list[float] = []
     while len(values) < FEWEST or not (values[-1] > values[-2] > values[-3]):
         before = len(tried)
         attempt(step)
@@ -101,8 +102,8 @@ def _downwards(attempt: Callable[[float], None], tried: dict[float, float], high
 def _promised(places: list[float], values: list[float], k: int) -> tuple[float, float]:
     """What the vertex of a parabola through the lowest point and its neighbours would gain, and where it is.
 
-    At the highest step it is the parabola through the last three. Over wide intervals, and with infinite neighbours, the
-    middle of the wider one is tried, because the minimum may be sharp.
+    At the highest step it is the parabola through the last three. Over wide intervals, and with infinite neighbours,
+    the middle of the wider one is tried, because the minimum may be sharp.
     """
     low, high = places[max(k - 1, 0)], places[min(k + 1, len(places) - 1)]
     first = max(min(k - 1, len(places) - 3), 0)

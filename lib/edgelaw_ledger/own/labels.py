@@ -4,13 +4,13 @@ import functools
 import itertools
 
 import numpy as np
+from edgelaw_app.labels import preparation, simulation
 from scipy import optimize
 
 from edgelaw import data, exact
 from edgelaw.exact.labels import LabelledRows, schedules
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.exact.single_shuffle import labels as single_shuffle
-from edgelaw_app.labels import preparation, simulation
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
 THEORY = "iid", "random_reshuffle", "single_shuffle"

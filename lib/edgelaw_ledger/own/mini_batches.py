@@ -3,12 +3,12 @@
 import functools
 
 import numpy as np
+from edgelaw_app.forecast.best_steps import best_steps
 
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import critical_batch, stability
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.spectrum import gram_eigenvalues
-from edgelaw_app.forecast.best_steps import best_steps
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
 

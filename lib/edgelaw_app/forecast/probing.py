@@ -130,7 +130,8 @@ def probe(
     made = found.made()
     if not made:
         raise ValueError(
-            f"{', '.join(request.orders)} have no theory here and are too large to run; add random_reshuffle, or give fewer rows."
+            f"{', '.join(request.orders)} have no theory here and are too large to run; add random_reshuffle, or give "
+            "fewer rows."
         )
     asked = {} if given is None else _asked(problem, question, given, found, generator)
     advice, code = _advice(problem, question, made, asked if request.rates is not None else {})
@@ -168,8 +169,8 @@ def _given(problem: Labelled, request: Request) -> Array | None:
     unit = 2 * problem.scale / problem.outputs
     if request.rates is not None:
         steps = request.rates * unit
-    elif request.judged:
-        height = request.step if request.lr is None else request.lr * unit
+    elif request.lr is not None or request.step is not None:
+        height = request.lr * unit if request.lr is not None else request.step or 0.0
         shape = "cosine" if request.schedule == "best" else request.schedule
         steps = height * schedules.profile(shape, request.epochs, 1.0)
     else:
@@ -323,7 +324,8 @@ def _advice(
         f"{100 * value / problem.start:.2g} % of that of zero weights"
     )
     if one.accuracy is not None:
-        expect += f", and {100 * one.accuracy[0]:.1f} ± {100 * one.accuracy[1]:.1f} % of held-out rows classified correctly"
+        share, spread = (100 * part for part in one.accuracy)
+        expect += f", and {share:.1f} ± {spread:.1f} % of held-out rows classified correctly"
     rest = ranking.in_words(found, values)
     rest = f"After {last:.0f} epochs, each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
     advice = Advice(
@@ -347,7 +349,7 @@ def _advice(
         problem.outputs,
         prepared.classes is not None,
         found.order,
-        one.rates[:epochs],
+        one.rates[:epochs].tolist(),
         problem.batch,
         question.request.weight_decay,
         prepared.done,
