@@ -88,13 +88,11 @@ def cell(one: OrderForecast, time: float, loss: str) -> str:
 def rows(forecast: Forecast, times: Sequence[float]) -> list[list[str]]:
     """A row per order at its own best learning rate, and at the one that was asked for."""
     losses = list(next(iter(forecast.orders.values())).losses)
-    made = []
-    for mine, group in (("", forecast.orders), ("as asked: ", forecast.asked)):
-        for order, one in group.items():
-            made.append(
-                [mine + order, digits(one.lr), *(cell(one, time, loss) for loss in losses for time in times)]
-            )
-    return made
+    return [
+        [order, digits(one.lr), *(cell(one, time, loss) for loss in losses for time in times)]
+        for group in (forecast.orders, forecast.asked)
+        for order, one in group.items()
+    ]
 
 
 def table(forecast: Forecast) -> Any:
@@ -107,11 +105,12 @@ def table(forecast: Forecast) -> Any:
     made.add_column("\norder", no_wrap=True)
     made.add_column("\nlr", justify="right", no_wrap=True)
     for loss in losses:
+        heads = loss.split() if len(times) > 1 else [loss]
         for k, time in enumerate(times):
-            made.add_column(
-                f"{loss if k == 0 else ''}\n{moment(time, forecast.shape[0])}", justify="right", no_wrap=True
-            )
-    for texts in rows(forecast, times):
+            made.add_column(f"{heads[k]}\n{moment(time, forecast.shape[0])}", justify="right", no_wrap=True)
+    for k, texts in enumerate(rows(forecast, times)):
+        if k == len(forecast.orders):
+            made.add_row("at your lr:")
         made.add_row(*map(escape, texts))
     return made
 
@@ -137,9 +136,12 @@ def facts(forecast: Forecast) -> list[str]:
     made.append(ends[0].upper() + ends[1:])
     if forecast.labels.gain is not None:
         gain = forecast.labels.gain
-        made.append(
-            f"The schedule ends at {100 * abs(gain):.2g} % {'less' if gain >= 0 else 'more'} than the best constant lr."
+        how = (
+            f"{100 * abs(gain):.2g} % {'below' if gain > 0 else 'above'}"
+            if abs(gain) >= 0.001
+            else "as low as"
         )
+        made.append(f"The schedule ends {how} the best constant lr.")
     return [*made, _ridge(forecast)]
 
 

@@ -1,9 +1,9 @@
 """The command line as a whole: which commands there are, and what happens when something goes wrong.
 
 Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``sweep``, ``demo``) with ``add(commands)``,
-which describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other packages
-add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one, of the
-ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
+which describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other
+packages add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one,
+of the ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
 
 What goes wrong is said in one sentence on standard error, never as a traceback: status 2 for arguments or a file
 that cannot be used, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130

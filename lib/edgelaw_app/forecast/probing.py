@@ -265,7 +265,7 @@ def _verdict(ran: Losses, theory: Array, order: str) -> tuple[Check, float]:
     allowed = PROMISED + SIGMAS * ran.errors
     place = np.unravel_index(int((np.abs(gaps) / allowed).argmax()), gaps.shape)
     gap, error, worst = gaps[place], ran.errors[place], float((np.abs(gaps) + 2 * ran.errors).max())
-    what = f"{100 * gap:+.1f} ± {100 * error:.1f} % after {ran.epochs[place[1]]:.0f} epochs"
+    what = f"{100 * gap:+.2g} ± {100 * error:.1g} % after {ran.epochs[place[1]]:.0f} epochs"
     ran_text = f"SGD, run {ran.runs} times ({ranking.NAMES[order]} at its best lr),"
     if abs(gap) > allowed[place]:
         return Check(
@@ -352,8 +352,8 @@ def _advice(
         one.rates[:epochs].tolist(),
         problem.batch,
         question.request.weight_decay,
+        question.request.schedule,
         prepared.done,
-        prepared.constant,
     )
     return advice, code
 

@@ -1,5 +1,6 @@
 """Lines of PyTorch that do what a forecast says: rows, model, optimiser, order, loop."""
 
+import textwrap
 from collections.abc import Sequence
 
 ORDER = {  # how an epoch's rows come; a batch is a pair of rows and targets
@@ -12,19 +13,31 @@ ORDER = {  # how an epoch's rows come; a batch is a pair of rows and targets
 }
 
 
-def _loop(order: str, epochs: int, rates: Sequence[str]) -> list[str]:
-    """The training loop; a learning rate per epoch where they differ."""
+def _loop(order: str, epochs: int, rates: Sequence[float] = (), schedule: str = "constant") -> list[str]:
+    """The training loop; where the learning rate changes, with a line that says how."""
     each = "batches" if order != "flip_flop" else "batches[:: (-1) ** n]"
-    if rates:
+    if schedule == "constant":
         return [
-            f"for n, rate in enumerate([{', '.join(rates)}]):",
-            '    opt.param_groups[0]["lr"] = rate',
-            f"    for x, y in {each}:",
-            "        opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
+            f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
+            "    opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
         ]
+    first, lines = f"{rates[0]:.3g}", []
+    if schedule == "cosine":
+        rate = f"{first} * (1 + math.cos(math.pi * n / {epochs})) / 2"
+    elif schedule == "linear":
+        rate = f"{first} * (1 - n / {epochs})"
+    elif schedule == "1/t":
+        rate = f"{first} / (1 + n)"
+    else:
+        listed = ", ".join(f"{one:.3g}" for one in rates)
+        lines, rate = textwrap.wrap(f"rates = [{listed}]", 76, subsequent_indent="    "), "rates[n]"
     return [
-        f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
-        "    opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
+        *lines,
+        f"for n in range({epochs}):",
+        f"    rate = {rate}",
+        '    opt.param_groups[0]["lr"] = rate',
+        f"    for x, y in {each}:",
+        "        opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
     ]
 
 
@@ -57,7 +70,7 @@ def without_labels(
         f"net = torch.nn.Linear({d}, 1, bias=False); torch.nn.init.zeros_(net.weight)",
         f"opt, loss = torch.optim.SGD(net.parameters(), lr={lr:.3g}), torch.nn.MSELoss()",
         *_ordered(order, m, batch, "Y"),
-        *_loop(order, epochs, ()),
+        *_loop(order, epochs),
     ]
     return "\n".join(lines)
 
@@ -70,14 +83,15 @@ def with_labels(
     rates: Sequence[float],
     batch: int,
     weight_decay: float = 0.0,
+    schedule: str = "constant",
     prepared: Sequence[str] = (),
-    constant: bool = False,
 ) -> str:
     """For rows X (m, d) and labels y, tensors: what `probe` forecasts.
 
     `prepared` are the names of what was done to the rows: "center", "standardize", "normalize", "intercept".
     """
     (m, d), lines = shape, []
+    constant = "intercept" in prepared and "center" not in prepared
     d -= constant
     lines.append(
         f"# X ({m} x {d}): rows to train on, y: their labels, tensors"
@@ -99,7 +113,6 @@ def with_labels(
     lines.append(
         f"opt, loss = torch.optim.SGD(net.parameters(), lr={rates[0]:.3g}{decay}), torch.nn.MSELoss()"
     )
-    same = all(rate == rates[0] for rate in rates)
     lines += _ordered(order, m, batch, "Y")
-    lines += _loop(order, len(rates), () if same else [f"{rate:.3g}" for rate in rates])
+    lines += _loop(order, len(rates), rates, schedule)
     return "\n".join(lines)
