@@ -89,8 +89,8 @@ def _with_labels(
     if one.step > NEAR * problem.row_limit < problem.limit(advice.order):
         yield Caution(
             "long_rows",
-            f"The longest row overshoots from lr = {problem.row_limit * unit:.3g} on, so that single runs scatter widely "
-            "near it; --normalize gives all rows one length.",
+            f"The longest row overshoots from lr = {problem.row_limit * unit:.3g} on, so that single runs scatter "
+            "widely near it; --normalize gives all rows one length.",
         )
     elif one.step > NEAR * problem.limit(advice.order):
         largest = problem.limit(advice.order) * unit
