@@ -38,8 +38,6 @@ class Labelled:
         As of `Spectral`.
     """
 
-    whole = True
-
     def __init__(self, prepared: Prepared, batch: int = 1, weight_decay: float = 0.0) -> None:
         self.prepared, self.batch, self.weight_decay = prepared, batch, weight_decay
         self.rows = LabelledRows.of(prepared.X, prepared.T, prepared.held)

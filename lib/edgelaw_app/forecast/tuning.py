@@ -157,8 +157,10 @@ def by_running(
         )
 
     guess = None if known is None else min(float(known.steps[0]) * scale, highest)
-    if np.isnan(loss_at(highest / 2 if guess is None else guess)):
-        best = guess or highest / 2
+    if run_on.share * SEARCH / SEARCHED < runs.FEWEST_LOOKED_FOR * problem.cost(
+        np.array([0.0, question.horizon])
+    ):
+        best = guess or highest / 2  # a search would take too long
     else:
         best = search.best(loss_at, limit, highest, guess, most=SEARCHED if known is None else NEAR).step
     question.tell(f"{ranking.NAMES[order]}: best learning rate")
