@@ -43,4 +43,4 @@ def test_from_a_parquet_file_to_a_trained_probe_with_the_promised_loss(tmp_path)
     promised = one["losses"]["held-out loss"][one["epochs"].index(answer["advice"]["epochs"])]
     error = np.std(losses, ddof=1) / np.sqrt(RUNS)
     assert abs(np.mean(losses) - promised) < 0.01 * promised + 3 * error  # 1 % is what theory is good for
-    assert promised < 0.8 * answer["labels"]["chance"]
+    assert promised < 0.9 * answer["labels"]["chance"]
