@@ -19,7 +19,7 @@ from edgelaw_app.forecast.diagnostic import diagnose
 from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
 from edgelaw_app.forecast.results import Advice, Check, Forecast, OrderForecast
 from edgelaw_app.forecast.runs import Losses
-from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
+from edgelaw_app.forecast.spectral import SCALED, STANDARDIZED, Spectral, equal_norm_design
 from edgelaw_app.forecast.tuning import Question, Runner, Tuned
 
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
@@ -327,4 +327,5 @@ def _code(problem: Spectral, advice: Advice, preparation: tuple[str, ...]) -> st
         advice.epochs,
         "mean row" in text,
         "Scaled every row" in text or SCALED in text,
+        STANDARDIZED in text,
     )
