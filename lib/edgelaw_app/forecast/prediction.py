@@ -159,7 +159,7 @@ def _question(
             "random_reshuffle", np.minimum(steps, 0.5 * problem.limit("random_reshuffle")), times
         )
     except ArithmeticError:
-        curve = problem.theory("iid", steps, times)
+        curve = problem.expected(steps, times)
     loss = int(problem.null > 0.5 * curve.values[0, -1])
     seen = np.flatnonzero(curve.values[loss] >= LEFT)
     horizon = float(curve.epochs[max(int(seen[-1]), 1)])

@@ -92,6 +92,15 @@ class Spectral:
             why = f"Beyond epoch {last} the curve goes on by its last rate: a loss is next to nothing there."
         return Losses(curve.epochs, values, _errors(values, list(ACCURACY.values())), "theory", why)
 
+    def expected(self, steps: Array, times: ArrayLike) -> Losses:
+        """The mean of sampling with replacement, however few the eigenvalues: for looking ahead, and for no more."""
+        if self.batch > 1:
+            curve = exact.curve("iid", self.eigenvalues, times, float(steps[0]), self.rho, batch=self.batch)
+        else:
+            curve = exact.curve_at(self.eigenvalues, times, float(steps[0]), self.rho)
+        values = np.array([curve.test, curve.train])
+        return Losses(curve.epochs, values, np.zeros_like(values))
+
     # runs
 
     def cost(self, times: Array) -> float:
