@@ -148,14 +148,14 @@ class Spectral:
             losses, starts = np.empty((2, len(times))), self._starts(child)
             walk = kaczmarz.iterates(problem, order, whole, starts, step, child)
             losses[:, ~part] = np.transpose([problem.losses(rows, W) for _, W in walk])
-            losses[0], losses[1] = self._of_all_directions(losses[0]), losses[1] / losses[1, 0]
+            losses[0], losses[1, 0] = self._of_all_directions(losses[0]), 1.0
             losses[:, part] = self._within_the_first_epoch(order, times[part], step, starts, child)
             return losses
 
         return Sample(np.array(kaczmarz.by_run(one, rng, runs)))
 
     def _starts(self, rng: np.random.Generator) -> Array:
-        """Orthonormal columns, all directions if they are few: over those both losses begin at 1."""
+        """Orthonormal columns, all directions if they are few: in the mean both losses begin at 1."""
         d = self.rows.shape[1]
         if d <= MOST_STARTS:
             return np.eye(d)
@@ -172,7 +172,7 @@ class Spectral:
         losses, m = np.empty((2, len(fractions))), self.shape[0]
         if not len(fractions):
             return losses
-        start = np.vdot(weights, self.gram @ weights)
+        start = weights.shape[1] * np.trace(self.gram) / len(self.gram)  # in the mean over all starts
         ends = np.round(fractions * m).astype(np.int64)
         rows = np.asarray(rng.integers(m, size=ends[-1])) if order == "iid" else rng.permutation(m)
         for k, (first, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
