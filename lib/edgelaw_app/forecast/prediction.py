@@ -233,6 +233,8 @@ def _checked(
     ran = {order: one for order, one in made.items() if one is not None}
     if check.verdict != "agrees":
         instead = "so the losses here come from running SGD"
+        if not theory:
+            return check, ran, run_on
         if len(ran) < len(orders):
             instead = "and running SGD in every order would take too long, so theory is a guide only"
         check = Check(check.verdict, f"{check.text[:-1]}, {instead}.")
@@ -282,7 +284,8 @@ def _advice(
     goal = ""
     if target is not None:
         first = reached[found.order]
-        goal = f" The target {target:g} is {'reached' if first else 'not reached'} by then."
+        by_then = first is not None and first <= epochs
+        goal = f" The target {target:g} is {'reached' if by_then else 'not reached'} by then."
     leaves = f"It leaves {ranking.value_in_words(value, error)} of the {loss} {when}.{goal}"
     rest = ranking.in_words(found, values)
     rest = f"Each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""

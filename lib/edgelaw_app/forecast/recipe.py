@@ -24,13 +24,16 @@ def _loop(order: str, epochs: int, rates: Sequence[float] = (), schedule: str = 
             f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
             "    opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
         ]
-    first, lines = f"{rates[0]:.3g}", []
+    first = f"{rates[0]:.3g}"
+    lines: list[str] = []
     if schedule == "cosine":
+        lines = ["import math"]
         rate = f"{first} * (1 + math.cos(math.pi * n / {epochs})) / 2"
     elif schedule == "linear":
         rate = f"{first} * (1 - n / {epochs})"
     elif schedule == "1/t":
-        rate = f"{first} / (1 + n)"
+        slower = rates[0] / rates[1] - 1 if len(rates) > 1 else 0.0
+        rate = f"{first} / (1 + {slower:.3g} * n)"
     else:
         listed = ", ".join(f"{one:.3g}" for one in rates)
         lines, rate = textwrap.wrap(f"rates = [{listed}]", 76, subsequent_indent="    "), "rates[n]"

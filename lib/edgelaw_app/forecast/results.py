@@ -142,7 +142,7 @@ class Labels:
     costs : dict
         The deciding loss at the end with other learning rates, by what they are; infinite where SGD diverges.
     gain : float or None
-        How much of the best constant lr's loss a schedule saves.
+        How much of the best constant lr's loss a schedule saves; None where that comes from runs.
     """
 
     held_out_rows: int
