@@ -21,7 +21,7 @@ from edgelaw_app.forecast import cautions, ranking, recipe, ridge, runs, tuning
 from edgelaw_app.forecast.labelled import ACCURACY, Labelled
 from edgelaw_app.forecast.preparation import HeldOut, prepare
 from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
-from edgelaw_app.forecast.results import Advice, Check, Forecast, Labels, OrderForecast
+from edgelaw_app.forecast.results import FLOOR, Advice, Check, Forecast, Labels, OrderForecast
 from edgelaw_app.forecast.runs import Losses
 from edgelaw_app.forecast.tuning import Question, Runner, Tuned
 
@@ -130,8 +130,8 @@ def probe(
     made = found.made()
     if not made:
         raise ValueError(
-            f"{', '.join(request.orders)} have no theory here and are too large to run; add random_reshuffle, or give "
-            "fewer rows."
+            f"There is no theory of {', '.join(request.orders)} here, and running SGD takes more operations than there "
+            "are; add random_reshuffle, or give fewer rows."
         )
     asked = {} if given is None else _asked(problem, question, given, found, generator)
     advice, code = _advice(problem, question, made)
@@ -265,7 +265,8 @@ def _verdict(ran: Losses, theory: Array, order: str) -> tuple[Check, float]:
     allowed = PROMISED + SIGMAS * ran.errors
     place = np.unravel_index(int((np.abs(gaps) / allowed).argmax()), gaps.shape)
     gap, error, worst = gaps[place], ran.errors[place], float((np.abs(gaps) + 2 * ran.errors).max())
-    what = f"{100 * gap:+.3g} ± {100 * error:.{0 if error >= 0.095 else 1}f} % after {ran.epochs[place[1]]:.0f} epochs"
+    when = f"after {ran.epochs[place[1]]:.0f} epoch{'s' if ran.epochs[place[1]] != 1 else ''}"
+    what = f"{100 * gap:+.1f} ± {100 * error:.1f} % {when}"
     ran_text = f"SGD, run {ran.runs} times ({ranking.NAMES[order]} at its best lr),"
     if abs(gap) > allowed[place]:
         return Check(
@@ -314,10 +315,9 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
         f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}{decayed}, "
         f"batch {problem.batch}, {count}."
     )
-    expect = (
-        f"Expect a {loss} of {ranking.value_in_words(value, error)} after {count}, "
-        f"{100 * value / problem.start:.3g} % of that of zero weights"
-    )
+    expect = f"Expect a {loss} of {ranking.value_in_words(value, error)} after {count}"
+    if value > FLOOR * problem.start:
+        expect += f", {100 * value / problem.start:.3g} % of that of zero weights"
     if one.accuracy is not None:
         share, spread = (100 * part for part in one.accuracy)
         then = f" after {last:.0f} epochs" if epochs < last else ""

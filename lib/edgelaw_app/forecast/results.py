@@ -220,10 +220,8 @@ class Forecast:
         """The advice, and a line per order."""
         lines = [f"{type(self).__name__}({self.shape[0]:,} × {self.shape[1]:,}): {self.advice.sentences[0]}"]
         for order, one in self.orders.items():
-            value, error = one.at(self.advice.time, self.advice.loss)
-            lines.append(
-                f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value:.3g} ± {100 * error:.0f} %"
-            )
+            value = with_error(*one.at(self.advice.time, self.advice.loss))
+            lines.append(f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value}")
         more = [f"  {len(self.cautions)} caution(s): {', '.join(one.code for one in self.cautions)}"]
         return "\n".join([*lines, *(more if self.cautions else [])])
 
