@@ -222,7 +222,7 @@ class _Found:
         """SGD at the best setting, compared with theory at a few epochs; a third of the operations may go there."""
         loss = self.question.loss
         ends = {
-            o: (float(t.losses.values[loss, -1]), float(t.losses.errors[loss, -1]))
+            o: (float(t.losses.values[loss, -1]) / self.problem.start, float(t.losses.errors[loss, -1]))
             for o, t in self.tuned.items()
         }
         order = ranking.ranked(ends).order
@@ -301,7 +301,7 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
     """What to do, in words and as code."""
     loss, last = problem.losses[question.loss], question.horizon
     values = {order: one.at(last, loss) for order, one in made.items()}
-    found = ranking.ranked(values)
+    found = ranking.ranked({order: (one / problem.start, error) for order, (one, error) in values.items()})
     one, rival = made[found.order], found.rival
     shape = "constant" if question.request.schedule == "given" else question.request.schedule
     enough = np.flatnonzero(one.losses[loss] <= (1 + WITHIN) * one.losses[loss].min())
@@ -315,7 +315,7 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
         f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}{decayed}, "
         f"batch {problem.batch}, {count}."
     )
-    expect = f"Expect a {loss} of {ranking.value_in_words(value, error)} after {count}"
+    expect = f"Expect a {loss} of {ranking.value_in_words(value, error, problem.start)} after {count}"
     if value > FLOOR * problem.start:
         expect += f", {100 * value / problem.start:.3g} % of that of zero weights"
     if one.accuracy is not None:

@@ -80,7 +80,7 @@ class Ranking(NamedTuple):
 
 
 def ranked(losses: Mapping[str, tuple[float, float]]) -> Ranking:
-    """The ranking of orders by their losses, each with its relative standard error.
+    """The ranking of orders by their losses in units of their start, each with its relative standard error.
 
     The order to take is the first of those preferred that is tied with, or below, each of the others.
 
@@ -135,6 +135,6 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def value_in_words(value: float, error: float) -> str:
+def value_in_words(value: float, error: float, start: float = 1.0) -> str:
     """A loss in a sentence."""
-    return with_error(value, error).replace("< ", "less than ")
+    return with_error(value, error, start).replace("< ", "less than ")
