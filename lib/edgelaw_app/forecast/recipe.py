@@ -11,14 +11,15 @@ ORDER = {  # how an epoch's rows come; a batch is a pair of rows and targets
     "iid": "pairs = {pairs}; draw = torch.utils.data.RandomSampler(pairs, replacement=True)\n"
     "batches = torch.utils.data.DataLoader(pairs, {batch}, sampler=draw)",
     "single_shuffle": "i = torch.randperm({rows})  # once\nbatches = torch.utils.data.DataLoader({shuffled}, {batch})",
-    "flip_flop": "i = torch.randperm({rows})  # once\n"
-    "batches = list(torch.utils.data.DataLoader({shuffled}, {batch}))",
+    "flip_flop": "i, load = torch.randperm({rows}), torch.utils.data.DataLoader  # once\n"
+    "pairs = {shuffled}\n"
+    "batches = load(pairs, {batch}), load(pairs[::-1], {batch})  # forwards, backwards",
 }
 
 
 def _loop(order: str, epochs: int, rates: Sequence[float] = (), schedule: str = "constant") -> list[str]:
     """The training loop; where the learning rate changes, with a line that says how."""
-    each = "batches" if order != "flip_flop" else "batches[:: (-1) ** n]"
+    each = "batches" if order != "flip_flop" else "batches[n % 2]"
     if schedule == "constant":
         return [
             f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
