@@ -19,7 +19,7 @@ from edgelaw_app.forecast.diagnostic import diagnose
 from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
 from edgelaw_app.forecast.results import Advice, Check, Forecast, OrderForecast
 from edgelaw_app.forecast.runs import Losses
-from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
+from edgelaw_app.forecast.spectral import SCALED, STANDARDIZED, Spectral, equal_norm_design
 from edgelaw_app.forecast.tuning import Question, Runner, Tuned
 
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
@@ -159,7 +159,7 @@ def _question(
             "random_reshuffle", np.minimum(steps, 0.5 * problem.limit("random_reshuffle")), times
         )
     except ArithmeticError:
-        curve = problem.theory("iid", steps, times)
+        curve = problem.expected(steps, times)
     loss = int(problem.null > 0.5 * curve.values[0, -1])
     seen = np.flatnonzero(curve.values[loss] >= LEFT)
     horizon = float(curve.epochs[max(int(seen[-1]), 1)])
@@ -233,6 +233,8 @@ def _checked(
     ran = {order: one for order, one in made.items() if one is not None}
     if check.verdict != "agrees":
         instead = "so the losses here come from running SGD"
+        if not theory:
+            return check, ran, run_on
         if len(ran) < len(orders):
             instead = "and running SGD in every order would take too long, so theory is a guide only"
         check = Check(check.verdict, f"{check.text[:-1]}, {instead}.")
@@ -282,7 +284,8 @@ def _advice(
     goal = ""
     if target is not None:
         first = reached[found.order]
-        goal = f" The target {target:g} is {'reached' if first else 'not reached'} by then."
+        by_then = first is not None and first <= epochs
+        goal = f" The target {target:g} is {'reached' if by_then else 'not reached'} by then."
     leaves = f"It leaves {ranking.value_in_words(value, error)} of the {loss} {when}.{goal}"
     rest = ranking.in_words(found, values)
     rest = f"Each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
@@ -327,4 +330,5 @@ def _code(problem: Spectral, advice: Advice, preparation: tuple[str, ...]) -> st
         advice.epochs,
         "mean row" in text,
         "Scaled every row" in text or SCALED in text,
+        STANDARDIZED in text,
     )

@@ -124,7 +124,7 @@ def runner(problem: Problem, question: Question, orders: int, rng: np.random.Gen
     if isinstance(problem, Spectral) and (needed > share or not problem.can_run()):
         epochs = int(np.ceil(question.horizon))
         part = problem.part(share / (runs.FEWEST + 2 * SEARCHED) / 4, epochs, rng)
-        return Runner(part, share)
+        return Runner(problem if part.shape == problem.shape else part, share)
     return Runner(problem, share)
 
 
