@@ -225,14 +225,17 @@ def _checked(
     orders = [order for order in question.request.orders if order in wanted or order not in theory]
     if not orders:
         return check, {}, None
-    run_on = tuning.runner(problem, question, len(orders), rng)
+    near = next(iter(theory.values()), None)  # where an order has no theory, another's best step is a guess
+    steps = tuning.SEARCHED if near is None else tuning.NEAR
+    run_on = tuning.runner(problem, question, len(orders), rng, steps)
     made: dict[str, Tuned | None] = {}
     for order, child in zip(orders, rng.spawn(len(orders)), strict=True):
         same = next((other for other in made if "iid" not in (order, other)), None)
         if question.horizon <= 1 and same is not None:  # until a row comes again, shuffled orders are one
             made[order] = made[same]
         else:
-            made[order] = tuning.by_running(problem, question, order, run_on, theory.get(order), child)
+            known = theory.get(order, near)
+            made[order] = tuning.by_running(problem, question, order, run_on, known, child)
         question.tell(f"{ranking.NAMES[order]}: runs")
     ran = {order: one for order, one in made.items() if one is not None}
     if check.verdict in ("differs", "undecided"):
