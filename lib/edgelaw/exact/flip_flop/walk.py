@@ -7,7 +7,7 @@ import numpy as np
 
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Unsolved
 
-_SHORTEST_STRIDE = 0.03  # from point to point, that is still tried
+_SHORTEST_STRIDE = 0.06  # from point to point, that is still tried
 _GUESSES_FROM = 8  # solutions that a guess is extrapolated from
 
 History = list[tuple[float, Complex]]  # of places and the unknown there
