@@ -310,7 +310,7 @@ def test_newton_s_method_says_when_it_fails():
     with pytest.raises(ArithmeticError, match="converge"):
         problem.newton(0.7 + 0j, problem.start(), steps=1)
     with pytest.raises(ArithmeticError, match="converge"):
-        walk._from_zero(problem, 1e9 + 0j)
+        walk.around(problem, lambda place: 1e9 + 0j, 1, problem.transforms)
 
 
 def test_an_equation_that_is_not_solved_is_refused(monkeypatch):

@@ -102,7 +102,7 @@ def test_a_contour_that_leaves_weight_outside_is_not_used():
 
 @pytest.mark.parametrize("batch", [4, 20])
 def test_a_newton_step_of_batches_leaves_as_little_as_gmres_and_differences_may(batch):
-    """_GMRES_LEAVES and _DIFFERENCE: a step from nearby leaves a thousandth or so."""
+    """_GMRES_LEAVES, and differences: a step from nearby leaves a thousandth or so."""
     average = levy.from_covariance([0.2, 0.9, 4.0])
     present, z = batches.Problem(average, partition(40, 50, batch, 0.7 * batch)), 0.6 + 0.3j
     X, _ = present.newton(z, present.start())

@@ -47,8 +47,6 @@ from edgelaw.theory import gradient_descent
 
 _GMRES_LEAVES = 1e-3  # relative residual of Newton's equations: as much of an error is left by a Newton step
 
-_DIFFERENCE = 1e-5  # relative, to both sides of which a derivative is taken: rounding then leaves 1e-11 of it
-
 
 def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> LearningCurve:
     """The learning curve with these batches; a step at which a batch does not contract is refused."""
@@ -109,11 +107,12 @@ class Problem(Equations):
         if not np.isfinite(residual).all():
             return np.full_like(X, np.nan)
 
-        def derivative(direction: Complex) -> Complex:
-            direction = direction.reshape(X.shape)
-            shift = _DIFFERENCE * np.linalg.norm(X) / np.linalg.norm(direction) * direction
-            change = self.residual(z, X - shift) - self.residual(z, X + shift)
-            return (change * (np.linalg.norm(direction) / (2 * _DIFFERENCE * np.linalg.norm(X)))).ravel()
+        def derivative(
+            direction: Complex,
+        ) -> Complex:  # at a distance where rounding leaves as much as curvature
+            far = np.finfo(float).eps ** (1 / 3) * np.linalg.norm(X) / np.linalg.norm(direction)
+            shift = far * direction.reshape(X.shape)
+            return ((self.residual(z, X - shift) - self.residual(z, X + shift)) / (2 * far)).ravel()
 
         operator = scipy.sparse.linalg.LinearOperator((X.size, X.size), derivative, dtype=complex)
         change, failed = scipy.sparse.linalg.gmres(
