@@ -122,14 +122,13 @@ def test_parts_of_the_rows_add_up_to_the_whole(long):
     assert made.center
     assert made.parts(2) == [(0, 2500), (2500, 5000)]
     survey = made.survey(0, 2000).merge(made.survey(2000, 5000))
-    made.keep(survey)
-    mean = survey.without_prints()
-    grams = [made.accumulate(start, stop, mean) for start, stop in ((0, 1000), (1000, 5000))]
-    assert [seen for _, seen in grams] == [None, None]
-    gram = pickle.loads(pickle.dumps(grams[0][0])).merge(grams[1][0])
+    sums = [made.partial(start, stop, survey.light()) for start, stop in ((0, 1000), (1000, 5000))]
+    both = pickle.loads(pickle.dumps(sums[0])).merge(sums[1])
     expected = design(long[0]).gram_eigenvalues()
-    np.testing.assert_allclose(made.finish(gram), expected, rtol=0, atol=1e-13 * expected[-1])
-    assert "has lost or gained rows" in refusal(made.finish, made.accumulate(0, 1000, mean)[0])
+    np.testing.assert_allclose(made.finish(survey, both), expected, rtol=0, atol=1e-13 * expected[-1])
+    np.testing.assert_array_equal(made.gram_eigenvalues(), made.finish(survey, both))
+    for lost in ((survey, sums[0]), (made.survey(0, 1000), both)):
+        assert "has lost or gained rows" in refusal(made.finish, *lost)
 
 
 def test_a_large_mean_costs_no_digits_of_a_centred_spectrum():
@@ -232,7 +231,7 @@ def test_what_needs_more_memory_than_the_machine_has_is_refused(tmp_path, monkey
     made = design(open_matrix(tmp_path / "x.npy"), center=False)
     made.shape = shape
     monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10**5}.get)
-    call = made.matrix if shape[0] < shape[1] else made.accumulate
+    call = made.matrix if shape[0] < shape[1] else lambda: made.partial(0, None, None)
     assert "and this machine has 0.4 GB; use rows and dims for a smaller matrix" in refusal(call)
 
     def unknown(name):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 from collections.abc import Iterator
+
+NO_MEMORY = r"alloc|out of memory|not enough memory|failed to map segment|can't start new thread"
 
 
 class InputError(ValueError):
@@ -14,6 +17,16 @@ class InputError(ValueError):
 
 class MissingFile(InputError, FileNotFoundError):
     """There is no such file."""
+
+
+def no_memory(error: BaseException) -> bool:
+    """Whether an error tells of too little memory, in the words of the system, torch, Arrow or the linker.
+
+    >>> no_memory(MemoryError()), no_memory(ImportError("x.so: failed to map segment from shared object"))
+    (True, True)
+    """
+    number = getattr(error, "errno", None)
+    return isinstance(error, MemoryError) or number == errno.ENOMEM or bool(re.search(NO_MEMORY, str(error)))
 
 
 @contextlib.contextmanager
@@ -25,9 +38,12 @@ def as_input_error(path: str, what: str) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise MissingFile(f"There is no file {path}.") from None
-    except MemoryError:
-        raise InputError(f"{path} needs more memory than there is, or is damaged.") from None
     except Exception as error:
+        if no_memory(error):
+            raise InputError(
+                f"not enough memory: {path} needs more than this process may use; raise its limit (ulimit -v) or read "
+                "fewer columns."
+            ) from None
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         if len(reason) > 200:
             reason = reason[:200] + "..."
