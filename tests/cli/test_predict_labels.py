@@ -150,7 +150,7 @@ def test_columns_that_are_no_features_are_named_and_what_was_left_out_is_said(fo
         assert words in texts
         assert words in html.unescape(path.read_text())
     index = answer["preparation"][0]
-    assert "without a name" in index
+    assert "without a key" in index
     assert index in html.unescape(path.read_text())
     clean = probe(table, "--labels", "tree", "--drop", "code,one,number")
     assert not any(caution["code"] == "columns" for caution in clean["cautions"])
@@ -203,7 +203,7 @@ def test_the_report_draws_the_curves_and_the_run(folder):
         (("--labels", "{}/missing.npy"), "There is no file"),
         (("--labels", "{}/both.npz"), "name one as"),
         (("--labels", "{}/both.npz:z"), "no array 'z'"),
-        (("--labels", "y"), "without a name"),
+        (("--labels", "y"), "without a key"),
         (("--labels", "{}/y.npy", "--lr", "9"), "must be below 0."),
         (("--labels", "{}/y.npy", "--schedule", "steep"), "--schedule"),
         (("--labels", "{}/y.npy", "--held-out", "2"), "strictly between 0 and 1"),

@@ -187,7 +187,8 @@ class Design:
     @property
     def scales(self) -> Scales:
         """The scales of the columns before anything is done to them. Reads the file once."""
-        return self._surveyed().scales(self.source.columns)
+        with named_errors(self.name):
+            return self._surveyed().scales(self.source.columns)
 
     def inherit(self, other: Design) -> Design:
         """This design with the warnings of another, of which it was made."""
@@ -251,7 +252,8 @@ class Design:
 
     def _rows(self) -> gram.Rows:
         """What prepares rows."""
-        return gram.Rows.of(self._projected(), self._surveyed() if self._how.surveys else None)
+        with named_errors(self.name):
+            return gram.Rows.of(self._projected(), self._surveyed() if self._how.surveys else None)
 
     def _projected(self) -> gram.Preparation:
         """What is done to rows, with the projection drawn."""

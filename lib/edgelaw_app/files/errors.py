@@ -8,7 +8,9 @@ import os
 import re
 from collections.abc import Iterator
 
-NO_MEMORY = r"alloc|out of memory|not enough memory|failed to map segment|can't start new thread"
+_NO_MEMORY = (
+    r"alloc|out of memory|not enough memory|failed to map segment|start new thread|launch worker thread"
+)
 
 
 class InputError(ValueError):
@@ -19,14 +21,14 @@ class MissingFile(InputError, FileNotFoundError):
     """There is no such file."""
 
 
-def no_memory(error: BaseException) -> bool:
-    """Whether an error tells of too little memory, in the words of the system, torch, Arrow or the linker.
-
-    >>> no_memory(MemoryError()), no_memory(ImportError("x.so: failed to map segment from shared object"))
-    (True, True)
-    """
-    number = getattr(error, "errno", None)
-    return isinstance(error, MemoryError) or number == errno.ENOMEM or bool(re.search(NO_MEMORY, str(error)))
+def refuse_memory(error: BaseException, path: str) -> None:
+    """Refuse what an error says when it tells of too little memory, in words of Python, torch, Arrow or the linker."""
+    short = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+    if short or re.search(_NO_MEMORY, str(error)):
+        raise InputError(
+            f"not enough memory: {path} needs more than this process may use; raise its limit (ulimit -v) or read "
+            "fewer columns."
+        ) from None
 
 
 @contextlib.contextmanager
@@ -39,11 +41,7 @@ def as_input_error(path: str, what: str) -> Iterator[None]:
     except FileNotFoundError:
         raise MissingFile(f"There is no file {path}.") from None
     except Exception as error:
-        if no_memory(error):
-            raise InputError(
-                f"not enough memory: {path} needs more than this process may use; raise its limit (ulimit -v) or read "
-                "fewer columns."
-            ) from None
+        refuse_memory(error, path)
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         if len(reason) > 200:
             reason = reason[:200] + "..."

@@ -79,10 +79,10 @@ def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
         return Sparse(values, name)
     if "torch" in packages and hasattr(values, "detach"):
         values = torch_array(values, name)
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if np.ma.is_masked(values):
+        masked = int(np.ma.getmask(values).sum())
         raise InputError(
-            f"{name} is a masked array with {int(np.ma.getmaskarray(values).sum()):,} masked entries: fill them, as by "
-            f"{name}.filled(0), or leave out their rows."
+            f"{name} has {masked:,} masked entries: fill them, as by {name}.filled(0), or leave out their rows."
         )
     try:
         array = np.asarray(values)

@@ -145,7 +145,13 @@ class Watch:
         """The standard deviation of every column, exactly 0 for a constant one."""
         assert self._columns is not None
         varies = self._columns.high > self._columns.low
-        return np.where(varies, np.sqrt(self._columns.squares / self.count), 0.0)
+        deviations = np.where(varies, np.sqrt(self._columns.squares / self.count), 0.0)
+        if len(vanishing := np.flatnonzero(varies & (deviations < preprocessing.SMALLEST))):
+            raise ValueError(
+                f"Column {vanishing[0]} (counted from 0) of X holds numbers so small that their squares vanish: multiply "
+                "them by a number first."
+            )
+        return deviations
 
     @property
     def duplicates(self) -> int | None:

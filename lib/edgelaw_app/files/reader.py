@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from edgelaw._common import extras
 from edgelaw_app.files.columns import Choice, note
-from edgelaw_app.files.errors import InputError, no_memory
+from edgelaw_app.files.errors import InputError, refuse_memory
 
 WIDEST = 2**22  # columns: a few rows of more are gigabytes, and no eigenvalues could be computed of them
 USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
@@ -127,8 +127,7 @@ def package(name: str, path: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        if no_memory(error):
-            raise MemoryError(str(error)) from None
+        refuse_memory(error, path)
         raise InputError(f"{path} cannot be read, because {extras.sentence(name.split('.')[0])}") from None
 
 
