@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from input_files import everything, refusal
+from input_files import everything, load, refusal
 
 from edgelaw._common import extras
-from edgelaw_app.files import load_embeddings, open_matrix, text
+from edgelaw_app.files import open_matrix, text
 
 
 @pytest.fixture(params=["pyarrow", "csv"])
@@ -135,7 +135,7 @@ def test_a_small_file_that_means_gigabytes_is_refused_in_little_memory(tmp_path,
         "import resource, sys\n"
         "import pyarrow.csv, edgelaw_app.files as inputs\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "try:\n    inputs.load_embeddings(sys.argv[1])\n"
+        "try:\n    inputs.open_matrix(sys.argv[1]).matrix()\n"
         "except inputs.InputError as error:\n    print(error)\n"
         "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)\n"
     )
@@ -157,9 +157,9 @@ def test_ragged_lines_are_refused_when_some_columns_are_read(tmp_path, parser):
     source = open_matrix(tmp_path / "x.csv", drop="a")
     assert source.take([1, 0]).tolist() == [[5, 6, 7], [2, 3, 4]]
     (tmp_path / "x.csv").write_text('a,b,c,d\n"x, y",2,3,4\n"z",5,6,7,8\n')
-    assert "line 3 has 5 cells and the first has 4" in refusal(load_embeddings, tmp_path / "x.csv", drop="a")
+    assert "line 3 has 5 cells and the first has 4" in refusal(load, tmp_path / "x.csv", drop="a")
     (tmp_path / "x.csv").write_text('a,b,c,d\n"x, y",2,3,4\n"z",5,six,7\n"z",5,6,7\n')
-    message = refusal(load_embeddings, tmp_path / "x.csv", drop="a")
+    message = refusal(load, tmp_path / "x.csv", drop="a")
     assert "the text 'six' in line 3, column 'c'" in message
 
 

@@ -129,7 +129,7 @@ def gram_eigenvalues(
     if design.small:  # nothing to distribute
         return design.gram_eigenvalues(progress)
     ranges = design.parts(TASKS_PER_WORKER * (1 if client is None else max(len(client.nthreads()), 1)))
-    sent = design if client is None or not design.in_memory else _everywhere(client, design)
+    sent = design if client is None or not design.source.in_memory else _everywhere(client, design)
     done = 0
 
     def merged(task: Callable, shared: tuple, what: str) -> Any:
@@ -140,7 +140,7 @@ def gram_eigenvalues(
                 total = part if total is None else total.merge(part)
             done += ranges[place][1] - ranges[place][0]
             if progress:
-                progress(done, 2 * design.source.shape[0], what)
+                progress(done, 2 * design.shape[0], what)
         return total
 
     survey = merged(_survey_part, (sent,), "reading the mean")

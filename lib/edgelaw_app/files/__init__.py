@@ -8,7 +8,7 @@ from edgelaw_app.files.designs import Design, column_scales, design
 from edgelaw_app.files.errors import InputError, named_errors
 from edgelaw_app.files.label_files import label_place, read_labels
 from edgelaw_app.files.oddities import Scales
-from edgelaw_app.files.opening import FORMATS, load_embeddings, open_matrix
+from edgelaw_app.files.opening import FORMATS, open_matrix
 from edgelaw_app.files.source import Source
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "column_scales",
     "design",
     "label_place",
-    "load_embeddings",
     "named_errors",
     "open_matrix",
     "read_labels",

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw._common import arguments, preprocessing
+from edgelaw._common import preprocessing
 from edgelaw._common.types import Array, Progress, Rng
 from edgelaw_app.files import gram
 from edgelaw_app.files.errors import InputError, named_errors, refuse_beyond_memory
-from edgelaw_app.files.memory import as_reader
+from edgelaw_app.files.memory import Memory, as_reader
 from edgelaw_app.files.oddities import Scales, Watch
 from edgelaw_app.files.opening import open_matrix
 from edgelaw_app.files.source import Source, row_numbers
@@ -148,24 +148,17 @@ class Design:
         self.name, self.shape, self.steps = source.name, plan.shape, (*source.notes, *steps)
         self.null, self.seed = plan.null, plan.seed
         self._warnings: tuple[str, ...] | None = None
-        self._forget()
-
-    def _forget(self) -> None:
-        """Forget what can be found again."""
         self._survey: Watch | None = None
         self._eigenvalues: Array | None = None
-        self._gathered: np.ndarray | None = None
-        self._how = self._how._replace(projection=None)
+        self._gathered: Source | None = None
 
     def __repr__(self) -> str:
         return f"Design({self.name!r}, shape={self.shape})"
 
     def __getstate__(self) -> dict:
-        state = self.__dict__
-        other = object.__new__(Design)
-        other.__dict__ = dict(state)
-        other._forget()
-        return other.__dict__
+        """What travels to another process: a description, without what can be found again."""
+        found = dict.fromkeys(("_survey", "_eigenvalues", "_gathered"))
+        return vars(self) | found | {"_how": self._how._replace(projection=None)}
 
     @property
     def bytes(self) -> int:
@@ -201,11 +194,6 @@ class Design:
         return self._plan.center
 
     @property
-    def in_memory(self) -> bool:
-        """Whether the rows are an array of this process and not a file that others can read too."""
-        return self.source.in_memory
-
-    @property
     def small(self) -> bool:
         """Whether the matrix itself is decomposed: it is small, or smaller than its Gram matrix."""
         from edgelaw import spectrum  # loads scipy, which opening and refusing a file does not need
@@ -214,39 +202,33 @@ class Design:
         return m < d or spectrum.resolves_singular_values(m, d)
 
     def parts(self, count: int) -> list[tuple[int, int]]:
-        """About `count` ranges of the file's rows that can be read independently at no extra cost."""
-        return self.source.parts(count)
+        """About `count` ranges of rows that can be read independently; chosen rows are gathered first by each."""
+        return self._stored().parts(count)
 
     # prepared rows
 
-    def blocks(self, rows: int = 4096) -> Iterator[Array]:
-        """All prepared rows, in the design's order, as float64 arrays of at most `rows` rows.
-
-        Float64 for every type of file: float32's rounding would exceed the smallest eigenvalues, which set the
-        learning curves. With chosen rows, these are gathered first, as they are stored; without, one block is
-        in memory at a time.
-        """
-        rows, prepare = arguments.whole(rows, "rows", 1), self._rows()
-        for numbers, block in self._ordered(rows):
-            with named_errors(self.name):
-                made = prepare(block, numbers)
-            yield made
-
     def take(self, indices: npt.ArrayLike) -> Array:
-        """These rows of the design, prepared, in the order given."""
-        places = row_numbers(indices, self.shape[0])
-        numbers = places if self._plan.chosen is None else self._plan.chosen[places]
-        block = self.source.take(numbers) if self._gathered is None else self._gathered[places]
+        """These rows of the design, prepared in float64, in the order given."""
+        numbers = places = row_numbers(indices, self.shape[0])
+        if self._plan.chosen is not None:
+            numbers = self._plan.chosen[places]
+            places = np.searchsorted(np.sort(self._plan.chosen), numbers)
+        block, rows = self._stored().take(places), self._rows()
         with named_errors(self.name):
-            return self._rows()(block, numbers)
+            return rows(block, numbers)
 
     def matrix(self) -> Array:
-        """All prepared rows in memory."""
+        """All prepared rows in memory, in float64.
+
+        For every type of file: float32's rounding would exceed the smallest eigenvalues, which set the learning curves.
+        """
         refuse_beyond_memory(self.name, self.bytes)
-        X, prepare, first = np.empty(self.shape), self._rows(), 0
-        for numbers, block in self._ordered(self._block_rows()):
+        if self._plan.chosen is not None:  # these are gathered in memory anyway
+            return self.take(np.arange(self.shape[0]))
+        X, rows, first = np.empty(self.shape), self._rows(), 0
+        for numbers, block in self._numbered(self._block_rows(), 0, None):
             with named_errors(self.name):
-                prepare(block, numbers, X[first : first + len(block)])
+                rows(block, numbers, X[first : first + len(block)])
             first += len(block)
         return X
 
@@ -265,42 +247,32 @@ class Design:
         """Rows of a block that is worth a matrix product and no burden."""
         return max(16, min(8192, BLOCK // (itemsize * max(self.source.shape[1], self.shape[1]))))
 
-    # the rows as they are in the file
-
-    def _ordered(self, rows: int) -> Iterator[gram.Numbered]:
-        """Rows with their numbers in the design's order."""
-        chosen = self._plan.chosen
-        if chosen is None:
-            yield from self._raw(rows, 0, self.shape[0])
-            return
-        if self._gathered is None:
-            self._gathered = self.source.take(chosen)
-        for first in range(0, self.shape[0], rows):
-            yield chosen[first : first + rows], self._gathered[first : first + rows]
-
-    def _raw(self, rows: int, start: int, stop: int | None) -> Iterator[gram.Numbered]:
-        """Rows with their numbers in the file's order, of those of [start, stop) that were chosen."""
-        stop = self.source.shape[0] if stop is None else stop
+    def _stored(self) -> Source:
+        """All rows as they are stored, in the file's order; those that were chosen are gathered once."""
         if self._plan.chosen is None:
-            for block in self.source.blocks(rows, start, stop):
-                yield range(start, start + len(block)), block
-                start += len(block)
-            return
-        numbers = np.sort(self._plan.chosen)
-        numbers = numbers[(numbers >= start) & (numbers < stop)]
-        at_once = rows if self.source.seeks else max(len(numbers), 1)  # a stream is read once
-        for first in range(0, len(numbers), at_once):
-            part = numbers[first : first + at_once]
-            block = self.source.take(part)
-            for k in range(0, len(part), rows):
-                yield part[k : k + rows], block[k : k + rows]
+            return self.source
+        if self._gathered is None:
+            self._gathered = Source(
+                [Memory(self.source.take(np.sort(self._plan.chosen)), self.name)], self.name
+            )
+        return self._gathered
+
+    def _numbered(self, rows: int, start: int, stop: int | None) -> Iterator[gram.Numbered]:
+        """Rows from start to stop of those as they are stored, with their numbers in the file."""
+        chosen = None if self._plan.chosen is None else np.sort(self._plan.chosen)
+        for block in self._stored().blocks(rows, start, stop):
+            end = start + len(block)
+            yield range(start, end) if chosen is None else chosen[start:end], block
+            start = end
 
     # the survey and the spectrum, whole or in parts
 
     def survey(self, start: int = 0, stop: int | None = None, progress: Progress | None = None) -> Watch:
-        """What the rows in [start, stop) of the file tell before anything is done to them: `gram.survey` of them."""
+        """What the rows in [start, stop) tell before anything is done to them: `gram.survey` of them."""
         seen = Watch()
-        for _, block in gram.read_ahead(self._raw(self._block_rows(self.source.dtype.itemsize), start, stop)):
+        for _, block in gram.read_ahead(
+            self._numbered(self._block_rows(self.source.dtype.itemsize), start, stop)
+        ):
             seen.add(block)
             if progress:
                 progress(seen.count, self.shape[0], "reading the mean")
@@ -324,12 +296,12 @@ class Design:
     def partial(
         self, start: int, stop: int | None, survey: Watch, progress: Callable[[int], object] | None = None
     ) -> gram.Sums:
-        """The sums of the rows in [start, stop) of the file, by a survey of all: `gram.partial` of them."""
+        """The sums of the rows in [start, stop), by a survey of all: `gram.partial` of them."""
         d = self.shape[1]
         refuse_beyond_memory(self.name, 8 * d**2)
         with named_errors(self.name):
-            raw = self._raw(self._block_rows(), start, stop)
-            return gram.accumulate(raw, d, self._projected(), survey, progress)
+            rows = self._numbered(self._block_rows(), start, stop)
+            return gram.accumulate(rows, d, self._projected(), survey, progress)
 
     def finish(self, survey: Watch, sums: gram.Sums) -> Array:
         """The eigenvalues from the survey and the sums of all rows; this design remembers both for a forecast."""

@@ -60,6 +60,11 @@ class Sparse(Reader):
                 block = self._matrix[a:b].toarray()
             yield block
 
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """The rows of these numbers, filled up."""
+        rows = self._matrix[numbers].toarray()
+        return rows if self.used is None else rows[:, self.used]
+
 
 def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
     """A reader of an array, a PyTorch tensor or a SciPy sparse matrix, of this name and not copied.

@@ -61,17 +61,24 @@ class Npy(Reader):
                 f"{path} is truncated: its header promises {promised} bytes of numbers, but it has {there}."
             )
 
+    def _mapped(self, start: int, stop: int) -> np.ndarray:
+        """These rows; of an array in Fortran order all of them have to be mapped."""
+        if self._fortran:
+            return np.memmap(self.path, self.dtype, "r", self._offset, self.shape, "F")[start:stop]
+        place = self._offset + start * math.prod(self.shape[1:]) * self.dtype.itemsize
+        return np.memmap(self.path, self.dtype, "r", place, (stop - start, *self.shape[1:]))
+
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        width = math.prod(self.shape[1:]) * self.dtype.itemsize
-        block: np.ndarray
         for a, b in spans(start, stop, rows):
             with as_input_error(self.path, "a numpy file"):
-                if self._fortran:
-                    block = np.memmap(self.path, self.dtype, "r", self._offset, self.shape, "F")[a:b]
-                else:
-                    place, shape = self._offset + a * width, (b - a, *self.shape[1:])
-                    block = np.memmap(self.path, self.dtype, "r", place, shape)
-            yield np.asarray(block)
+                block = np.asarray(self._mapped(a, b))
+            yield block
+
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """The rows of these numbers, and no others, as they are stored."""
+        with as_input_error(self.path, "a numpy file"):
+            rows = np.asarray(self._mapped(0, self.shape[0])[numbers])
+        return rows if self.used is None else rows[:, self.used]
 
 
 class Npz(Reader):

@@ -27,101 +27,60 @@ class Scales(NamedTuple):
     deviations: Array  #: Of all columns; exactly 0 for constant ones.
 
 
-class Columns(NamedTuple):
-    """What some rows tell of their columns; those of `whole` held integers only."""
-
-    rows: int
-    mean: Array
-    squares: Array  # sums of squared distances from the mean
-    low: Array
-    high: Array
-    whole: np.ndarray  # numbers of the columns that held integers only
-    rising: np.ndarray  # whether these rose from row to row
-    seen: list[set[float]]  # the integers in them, up to some more than CLASSES
-    classes: bool  # whether few different integers are odd
-
-    @classmethod
-    def of(cls, block: np.ndarray) -> Columns:
-        """Those of one block of rows."""
-        mean = block.mean(axis=0, dtype=np.float64)
-        squares = np.zeros(len(mean))
-        tall = max(1, preprocessing.CACHED // len(mean))
-        for k in range(0, len(block), tall):
-            centred = block[k : k + tall] - mean
-            squares += np.einsum("ij,ij->j", centred, centred)
-        few = block[:FIRST].astype(np.float64)
-        whole = np.flatnonzero((few == np.rint(few)).all(axis=0))
-        classes = len(whole) <= min(COUNTS, len(mean) / 2)
-        if not classes:  # integers are what the table is about; one column could number its rows nevertheless
-            whole = whole[(np.diff(few[:, whole], axis=0) > 0).all(axis=0)]
-        rows = block[:, whole].astype(np.float64, copy=False)
-        kept = (rows == np.rint(rows)).all(axis=0)
-        rows, whole = rows[:, kept], whole[kept]
-        seen = [set(np.unique(column)[: CLASSES + 1].tolist()) for column in rows.T]
-        rising = np.all(np.diff(rows, axis=0) > 0, axis=0)
-        low, high = block.min(axis=0).astype(float), block.max(axis=0).astype(float)
-        return cls(len(block), mean, squares, low, high, whole, rising, seen, classes)
-
-    def merge(self, other: Columns) -> Columns:
-        """Those of these rows and others, before or after them."""
-        rows, apart = self.rows + other.rows, other.mean - self.mean
-        squares = self.squares + other.squares + apart**2 * (self.rows * other.rows / rows)
-        whole, mine, its = np.intersect1d(self.whole, other.whole, return_indices=True)
-        disjoint = (self.high < other.low) | (other.high < self.low)
-        rising = self.rising[mine] & other.rising[its] & disjoint[whole]
-        pairs = [(self.seen[i], other.seen[j]) for i, j in zip(mine, its, strict=True)]
-        return Columns(
-            rows,
-            self.mean + apart * (other.rows / rows),
-            squares,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            whole,
-            rising,
-            [one if len(one) > CLASSES else one | more for one, more in pairs],
-            self.classes and other.classes,
-        )
-
-    def numbers_rows(self, place: int) -> bool:
-        """Whether a column of integers rises from row to row, or holds as many consecutive ones as there are rows."""
-        m, k = self.rows, self.whole[place]
-        low, high = self.low[k], self.high[k]
-        consecutive = np.isclose(self.mean[k] - low, (m - 1) / 2, rtol=1e-9) and np.isclose(
-            self.squares[k], m * (m**2 - 1) / 12, rtol=1e-9
-        )
-        return m >= 3 and bool(self.rising[place] or (high - low + 1 == m and consecutive))
-
-
 class Watch:
-    """What is noticed of rows while they are read, a block at a time or in parts that are merged."""
+    """What is noticed of rows while they are read, a block at a time or in parts that are merged.
 
-    def __init__(self, columns: int | None = None) -> None:
-        self._columns: Columns | None = None
+    Attributes
+    ----------
+    count : int
+        How many rows there were.
+    mean : array
+        The mean row.
+    """
+
+    def __init__(self, columns: int = 1) -> None:
+        self.count, self.mean = 0, np.zeros(columns)
+        self._squares = np.zeros(columns)  # sums of squared distances from the mean
+        self._low, self._high = np.full(columns, np.inf), np.full(columns, -np.inf)
+        self._whole: dict[
+            int, tuple[bool, set[float]]
+        ] = {}  # columns of integers: do they rise; some of them
+        self._classes = True  # whether few different integers are odd
         self._prints: list[np.ndarray] | None = []
 
     def add(self, block: np.ndarray) -> None:
         """Take some rows, as they are in the file."""
         if len(block):
-            columns = Columns.of(block)
-            self._columns = columns if self._columns is None else self._columns.merge(columns)
-            self._remember([fingerprints(block)])
+            self._take(_of_block(block))
 
     def merge(self, other: Watch) -> Watch:
         """What was noticed of both parts of the rows; neither is changed."""
-        if self._columns is None or other._columns is None:
-            return other if self._columns is None else self
         both = copy.copy(self)
-        both._columns = self._columns.merge(other._columns)
         both._prints = None if self._prints is None else list(self._prints)
-        both._remember(other._prints)
+        if other.count:
+            both._take(other)
         return both
 
-    def _remember(self, prints: list[np.ndarray] | None) -> None:
-        """Keep fingerprints, unless there are too many."""
-        if prints is None or self.count > REMEMBERED:
+    def _take(self, other: Watch) -> None:
+        """Take what was noticed of other rows, before or after these."""
+        if not self.count:
+            vars(self).update(vars(other), _prints=None if other._prints is None else list(other._prints))
+            return
+        count, apart = self.count + other.count, other.mean - self.mean
+        disjoint = (self._high < other._low) | (other._high < self._low)
+        self._whole = {
+            k: (rise and other._whole[k][0] and bool(disjoint[k]), _union(some, other._whole[k][1]))
+            for k, (rise, some) in self._whole.items()
+            if k in other._whole
+        }
+        self._squares = self._squares + other._squares + apart**2 * (self.count * other.count / count)
+        self.count, self.mean = count, self.mean + apart * (other.count / count)
+        self._low, self._high = np.minimum(self._low, other._low), np.maximum(self._high, other._high)
+        self._classes = self._classes and other._classes
+        if self._prints is None or other._prints is None or count > REMEMBERED:
             self._prints = None
-        elif self._prints is not None:
-            self._prints += prints
+        else:
+            self._prints += other._prints
 
     def light(self) -> Watch:
         """The same without what only finds equal rows: little to send."""
@@ -130,26 +89,14 @@ class Watch:
         return other
 
     @property
-    def count(self) -> int:
-        """How many rows there were."""
-        return 0 if self._columns is None else self._columns.rows
-
-    @property
-    def mean(self) -> Array:
-        """The mean row."""
-        assert self._columns is not None
-        return self._columns.mean
-
-    @property
     def deviations(self) -> Array:
         """The standard deviation of every column, exactly 0 for a constant one."""
-        assert self._columns is not None
-        varies = self._columns.high > self._columns.low
-        deviations = np.where(varies, np.sqrt(self._columns.squares / self.count), 0.0)
+        varies = self._high > self._low
+        deviations = np.where(varies, np.sqrt(self._squares / max(self.count, 1)), 0.0)
         if len(vanishing := np.flatnonzero(varies & (deviations < preprocessing.SMALLEST))):
             raise ValueError(
-                f"Column {vanishing[0]} (counted from 0) of X holds numbers so small that their squares vanish: multiply "
-                "them by a number first."
+                f"Column {vanishing[0]} (counted from 0) of X holds numbers so small that their squares vanish: "
+                "multiply them by a number first."
             )
         return deviations
 
@@ -173,30 +120,63 @@ class Watch:
 
     def sentences(self, names: Sequence[str]) -> tuple[str, ...]:
         """What to say of columns of these names that are unlike features; empty where none is."""
-        if self._columns is None:
-            return ()
-        lines, seen = [], self._columns
-        constant = np.flatnonzero(seen.low == seen.high).tolist()
+        lines, constant = [], np.flatnonzero(self._low == self._high).tolist()
         if many := len(constant):
             lines.append(
                 f"Column{'s' * (many > 1)} {listed(names[k] for k in constant)} hold{'s' * (many == 1)} one number "
                 f"only, which is no feature: leave {'them' if many > 1 else 'it'} out by drop."
             )
-        for place, k in enumerate(seen.whole.tolist()):
-            different = len(seen.seen[place])
+        for k, (_, some) in self._whole.items():
             if k in constant:
                 continue
-            if seen.numbers_rows(place):
+            if self._numbers_rows(k):
                 lines.append(
-                    f"Column {names[k]!r} numbers the rows ({seen.low[k]:.0f} to {seen.high[k]:.0f}) and is no "
+                    f"Column {names[k]!r} numbers the rows ({self._low[k]:.0f} to {self._high[k]:.0f}) and is no "
                     "feature: leave it out by drop."
                 )
-            elif seen.classes and different <= min(CLASSES, self.count // 3):
+            elif self._classes and len(some) <= min(CLASSES, self.count // 3):
                 lines.append(
-                    f"Column {names[k]!r} holds {different} different integers only, as classes do: leave it out by "
+                    f"Column {names[k]!r} holds {len(some)} different integers only, as classes do: leave it out by "
                     "drop unless it is a feature."
                 )
         return tuple(lines)
+
+    def _numbers_rows(self, k: int) -> bool:
+        """Whether a column of integers rises from row to row, or holds as many consecutive ones as there are rows."""
+        m, consecutive = self.count, self._high[k] - self._low[k] + 1 == self.count
+        middle = np.isclose(self.mean[k] - self._low[k], (m - 1) / 2, rtol=1e-9)
+        spread = np.isclose(self._squares[k], m * (m**2 - 1) / 12, rtol=1e-9)
+        return m >= 3 and bool(self._whole[k][0] or (consecutive and middle and spread))
+
+
+def _of_block(block: np.ndarray) -> Watch:
+    """What is noticed of one block of rows."""
+    seen = Watch(block.shape[1])
+    seen.count, seen.mean = len(block), block.mean(axis=0, dtype=np.float64)
+    tall = max(1, preprocessing.CACHED // len(seen.mean))
+    for k in range(0, len(block), tall):
+        centred = block[k : k + tall] - seen.mean
+        seen._squares += np.einsum("ij,ij->j", centred, centred)
+    seen._low, seen._high = block.min(axis=0).astype(float), block.max(axis=0).astype(float)
+    few = block[:FIRST].astype(np.float64)
+    whole = np.flatnonzero((few == np.rint(few)).all(axis=0))
+    seen._classes = len(whole) <= min(COUNTS, block.shape[1] / 2)
+    if (
+        not seen._classes
+    ):  # integers are what the table is about; one column could number its rows nevertheless
+        whole = whole[(np.diff(few[:, whole], axis=0) > 0).all(axis=0)]
+    for k in whole.tolist():
+        column = block[:, k].astype(np.float64)
+        if (column == np.rint(column)).all():
+            some = set(np.unique(column)[: CLASSES + 1].tolist())
+            seen._whole[k] = bool((np.diff(column) > 0).all()), some
+    seen._prints = [fingerprints(block)]
+    return seen
+
+
+def _union(one: set[float], other: set[float]) -> set[float]:
+    """Of two sets of integers as many as tell whether there are more than CLASSES."""
+    return one if len(one) > CLASSES else one | other
 
 
 def fingerprints(block: np.ndarray) -> np.ndarray:

@@ -7,8 +7,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from edgelaw_app.files import numpy_files, tensors
 from edgelaw_app.files.columns import Choice, Columns
 from edgelaw_app.files.errors import InputError, MissingFile
@@ -65,6 +63,7 @@ def open_matrix(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "embeddings.npy"
     ...     np.save(path, np.arange(12.0).reshape(4, 3))
@@ -100,31 +99,10 @@ def open_matrix(
     return Source(readers, str(path))
 
 
-def load_embeddings(
-    path: str | os.PathLike[str],
-    key: str | None = None,
-    columns: Columns | None = None,
-    drop: Columns | None = None,
-) -> np.ndarray:
-    """Read a matrix of embeddings, one per row, whole into memory: :func:`open_matrix`, and all of its rows.
-
-    Reads the paper's own files as they are: ``cifar10_resnet50_embeddings.npz`` (key ``x_train``) and
-    ``wiki_embeddings.npz`` (key ``embeddings``).
-
-    Returns
-    -------
-    ndarray of shape (rows, columns)
-        float32 or float64 as stored; float16 becomes float32, integers become float64.
-    """
-    return open_matrix(path, key, columns, drop).matrix()
-
-
 def ending(path: str | os.PathLike[str]) -> str | None:
-    """The ending that says a file's format, or None; that of a store without one is .zarr."""
+    """The ending that says a file's format, or None."""
     name = os.path.basename(path).lower()
-    found = next((ending for ending in FORMATS if name.endswith(ending)), None)
-    store = any(os.path.exists(os.path.join(path, part)) for part in ("zarr.json", ".zarray", ".zgroup"))
-    return ".zarr" if store else found
+    return next((ending for ending in FORMATS if name.endswith(ending)), None)
 
 
 def opened(path: str) -> Opened:

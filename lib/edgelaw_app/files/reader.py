@@ -8,7 +8,6 @@ without a name) to functions that open them. Nothing is ever unpickled, and what
 from __future__ import annotations
 
 import abc
-import copy
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,6 @@ from edgelaw_app.files.errors import InputError, refuse_memory
 
 WIDEST = 2**22  # columns: a few rows of more are gigabytes, and no eigenvalues could be computed of them
 USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
-NEAR = 16  # rows between two that are read in one go: cheaper than to seek
 OBJECTS = (
     "holds pickled objects, which are never loaded: save a plain array, texts by the array's astype(str)"
 )
@@ -79,23 +77,13 @@ class Reader(abc.ABC):
             raise InputError(f"{self.path} is truncated: it ends after row {row} of {self.shape[0]}.")
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
-        """The rows of these ascending numbers, as they are stored."""
-        found = []
-        for run in self.runs(numbers):
-            row = int(run[0])
-            for block in self.read(row, int(run[-1]) + 1, 4096):
-                a, b = np.searchsorted(run, [row, row + len(block)])
-                found.append(block[run[a:b] - row])
-                row += len(block)
+        """The rows of these ascending numbers, as they are stored, read from the first of them to the last."""
+        row, found = int(numbers[0]), []
+        for block in self.read(row, int(numbers[-1]) + 1, 4096):
+            a, b = np.searchsorted(numbers, [row, row + len(block)])
+            found.append(block[numbers[a:b] - row])
+            row += len(block)
         return np.concatenate(found)
-
-    def runs(self, numbers: np.ndarray) -> Sequence[np.ndarray]:
-        """Row numbers split into those that are read in one go."""
-        return np.split(numbers, np.flatnonzero(np.diff(numbers) > NEAR) + 1) if self.seeks else [numbers]
-
-    def cuts(self, size: int) -> Sequence[int]:
-        """Where parts of about `size` rows begin that can be read independently at no extra cost."""
-        return range(0, self.shape[0], size) if self.seeks else [0]
 
     def choose(self, choice: Choice) -> Reader:
         """This reader, of a matrix of real numbers and of the columns asked for; anything else is refused."""
@@ -112,11 +100,9 @@ class Reader(abc.ABC):
         numbers = range(self.shape[1]) if self.used is None else self.used
         return [self.names[k] if self.names else str(k) for k in numbers]
 
-    def portable(self) -> Reader:
-        """The same reader for another process, which may stand in another folder."""
-        other = copy.copy(self)
-        other.path = self.path if self.in_memory else os.path.abspath(self.path)
-        return other
+    def __getstate__(self) -> dict:
+        """What travels to another process, which may stand in another folder."""
+        return vars(self) | ({} if self.in_memory else {"path": os.path.abspath(self.path)})
 
 
 Opened = dict[str | None, Callable[[], Reader]]

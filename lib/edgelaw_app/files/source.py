@@ -41,9 +41,6 @@ class Source:
     def __repr__(self) -> str:
         return f"Source({self.name!r}, shape={self.shape}, dtype={self.dtype})"
 
-    def __getstate__(self) -> dict:
-        return {**self.__dict__, "_readers": [reader.portable() for reader in self._readers]}
-
     @property
     def seeks(self) -> bool:
         """Whether reading from the middle is cheap."""
@@ -91,16 +88,14 @@ class Source:
         return X
 
     def parts(self, count: int) -> list[tuple[int, int]]:
-        """About `count` ranges of rows (start, stop) that can be read independently at no extra cost."""
+        """About `count` ranges of rows (start, stop); files that cannot be entered in the middle are not cut."""
         size = max(1, -(-self.shape[0] // max(count, 1)))
         ranges: list[tuple[int, int]] = []
         for reader, begin, end in self._files():
-            cuts = [begin + cut for cut in reader.cuts(size)]
-            for a, b in zip(cuts, [*cuts[1:], end], strict=True):
-                if ranges and b - ranges[-1][0] <= size:
-                    ranges[-1] = (ranges[-1][0], b)
-                else:
-                    ranges.append((a, b))
+            for a in range(begin, end, size if reader.seeks else end - begin):
+                b = min(a + size, end) if reader.seeks else end
+                joined = ranges and b - ranges[-1][0] <= size
+                ranges[-1:] = [(ranges[-1][0], b)] if joined else [*ranges[-1:], (a, b)]
         return ranges
 
     def _files(self) -> Iterator[tuple[Reader, int, int]]:

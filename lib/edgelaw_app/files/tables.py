@@ -57,8 +57,8 @@ class Table(Reader):
         used = [self._schema.field(k) for k in self.used or range(len(self.names))]
         texts = [self.names.index(field.name) for field in used if not _is_number(field.type, truth=True)]
         if texts:
-            few = next(self.batches([0], [self.names[k] for k in texts], 100)).slice(0, 100)
-            counts = [len(set(map(str, column.to_pylist()))) for column in few.columns]
+            _, few = next(self.rows(0, self.shape[0], 100, [self.names[k] for k in texts]), (0, None))
+            counts = [len(set(map(str, few.column(self.names[k]).to_pylist()))) if few else 0 for k in texts]
             kinds = sorted({str(self._schema.field(k).type) for k in texts})
             other = [kind for kind in kinds if "string" not in kind]
             what = f"{', '.join(other[:3])}, no plain numbers" if other else "text"
@@ -84,14 +84,6 @@ class Table(Reader):
                 for c, d in spans(a, b, rows):
                     yield row + c, batch.slice(c, d - c)
                 row += len(batch)
-
-    def runs(self, numbers: np.ndarray) -> Sequence[np.ndarray]:
-        """Row numbers split by the parts that hold them: half of a part costs as much as all of it."""
-        return np.split(numbers, np.flatnonzero(np.diff(np.searchsorted(self._ends, numbers, "right"))) + 1)
-
-    def cuts(self, size: int) -> Sequence[int]:
-        """The beginnings of the parts."""
-        return self._ends[:-1].tolist()
 
     def column(self, number: int) -> np.ndarray:
         """All values of one column, of any type; a missing one is refused."""
@@ -187,14 +179,6 @@ class Lists(Reader):
                 self._width = len(first) if first.is_valid else 0
         self.shape = (table.shape[0], self._width)
 
-    def runs(self, numbers: np.ndarray) -> Sequence[np.ndarray]:
-        """As the table's."""
-        return self._table.runs(numbers)
-
-    def cuts(self, size: int) -> Sequence[int]:
-        """As the table's."""
-        return self._table.cuts(size)
-
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         import pyarrow.compute
 
@@ -208,13 +192,6 @@ class Lists(Reader):
                     f"of length {self._width} (rows counted from 0)."
                 )
             yield column.flatten().to_numpy(zero_copy_only=False).reshape(len(batch), self._width)
-
-    def portable(self) -> Reader:
-        """The same column of the portable table."""
-        other = super().portable()
-        assert isinstance(other, Lists)
-        other._table = self._table.portable()  # type: ignore[assignment]
-        return other
 
 
 def _declared_index(schema: Any) -> list[str]:
