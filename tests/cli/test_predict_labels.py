@@ -150,7 +150,7 @@ def test_columns_that_are_no_features_are_named_and_what_was_left_out_is_said(fo
         assert words in texts
         assert words in html.unescape(path.read_text())
     index = answer["preparation"][0]
-    assert "without a key" in index
+    assert "without a name" in index
     assert index in html.unescape(path.read_text())
     clean = probe(table, "--labels", "tree", "--drop", "code,one,number")
     assert not any(caution["code"] == "columns" for caution in clean["cautions"])

@@ -175,6 +175,6 @@ def test_shards_of_other_columns_are_refused(tmp_path):
 
 def test_a_name_wins_over_a_number_and_a_list():
     names = ["2", "a,b", "1", "0"]
-    assert Choice.of("2", None).numbers("x", 4, names) == [0]
-    assert Choice.of("a,b", "2").numbers("x", 4, names) == [1]
-    assert Choice.of(["3", "1"], ()).numbers("x", 4, names) == [2, 3]
+    assert Choice("2", None).numbers("x", 4, names) == [0]
+    assert Choice("a,b", "2").numbers("x", 4, names) == [1]
+    assert Choice(["3", "1"], ()).numbers("x", 4, names) == [2, 3]

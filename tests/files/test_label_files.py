@@ -94,7 +94,7 @@ def test_columns_by_name_by_number_and_several(tmp_path):
     [
         ("a,b\n1,\n2,3\n", "no label in its line 2"),
         ("a,b\n1\n2,3\n", "no label in its line 2"),
-        ("1,2\n3,4\n5,6\n7,8\n", "not 4 lines"),
+        ("1,2\n3,4\n5,6\n7,8\n", "each of the 2 rows, not 4"),
     ],
 )
 def test_tables_with_gaps_are_refused(tmp_path, text, message):

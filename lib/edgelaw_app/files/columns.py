@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ _SHOWN = 8  # names in a sentence
 _PLAIN = r"[A-Za-z_][\w.]*"  # a name that can be typed in a list on any command line
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """The columns a reader asks for (None for all) and those to leave out, as they were named.
 
     A column is named by its name, by a pattern of names such as ``emb_*``, by its number counted from 0 (negative:
@@ -25,13 +24,8 @@ class Choice:
     A text that is a column's name means that column, whatever else it could mean.
     """
 
-    columns: tuple[str | int, ...] | None = None
-    drop: tuple[str | int, ...] = ()
-
-    @classmethod
-    def of(cls, columns: Columns | None, drop: Columns | None) -> Choice:
-        """A choice from arguments, each one column or several."""
-        return cls(None if columns is None else _several(columns, "columns"), _several(drop or (), "drop"))
+    columns: Columns | None = None
+    drop: Columns | None = None
 
     def numbers(
         self, path: str, width: int, names: Sequence[str] = (), index: Sequence[int] = ()
@@ -40,11 +34,11 @@ class Choice:
 
         Columns of `index` number the rows: they are left out unless they were asked for.
         """
-        if self.columns is None:
-            kept = set(range(width)) - set(index)
-        else:
-            kept = {number for item in self.columns for number in _numbers(item, path, width, names)}
-        for item in self.drop:
+        kept = set(range(width)) - set(index)
+        if self.columns is not None:
+            items = _several(self.columns, "columns")
+            kept = {number for item in items for number in _numbers(item, path, width, names)}
+        for item in _several(self.drop or (), "drop"):
             kept.difference_update(_numbers(item, path, width, names))
         if not kept:
             raise InputError(f"{path} has no column left: all {width} are dropped.")

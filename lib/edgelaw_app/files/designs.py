@@ -303,13 +303,13 @@ class Design:
             rows = self._numbered(self._block_rows(), start, stop)
             return gram.accumulate(rows, d, self._projected(), survey, progress)
 
-    def finish(self, survey: Watch, sums: gram.Sums) -> Array:
+    def finish(self, survey: Watch, sums: gram.Sums, keep: bool = True) -> Array:
         """The eigenvalues from the survey and the sums of all rows; this design remembers both for a forecast."""
         self.keep(survey)
         if sums.rows != self.shape[0]:
             raise InputError(f"{self.name} changed while it was read: it has lost or gained rows.")
         with named_errors(self.name):
-            self._eigenvalues = gram.finish(sums)
+            self._eigenvalues = gram.finish(sums, keep)
         return self._eigenvalues.copy()
 
     def gram_eigenvalues(self, progress: Progress | None = None) -> Array:
@@ -327,7 +327,7 @@ class Design:
             survey = self._surveyed(progress)
             if not self.small:
                 report = progress and functools.partial(_summing, progress, self.shape[0])
-                return self.finish(survey, self.partial(0, None, survey, report))
+                return self.finish(survey, self.partial(0, None, survey, report), keep=False)
             from edgelaw import spectrum
 
             with named_errors(self.name):

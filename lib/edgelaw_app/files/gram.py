@@ -89,11 +89,14 @@ def merge(one: Part, other: Part) -> Part:
     return one.merge(other)
 
 
-def finish(sums: Sums) -> Array:
-    r"""Ascending eigenvalues of :math:`X^\top X/m` for the prepared rows, from the sums of all of them."""
+def finish(sums: Sums, keep: bool = True) -> Array:
+    r"""Ascending eigenvalues of :math:`X^\top X/m` for the prepared rows, from the sums of all of them.
+
+    With ``keep=False`` the memory of the sums is used, which are then lost.
+    """
     from edgelaw import spectrum  # loads scipy, which opening and refusing a file does not need
 
-    total = sums.total.copy()
+    total = sums.total.copy() if keep else sums.total
     if sums.origin is not None:
         total -= np.outer(sums.moments, sums.moments / sums.rows)
     return nonvanishing(spectrum.of_gram(total, (sums.rows, len(total))))

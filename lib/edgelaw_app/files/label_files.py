@@ -9,14 +9,16 @@ import re
 import numpy as np
 
 from edgelaw_app.files.columns import Choice, listed
-from edgelaw_app.files.errors import InputError, as_input_error
+from edgelaw_app.files.errors import InputError
 from edgelaw_app.files.opening import FORMATS, ending, opened
 from edgelaw_app.files.reader import pick
-from edgelaw_app.files.tables import Ipc, Parquet, Table
-from edgelaw_app.files.text import Text
+from edgelaw_app.files.tables import Ipc, Parquet
+from edgelaw_app.files.text import Text, number
 
 LARGEST = 2**31  # bytes of an array of labels, which is read whole
-_TABLES: dict[str, type[Table]] = {".parquet": Parquet, ".feather": Ipc, ".arrow": Ipc}
+_TABLES = {".parquet": Parquet, ".feather": Ipc, ".arrow": Ipc} | dict.fromkeys(
+    (".csv", ".tsv", ".csv.gz", ".tsv.gz"), Text
+)
 
 
 def label_place(text: str, features: str) -> tuple[str, str | None]:
@@ -71,21 +73,25 @@ def read_labels(path: str, name: str | None, rows: int) -> np.ndarray:
     if kind is None:
         raise InputError(f"{path} must end in {', '.join(FORMATS)} to be read as labels.")
     arrays = opened(path)
-    if kind in _TABLES:
-        table = _TABLES[kind](path)
-        _refuse_count(path, table.shape[:1], rows)
-        numbers = _columns(path, name, table.shape[1], table.names)
-        labels = _joined([_plain(table.column(k)) for k in numbers], path)
-    elif FORMATS[kind] == Text.opened:
-        labels = _from_text(Text(path), name, rows)
+    table = _TABLES[kind](path) if kind in _TABLES else None
+    if isinstance(table, Text):  # a line of names is one line more than there are rows
+        lines = table.shape[0] + table.header
+        table.head(lines - rows if lines in (rows, rows + 1) else 0)
+    if name is None and table is None and len(arrays) > 1:
+        keys = listed(str(key) for key in arrays)
+        raise InputError(f"{path} holds several arrays; name one as {path}:KEY, where KEY is among {keys}.")
+    reader = table or pick(arrays, path, name)
+    if len(reader.shape) not in (1, 2) or reader.shape[0] != rows:
+        found = (
+            f"{reader.shape[0]:,}" if table or len(reader.shape) == 1 else f"an array of shape {reader.shape}"
+        )
+        raise InputError(f"{path} must hold one label for each of the {rows:,} rows, not {found}.")
+    if table is not None:
+        if name is None and reader.shape[1] > 1:
+            raise InputError(f"{path} holds {reader.shape[1]} columns; name one as {path}:COLUMN.")
+        numbers = Choice(name).numbers(path, reader.shape[1], reader.names)
+        labels = _joined([_plain(column) for column in table.columns(numbers)], path)
     else:
-        if name is None and len(arrays) > 1:
-            keys = listed(str(key) for key in arrays)
-            raise InputError(
-                f"{path} holds several arrays; name one as {path}:KEY, where KEY is among {keys}."
-            )
-        reader = pick(arrays, path, name)
-        _refuse_count(path, reader.shape, rows)
         size = math.prod(reader.shape) * reader.dtype.itemsize
         if size > LARGEST:
             raise InputError(f"{path} holds {size:,} bytes; labels have at most {LARGEST:,}.")
@@ -93,42 +99,6 @@ def read_labels(path: str, name: str | None, rows: int) -> np.ndarray:
     if labels.dtype.kind not in "fiubUS":
         raise InputError(f"{path} must hold labels as numbers or texts, not dtype {labels.dtype}.")
     return labels
-
-
-def _refuse_count(path: str, shape: tuple[int, ...], rows: int) -> None:
-    """Refuse an array of labels of another length than that of the rows."""
-    if len(shape) not in (1, 2) or shape[0] != rows:
-        found = f"{shape[0]:,}" if len(shape) == 1 else f"an array of shape {shape}"
-        raise InputError(f"{path} must hold one label for each of the {rows:,} rows, not {found}.")
-
-
-def _columns(path: str, name: str | None, width: int, names: tuple[str, ...]) -> list[int]:
-    """The numbers of the columns of labels."""
-    if name is None and width > 1:
-        raise InputError(f"{path} holds {width} columns; name one as {path}:COLUMN.")
-    return Choice.of(name, None).numbers(path, width, names)
-
-
-def _from_text(table: Text, name: str | None, rows: int) -> np.ndarray:
-    """Columns of a .csv or .tsv file; it has a line of names if it has one line more than there are rows."""
-    path = table.path
-    with as_input_error(path, "a table of text"):
-        lines = table.lines()
-        count = table.shape[0] + len(table.names[:1])
-        if count not in (rows, rows + 1):
-            raise InputError(
-                f"{path} must hold one label for each of the {rows:,} rows, not {count:,} lines with labels."
-            )
-        head = [] if count == rows else table.cells(next(lines))
-        numbers = _columns(path, name, table.width, tuple(head))
-        texts: list[list[str]] = [[] for _ in numbers]
-        for line in lines:
-            cells = table.cells(line)
-            for kept, column in zip(texts, numbers, strict=True):
-                if column >= len(cells) or not cells[column]:
-                    raise InputError(f"{path} has no label in its line {line[0]}.")
-                kept.append(cells[column])
-    return _joined([_typed(column) for column in texts], path)
 
 
 def _joined(arrays: list[np.ndarray], path: str) -> np.ndarray:
@@ -140,17 +110,11 @@ def _joined(arrays: list[np.ndarray], path: str) -> np.ndarray:
     return np.column_stack([array.astype(np.float64) for array in arrays])
 
 
-def _plain(array: np.ndarray) -> np.ndarray:
-    """Texts that Arrow gives as objects of Python, as NumPy's."""
-    texts = array.dtype.kind == "O" and all(isinstance(one, str) for one in array.tolist())
-    return array.astype(str) if texts else array
-
-
-def _typed(cells: list[str]) -> np.ndarray:
-    """Texts as integers or floats where all of them are."""
-    if all(re.fullmatch(r"[+-]?\d{1,18}", cell) for cell in cells):
-        return np.array([int(cell) for cell in cells], dtype=np.int64)
-    try:
-        return np.array([float(cell) if "_" not in cell else float("x") for cell in cells])
-    except ValueError:
-        return np.array(cells)
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Objects of Python as texts of NumPy, or as integers or floats where all of them are written as such."""
+    if values.dtype.kind != "O" or not all(isinstance(one, str) for one in values):
+        return values
+    if all(re.fullmatch(r"[+-]?\d{1,18}", one) for one in values):
+        return values.astype(np.int64)
+    numbers = [number(one) for one in values]
+    return values.astype(str) if None in numbers else np.array(numbers)

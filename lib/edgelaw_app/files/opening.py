@@ -77,10 +77,9 @@ def open_matrix(
     ...     source.take([0, 1]).tolist(), source.notes[0]
     ([[1.5, 2.0], [2.5, 3.0]], 'Left out the column without a name, which numbers the rows.')
     """
-    choice = Choice.of(columns, drop)
     try:
         files = _shards(os.fspath(path))
-        readers = [pick(opened(file), file, key).choose(choice) for file in files]
+        readers = [pick(opened(file), file, key).choose(Choice(columns, drop)) for file in files]
     except InputError:
         raise
     except (OSError, ValueError) as error:  # a folder that may not be read, a name with a zero byte

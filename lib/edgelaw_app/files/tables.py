@@ -85,19 +85,21 @@ class Table(Reader):
                     yield row + c, batch.slice(c, d - c)
                 row += len(batch)
 
-    def column(self, number: int) -> np.ndarray:
-        """All values of one column, of any type; a missing one is refused."""
-        name, pieces = self.names[number], []
-        for row, batch in self.rows(0, self.shape[0], 2**16, [name]):
-            (column,) = batch.select([name]).columns
-            if column.null_count:
-                missing = row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-                raise InputError(
-                    f"{self.path} has a missing label in {name!r}, in row {missing} (counted from 0)."
-                )
-            column = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
-            pieces.append(column.to_numpy(zero_copy_only=False))
-        return np.concatenate(pieces)
+    def columns(self, numbers: list[int]) -> list[np.ndarray]:
+        """The values of some columns, of any type; a missing one is refused."""
+        names = [self.names[k] for k in numbers]
+        pieces: list[list[np.ndarray]] = [[] for _ in names]
+        for row, batch in self.rows(0, self.shape[0], 2**16, names):
+            for kept, name in zip(pieces, names, strict=True):
+                column = batch.column(name)
+                if column.null_count:
+                    k = row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+                    raise InputError(
+                        f"{self.path} has a missing label in {name!r}, in row {k} (counted from 0)."
+                    )
+                column = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+                kept.append(column.to_numpy(zero_copy_only=False))
+        return [np.concatenate(kept) for kept in pieces]
 
 
 class Parquet(Table):

@@ -44,11 +44,13 @@ class Text(Reader):
             tabs = path.lower().removesuffix(".gz").endswith(".tsv")
             self._separator = "\t" if tabs else next((sign for sign in ",;\t" if sign.encode() in first), ",")
             cells = self.cells((number, first))
-            self._header = int(_are_names(cells))
-            if self._header:
-                self.names, self.index = tuple(cells), row_index(cells)
-            self.width = len(cells)
-            self.shape = (sum(1 for _ in self.lines()) - self._header, self.width)
+            self.width, self._first, self._count = len(cells), cells, sum(1 for _ in self.lines())
+            self.head(_are_names(cells))
+
+    def head(self, header: int) -> None:
+        """Take the first line for a line of column names, or for the first row."""
+        self.header, self.names = int(header), tuple(self._first) if header else ()
+        self.index, self.shape = row_index(self.names), (self._count - self.header, self.width)
 
     @classmethod
     def opened(cls, path: str) -> Opened:
@@ -95,16 +97,28 @@ class Text(Reader):
         with as_input_error(self.path, "a table of numbers"):
             some = [
                 self.cells(line)
-                for line in itertools.islice(self.lines(), self._header, self._header + _SAMPLE)
+                for line in itertools.islice(self.lines(), self.header, self.header + _SAMPLE)
             ]
         columns = {k: [row[k] for row in some if k < len(row) and row[k]] for k in self._numbers()}
         texts = [
-            k for k, cells in columns.items() if 2 * sum(_number(cell) is None for cell in cells) > len(cells)
+            k for k, cells in columns.items() if 2 * sum(number(cell) is None for cell in cells) > len(cells)
         ]
         if texts:
             classes = min(texts, key=lambda k: len(set(columns[k])))
             raise text_columns(self.path, texts, self.names, classes)
         return self
+
+    def columns(self, numbers: list[int]) -> list[np.ndarray]:
+        """The texts of some columns; a missing one is refused."""
+        texts: list[list[str]] = [[] for _ in numbers]
+        with as_input_error(self.path, "a table of text"):
+            for line in itertools.islice(self.lines(), self.header, None):
+                cells = self.cells(line)
+                for kept, column in zip(texts, numbers, strict=True):
+                    if column >= len(cells) or not cells[column]:
+                        raise InputError(f"{self.path} has no label in its line {line[0]}.")
+                    kept.append(cells[column])
+        return [np.array(column, dtype=object) for column in texts]
 
     def _numbers(self) -> list[int]:
         """The numbers of the columns that are read."""
@@ -112,7 +126,7 @@ class Text(Reader):
 
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         with as_input_error(self.path, "a table of numbers"):
-            lines = itertools.islice(self.lines(), self._header + start, self._header + stop)
+            lines = itertools.islice(self.lines(), self.header + start, self.header + stop)
             while piece := _some(lines, rows):
                 block = self._by_arrow(piece) if self._arrow and self.width <= _ARROW else None
                 yield self._by_cells(piece) if block is None else block
@@ -149,10 +163,10 @@ class Text(Reader):
         for k, line in enumerate(lines):
             cells = self.cells(line)
             for j, column in enumerate(numbers):
-                number = _number(cells[column]) if column < len(cells) else 0.0
-                if number is None:
+                value = number(cells[column]) if column < len(cells) else 0.0
+                if value is None:
                     raise self._no_number(cells[column], line[0], column)
-                block[k, j] = number
+                block[k, j] = value
             if len(cells) != self.width:
                 raise InputError(
                     f"{self.path} must have lines of equal length, but line {line[0]} has {len(cells)} cells and the "
@@ -170,7 +184,7 @@ class Text(Reader):
         )
 
 
-def _number(cell: str) -> float | None:
+def number(cell: str) -> float | None:
     """The number in a cell of text, or None; as strict as the fast parser."""
     try:
         return None if "_" in cell else float(cell)
@@ -180,7 +194,7 @@ def _number(cell: str) -> float | None:
 
 def _are_names(cells: list[str]) -> bool:
     """Whether the first line's cells are names of columns: no numbers, or numbers 0, 1, ... as pandas names columns."""
-    numbers = [cell for cell in cells if _number(cell) is not None]
+    numbers = [cell for cell in cells if number(cell) is not None]
     if not numbers:
         return True
     return len(numbers) > 1 and numbers == [str(k) for k in range(len(numbers))]
