@@ -104,12 +104,8 @@ def _results(client: "Client | None", task: Callable, calls: Sequence[tuple]) ->
         client.cancel(list(queue.futures))
 
 
-def _survey_part(made: files.Design, start: int, stop: int) -> Any:
-    return made.survey(start, stop)
-
-
-def _gram_part(made: files.Design, survey: Any, start: int, stop: int) -> Any:
-    return made.partial(start, stop, survey)
+def _part(made: files.Design, survey: Any, start: int, stop: int) -> Any:
+    return made.survey(start, stop) if survey is None else made.partial(start, stop, survey)
 
 
 def gram_eigenvalues(
@@ -129,13 +125,13 @@ def gram_eigenvalues(
     if design.small:  # nothing to distribute
         return design.gram_eigenvalues(progress)
     ranges = design.parts(TASKS_PER_WORKER * (1 if client is None else max(len(client.nthreads()), 1)))
-    sent = design if client is None or not design.source.in_memory else _everywhere(client, design)
+    sent = _everywhere(client, design) if design.source.in_memory else design
     done = 0
 
-    def merged(task: Callable, shared: tuple, what: str) -> Any:
+    def merged(survey: Any, what: str) -> Any:
         nonlocal done
         total: Any = None
-        for place, part in _results(client, task, [(*shared, *span) for span in ranges]):
+        for place, part in _results(client, _part, [(sent, survey, *span) for span in ranges]):
             with files.named_errors(design.name):
                 total = part if total is None else total.merge(part)
             done += ranges[place][1] - ranges[place][0]
@@ -143,14 +139,14 @@ def gram_eigenvalues(
                 progress(done, 2 * design.shape[0], what)
         return total
 
-    survey = merged(_survey_part, (sent,), "reading the mean")
+    survey = merged(None, "reading the mean")
     design.keep(survey)
-    return design.finish(survey, merged(_gram_part, (sent, survey.light()), "summing the Gram matrix"))
+    return design.finish(survey, merged(survey.light(), "summing the Gram matrix"), keep=False)
 
 
-def _everywhere(client: "Client", data: Any) -> Any:
-    """A promise of what was sent to every worker."""
-    return client.scatter(data, broadcast=True, hash=False)
+def _everywhere(client: "Client | None", data: Any) -> Any:
+    """A promise of what was sent to every worker; without a client the data themselves."""
+    return data if client is None else client.scatter(data, broadcast=True, hash=False)
 
 
 def _simulate(X: Array, order: str, step: float, seed: int, epochs: int, probes: int) -> LearningCurve:
@@ -184,8 +180,8 @@ def sweep(
     whole = [arguments.whole(seed, "seeds", 0) for seed in _several(seeds, "seeds")]
     grid = list(itertools.product(names, numbers, whole))
     epochs, probes = arguments.whole(epochs, "epochs", 1), arguments.whole(probes, "probes", 1)
-    X: Any = design.matrix() if isinstance(design, files.Design) else arguments.matrix(design, minimum=1)
-    X = X if client is None else _everywhere(client, X)
+    rows = design.matrix() if isinstance(design, files.Design) else arguments.matrix(design, minimum=1)
+    X = _everywhere(client, rows)
     curves: dict[int, LearningCurve] = {}
     for place, curve in _results(client, _simulate, [(X, *one, epochs, probes) for one in grid]):
         curves[place] = curve
