@@ -199,8 +199,8 @@ def test_standardized_columns_are_those_of_a_matrix_that_was_standardized(
         np.testing.assert_allclose(made.matrix(), expected, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(made.take([3, 1]), expected[[3, 1]], rtol=1e-9, atol=1e-9)
         if not options and center and not normalize:
-            found = made.matrix().std(axis=0)
-            np.testing.assert_allclose(np.delete(found, 4), 1, rtol=1e-12)
+            scaled = made.matrix().std(axis=0)
+            np.testing.assert_allclose(np.delete(scaled, 4), 1, rtol=1e-12)
             assert not made.matrix()[:, 4].any()
 
 

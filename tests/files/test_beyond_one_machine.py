@@ -53,11 +53,11 @@ def test_merging_is_associative_commutative_and_changes_nothing():
         ]
         assert pickle.dumps(parts) == before
         if isinstance(a, gram.Sums):
-            found = [gram.finish(way) for way in ways]
+            results = [gram.finish(way) for way in ways]
         else:
-            found = [np.concatenate([way.mean, way.deviations, [way.count, way.duplicates]]) for way in ways]
-        for one in found[1:]:
-            np.testing.assert_allclose(one, found[0], rtol=0, atol=1e-12 * abs(found[0]).max())
+            results = [np.concatenate([way.mean, way.deviations, [way.count, way.duplicates]]) for way in ways]
+        for one in results[1:]:
+            np.testing.assert_allclose(one, results[0], rtol=0, atol=1e-12 * abs(results[0]).max())
 
 
 def test_a_large_mean_costs_no_digits_in_one_reading():

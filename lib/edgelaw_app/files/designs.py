@@ -157,8 +157,8 @@ class Design:
 
     def __getstate__(self) -> dict:
         """What travels to another process: a description, without what can be found again."""
-        found = dict.fromkeys(("_survey", "_eigenvalues", "_gathered"))
-        return vars(self) | found | {"_how": self._how._replace(projection=None)}
+        dropped = dict.fromkeys(("_survey", "_eigenvalues", "_gathered"))
+        return vars(self) | dropped | {"_how": self._how._replace(projection=None)}
 
     @property
     def bytes(self) -> int:

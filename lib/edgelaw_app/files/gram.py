@@ -127,11 +127,11 @@ class Sums(NamedTuple):
         norms.merge(other.norms)
         moments = other.moments
         if self.origin is not None and other.origin is not None:
-            apart = other.origin - self.origin
-            crossed = np.outer(apart, other.moments + other.rows / 2 * apart)
+            shift = other.origin - self.origin
+            crossed = np.outer(shift, other.moments + other.rows / 2 * shift)
             total += crossed
             total += crossed.T
-            moments = other.moments + other.rows * apart
+            moments = other.moments + other.rows * shift
         return Sums(self.rows + other.rows, total, self.moments + moments, self.origin, norms)
 
 

@@ -82,10 +82,10 @@ def read_labels(path: str, name: str | None, rows: int) -> np.ndarray:
         raise InputError(f"{path} holds several arrays; name one as {path}:KEY, where KEY is among {keys}.")
     reader = table or pick(arrays, path, name)
     if len(reader.shape) not in (1, 2) or reader.shape[0] != rows:
-        found = (
+        count = (
             f"{reader.shape[0]:,}" if table or len(reader.shape) == 1 else f"an array of shape {reader.shape}"
         )
-        raise InputError(f"{path} must hold one label for each of the {rows:,} rows, not {found}.")
+        raise InputError(f"{path} must hold one label for each of the {rows:,} rows, not {count}.")
     if table is not None:
         if name is None and reader.shape[1] > 1:
             raise InputError(f"{path} holds {reader.shape[1]} columns; name one as {path}:COLUMN.")

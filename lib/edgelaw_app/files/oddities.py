@@ -66,15 +66,15 @@ class Watch:
         if not self.count:
             vars(self).update(vars(other), _prints=None if other._prints is None else list(other._prints))
             return
-        count, apart = self.count + other.count, other.mean - self.mean
+        count, shift = self.count + other.count, other.mean - self.mean
         disjoint = (self._high < other._low) | (other._high < self._low)
         self._whole = {
             k: (rise and other._whole[k][0] and bool(disjoint[k]), _union(some, other._whole[k][1]))
             for k, (rise, some) in self._whole.items()
             if k in other._whole
         }
-        self._squares = self._squares + other._squares + apart**2 * (self.count * other.count / count)
-        self.count, self.mean = count, self.mean + apart * (other.count / count)
+        self._squares = self._squares + other._squares + shift**2 * (self.count * other.count / count)
+        self.count, self.mean = count, self.mean + shift * (other.count / count)
         self._low, self._high = np.minimum(self._low, other._low), np.maximum(self._high, other._high)
         self._classes = self._classes and other._classes
         if self._prints is None or other._prints is None or count > REMEMBERED:

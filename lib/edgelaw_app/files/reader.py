@@ -78,12 +78,12 @@ class Reader(abc.ABC):
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
         """The rows of these ascending numbers, as they are stored, read from the first of them to the last."""
-        row, found = int(numbers[0]), []
+        row, pieces = int(numbers[0]), []
         for block in self.read(row, int(numbers[-1]) + 1, 4096):
             a, b = np.searchsorted(numbers, [row, row + len(block)])
-            found.append(block[numbers[a:b] - row])
+            pieces.append(block[numbers[a:b] - row])
             row += len(block)
-        return np.concatenate(found)
+        return np.concatenate(pieces)
 
     def choose(self, choice: Choice) -> Reader:
         """This reader, of a matrix of real numbers and of the columns asked for; anything else is refused."""
