@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-import torch
-from input_files import X, everything, refusal
+from input_files import WRITERS, X, everything, refusal
 
 from edgelaw._common import arguments, extras
 from edgelaw_app.files import column_scales, design, open_matrix, read_labels
@@ -119,23 +118,21 @@ def test_masked_entries_are_refused_wherever_an_array_enters():
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (400_000 * 1024,) * 2)
-from edgelaw_app.files import InputError, open_matrix
+from edgelaw_app.files import InputError, design
 try:
-    open_matrix(sys.argv[1])
+    design(sys.argv[1]).gram_eigenvalues()
 except InputError as error:
     print(error)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as ulimit -v does")
-def test_a_limit_of_memory_that_bites_is_said_to_be_one(tmp_path):
-    torch.save(torch.from_numpy(X), tmp_path / "x.pt")  # torch alone needs more
-    run = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(tmp_path / "x.pt")], capture_output=True, text=True
-    )
-    assert run.stdout.startswith(
-        f"not enough memory: {tmp_path / 'x.pt'} needs more than this process may use"
-    )
+@pytest.mark.parametrize("name", ["x.pt", "x.zarr"])
+def test_a_limit_of_memory_that_bites_is_said_to_be_one(tmp_path, name):
+    path = tmp_path / name  # torch alone needs more, and zarr and scipy together
+    WRITERS[name](path)
+    run = subprocess.run([sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True)
+    assert run.stdout.startswith(f"not enough memory: {path} needs more than this process may use")
     assert (run.stderr, run.returncode) == ("", 0)
 
 

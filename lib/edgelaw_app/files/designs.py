@@ -196,10 +196,8 @@ class Design:
     @property
     def small(self) -> bool:
         """Whether the matrix itself is decomposed: it is small, or smaller than its Gram matrix."""
-        from edgelaw import spectrum  # loads scipy, which opening and refusing a file does not need
-
         m, d = self.shape
-        return m < d or spectrum.resolves_singular_values(m, d)
+        return m < d or gram.spectra(self.name).resolves_singular_values(m, d)
 
     def parts(self, count: int) -> list[tuple[int, int]]:
         """About `count` ranges of rows that can be read independently; chosen rows are gathered first by each."""
@@ -328,10 +326,9 @@ class Design:
             if not self.small:
                 report = progress and functools.partial(_summing, progress, self.shape[0])
                 return self.finish(survey, self.partial(0, None, survey, report), keep=False)
-            from edgelaw import spectrum
-
             with named_errors(self.name):
-                self._eigenvalues = gram.nonvanishing(spectrum.gram_eigenvalues(self.matrix()))
+                values = gram.spectra(self.name).gram_eigenvalues(self.matrix())
+                self._eigenvalues = gram.nonvanishing(values)
         return self._eigenvalues.copy()
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ import numpy as np
 from edgelaw._common import arguments, preprocessing, threads
 from edgelaw._common.gram import OuterProducts
 from edgelaw._common.types import Array
+from edgelaw_app.files.errors import refuse_memory
 from edgelaw_app.files.oddities import Watch
 
 Item = TypeVar("Item")
@@ -94,12 +96,20 @@ def finish(sums: Sums, keep: bool = True) -> Array:
 
     With ``keep=False`` the memory of the sums is used, which are then lost.
     """
-    from edgelaw import spectrum  # loads scipy, which opening and refusing a file does not need
-
     total = sums.total.copy() if keep else sums.total
     if sums.origin is not None:
         total -= np.outer(sums.moments, sums.moments / sums.rows)
-    return nonvanishing(spectrum.of_gram(total, (sums.rows, len(total))))
+    return nonvanishing(spectra().of_gram(total, (sums.rows, len(total))))
+
+
+def spectra(name: str = "X") -> ModuleType:
+    """The module of spectra, which loads scipy: opening and refusing a file does not need it."""
+    try:
+        from edgelaw import spectrum
+    except ImportError as error:
+        refuse_memory(error, name)
+        raise
+    return spectrum
 
 
 def nonvanishing(eigenvalues: Array) -> Array:
