@@ -126,7 +126,14 @@ def quotes(path):
         file.write((b'"1","' * 2**19 + b"\n") * 20)
 
 
-@pytest.mark.parametrize("make", [endless, endless_second, wide, cells, names, quotes])
+def texts(path):
+    """Many lines of many cells of text."""
+    with gzip.open(path, "wb") as file:
+        for _ in range(120):
+            file.write(b"ab," * 2**18 + b"ab\n")
+
+
+@pytest.mark.parametrize("make", [endless, endless_second, wide, cells, names, quotes, texts])
 def test_a_small_file_that_means_gigabytes_is_refused_in_little_memory(tmp_path, make):
     path = tmp_path / "x.csv.gz"
     make(path)

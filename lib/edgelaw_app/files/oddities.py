@@ -42,9 +42,8 @@ class Watch:
         self.count, self.mean = 0, np.zeros(columns)
         self._squares = np.zeros(columns)  # sums of squared distances from the mean
         self._low, self._high = np.full(columns, np.inf), np.full(columns, -np.inf)
-        self._whole: dict[
-            int, tuple[bool, set[float]]
-        ] = {}  # columns of integers: do they rise; some of them
+        # of columns that held integers only: whether they rise from row to row, and some of the integers
+        self._whole: dict[int, tuple[bool, set[float]]] = {}
         self._classes = True  # whether few different integers are odd
         self._prints: list[np.ndarray] | None = []
 

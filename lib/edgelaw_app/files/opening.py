@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from edgelaw_app.files import numpy_files, tensors
@@ -77,9 +77,11 @@ def open_matrix(
     ...     source.take([0, 1]).tolist(), source.notes[0]
     ([[1.5, 2.0], [2.5, 3.0]], 'Left out the column without a name, which numbers the rows.')
     """
+    several = (columns, drop)
+    lists = [one if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in several]
     try:
         files = _shards(os.fspath(path))
-        readers = [pick(opened(file), file, key).choose(Choice(columns, drop)) for file in files]
+        readers = [pick(opened(file), file, key).choose(Choice(*lists)) for file in files]
     except InputError:
         raise
     except (OSError, ValueError) as error:  # a folder that may not be read, a name with a zero byte

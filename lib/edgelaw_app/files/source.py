@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -122,11 +123,12 @@ class Source:
             finite = np.isfinite(block.sum()) or np.isfinite(block).all()
         if not finite:
             where, value = self._first(~np.isfinite(block), numbers), block[~np.isfinite(block)][0]
-            rows = [block, *(more for more in rest if more.dtype.kind == "f")]
-            counts = [(sum(int(test(more).sum()) for more in rows), test) for test in (np.isnan, np.isinf)]
-            shown = " and ".join(
-                f"{n} {'NaN' if test is np.isnan else 'infinite'}" for n, test in counts if n
-            )
+            counts = {"NaN": 0, "infinite": 0}
+            for more in itertools.chain([block], rest):
+                if more.dtype.kind == "f":
+                    counts["NaN"] += int(np.isnan(more).sum())
+                    counts["infinite"] += int(np.isinf(more).sum())
+            shown = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
             raise InputError(
                 f"{self.name} must hold finite numbers, but it contains {shown}; the first is {value} in {where}."
             )

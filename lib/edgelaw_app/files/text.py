@@ -95,10 +95,8 @@ class Text(Reader):
         """This table, of the columns asked for; those of text are named all at once."""
         super().choose(choice)
         with as_input_error(self.path, "a table of numbers"):
-            some = [
-                self.cells(line)
-                for line in itertools.islice(self.lines(), self.header, self.header + _SAMPLE)
-            ]
+            few = _some(itertools.islice(self.lines(), self.header, None), _SAMPLE, 2**20)
+            some = [self.cells(line) for line in few]
         columns = {k: [row[k] for row in some if k < len(row) and row[k]] for k in self._numbers()}
         texts = [
             k for k, cells in columns.items() if 2 * sum(number(cell) is None for cell in cells) > len(cells)
@@ -127,7 +125,7 @@ class Text(Reader):
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         with as_input_error(self.path, "a table of numbers"):
             lines = itertools.islice(self.lines(), self.header + start, self.header + stop)
-            while piece := _some(lines, rows):
+            while piece := _some(lines, rows, _CHUNK):
                 block = self._by_arrow(piece) if self._arrow and self.width <= _ARROW else None
                 yield self._by_cells(piece) if block is None else block
 
@@ -200,11 +198,11 @@ def _are_names(cells: list[str]) -> bool:
     return len(numbers) > 1 and numbers == [str(k) for k in range(len(numbers))]
 
 
-def _some(lines: Iterator[Line], rows: int) -> list[Line]:
-    """The next lines: at most `rows`, and no more than are parsed at once."""
+def _some(lines: Iterator[Line], rows: int, most: int) -> list[Line]:
+    """The next lines: at most `rows`, and no more after so many bytes."""
     piece: list[Line] = []
     size = 0
-    while len(piece) < rows and size < _CHUNK and (line := next(lines, None)) is not None:
+    while len(piece) < rows and size < most and (line := next(lines, None)) is not None:
         piece.append(line)
         size += len(line[1])
     return piece
