@@ -16,6 +16,7 @@ def prepared(arguments: argparse.Namespace) -> files.Design:
         dims=arguments.dims,
         center=arguments.center,
         normalize=arguments.normalize is not False,
+        standardize=arguments.standardize,
         rng=arguments.seed,
     )
 

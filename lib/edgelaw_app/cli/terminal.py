@@ -213,11 +213,6 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         help="scale every row to the same norm (default: on, but off for probe)",
     )
     parser.add_argument(
-        "--standardize",
-        action="store_true",
-        help="divide every column by its standard deviation (default: off)",
-    )
-    parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"
     )
     parser.add_argument(
