@@ -35,6 +35,7 @@ from edgelaw_app.cli.terminal import (
     SentenceParser,
     Unwritten,
     command,
+    interruptible,
     printable,
     reason,
     shortened,
@@ -167,6 +168,7 @@ def _raised_here(error: BaseException) -> bool:
     frames = list(traceback.walk_tb(error.__traceback__))
     return bool(frames) and frames[-1][0].f_globals.get("__name__", "").split(".")[0] in (
         "edgelaw",
+        "edgelaw_app",
         "__main__",
     )
 
@@ -215,8 +217,10 @@ def main(words: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     words : sequence of str, optional
-        What was typed after ``edgelaw``; ``sys.argv`` by default.
+        What was typed after ``edgelaw``; ``sys.argv`` by default, and then the process is the command's own: Ctrl-C
+        ends it, whatever it is computing.
     """
+    process = words is None
     words = sys.argv[1:] if words is None else words
     with warnings.catch_warnings():
         if not os.environ.get("EDGELAW_DEBUG"):  # a warning is for programmers
@@ -230,7 +234,7 @@ def main(words: Sequence[str] | None = None) -> int:
             arguments = parser(plugins=not own).parse_args(_with_dask(words))
             if not getattr(arguments, "json", False):
                 importlib.import_module("rich")  # tables and progress: missed before the work, not after it
-            status = arguments.run(arguments)
+            status = interruptible(lambda: arguments.run(arguments), process)
             if sys.stdout is not None:
                 sys.stdout.flush()
             return status

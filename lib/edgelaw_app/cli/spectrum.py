@@ -81,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with Bar() as bar:
         design = decomposed(arguments, bar)
+        bar(what="eigenvalues")
         measured = _measured(design, design.gram_eigenvalues(progress=bar))
     failure = attempt(arguments.plot, lambda: _plot(path, measured)) if path else None
     if arguments.json:
