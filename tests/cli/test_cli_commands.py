@@ -1,6 +1,7 @@
 """The command line as a whole: which commands there are, their help, plug-ins, and how it is started."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -22,6 +23,20 @@ ROOT = Path(__file__).resolve().parents[2]
 )
 def test_a_question_that_makes_no_sense_is_refused_in_one_sentence(words, sentence):
     assert sentence in refused(*words)
+
+
+@pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["probe"], ["sweep"], ["demo"]])
+def test_help_fits_eighty_columns_and_names_what_is_there_only(words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run(*words, "--help")[1]
+    assert max(map(len, out.splitlines())) <= 80
+    options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", out.split("examples:")[1]))
+    known = {word for one in COMMANDS for word in re.findall(r"--[a-z][\w-]*", run(one, "--help")[1])}
+    assert options <= known | {"--help"}
+    assert not re.search(r"--(no-)?search|--no-simulate|best step", out)
+
+
+COMMANDS = ("spectrum", "predict", "probe", "sweep", "demo")
 
 
 @pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["probe"], ["sweep"]])
@@ -124,9 +139,8 @@ def test_the_package_installs_it_under_its_name():
 
 
 def test_it_starts_as_a_module_too():
-    for module in ("edgelaw", "edgelaw_app.cli"):
-        done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True)
-        assert (done.returncode, done.stdout.split()[0]) == (0, "edgelaw"), done.stderr
+    done = subprocess.run([sys.executable, "-m", "edgelaw_app", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()[0]) == (0, "edgelaw"), done.stderr
 
 
 def test_help_is_instant_since_nothing_heavy_is_imported():

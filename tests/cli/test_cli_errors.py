@@ -314,23 +314,20 @@ def test_a_disk_that_fills_up_loses_no_answer_and_leaves_no_half_file(here, matr
     np.save("x.npy", matrix)
     (here / path).write_text("before")
     command, *options = words
-    _, whole, _ = run("spectrum", "x.npy", "--json")
+    before = [run(command, "x.npy", *options[2:], *form)[1] for form in ([], ["--json"])]
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    for form in ([], ["--json"]):
+    for form, whole in zip(([], ["--json"]), before, strict=True):
         status, out, err = run(command, "x.npy", *options, *form)
         assert status == 1
         assert (
             err
             == f"edgelaw: {path} could not be written: no space left on device; the answer itself is complete.\n"
         )
-        assert "effective" in out
-        assert f"is in {path}" not in out
-        if form:
-            assert json.loads(out)["eigenvalues"] == json.loads(whole)["eigenvalues"]
+        assert out == whole
         assert (here / path).read_text() == "before"
         assert sorted(os.listdir()) == sorted([path, "x.npy"])
 
@@ -416,7 +413,7 @@ def test_json_knows_no_nan_and_its_keys_are_printable(capsys):
 
 def test_a_closed_pipe_or_a_full_disk_is_no_traceback(tmp_path, matrix):
     np.save(tmp_path / "x.npy", matrix)
-    quoted = f"{sys.executable} -m edgelaw_app.cli spectrum {tmp_path / 'x.npy'} --json"
+    quoted = f"{sys.executable} -m edgelaw_app spectrum {tmp_path / 'x.npy'} --json"
     closed = subprocess.run(f"{quoted} | true", shell=True, capture_output=True, text=True)
     assert closed.stderr == ""
     if os.path.exists("/dev/full"):

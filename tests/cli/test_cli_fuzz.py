@@ -441,7 +441,7 @@ def test_small_numbers_have_the_spectrum_of_large_ones(folder, size, center):
     values = [np.array(json.loads(out)["eigenvalues"]) for _, out, _ in (large, small)]
     assert np.allclose(values[1], values[0], rtol=1e-9, atol=1e-12)
     if size < 1e-140:
-        line = refused("predict", folder / "small.npy", center, "--no-normalize")
+        line = refused("spectrum", folder / "small.npy", center, "--no-normalize")
         assert "so small that their squares vanish" in line
 
 

@@ -54,7 +54,8 @@ def test_nothing_is_ranked_or_printed_below_the_floor(answer, printed):
     assert advice["time"] < 1
     assert advice["epochs"] == 1
     assert advice["margin"] < 10
-    assert {"random_reshuffle", "single_shuffle", "flip_flop"} == {advice["order"], *advice["tie"]}
+    assert advice["order"] == "random_reshuffle"
+    assert {"single_shuffle", "flip_flop"} <= set(advice["tie"])  # until a row comes again they are one order
     assert " rows" in advice["sentences"][1]
     assert not re.search(r"e-(1[3-9]|[2-9]\d|\d{3})|e\+\d", printed)
 

@@ -382,26 +382,29 @@ def interruptible(work: Callable[[], int], process: bool) -> int:
     is left as it is, if it is our own (`process`); files are written whole or not at all.
     """
     outcome: list[int | BaseException] = []
+    done = threading.Event()  # join() would take an interrupted thread for an ended one
 
     def target() -> None:
         try:
             outcome.append(work())
         except BaseException as error:  # is raised again below
             outcome.append(error)
+        finally:
+            done.set()
 
     worker = threading.Thread(target=contextvars.copy_context().run, args=(target,), daemon=True)
     worker.start()
     try:
-        while worker.is_alive():
-            worker.join(0.1)
+        while not done.wait(0.1):
+            pass
     except KeyboardInterrupt:
         end, ident = ctypes.py_object(KeyboardInterrupt), ctypes.c_ulong(worker.ident or 0)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, end)
         with contextlib.suppress(KeyboardInterrupt):
-            worker.join(GRACE)
+            done.wait(GRACE)
         if Bar.current is not None:
             Bar.current.close()
-        if worker.is_alive() and process:
+        if process and not done.is_set():
             tell("edgelaw: stopped.")
             os._exit(130)
         raise
