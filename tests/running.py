@@ -6,7 +6,9 @@ import io
 from edgelaw_app import cli
 from edgelaw_app.cli import terminal
 
-terminal.PATIENCE = 600.0  # on a busy machine nothing would be quick, and what takes long says so on standard error
+terminal.PATIENCE = (
+    600.0  # on a busy machine nothing would be quick, and what takes long says so on standard error
+)
 
 
 def run(*words):

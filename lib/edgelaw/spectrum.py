@@ -56,7 +56,9 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
         method = "svd" if resolves_singular_values(m, d) else "gram"
     if method == "svd":
         X = arguments.matrix(X).astype(np.float64, copy=False)
-        values = np.linalg.svd(X, compute_uv=False)[::-1]  # SciPy's would hold the GIL all the time: no Ctrl-C
+        values = np.linalg.svd(X, compute_uv=False)[
+            ::-1
+        ]  # SciPy's would hold the GIL all the time: no Ctrl-C
         return _resolved(values, (m, d)) ** 2 / m
     return of_gram(smaller_gram(X, block), (m, d))
 

@@ -142,8 +142,9 @@ def test_a_learning_rate_of_ones_own_is_shown_beside_the_best(here):
     words = ["embeddings.npy", "--lr", "0.001", "--order", "iid", *QUICK]
     machine = as_json(*words)
     assert machine["asked"]["iid"]["lr"] == pytest.approx(0.001)
-    assert machine["asked"]["iid"]["losses"]["training loss"][-1] > 2 * (
-        machine["orders"]["iid"]["losses"]["training loss"][-1]
+    assert (
+        machine["asked"]["iid"]["losses"]["training loss"][-1]
+        > 2 * (machine["orders"]["iid"]["losses"]["training loss"][-1])
     )
     rows = [line for line in run("predict", *words)[1].splitlines() if line.startswith("iid ")]
     assert len(rows) == 2

@@ -1,4 +1,4 @@
-"""``edgelaw probe FILE --labels Y``: labels wherever they are, the answer on a screen, as JSON, as a report; refusals."""
+"""``edgelaw probe FILE --labels Y``: labels wherever they are, the answer on a screen, as JSON, as a report."""
 
 import html
 import json
@@ -27,7 +27,9 @@ def folder(tmp_path_factory, made):
     X, y = made
     place = tmp_path_factory.mktemp("labels")
     words = np.array(["ash", "oak", "yew"])[y]
-    np.savez(place / "both.npz", x=X, y=y, words=words, number=X[:, 0] + 0.5, two=X[:, :2] * 2.0, whole=y * 1.0)
+    np.savez(
+        place / "both.npz", x=X, y=y, words=words, number=X[:, 0] + 0.5, two=X[:, :2] * 2.0, whole=y * 1.0
+    )
     np.savez(place / "test.npz", x=X[:50], y=y[:50])
     np.save(place / "x.npy", X)
     np.save(place / "scales.npy", X * np.geomspace(1, 1000, 24))
@@ -73,7 +75,11 @@ LABELLED = ("both.npz", "--key", "x", "--labels", "y")
 def test_json_holds_what_the_library_found(here, made):
     ours = as_json(*LABELLED)
     theirs = forecast(*made, epochs=3, orders=["iid"])
-    assert (ours["schema"], ours["file"], ours["labels"]["classes"]) == ("edgelaw.probe/1", "both.npz", ["0", "1", "2"])
+    assert (ours["schema"], ours["file"], ours["labels"]["classes"]) == (
+        "edgelaw.probe/1",
+        "both.npz",
+        ["0", "1", "2"],
+    )
     ours = {name: value for name, value in ours.items() if name not in ("schema", "version", "file")}
     assert ours == json.loads(json.dumps(theirs.to_dict()))
 
@@ -148,11 +154,19 @@ def test_the_learning_rates_of_a_schedule_are_in_the_code_and_in_the_report(here
 
 def test_the_answer_says_what_other_rates_and_a_direct_solution_cost(here):
     text = flat(run("probe", *LABELLED, *FAST)[1])
-    for words in ("A tenth of this lr", "ten times this lr", "diverges from lr", "in closed form", "held-out loss"):
+    for words in (
+        "A tenth of this lr",
+        "ten times this lr",
+        "diverges from lr",
+        "in closed form",
+        "held-out loss",
+    ):
         assert words in text, words
     assert "3 classes" in text
     assert "1 output," not in text
-    assert flat(run("probe", "both.npz", "--key", "x", "--labels", "number", *FAST)[1]).count(", 1 output ") == 1
+    assert (
+        flat(run("probe", "both.npz", "--key", "x", "--labels", "number", *FAST)[1]).count(", 1 output ") == 1
+    )
 
 
 def test_a_given_learning_rate_is_judged_beside_the_best(here):
@@ -310,7 +324,9 @@ def test_bad_input_is_refused_in_one_sentence(here, words, message):
     assert message in refused("probe", "x.npy", *words)
 
 
-@pytest.mark.parametrize("words", [("--labels", "y.npy"), ("--schedule", "best"), ("--held-out", "0.1")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("--labels", "y.npy"), ("--schedule", "best"), ("--held-out", "0.1")], ids=" ".join
+)
 def test_what_only_labels_have_is_refused_where_there_are_none(here, words):
     assert words[0] in refused("predict", "x.npy", *words)
 

@@ -159,9 +159,13 @@ def _question(
         curve = problem.theory(
             "random_reshuffle", np.minimum(steps, 0.5 * problem.limit("random_reshuffle")), times
         )
-    except ArithmeticError:  # where eigenvalues are too few for theory, too: this is only a guess of when to compare
+    except (
+        ArithmeticError
+    ):  # where eigenvalues are too few for theory, too: this is only a guess of when to compare
         whole = times[times % 1 == 0].astype(np.int64)
-        guess = exact.curve("iid", problem.eigenvalues, whole, float(steps[0]), problem.rho, batch=problem.batch)
+        guess = exact.curve(
+            "iid", problem.eigenvalues, whole, float(steps[0]), problem.rho, batch=problem.batch
+        )
         curve = Losses(guess.epochs, np.array([guess.test, guess.train]), np.zeros((2, len(whole))), "theory")
     loss = int(problem.null > 0.5 * curve.values[0, -1])
     seen = np.flatnonzero(curve.values[loss] >= LEFT)

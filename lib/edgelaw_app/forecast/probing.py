@@ -325,7 +325,8 @@ def _advice(
     )
     if one.accuracy is not None:
         share, spread = (100 * part for part in one.accuracy)
-        expect += f", and {share:.1f} ± {spread:.1f} % of held-out rows classified correctly"
+        known = f"{share:.1f} ± {spread:.1f}" if spread >= 0.05 else f"{share:.1f}"
+        expect += f", and {known} % of held-out rows classified correctly"
     rest = ranking.in_words(found, values)
     rest = f"After {last:.0f} epochs, each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
     advice = Advice(
