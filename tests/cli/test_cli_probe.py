@@ -35,6 +35,7 @@ def folder(tmp_path_factory, made):
     np.save(place / "scales.npy", X * np.geomspace(1, 1000, 24))
     np.save(place / "y.npy", y)
     np.save(place / "rare.npy", (np.arange(240) % 30 == 0).astype(int))
+    np.save(place / "chance.npy", np.random.default_rng(7).integers(0, 2, 240))
     np.save(place / "short.npy", y[:-1])
     np.save(place / "one.npy", 0 * y)
     np.save(place / "nan.npy", np.where(y == 1, np.nan, 1.0))
@@ -94,6 +95,7 @@ def test_json_holds_what_the_library_found(here, made):
         ("both.npz", "--key", "x", "--labels", "two", "--standardize", "--normalize", "--held-out", "none"),
         ("both.npz", "--key", "x", "--labels", "number", "--no-center", "--simulate", "--order", "flip_flop"),
         ("scales.npy", "--labels", "rare.npy", "--epochs", "8"),
+        ("x.npy", "--labels", "chance.npy", "--epochs", "2"),
     ],
     ids=" ".join,
 )

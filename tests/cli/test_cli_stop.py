@@ -44,6 +44,41 @@ def test_a_process_in_the_middle_of_lapack_ends_within_a_second_or_so():
     assert took < 3  # on a busy machine; a second elsewhere
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a signal cannot be sent to one process")
+def test_processes_that_a_command_started_end_with_it(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import multiprocessing, sys, time\nfrom concurrent.futures import ProcessPoolExecutor\n"
+        "from edgelaw_app import cli\nfrom edgelaw_app.cli import demo\n"
+        "def run(_):\n"
+        "    pool = ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('spawn'))\n"
+        "    waits = [pool.submit(time.sleep, 60) for _ in range(2)]\n"
+        "    print(*pool._processes, flush=True)\n"
+        "    return waits[0].result()\n"
+        "demo.run = run\n"
+        "if __name__ == '__main__':\n    sys.argv = ['edgelaw', 'demo']\n    sys.exit(cli.main())\n"
+    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, str(script)], **pipes) as process:
+        children = list(map(int, process.stdout.readline().split()))
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+    assert len(children) == 2
+    limit = time.monotonic() + 20
+    while any(alive(child) for child in children):
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+
+
+def alive(pid):
+    """Whether a process runs; one that has ended and that nobody has asked for does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_a_process_of_somebody_else_is_not_ended_and_the_work_ends_too(matrix, monkeypatch):
     ended = threading.Event()
 

@@ -405,6 +405,8 @@ def interruptible(work: Callable[[], int], process: bool) -> int:
         if Bar.current is not None:
             Bar.current.close()
         if process and not done.is_set():
+            for child in getattr(sys.modules.get("multiprocessing"), "active_children", list)():
+                child.terminate()
             tell("edgelaw: stopped.")
             os._exit(130)
         raise

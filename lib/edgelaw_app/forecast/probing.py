@@ -319,9 +319,10 @@ def _advice(
         f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}{shape}, "
         f"batch {problem.batch}, {count}."
     )
+    part = 100 * value / problem.start
     expect = (
         f"Expect a {loss} of {ranking.value_in_words(value, error)} after {count}, "
-        f"{100 * value / problem.start:.2g} % of that of zero weights"
+        f"{f'{part:.2g}' if part < 99 else f'{part:,.0f}'} % of that of zero weights"
     )
     if one.accuracy is not None:
         share, spread = (100 * part for part in one.accuracy)
