@@ -326,7 +326,8 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
     if one.accuracy is not None:
         share, spread = (100 * part for part in one.accuracy)
         then = f" after {last:.0f} epochs" if epochs < last else ""
-        expect += f", and {share:.1f} ± {spread:.1f} % of held-out rows classified correctly{then}"
+        known = f"{share:.1f} ± {spread:.1f}" if spread >= 0.05 else f"{share:.1f}"
+        expect += f", and {known} % of held-out rows classified correctly{then}"
     rest = ranking.in_words(found, values)
     rest = f"After {last:.0f} epochs, each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
     advice = Advice(
