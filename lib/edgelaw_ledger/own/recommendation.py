@@ -90,7 +90,7 @@ def _verdict(answers, what):
     """Evidence that all answers, at least one, are yes."""
     return decide(
         bool(answers) and all(answers),
-        measured=f"{sum(answers)} of {len(answers)} answers on {len(_forecasts())} sets of rows are what the losses say",
+        measured=f"{sum(answers)} of {len(answers)} answers on {len(_forecasts())} sets of rows are as the losses say",
         claimed=what,
         tolerance="printed digits; orders within two standard errors, or half a per cent, are not told apart",
     )
