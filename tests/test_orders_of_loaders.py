@@ -91,7 +91,7 @@ def test_epochs_are_drawn_anew_unless_the_first_is_to_be_repeated(order):
 
 def test_the_name_of_a_stream_says_the_parameters():
     order = ShuffleBuffer(np.int64(64), shard=np.int32(8))
-    assert stream(order, 10, 0).order == "ShuffleBuffer(buffer=64, shard=8, reshuffle=True)"
+    assert stream(order, 10, 0).order == "ShuffleBuffer(buffer=64, shard=8, reshuffle=True, together=1)"
     assert order == ShuffleBuffer(64, 8)
 
 
@@ -306,3 +306,37 @@ def test_sizes_that_are_none_are_refused(size):
 def test_probabilities_are_refused():
     with pytest.raises(ValueError, match="apply to the order 'iid' only"):
         stream(ShuffleBuffer(2), 2, 0, [0.5, 0.5])
+
+
+def test_shards_read_together_take_turns():
+    file = stream(ShuffleBuffer(1, shard=3, together=2), 12, rng=4).epoch(0)
+    for group in file.reshape(2, 6):
+        first, second = group[::2], group[1::2]
+        assert (np.diff(first) == 1).all()
+        assert (np.diff(second) == 1).all()
+        assert first[0] % 3 == second[0] % 3 == 0
+    assert sorted(file) == list(range(12))
+
+
+def test_a_short_last_shard_ends_before_the_others_of_its_group():
+    file = stream(ShuffleBuffer(1, shard=4, together=3), 10, rng=0).epoch(0)
+    assert sorted(file) == list(range(10))
+    where = np.argsort(file)
+    for first, end in ((0, 4), (4, 8), (8, 10)):
+        assert (np.diff(where[first:end]) > 0).all()  # each shard from its beginning
+    assert max(where[8:]) < max(where[:8])
+
+
+def test_more_shards_at_once_mix_neighbours_further_apart():
+    apart = []
+    for together in (1, 4):
+        order = ShuffleBuffer(8, shard=64, together=together)
+        places = stream(order, 512, rng=0).epochs(0, 32).argsort(axis=1)
+        apart.append(np.abs(np.diff(places, axis=1)).mean(axis=1))
+    gap = apart[1].mean() - apart[0].mean()
+    assert gap > 3 * np.hypot(*(values.std(ddof=1) / np.sqrt(32) for values in apart))
+
+
+def test_shards_at_once_need_shards():
+    with pytest.raises(ValueError, match="give shard"):
+        ShuffleBuffer(8, together=2)

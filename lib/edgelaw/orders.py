@@ -30,6 +30,7 @@ class FromFile:
 
     shard: int | None
     reshuffle: bool
+    together: int
 
     def __post_init__(self) -> None:
         """Make the numbers of rows plain integers, since an order is compared by how it is written."""
@@ -37,6 +38,11 @@ class FromFile:
         object.__setattr__(self, size, arguments.whole(getattr(self, size), size, 1))
         if self.shard is not None:
             object.__setattr__(self, "shard", arguments.whole(self.shard, "shard", 1))
+        object.__setattr__(self, "together", arguments.whole(self.together, "together", 1))
+        if self.shard is None and self.together > 1:
+            raise ValueError(
+                "together says how many shards are read at once; give shard, the rows of each, too."
+            )
 
     def shards(self, rows: int) -> int:
         """How many shards are shuffled; none where the file is one."""
@@ -44,11 +50,14 @@ class FromFile:
 
     def arrange(self, uniforms: Array, rows: int) -> Integers:
         """The epochs (count, rows) that uniform numbers (count, shards + rows) make: first the shards are ranked."""
-        shards, file = self.shards(rows), np.arange(rows)
+        shards = self.shards(rows)
         places = self.places(uniforms[:, shards:], rows)
         if self.shard is None:
             return places
-        file = uniforms[:, file // self.shard].argsort(axis=1, kind="stable")
+        shard, inside = np.divmod(np.arange(rows), self.shard)
+        rank = uniforms[:, :shards].argsort(axis=1).argsort(axis=1)[:, shard]
+        group, turn = np.divmod(rank, self.together)  # a row from each shard of a group in turn
+        file = ((group * self.shard + inside) * self.together + turn).argsort(axis=1)
         return np.take_along_axis(file, places, axis=1)
 
     def places(self, uniforms: Array, rows: int) -> Integers:
@@ -75,6 +84,9 @@ class ShuffleBuffer(FromFile):
         Rows per shard. The shards are read in random order, each from its beginning; by default the file is one shard.
     reshuffle : bool
         Whether every epoch draws anew (``reshuffle_each_iteration`` of tf.data), or repeats the first one.
+    together : int
+        Shards that are read at once, a row from each in turn, before the next as many (``interleave`` of tf.data,
+        several workers or input shards of streaming data sets).
 
     Examples
     --------
@@ -85,6 +97,7 @@ class ShuffleBuffer(FromFile):
     buffer: int
     shard: int | None = None
     reshuffle: bool = True
+    together: int = 1
 
     def places(self, uniforms: Array, rows: int) -> Integers:
         """A draw finds what the draw before it of the same slot put there, or the slot's first row."""
@@ -111,7 +124,7 @@ class BlockShuffle(FromFile):
 
     With `block` = 1 the shards are visited in random order and the rows inside keep the file's; with blocks that hold
     several shards it is the algorithm ``py1b`` of MosaicML's streaming data sets for one node. The last block may be
-    shorter; `shard` and `reshuffle` are those of a `ShuffleBuffer`.
+    shorter; `shard`, `reshuffle` and `together` are those of a `ShuffleBuffer`.
 
     Examples
     --------
@@ -122,6 +135,7 @@ class BlockShuffle(FromFile):
     block: int
     shard: int | None = None
     reshuffle: bool = True
+    together: int = 1
 
     def places(self, uniforms: Array, rows: int) -> Integers:
         """The rows ranked by uniform numbers, each after all of the blocks before its own."""
@@ -205,8 +219,8 @@ def _together(rows: int, size: int) -> float:
 class Stream:
     """A sample order as a sequence of epochs, each an array of m row indices; made by `stream`.
 
-    `order` is how the order is written, such as ``ShuffleBuffer(buffer=64, shard=None, reshuffle=True)``; `permutation`
-    the one of an order that repeats itself, None for an order that draws every epoch anew.
+    `order` is how the order is written, such as ``ShuffleBuffer(buffer=64, shard=None, reshuffle=True, together=1)``;
+    `permutation` the one of an order that repeats itself, None for an order that draws every epoch anew.
     """
 
     def __init__(self, order: Order, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> None:

@@ -360,3 +360,8 @@ def test_a_dataloader_goes_through_a_shuffle_buffer():
     loader = DataLoader(data, batch_size=4, sampler=ShuffleBuffer(data, buffer=5, seed=1))
     seen = torch.cat([rows for (rows,) in loader]).tolist()
     assert seen == stream(orders.ShuffleBuffer(5), 20, 1).epoch(0).tolist()
+
+
+def test_lightning_is_told_to_leave_the_order_as_it_is():
+    assert OrderSampler("iid", 3).disable_auto_shuffle
+    assert all(kind.disable_auto_shuffle for kind in OrderSampler.__subclasses__())

@@ -147,12 +147,11 @@ def facts(forecast: Forecast) -> list[str]:
 
 def _target(forecast: Forecast) -> str:
     """When each order reaches the target at its best learning rate."""
-    m = forecast.shape[0]
-    reached = [
-        f"{order} {'not within ' + str(forecast.budget) + ' epochs' if time is None else moment(time, m)}"
-        for order, time in forecast.reached.items()
-    ]
-    return f"{forecast.advice.loss.capitalize()} at {forecast.target:g}: {', '.join(reached)}."
+    m, parts = forecast.shape[0], []
+    for order, time in forecast.reached.items():
+        last = moment(forecast.orders[order].epochs[-1], m)
+        parts.append(f"{order} {f'not by {last}' if time is None else f'at {moment(time, m)}'}")
+    return f"{forecast.advice.loss.capitalize()} of {forecast.target:g}: {', '.join(parts)}."
 
 
 def _ridge(forecast: Forecast) -> str:

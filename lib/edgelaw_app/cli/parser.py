@@ -165,10 +165,8 @@ def _looks_like_a_file(word: str) -> bool:
 def _raised_here(error: BaseException) -> bool:
     """Whether the library itself raised an error (its refusals are ValueErrors of one sentence), not one below it."""
     frames = list(traceback.walk_tb(error.__traceback__))
-    return bool(frames) and frames[-1][0].f_globals.get("__name__", "").split(".")[0] in (
-        "edgelaw",
-        "__main__",
-    )
+    name = frames[-1][0].f_globals.get("__name__", "") if frames else ""
+    return name == "__main__" or name.split(".")[0] in ("edgelaw", "edgelaw_app", "edgelaw_ledger")
 
 
 def _unexpected(error: BaseException) -> str:

@@ -85,8 +85,15 @@ def _with_labels(
             f"The squared norms of the rows differ (variance {problem.rows.norm_spread:.2g} of their squared mean), "
             "and the theory of shuffled orders assumes equal ones; --normalize makes them equal, --simulate runs SGD.",
         )
-    if one.step > NEAR * problem.highest(advice.order):
-        largest = problem.highest(advice.order) * problem.outputs / (2 * problem.scale)
+    unit = problem.outputs / (2 * problem.scale)
+    if one.step > NEAR * problem.row_limit < problem.limit(advice.order):
+        yield Caution(
+            "long_rows",
+            f"The longest row overshoots from lr = {problem.row_limit * unit:.3g} on, so that single runs scatter "
+            "widely near it; --normalize gives all rows one length.",
+        )
+    elif one.step > NEAR * problem.limit(advice.order):
+        largest = problem.limit(advice.order) * unit
         yield Caution(
             "near_the_limit",
             f"SGD diverges from lr = {largest:.3g} on, and single runs scatter widely near it; half this lr is safer.",

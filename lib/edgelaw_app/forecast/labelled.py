@@ -21,6 +21,7 @@ from edgelaw_app.forecast.spectral import OVERHEAD
 
 ACCURACY = 0.01  # relative, of theory on real rows; what was measured
 FEWEST_DIMS = 20  # dimensions spanned by the rows, below which theory has no curve for shuffled orders
+PER_ROW = 0.8  # part of the step at which the longest row overshoots
 VANISHED = 1e-9  # of its start: below it reshuffle's theory is rounding, and runs are exact
 ANY_SCHEDULE = ("iid", "random_reshuffle")  # orders whose theory takes steps by epoch and batches
 
@@ -36,8 +37,6 @@ class Labelled:
     losses, scale, outputs
         As of `Spectral`.
     """
-
-    whole = True
 
     def __init__(self, prepared: Prepared, batch: int = 1, weight_decay: float = 0.0) -> None:
         self.prepared, self.batch, self.weight_decay = prepared, batch, weight_decay
@@ -77,8 +76,8 @@ class Labelled:
         return min(limit, random_reshuffle.step_limit(self.rows, self.batch))
 
     def highest(self, order: str) -> float:
-        """The same, or where the longest row overshoots."""
-        return min(self.limit(order), self.row_limit)
+        """The same, or well below where the longest row overshoots, since theory does not see single rows."""
+        return min(self.limit(order), PER_ROW * self.row_limit)
 
     def times(self, epochs: int) -> Array:
         """Every epoch."""

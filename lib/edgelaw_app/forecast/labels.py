@@ -58,7 +58,7 @@ class Targets:
         if classes is None and _looks_like_classes(array):
             classes, count = True, len(np.unique(array))
             notes = (
-                f"Took the {count} different whole numbers of {name} as classes; classes=False (--numbers) does not.",
+                f"Took the {count} different whole numbers of {name} as classes (--no-classes or classes=False: not).",
             )
         if classes and array.ndim == 1 and array.dtype.kind == "f" and (array == np.round(array)).all():
             array = array.astype(np.int64)

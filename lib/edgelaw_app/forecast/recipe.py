@@ -103,7 +103,7 @@ def with_labels(
     done = ["mean = X.mean(0); X = X - mean"] * ("center" in prepared)
     done += ["X = X / X.std(0, unbiased=False).clamp_min(1e-30)"] * ("standardize" in prepared)
     done += [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * ("normalize" in prepared)
-    lines += ["; ".join(done)] if done else []
+    lines += done
     bias = "torch.nn.init.zeros_(net.bias)" if constant else ""
     lines.append(
         f"net = torch.nn.Linear({d}, {outputs}, bias={constant}); torch.nn.init.zeros_(net.weight)"

@@ -15,7 +15,7 @@ from edgelaw_app.forecast.results import FLOOR
 
 PRECISE = 0.03  # relative standard error at which no more runs are made
 FEWEST, CHUNK, MOST = 4, 64, 20_000  # runs: below, nothing is said; of the first portion; at all
-LOOKED_FOR = 8  # runs at each step of a search, at most
+FEWEST_LOOKED_FOR, LOOKED_FOR = 2, 8  # runs at each step of a search
 
 
 class Losses(NamedTuple):
@@ -123,7 +123,7 @@ def loss_by_running(
     times = np.array([0.0, time])
     cost = problem.cost(times)
     count = min(LOOKED_FOR, int(min(share, budget.left) / cost))
-    if count < 2:
+    if count < FEWEST_LOOKED_FOR:
         return np.nan
     budget.spend(count * cost)
     sample = problem.run(order, steps, times, count, np.random.default_rng(seed))

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgelaw import exact, kaczmarz, spectrum
-from edgelaw._common import arguments
+from edgelaw import exact, kaczmarz
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.data import normalize_rows
 from edgelaw_app import files
@@ -45,8 +44,8 @@ class Spectral:
     losses = ("parameter error", "training loss")
     outputs = 1
 
-    def __init__(self, design: files.Design, batch: int = 1, whole: bool = True) -> None:
-        self.design, self.batch, self.whole = design, batch, whole
+    def __init__(self, design: files.Design, batch: int = 1) -> None:
+        self.design, self.batch = design, batch
         self.shape = design.shape
         self.scale = float(design.shape[1])
         self.eigenvalues = np.maximum(design.gram_eigenvalues(), 0)
@@ -182,7 +181,7 @@ class Spectral:
             rows = max(20, round(self.rho * dims))
         X = random_part(self.design, min(rows, m), dims, rng)
         batch = max(1, round(self.batch * dims / d))
-        return Spectral(files.design(X, center=False, normalize=False), batch, whole=False)
+        return Spectral(files.design(X, center=False, normalize=False), batch)
 
 
 def _errors(values: Array, accuracy: Sequence[float]) -> Array:
@@ -232,13 +231,3 @@ def equal_norm_design(
         raise ValueError(ONE_DIRECTION)
     design = files.design(equal, center=False, normalize=False)
     return design.inherit(X), (*X.steps, SCALED)
-
-
-def gram_eigenvalues(X: Array) -> Array:
-    """Of XᵀX/m, none negative."""
-    return np.maximum(spectrum.gram_eigenvalues(X), 0)
-
-
-def batch_of(batch: int, rows: int) -> int:
-    """The batch, at most all rows."""
-    return arguments.batch(batch, rows)

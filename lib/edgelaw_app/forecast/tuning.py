@@ -141,26 +141,24 @@ def by_running(
     scale = problem.batch / whole.batch  # the same step per row
     limit = problem.limit(order)
     highest = SAFE * min(limit, problem.highest(order))
-    shape = (
-        None
-        if request.schedule in ("constant", "given")
-        else schedules.profile(
-            "cosine" if request.schedule == "best" else request.schedule, request.epochs, 1.0
+    shape = None
+    if request.schedule not in ("constant", "given"):
+        shape = schedules.profile(
+            {"best": "cosine"}.get(request.schedule, request.schedule), request.epochs, 1.0
         )
-    )
+    tries = SEARCHED if known is None else NEAR
+    each = SEARCH * run_on.share / tries
 
     def loss_at(step: float) -> float:
         steps = question.steps(step, shape)
-        each = SEARCH * run_on.share / (SEARCHED if known is None else NEAR)
         return runs.loss_by_running(
             problem, order, steps, question.horizon, question.loss, question.seed, question.budget, each
         )
 
     guess = None if known is None else min(float(known.steps[0]) * scale, highest)
-    if np.isnan(loss_at(highest / 2 if guess is None else guess)):
-        best = guess or highest / 2
-    else:
-        best = search.best(loss_at, limit, highest, guess, most=SEARCHED if known is None else NEAR).step
+    best = guess or highest / 2
+    if each >= runs.FEWEST_LOOKED_FOR * problem.cost(np.array([0.0, question.horizon])):
+        best = search.best(loss_at, limit, highest, guess, tries).step
     question.tell(f"{ranking.NAMES[order]}: best learning rate")
     steps = question.steps(rounded(whole, best / scale), shape)
     losses = at_steps(whole, question, order, run_on, steps, rng)

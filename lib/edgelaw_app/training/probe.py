@@ -15,11 +15,10 @@ from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw_app.training.fitting import FittedProbe, fit
 from edgelaw_app.training.samplers import learning_rate
 from edgelaw_app.training.splits import Probe, split
 
-__all__ = ["FittedProbe", "Probe", "fit", "measure", "optimum", "split", "train", "train_one"]
+__all__ = ["Probe", "measure", "optimum", "split", "train", "train_one"]
 
 LOSSES = ("squares", "cross_entropy")
 OPTIMISERS = ("sgd", "momentum", "adam", "decay")

@@ -76,6 +76,10 @@ class OrderSampler(Sampler[int]):
     True
     """
 
+    disable_auto_shuffle = (
+        True  # read by Lightning once its pull request 21449 is in: leave this order as it is
+    )
+
     def __init__(
         self,
         order: orders.Order,
@@ -253,8 +257,9 @@ class ShuffleBuffer(OrderSampler):
         *,
         shard: int | None = None,
         reshuffle: bool = True,
+        together: int = 1,
     ):
-        order = orders.ShuffleBuffer(buffer, shard, reshuffle)
+        order = orders.ShuffleBuffer(buffer, shard, reshuffle, together)
         super().__init__(order, rows, seed, None, num_replicas, rank)
 
 
@@ -280,8 +285,9 @@ class BlockShuffle(OrderSampler):
         *,
         shard: int | None = None,
         reshuffle: bool = True,
+        together: int = 1,
     ):
-        order = orders.BlockShuffle(block, shard, reshuffle)
+        order = orders.BlockShuffle(block, shard, reshuffle, together)
         super().__init__(order, rows, seed, None, num_replicas, rank)
 
 
