@@ -102,8 +102,8 @@ def order_is_lowest_or_tied() -> Evidence:
     for forecast, text in _answers():
         losses, chosen = _losses(forecast), NAMES[USE.match(text)[1]]
         open_ = _not_told_apart(losses)
-        said = _named(TIED, text) | _named(UNDECIDED, text)
-        answers.append(bool(chosen in open_ and said == open_ - {chosen}))
+        printed = _named(TIED, text) | _named(UNDECIDED, text)
+        answers.append(bool(chosen in open_ and printed == open_ - {chosen}))
     return _verdict(answers, "the lowest order or one that is tied with it, and all orders that are tied")
 
 
@@ -112,12 +112,12 @@ def margins_are_those_of_the_losses() -> Evidence:
     answers = []
     for forecast, text in _answers():
         losses, chosen = _losses(forecast), NAMES[USE.match(text)[1]]
-        found = {NAMES[match[1]]: match for match in BEHIND.finditer(text.lower())}
-        if not found and len(losses) == 1:
+        behind = {NAMES[match[1]]: match for match in BEHIND.finditer(text.lower())}
+        if not behind and len(losses) == 1:
             continue
-        right = set(found) == set(losses) - _not_told_apart(losses)
+        right = set(behind) == set(losses) - _not_told_apart(losses)
         least, own = min(losses.values())
-        for order, match in found.items():
+        for order, match in behind.items():
             value, error = losses[order]
             ratio, error = value / losses[chosen][0], value / least * np.hypot(error, own)
             if match[2]:
@@ -174,6 +174,6 @@ def target_is_reached_by_then() -> Evidence:
         match = USE.match(text)
         one = forecast.orders[NAMES[match[1]]]
         value, _ = one.at(float(match[4]), forecast.advice.loss)
-        said = re.search(rf"The target {forecast.target:g} is (reached|not reached) by then", text)
-        answers.append(said is not None and (said[1] == "reached") == (value <= forecast.target))
+        printed = re.search(rf"The target {forecast.target:g} is (reached|not reached) by then", text)
+        answers.append(printed is not None and (printed[1] == "reached") == (value <= forecast.target))
     return _verdict(answers, "reached where, and only where, the loss is at the target or below")
