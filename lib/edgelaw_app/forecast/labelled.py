@@ -43,7 +43,7 @@ class Labelled:
         self.rows = LabelledRows.of(prepared.X, prepared.T, prepared.held)
         self.shape, self.scale, self.outputs = prepared.X.shape, prepared.scale, prepared.T.shape[1]
         self.losses = ("training loss", "held-out loss")[: 1 + (prepared.held is not None)]
-        self.ridge = weight_decay * self.outputs / 2  # in units of half the squared error, summed over outputs
+        self.ridge = weight_decay * self.outputs / 2  # of half the squared error, summed over outputs
 
     @property
     def few_dimensions(self) -> bool:

@@ -58,6 +58,12 @@ def _answers():
     return [(one, " ".join(one.advice.sentences)) for one in _forecasts()]
 
 
+def _used(text):
+    """The order, the learning rate and the epochs of the first sentence, and the loss of the second."""
+    match = USE.match(text)
+    return NAMES[match[1]], match[2], int(match[4]), LEAVES.search(text)[1]
+
+
 def _losses(forecast):
     """The deciding loss of each order at the moment of the comparison, and its relative error."""
     advice = forecast.advice
@@ -100,7 +106,7 @@ def order_is_lowest_or_tied() -> Evidence:
     """The order that is printed, and those that are tied or undecided with it, against the losses of the forecast."""
     answers = []
     for forecast, text in _answers():
-        losses, chosen = _losses(forecast), NAMES[USE.match(text)[1]]
+        losses, (chosen, *_) = _losses(forecast), _used(text)
         open_ = _not_told_apart(losses)
         printed = _named(TIED, text) | _named(UNDECIDED, text)
         answers.append(bool(chosen in open_ and printed == open_ - {chosen}))
@@ -111,7 +117,7 @@ def margins_are_those_of_the_losses() -> Evidence:
     """Every order that is printed as behind, and by how much, against the losses of the forecast."""
     answers = []
     for forecast, text in _answers():
-        losses, chosen = _losses(forecast), NAMES[USE.match(text)[1]]
+        losses, (chosen, *_) = _losses(forecast), _used(text)
         behind = {NAMES[match[1]]: match for match in BEHIND.finditer(text.lower())}
         if not behind and len(losses) == 1:
             continue
@@ -133,11 +139,10 @@ def lr_and_loss_are_those_of_the_order() -> Evidence:
     """The learning rate, the epochs and the loss that are printed against the order's, and the rate's step."""
     answers = []
     for forecast, text in _answers():
-        match, advice = USE.match(text), forecast.advice
-        one = forecast.orders[NAMES[match[1]]]
-        time = float(match[4]) if forecast.labels else advice.time
-        right = _same(match[2], one.lr) and int(match[4]) == advice.epochs == np.ceil(time)
-        right &= _same(LEAVES.search(text)[1], one.at(time, advice.loss)[0])
+        (order, lr, epochs, loss), advice = _used(text), forecast.advice
+        one, time = forecast.orders[order], float(epochs) if forecast.labels else forecast.advice.time
+        right = _same(lr, one.lr) and epochs == advice.epochs == np.ceil(time)
+        right &= _same(loss, one.at(time, advice.loss)[0])
         if forecast.labels is None:  # rows of norm √d: lr is step/(2d) for one output
             right &= abs(one.lr * 2 * forecast.shape[1] / one.step - 1) < 1e-9
         answers.append(bool(right))
@@ -171,9 +176,8 @@ def target_is_reached_by_then() -> Evidence:
     for forecast, text in _answers():
         if forecast.target is None:
             continue
-        match = USE.match(text)
-        one = forecast.orders[NAMES[match[1]]]
-        value, _ = one.at(float(match[4]), forecast.advice.loss)
+        order, _, epochs, _ = _used(text)
+        value, _ = forecast.orders[order].at(epochs, forecast.advice.loss)
         printed = re.search(rf"The target {forecast.target:g} is (reached|not reached) by then", text)
         answers.append(printed is not None and (printed[1] == "reached") == (value <= forecast.target))
     return _verdict(answers, "reached where, and only where, the loss is at the target or below")
