@@ -50,6 +50,7 @@ bench: $(FILLED) ## measure speed side by side with peers, and stated errors aga
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/batches.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/labels.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/calibration.py
+	@OMP_NUM_THREADS=1 $(PY) benchmarks/forecasts.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/inputs.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/probes.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/cluster.py

@@ -22,6 +22,7 @@ import numpy as np
 from edgelaw import data, exact, plots
 from edgelaw.exact import agreement
 from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
+from edgelaw.exact.flip_flop.spectra import Resolution as FlipFlopResolution
 from edgelaw.exact.random_reshuffle import contours as reshuffle_contours
 from edgelaw.exact.random_reshuffle import engine as reshuffle_engine
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
@@ -135,7 +136,6 @@ def extended_iid(values, weights, n, step, rho):
 @contextlib.contextmanager
 def sharper():
     """The engines at a much higher resolution, on other contours."""
-    fine = flip_flop_boundary.Resolution
     reshuffle = reshuffle_engine.Resolution
     settings = {
         reshuffle_contours: {"SCALE": 0.7},
@@ -151,9 +151,8 @@ def sharper():
             "CIRCLES": (7.0, 6.5),
         },
         flip_flop_boundary: {
-            "FINE": fine(0.9, 12, 10),
-            "FINER": fine(0.75, 13, 12),
-            "FAR": (fine(6.0, 12, 10), fine(5.0, 13, 12)),
+            "FINE": FlipFlopResolution(4.0, 12, 10),
+            "FINER": FlipFlopResolution(3.4, 13, 12),
         },
         agreement: {"ENOUGH": 1e-10},
     }

@@ -173,7 +173,7 @@ CASES = [
     (pickled_member, ["pickled.npz", "pickle"]),
     (pickled_torch, ["pickled.pt"]),
     (two_arrays, ["'first', 'second'"]),
-    (text_in_table, ["words.csv", "line 5", "column 3", "many"]),
+    (text_in_table, ["words.csv", "line 5", "column 2 (counted from 0)", "many"]),
     (not_numbers, ["2 NaN", "row 7", "column 3"]),
     (constant, ["constant.npy"]),
     (duplicates, ["same.npy", "30 rows", "equal"]),

@@ -203,7 +203,7 @@ def test_the_report_draws_the_curves_and_the_run(folder):
         (("--labels", "{}/missing.npy"), "There is no file"),
         (("--labels", "{}/both.npz"), "name one as"),
         (("--labels", "{}/both.npz:z"), "no array 'z'"),
-        (("--labels", "y"), "without a name"),
+        (("--labels", "y"), "without a key"),
         (("--labels", "{}/y.npy", "--lr", "9"), "must be below 0."),
         (("--labels", "{}/y.npy", "--schedule", "steep"), "--schedule"),
         (("--labels", "{}/y.npy", "--held-out", "2"), "strictly between 0 and 1"),

@@ -132,10 +132,10 @@ def test_the_edge_of_a_block_of_a_sample_is_that_of_random_blocks():
     rng = np.random.default_rng(3)
     tops = [np.linalg.norm(U[rng.permutation(400)[:100]], 2) ** 2 for _ in range(80)]
     assert np.std(tops) / np.sqrt(80) < 0.01 * np.mean(tops)
-    edge = law.rows.edge(0.25)
+    edge = law.edge(0.25)
     assert np.mean(tops) < edge  # the largest eigenvalue is one of 400, and moves from block to block
     assert edge == pytest.approx(max(tops), rel=0.1)
-    assert law.rows.edge(1.0) == pytest.approx(np.linalg.norm(U, 2) ** 2, rel=1e-6)
+    assert law.edge(1.0) == pytest.approx(np.linalg.norm(U, 2) ** 2, rel=1e-6)
 
 
 def _sample(U):
@@ -177,7 +177,7 @@ def test_equations_that_newton_s_method_does_not_solve_are_said_to_be_so():
     with pytest.raises(ArithmeticError, match="converge"):
         present.newton(0.7 + 0j, present.start(), steps=1)
     with pytest.raises(ArithmeticError, match="converge"):
-        walk._from_zero(present, 1e9 + 0j)
+        walk.around(present, lambda place: 1e9 + 0j, 1, present.transforms)
 
 
 @pytest.mark.parametrize(

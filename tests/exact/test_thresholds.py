@@ -164,6 +164,13 @@ def test_the_mean_of_one_data_set_is_more_accurate_than_its_tolerance():
     assert rough.test == pytest.approx(fine.test, rel=1e-8)
 
 
+def test_the_mean_of_one_data_set_ends_where_no_tolerance_can_be_met():
+    """After so many steps as Chebyshev polynomials would need, whatever rounding still changes."""
+    X = np.random.default_rng(0).standard_normal((12, 6)) / np.arange(1, 7)
+    endless, fine = (exact.expected_curve(X, [30], 0.5, tolerance) for tolerance in (1e-300, 1e-14))
+    assert endless.test == pytest.approx(fine.test, rel=1e-10)
+
+
 def test_eigenvalues_below_their_rounding_are_left_out():
     """_ROUNDED_AWAY: a trillionth of the largest."""
     kept = LabelledRows.of(np.diag([1.0, 10**-5.75]), [1.0, 1.0])

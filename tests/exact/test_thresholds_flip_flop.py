@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgelaw import exact
-from edgelaw.exact import flip_flop, levy, sources
+from edgelaw.exact import levy, sources
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.flip_flop import batches, boundary, collocation, spectra, walk
 from edgelaw.theory import flip_flop as closed_form
@@ -35,17 +35,9 @@ POWER = np.arange(1, 81.0) ** -1.0
 @pytest.mark.parametrize(
     ("room", "name", "wrong", "case", "worse"),
     [
-        (boundary, "_FASTER_IN_CHARTS", 0.4, (levels(1.0, 48), 100, 1.0, 0.5), "error"),
-        (boundary, "_FASTER_IN_CHARTS", 40.0, (levels(0.5, 48), 40, 0.5, 0.5), "work"),
         (boundary, "_BELOW", 8.5, (POWER, 20, 1.0, 4.0), "error"),
         (boundary, "_BELOW", 0.085, (POWER, 20, 1.0, 4.0), "error"),
-        (boundary, "_MARGIN", 25.0, (POWER, 60, 0.5, 1.0), "error"),
         (boundary, "_FOLDS", 0.3, (POWER, 20, 1.0, 4.0), "work"),
-        (spectra, "_BEYOND", 15.0, (levels(0.5, 96), 60, 1.6, 1.0), "error"),
-        (spectra, "_WITHIN_GAP", 8.0, (levels(0.5, 96), 60, 0.4, 1.0), "error"),
-        (spectra, "_WITHIN_GAP", 0.08, (POWER, 20, 1.0, 4.0), "error"),
-        (collocation, "_FIRST_PANEL", 60.0, (POWER, 20, 1.0, 4.0), "error"),
-        (collocation, "_FIRST_PANEL", 0.6, (POWER, 60, 0.5, 1.0), "work"),
         (collocation, "_GROWTH", 40.0, (POWER, 20, 1.0, 4.0), "error"),
         (collocation, "_CHART_TOO_LARGE", 0.2, (levels(0.5, 48), 40, 0.5, 0.5), "error"),
         (collocation, "_CHART_TOO_LARGE", 20.0, (levels(1.0, 24), 100, 1.0, 0.25), "work"),
@@ -96,7 +88,7 @@ def test_no_less_is_stated_than_sums_over_a_circle_have_lost(monkeypatch):
 
 
 def test_a_contour_that_leaves_weight_outside_is_not_used():
-    """_OUTSIDE: an exact power law leaves weight outside a contour in its gap, random rows do not."""
+    """An exact power law leaves weight outside a contour in its gap, random rows do not."""
     random, exactly = (
         spectra.SampleSpectrum(*sources.sample(values, weights), rho)
         for values, weights, rho in (
@@ -110,26 +102,10 @@ def test_a_contour_that_leaves_weight_outside_is_not_used():
 
 @pytest.mark.parametrize("batch", [4, 20])
 def test_a_newton_step_of_batches_leaves_as_little_as_gmres_and_differences_may(batch):
-    """_GMRES_LEAVES and _DIFFERENCE: a step from nearby leaves a thousandth or so."""
+    """_GMRES_LEAVES, and differences: a step from nearby leaves a thousandth or so."""
     average = levy.from_covariance([0.2, 0.9, 4.0])
     present, z = batches.Problem(average, partition(40, 50, batch, 0.7 * batch)), 0.6 + 0.3j
     X, _ = present.newton(z, present.start())
     off = 1e-6 * X * np.random.default_rng(0).standard_normal(X.shape)
     left = X + off + present._change(z, X + off) - X
     assert np.abs(left).max() < 3e-3 * np.abs(off).max()
-
-
-def test_training_constants_with_batches_are_extrapolated_from_late_epochs(monkeypatch):
-    """_LATE_EPOCHS: from a tenth of them the constant is 2 % off. _TRUSTED_CONSTANT: from a hundredth it is none."""
-    values = np.array([0.05, 0.5, 1.0, 2.45] * 5)
-
-    def constant(*late):
-        monkeypatch.setattr(flip_flop, "_LATE_EPOCHS", late)
-        return exact.constants("flip_flop", values, 1.5, 2)[1]
-
-    known = constant(*flip_flop._LATE_EPOCHS)
-    assert known == pytest.approx(constant(500, 1000, 2000), rel=1e-3)
-    assert known != pytest.approx(constant(100, 200, 400), rel=1e-2)
-    assert np.isnan(constant(10, 20, 40))
-    monkeypatch.setattr(flip_flop, "_TRUSTED_CONSTANT", 10 * flip_flop._TRUSTED_CONSTANT)
-    assert constant(10, 20, 40) != pytest.approx(known, rel=0.1)

@@ -33,6 +33,11 @@ def everything(path, key=None, rows=70):
     return np.concatenate(list(open_matrix(path, key).blocks(rows)))
 
 
+def load(path, **options):
+    """All of a file's rows in memory."""
+    return open_matrix(path, **options).matrix()
+
+
 def write_text(path, separator, header=None):
     buffer = io.StringIO()
     np.savetxt(buffer, X, delimiter=separator, fmt="%.9g", header=header or "", comments="")

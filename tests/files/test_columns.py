@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from input_files import WRITERS, X, arrow, refusal
+from input_files import WRITERS, X, arrow, load, refusal
 
-from edgelaw import data
-from edgelaw_app.files import design, load_embeddings, open_matrix
+from edgelaw_app.files import design, open_matrix
 from edgelaw_app.files.columns import Choice
 
 NAMES = [f"emb_{k}" for k in range(24)]
@@ -72,16 +71,17 @@ def write(request, tmp_path):
 def test_columns_are_read_by_name_pattern_number_and_range(write, options, expected):
     path = write(table())
     source = open_matrix(path, **options)
-    np.testing.assert_array_equal(load_embeddings(path, **options), X[:, list(expected)])
+    np.testing.assert_array_equal(load(path, **options), X[:, list(expected)])
     np.testing.assert_array_equal(source.take([299, 5]), X[[299, 5]][:, list(expected)])
     assert source.columns == [NAMES[k] for k in expected]
     assert source.notes == (f"Read {len(expected)} of 25 columns, as asked.",)
-    np.testing.assert_array_equal(data.load_embeddings(path, **options), load_embeddings(path, **options))
 
 
 def test_text_is_refused_with_what_to_do_about_it(write):
-    message = refusal(load_embeddings, write(table()))
-    assert "columns and drop say which columns are read" in message
+    message = refusal(load, write(table()))
+    assert message.endswith(
+        ": column label holds text; leave it out with --drop label, or --labels label to learn it."
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if not name.startswith("columns.")])
@@ -129,7 +129,7 @@ def test_an_index_of_rows_is_left_out_and_named(write, name):
     assert source.notes == (
         f"Left out the column {name!r}, which numbers the rows.".replace("''", "without a name"),
     )
-    np.testing.assert_array_equal(load_embeddings(path), X)
+    np.testing.assert_array_equal(load(path), X)
     assert design(source).steps[0] == source.notes[0]
     asked = open_matrix(path, columns="0-24")
     assert asked.shape == (300, 25)
@@ -156,8 +156,8 @@ def test_a_data_frame_with_numbered_columns_is_read_without_its_index(tmp_path):
     lines = [",".join(["", *map(str, range(24))])]
     lines += [",".join([str(k), *map(repr, row.tolist())]) for k, row in enumerate(X.astype(np.float64))]
     (tmp_path / "x.csv").write_text("\n".join(lines))
-    np.testing.assert_array_equal(load_embeddings(tmp_path / "x.csv"), X)
-    np.testing.assert_array_equal(load_embeddings(tmp_path / "x.csv", columns="0,1"), X[:, :2])
+    np.testing.assert_array_equal(load(tmp_path / "x.csv"), X)
+    np.testing.assert_array_equal(load(tmp_path / "x.csv", columns="0,1"), X[:, :2])
 
 
 def test_two_columns_of_one_name_are_refused_in_a_table(tmp_path):
@@ -175,7 +175,6 @@ def test_shards_of_other_columns_are_refused(tmp_path):
 
 def test_a_name_wins_over_a_number_and_a_list():
     names = ["2", "a,b", "1", "0"]
-    assert Choice.of("2", None).numbers("x", 4, names) == [0]
-    assert Choice.of("a,b", "2").numbers("x", 4, names) == [1]
-    assert Choice.of(["3", "1"], ()).numbers("x", 4, names) == [2, 3]
-    assert Choice.of(None, None).everything
+    assert Choice("2", None).numbers("x", 4, names) == [0]
+    assert Choice("a,b", "2").numbers("x", 4, names) == [1]
+    assert Choice(["3", "1"], ()).numbers("x", 4, names) == [2, 3]

@@ -33,7 +33,6 @@ def test_a_streamed_design_is_the_preprocessed_matrix(files, name, rows, dims, c
     rtol = 1e-7 if name == "x.csv" else 1e-12  # nine digits of float32 are in the text
     tolerance = {"rtol": rtol, "atol": rtol}
     np.testing.assert_allclose(made.matrix(), expected.X, **tolerance)
-    np.testing.assert_allclose(np.concatenate(list(made.blocks(33))), expected.X, **tolerance)
     np.testing.assert_allclose(made.take([7, 0, 7]), expected.X[[7, 0, 7]], **tolerance)
 
 
@@ -59,7 +58,7 @@ def test_an_array_becomes_a_design_without_a_second_copy():
     made = design(rows, center=False)
     assert (made.name, made.shape, made.null, made.bytes) == ("X", (60, 30), 0, rows.nbytes)
     assert repr(made) == "Design('X', shape=(60, 30))"
-    assert made.in_memory
+    assert made.source.in_memory
     assert made.steps[-1] == "Scaled every row to norm sqrt(30)."
     expected = rows * np.sqrt(30) / np.linalg.norm(rows, axis=1, keepdims=True)
     np.testing.assert_allclose(made.matrix(), expected, rtol=1e-14)
@@ -122,14 +121,13 @@ def test_parts_of_the_rows_add_up_to_the_whole(long):
     assert made.center
     assert made.parts(2) == [(0, 2500), (2500, 5000)]
     survey = made.survey(0, 2000).merge(made.survey(2000, 5000))
-    made.keep(survey)
-    mean = survey.without_prints()
-    grams = [made.accumulate(start, stop, mean) for start, stop in ((0, 1000), (1000, 5000))]
-    assert [seen for _, seen in grams] == [None, None]
-    gram = pickle.loads(pickle.dumps(grams[0][0])).merge(grams[1][0])
+    sums = [made.partial(start, stop, survey.light()) for start, stop in ((0, 1000), (1000, 5000))]
+    both = pickle.loads(pickle.dumps(sums[0])).merge(sums[1])
     expected = design(long[0]).gram_eigenvalues()
-    np.testing.assert_allclose(made.finish(gram), expected, rtol=0, atol=1e-13 * expected[-1])
-    assert "has lost or gained rows" in refusal(made.finish, made.accumulate(0, 1000, mean)[0])
+    np.testing.assert_allclose(made.finish(survey, both), expected, rtol=0, atol=1e-13 * expected[-1])
+    np.testing.assert_array_equal(made.gram_eigenvalues(), made.finish(survey, both))
+    for lost in ((survey, sums[0]), (made.survey(0, 1000), both)):
+        assert "has lost or gained rows" in refusal(made.finish, *lost)
 
 
 def test_a_large_mean_costs_no_digits_of_a_centred_spectrum():
@@ -232,7 +230,7 @@ def test_what_needs_more_memory_than_the_machine_has_is_refused(tmp_path, monkey
     made = design(open_matrix(tmp_path / "x.npy"), center=False)
     made.shape = shape
     monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10**5}.get)
-    call = made.matrix if shape[0] < shape[1] else made.accumulate
+    call = made.matrix if shape[0] < shape[1] else lambda: made.partial(0, None, None)
     assert "and this machine has 0.4 GB; use rows and dims for a smaller matrix" in refusal(call)
 
     def unknown(name):

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from edgelaw_app.files import InputError, gram
+from edgelaw_app.files import InputError, gram, oddities
 
 
 def test_fingerprints_of_distinct_rows_differ_where_sums_would_not():
@@ -14,7 +14,7 @@ def test_fingerprints_of_distinct_rows_differ_where_sums_would_not():
     pairs = np.ones((2016, 64))
     for k, (i, j) in enumerate(np.argwhere(np.triu(np.ones((64, 64)), 1))):
         pairs[k, [i, j]] = -1
-    prints = gram.fingerprints(np.concatenate([rows, pairs]))
+    prints = oddities.fingerprints(np.concatenate([rows, pairs]))
     assert len(np.unique(prints)) == 64 + 2016
 
 
@@ -34,14 +34,13 @@ def test_reading_ahead_keeps_order_passes_errors_on_and_stops_when_told():
     assert len(made) <= 3
 
 
-def test_a_survey_without_memory_knows_the_mean_and_no_duplicates():
+def test_a_survey_of_more_rows_than_are_remembered_knows_the_mean_and_no_duplicates(monkeypatch):
+    monkeypatch.setattr(oddities, "REMEMBERED", 3)
     rows = np.arange(12.0).reshape(4, 3)
-    survey = gram.Survey(3, remember=False)
-    survey.add(rows[:3])
-    other = gram.Survey(3)
-    other.add(rows[3:])
-    assert survey.merge(other).mean.tolist() == [4.5, 5.5, 6.5]
-    assert survey.duplicates is None
+    survey, other = gram.survey(rows[:3]), gram.survey(rows[3:])
+    both = gram.merge(survey, other)
+    assert both.mean.tolist() == [4.5, 5.5, 6.5]
+    assert (survey.duplicates, both.duplicates, gram.merge(both, other).duplicates) == (0, None, None)
 
 
 MEASURE = """

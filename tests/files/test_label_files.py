@@ -92,9 +92,9 @@ def test_columns_by_name_by_number_and_several(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,\n2,3\n", "no label in its row 1"),
-        ("a,b\n1\n2,3\n", "no label in its row 1"),
-        ("1,2\n3,4\n5,6\n7,8\n", "not 4 lines"),
+        ("a,b\n1,\n2,3\n", "no label in its line 2"),
+        ("a,b\n1\n2,3\n", "no label in its line 2"),
+        ("1,2\n3,4\n5,6\n7,8\n", "each of the 2 rows, not 4"),
     ],
 )
 def test_tables_with_gaps_are_refused(tmp_path, text, message):
@@ -106,7 +106,7 @@ def test_tables_with_gaps_are_refused(tmp_path, text, message):
 
 def test_missing_values_and_foreign_files_are_refused(tmp_path):
     parquet(tmp_path / "n.parquet", {"y": [1, None, 2]})
-    with pytest.raises(InputError, match="1 missing labels"):
+    with pytest.raises(InputError, match="missing label in 'y', in row 1"):
         read_labels(str(tmp_path / "n.parquet"), "y", 3)
     (tmp_path / "y.txt").write_text("1\n2\n")
     with pytest.raises(InputError, match=r"must end in \.npy"):

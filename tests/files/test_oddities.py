@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from edgelaw_app.files import design
-from edgelaw_app.files.gram import Survey
 from edgelaw_app.files.oddities import CLASSES, Watch
 
 rng = np.random.default_rng(0)
@@ -104,11 +103,11 @@ def test_rows_chosen_at_random_keep_the_signs_of_an_index():
 
 def test_a_survey_in_parts_notices_what_one_survey_does():
     array = with_column(np.arange(400) % 4)
-    whole, parts = Survey(31), [Survey(31), Survey(31)]
+    whole, parts = Watch(), [Watch(), Watch()]
     whole.add(array)
     for part, rows in zip(parts, (array[:150], array[150:]), strict=True):
         part.add(rows)
     names = [str(k) for k in range(31)]
-    assert parts[1].merge(parts[0]).columns.sentences(names) == whole.columns.sentences(names)
-    assert whole.columns.sentences(names)
-    assert Watch(3).sentences(["a", "b", "c"]) == ()
+    assert parts[1].merge(parts[0]).sentences(names) == whole.sentences(names)
+    assert whole.sentences(names)
+    assert Watch().sentences(["a", "b", "c"]) == ()

@@ -10,16 +10,14 @@ import sys
 
 import numpy as np
 import pytest
-from input_files import X, everything, refusal
+from input_files import X, everything, load, refusal
 
 from edgelaw import data
-from edgelaw_app.files import load_embeddings, open_matrix, opening
+from edgelaw_app.files import open_matrix, opening
 
 
 def test_the_only_matrix_is_found_and_keys_are_listed(tmp_path):
     np.savez(tmp_path / "x.npz", labels=np.arange(3), scale=1.0, anything=np.eye(3), text=np.array(["a"]))
-    source = open_matrix(tmp_path / "x.npz")
-    assert source.keys == ["labels", "scale", "anything", "text"]
     np.testing.assert_array_equal(everything(tmp_path / "x.npz"), np.eye(3))
     np.savez(tmp_path / "y.npz", a=np.eye(3), b=2 * np.eye(4))
     np.testing.assert_array_equal(everything(tmp_path / "y.npz", "b"), 2 * np.eye(4))
@@ -135,14 +133,14 @@ def test_neither_data_nor_inputs_loads_a_parser_before_there_is_a_file():
     assert run.stdout.split("\n") == ["[]", "[]", ""]
 
 
-# load_embeddings
+# the paper's own files
 
 
 def test_the_papers_cifar_file_is_read_without_a_key(tmp_path):
     path = tmp_path / "cifar10_resnet50_embeddings.npz"
     x_train = np.random.default_rng(0).random((60, 2048), dtype=np.float32)
     np.savez(path, x_train=x_train, y_train=np.arange(60) % 10, x_test=x_train[:5])
-    read = load_embeddings(path)
+    read = load(path)
     assert read.dtype == np.float32
     np.testing.assert_array_equal(read, x_train)
 
@@ -151,6 +149,5 @@ def test_the_papers_wikipedia_file_is_read_without_a_key(tmp_path):
     path = tmp_path / "wiki_embeddings.npz"
     array = np.random.default_rng(0).normal(size=(43, 1536))
     np.savez_compressed(path, embeddings=array, titles=np.array(["a"] * 43))
-    np.testing.assert_array_equal(load_embeddings(path), array)
-    np.testing.assert_array_equal(data.load_embeddings(path), array)
-    assert data.preprocess(load_embeddings(path), 32, 32, rng=0).X.shape == (32, 32)
+    np.testing.assert_array_equal(load(path), array)
+    assert data.preprocess(load(path), 32, 32, rng=0).X.shape == (32, 32)

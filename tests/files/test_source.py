@@ -1,10 +1,13 @@
 """Rows of a source by number and by range, and the numbers that are refused in it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from input_files import everything, refusal
 
-from edgelaw_app.files import open_matrix
+from edgelaw_app.files import Source, open_matrix
+from edgelaw_app.files.reader import Reader, spans
 
 
 def test_numbers_too_large_to_square_or_to_tell_apart_are_refused(tmp_path):
@@ -34,6 +37,25 @@ def test_a_source_says_what_it_is(files):
 def test_ranges_of_small_shards_are_joined(files):
     assert open_matrix(files / "shards").parts(2) == [(0, 150), (150, 300)]
     assert open_matrix(files / "shards").parts(4) == [(0, 75), (75, 150), (150, 225), (225, 300)]
+
+
+def test_nan_is_counted_without_holding_the_rest_of_the_file():
+    class Endless(Reader):
+        path, shape, dtype = "x.npy", (400_000, 100), np.dtype("f8")
+
+        def _blocks(self, start, stop, rows):
+            return (np.full((b - a, 100), np.nan) for a, b in spans(start, stop, rows))
+
+    tracemalloc.start()
+    assert "contains 40000000 NaN" in refusal(list, Source([Endless()], "x.npy").blocks())  # 320 MB
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
+def test_columns_given_by_an_iterator_are_the_same_in_every_shard(files):
+    expected = open_matrix(files / "shards", columns=[0, 1, 2]).matrix()
+    np.testing.assert_array_equal(open_matrix(files / "shards", columns=iter(range(3))).matrix(), expected)
 
 
 def test_integers_beside_nan_are_finite(tmp_path):

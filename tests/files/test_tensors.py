@@ -46,7 +46,7 @@ def test_a_store_of_a_few_bytes_that_means_terabytes_is_refused_or_read_in_piece
     assert "in chunks of 240,000,000,000 bytes" in refusal(open_matrix, tmp_path / "x.zarr")
     monkeypatch.setattr(tensors, "_CHUNK", 30 * 8 * 50)
     zarr.create_array(str(tmp_path / "y.zarr"), data=np.arange(30.0 * 200).reshape(200, 30), chunks=(100, 10))
-    blocks = list(tensors.Zarr(str(tmp_path / "y.zarr")).read(20, 190, 4096))
+    blocks = list(tensors.Zarr(str(tmp_path / "y.zarr"), None).read(20, 190, 4096))
     assert max(map(len, blocks)) <= 50
     np.testing.assert_array_equal(np.concatenate(blocks), np.arange(30.0 * 200).reshape(200, 30)[20:190])
 

@@ -7,7 +7,6 @@ from edgelaw import data, exact, kaczmarz, orders, spectrum, theory
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import levy
 from edgelaw_app.forecast.exact_curves import FLOOR, exact_curve, recorded_times, scatter, times_for
-from edgelaw_app.forecast.measuring import measured_curve
 
 LOSSES = ("test", "train")
 
@@ -53,7 +52,7 @@ def test_exact_curves_off_the_square_meet_simulation(m, d, names):
     values, n = spectrum.gram_eigenvalues(X), np.array([0, 1, 2, 4])
     for order in names:
         truth = exact_curve(order, values, n, 1.0, m / d)
-        measured = measured_curve(X, order, n, 1.0, np.random.default_rng(1), 16, d)
+        measured = kaczmarz.simulate(X, order, n, 1.0, runs=32, rng=1, starts="all")
         assert truth.continued is None
         for loss, bar in zip(LOSSES, (0.03, 0.08), strict=True):
             mean, error = getattr(measured, loss), getattr(measured, loss + "_se")

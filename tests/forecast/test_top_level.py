@@ -1,4 +1,4 @@
-"""``import edgelaw`` is enough: its rooms and the function ``edgelaw.predict`` are there when asked for."""
+"""``import edgelaw`` is enough: its rooms, ``edgelaw.predict`` and ``edgelaw.probe`` are there when asked for."""
 
 import importlib.util
 import inspect
@@ -31,12 +31,13 @@ def answer(code):
 )
 def test_predict_can_be_called_however_it_is_imported(how):
     code = f"{how}; from edgelaw import data; X = data.gaussian(24, 24, rng=0)"
-    asked = "f(X, epochs=2, orders=['iid'], search=False).advice.order"
+    asked = "f(X, epochs=2, orders=['iid']).advice.order"
     assert answer(f"{code}; print({asked})") == "iid"
 
 
 def test_the_front_door_is_the_function_of_the_room():
     assert edgelaw.predict is edgelaw_app.forecast.predict
+    assert edgelaw.probe is edgelaw_app.forecast.probe
     assert "epochs" in inspect.signature(edgelaw.predict).parameters
     with pytest.raises(ValueError, match="epochs"):
         edgelaw.predict(data.gaussian(24, 24, rng=0), epochs=0)
@@ -50,7 +51,7 @@ def test_every_room_is_an_attribute_of_the_package():
 def test_the_rooms_are_listed_before_they_are_loaded():
     code = "import edgelaw, sys; print(*dir(edgelaw)); print(*(name for name in sys.modules if 'edgelaw.' in name))"
     listed, _, loaded = answer(code).partition("\n")
-    assert {*edgelaw._ROOMS, "__version__", "predict"} <= set(listed.split())
+    assert {*edgelaw._ROOMS, "__version__", "predict", "probe"} <= set(listed.split())
     assert loaded == ""
 
 
@@ -70,7 +71,7 @@ def test_every_module_has_one_name():
 def test_a_module_that_needs_torch_is_loaded_when_it_is_asked_for(name):
     pytest.importorskip("torch")
     code = (
-        f"import sys; from edgelaw import training; print('torch' in sys.modules, training.{name}.__name__)"
+        f"import sys; from edgelaw_app import training; print('torch' in sys.modules, training.{name}.__name__)"
     )
     assert answer(code) == f"False edgelaw_app.training.{name}"
     assert name in dir(training)

@@ -27,6 +27,11 @@ def _array(values: ArrayLike, name: str, ndim: int) -> npt.NDArray:
         array = np.asanyarray(values)
     except ValueError:  # rows of different lengths
         raise ValueError(f"{name} must be a rectangular array of real numbers.") from None
+    if np.ma.is_masked(array):
+        masked = int(np.ma.getmask(array).sum())
+        raise ValueError(
+            f"{name} has {masked:,} masked entries: fill them, as by {name}.filled(0), or leave out their rows."
+        )
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, not dtype {array.dtype}.")
     if array.ndim != ndim:

@@ -110,8 +110,8 @@ def constants(
     """The limits of √n · test and :math:`n^{3/2}` · train at m = d, for Gaussian rows of a given covariance.
 
     The eigenvalues must be positive: a zero would leave a constant test loss. IID's constants are **proved** for the
-    large-d equation, the others *derived*; they set in late for broad spectra. If b does not divide m, IID's and random
-    reshuffle's training constants are not known and are NaN.
+    large-d equation, the others *derived*; they set in late for broad spectra. Training constants that are not known
+    are NaN: flip-flop's with batches, IID's and random reshuffle's if b does not divide m.
 
     Examples
     --------

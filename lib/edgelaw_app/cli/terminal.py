@@ -193,6 +193,11 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="leave these columns out, such as labels: --drop label,id",
     )
+    parser.add_argument(
+        "--standardize",
+        action="store_true",
+        help="scale every column to standard deviation 1 first, where columns differ in scale (default: off)",
+    )
     parser.add_argument("--rows", type=whole(2), metavar="M", help="keep M rows, drawn at random")
     parser.add_argument("--dims", type=whole(2), metavar="D", help="project the columns at random onto D")
     parser.add_argument(

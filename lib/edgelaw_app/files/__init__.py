@@ -4,20 +4,22 @@
 refused as one :class:`InputError`, a sentence that says what is wrong and where.
 """
 
-from edgelaw_app.files.designs import Design, design
+from edgelaw_app.files.designs import Design, column_scales, design
 from edgelaw_app.files.errors import InputError, named_errors
 from edgelaw_app.files.label_files import label_place, read_labels
-from edgelaw_app.files.opening import FORMATS, load_embeddings, open_matrix
+from edgelaw_app.files.oddities import Scales
+from edgelaw_app.files.opening import FORMATS, open_matrix
 from edgelaw_app.files.source import Source
 
 __all__ = [
     "FORMATS",
     "Design",
     "InputError",
+    "Scales",
     "Source",
+    "column_scales",
     "design",
     "label_place",
-    "load_embeddings",
     "named_errors",
     "open_matrix",
     "read_labels",

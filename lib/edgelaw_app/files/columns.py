@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from edgelaw_app.files.errors import InputError
-from edgelaw_app.files.reader import Reader, real_matrix
 
 Columns = str | int | Iterable[str | int]
 _SHOWN = 8  # names in a sentence
+_PLAIN = r"[A-Za-z_][\w.]*"  # a name that can be typed in a list on any command line
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """The columns a reader asks for (None for all) and those to leave out, as they were named.
 
     A column is named by its name, by a pattern of names such as ``emb_*``, by its number counted from 0 (negative:
@@ -26,18 +24,8 @@ class Choice:
     A text that is a column's name means that column, whatever else it could mean.
     """
 
-    columns: tuple[str | int, ...] | None = None
-    drop: tuple[str | int, ...] = ()
-
-    @classmethod
-    def of(cls, columns: Columns | None, drop: Columns | None) -> Choice:
-        """A choice from arguments, each one column or several."""
-        return cls(None if columns is None else _several(columns, "columns"), _several(drop or (), "drop"))
-
-    @property
-    def everything(self) -> bool:
-        """Whether no column was named."""
-        return self.columns is None and not self.drop
+    columns: Columns | None = None
+    drop: Columns | None = None
 
     def numbers(
         self, path: str, width: int, names: Sequence[str] = (), index: Sequence[int] = ()
@@ -46,42 +34,15 @@ class Choice:
 
         Columns of `index` number the rows: they are left out unless they were asked for.
         """
-        if self.columns is None:
-            kept = set(range(width)) - set(index)
-        else:
-            kept = {number for item in self.columns for number in _numbers(item, path, width, names)}
-        for item in self.drop:
+        kept = set(range(width)) - set(index)
+        if self.columns is not None:
+            items = _several(self.columns, "columns")
+            kept = {number for item in items for number in _numbers(item, path, width, names)}
+        for item in _several(self.drop or (), "drop"):
             kept.difference_update(_numbers(item, path, width, names))
         if not kept:
             raise InputError(f"{path} has no column left: all {width} are dropped.")
         return sorted(kept)
-
-
-class Chosen(Reader):
-    """Some columns of a matrix."""
-
-    def __init__(self, reader: Reader, choice: Choice) -> None:
-        self._reader, width = reader, reader.shape[1]
-        self.path, self.keys = reader.path, reader.keys
-        self.seeks, self.in_memory = reader.seeks, reader.in_memory
-        self.numbers = choice.numbers(reader.path, width)
-        shape = (reader.shape[0], len(self.numbers))
-        self.shape, self.dtype = real_matrix(reader.path, shape, reader.dtype)
-        self.notes = (*reader.notes, *note(self.numbers, width))
-
-    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """Blocks of raw rows, without the other columns."""
-        return (block[:, self.numbers] for block in self._reader.read(start, stop, rows))
-
-    def cuts(self, size: int) -> Sequence[int]:
-        """Where the parts of the whole matrix begin."""
-        return self._reader.cuts(size)
-
-    def portable(self) -> Reader:
-        """The same columns of the portable matrix."""
-        other = copy.copy(self)
-        other._reader = self._reader.portable()
-        return other
 
 
 def row_index(names: Sequence[str], declared: Iterable[str] = ()) -> list[int]:
@@ -91,16 +52,16 @@ def row_index(names: Sequence[str], declared: Iterable[str] = ()) -> list[int]:
     ([0], [0], [])
     """
     known = set(declared)
-    numbers = [
+    numbers = {
         k for k, name in enumerate(names) if name in known or re.fullmatch(r"__index_level_\d+__", name)
-    ]
+    }
     if names and names[0] == "" and all(names[1:]):
-        numbers.append(0)
+        numbers.add(0)
     for k, name in enumerate(names):
         if not re.fullmatch(r"Unnamed: \d+(\.\d+)*", name):
             break
-        numbers.append(k)
-    return sorted(set(numbers)) if len(set(numbers)) < len(names) else []
+        numbers.add(k)
+    return sorted(numbers) if len(numbers) < len(names) else []
 
 
 def note(
@@ -119,11 +80,44 @@ def note(
     return tuple(sentences)
 
 
-def listed(names: Iterable[str]) -> str:
-    """Some names for a sentence, in quotes."""
+def listed(names: Iterable[str], quote: bool = True) -> str:
+    """Some names for a sentence, in quotes or as they are."""
     names = list(names)
     more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
-    return ", ".join(map(repr, names[:_SHOWN])) + more
+    return ", ".join(repr(name) if quote else name for name in names[:_SHOWN]) + more
+
+
+def called(number: int, names: Sequence[str]) -> str:
+    """A column for a sentence: its name, or its number counted from 0 where it has none."""
+    return f"column {names[number]!r}" if names and names[number] else f"column {number} (counted from 0)"
+
+
+def typed(numbers: Sequence[int], names: Sequence[str] = ()) -> str:
+    """Columns as --drop takes them: their names, or numbers and ranges where a name is missing, odd or they are many.
+
+    >>> typed([0, 2], ["id", "x", "city"]), typed([0, 1, 2, 5]), typed([1], ["a", "a b"])
+    ('id,city', '0-2,5', '1')
+    """
+    if len(numbers) <= _SHOWN and all(names and re.fullmatch(_PLAIN, names[k]) for k in numbers):
+        return ",".join(names[k] for k in numbers)
+    runs = np.split(np.array(numbers), np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return ",".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def text_columns(
+    path: str, numbers: Sequence[int], names: Sequence[str], classes: int, what: str = "text"
+) -> InputError:
+    """Columns that hold no numbers, named all at once, with what to type; `classes` is the likeliest label."""
+    many = len(numbers) > 1
+    shown = listed((names[k] or str(k) if names else str(k) for k in numbers), quote=False)
+    drop, label = typed(numbers, names), typed([classes], names)
+    if len(drop) > 200:
+        drop = drop[:200].rpartition(",")[0] + " and so on"
+    return InputError(
+        f"{path}: column{'s' * many} {shown}{'' if names else ' (counted from 0)'} hold{'s' * (not many)} {what}; "
+        f"leave {'them' if many else 'it'} out with --drop {drop}, or --labels {label} to learn "
+        f"{'one' if many else 'it'}."
+    )
 
 
 def _several(value: Columns, option: str) -> tuple[str | int, ...]:

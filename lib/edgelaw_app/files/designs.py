@@ -6,30 +6,36 @@ file far larger than the memory take one d × d matrix and one block of rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import os
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw._common import arguments, preprocessing
+from edgelaw._common import preprocessing
 from edgelaw._common.types import Array, Progress, Rng
+from edgelaw_app.files import gram
 from edgelaw_app.files.errors import InputError, named_errors, refuse_beyond_memory
-from edgelaw_app.files.gram import Gram, Survey, read_ahead
-from edgelaw_app.files.memory import as_reader
+from edgelaw_app.files.memory import Memory, as_reader
+from edgelaw_app.files.oddities import Scales, Watch
+from edgelaw_app.files.opening import open_matrix
 from edgelaw_app.files.source import Source, row_numbers
 
 FEWEST = 20  # dimensions below which an edge of a spectrum cannot be seen
 BLOCK = 2**24  # bytes of a block of the Gram matrix' sum, in float64: few, but enough for a fast product
-REMEMBERED = 2**24  # rows whose fingerprints are kept to find duplicates: 128 MB
+STANDARDIZED = "Scaled every column to standard deviation 1 (constant columns to zero)."
 
 
 def design(
-    source_or_array: Source | Design | npt.ArrayLike,
+    source: Source | Design | npt.ArrayLike | str | os.PathLike[str],
     rows: int | None = None,
     dims: int | None = None,
     center: bool = True,
     normalize: bool = True,
     rng: Rng = 0,
+    standardize: bool = False,
+    key: str | None = None,
 ) -> Design:
     """What SGD will see of a file or an array: the paper's preprocessing, done when rows are asked for.
 
@@ -38,9 +44,9 @@ def design(
 
     Parameters
     ----------
-    source_or_array : Source, array of shape (rows, columns), or Design
-        An array may also be a PyTorch tensor (of bfloat16, too) or a sparse matrix of SciPy. A design is returned
-        as it is; options for it are refused.
+    source : path, Source, array of shape (rows, columns), or Design
+        A path is opened by :func:`open_matrix`. An array may also be a PyTorch tensor (of bfloat16, too) or a sparse
+        matrix of SciPy. A design is returned as it is; options for it are refused.
     rows : int or None
         Choose so many rows at random, without replacement; None keeps all.
     dims : int or None
@@ -49,6 +55,10 @@ def design(
         Subtract the mean row; scale every row to norm √d.
     rng : numpy.random.Generator or int
         Chooses the rows, then draws the projection.
+    standardize : bool
+        Before the projection, scale every column to standard deviation 1, and constant ones to zero.
+    key : str, optional
+        Which array of a path's file, if it holds several.
 
     Returns
     -------
@@ -60,16 +70,21 @@ def design(
     >>> made.shape, made.null, round(float(made.gram_eigenvalues().mean()), 12)
     ((50, 30), 0, 1.0)
     """
-    if isinstance(source_or_array, Design):
-        if (rows, dims, center, normalize) != (None, None, True, True) or rng != 0:
+    if isinstance(source, Design):
+        if (rows, dims, center, normalize, standardize, key) != (
+            None,
+            None,
+            True,
+            True,
+            False,
+            None,
+        ) or rng != 0:
             raise InputError(
-                f"{source_or_array.name} is already a design; give rows, dims, center, normalize and rng to the "
-                "call that made it."
+                f"{source.name} is already a design; give rows, dims, center, normalize, rng, standardize and key to "
+                "the call that made it."
             )
-        return source_or_array
-    source = (
-        source_or_array if isinstance(source_or_array, Source) else Source([as_reader(source_or_array)], "X")
-    )
+        return source
+    source = as_source(source, key)
     with named_errors(source.name):
         plan = preprocessing.plan(*source.shape, rows, dims, rng, center, normalize)
     if plan.shape[1] < FEWEST:
@@ -77,7 +92,37 @@ def design(
             f"{source.name} leaves {plan.shape[1]} dimensions, but at least {FEWEST} are needed "
             "to see the edge of a spectrum."
         )
-    return Design(source, plan)
+    return Design(source, plan, bool(standardize))
+
+
+def as_source(source: Source | npt.ArrayLike | str | os.PathLike[str], key: str | None = None) -> Source:
+    """A source of a path, by its key, or of an array."""
+    if isinstance(source, str | os.PathLike):
+        return open_matrix(source, key)
+    if key is not None:
+        raise InputError(f"key names an array in a file, so it must be left out here, not {key!r}.")
+    return source if isinstance(source, Source) else Source([as_reader(source)], "X")
+
+
+def column_scales(source: Source | Design | npt.ArrayLike | str | os.PathLike[str]) -> Scales:
+    """How far apart the standard deviations of the columns lie that are not constant, and which are the extremes.
+
+    Parameters
+    ----------
+    source : path, Source, array, or Design
+        Of a design its rows before anything is done to them. All rows are read, once.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3)) * [1, 100, 0]
+    >>> scales = column_scales(X)
+    >>> round(scales.ratio, -1), scales.largest, scales.smallest
+    (100.0, '1', '0')
+    """
+    if isinstance(source, Design):
+        return source.scales
+    source = as_source(source)
+    return gram.survey(source.blocks()).scales(source.columns)
 
 
 class Design:
@@ -96,22 +141,24 @@ class Design:
     source : Source
     """
 
-    def __init__(self, source: Source, plan: preprocessing.Plan) -> None:
+    def __init__(self, source: Source, plan: preprocessing.Plan, standardize: bool = False) -> None:
         self.source, self._plan = source, plan
-        self.name, self.shape, self.steps = source.name, plan.shape, (*source.notes, *plan.steps)
+        self._how = gram.Preparation(plan.center, plan.normalize, standardize)
+        steps = (plan.steps[0], *[STANDARDIZED] * standardize, *plan.steps[1:])
+        self.name, self.shape, self.steps = source.name, plan.shape, (*source.notes, *steps)
         self.null, self.seed = plan.null, plan.seed
-        self._survey: Survey | None = None
         self._warnings: tuple[str, ...] | None = None
-        self._drawn: Array | None = None
-        self._gathered: np.ndarray | None = None
+        self._survey: Watch | None = None
         self._eigenvalues: Array | None = None
+        self._gathered: Source | None = None
 
     def __repr__(self) -> str:
         return f"Design({self.name!r}, shape={self.shape})"
 
     def __getstate__(self) -> dict:
-        made_again = dict.fromkeys(("_drawn", "_gathered", "_survey", "_eigenvalues"))
-        return {**self.__dict__, **made_again}
+        """What travels to another process: a description, without what can be found again."""
+        dropped = dict.fromkeys(("_survey", "_eigenvalues", "_gathered"))
+        return vars(self) | dropped | {"_how": self._how._replace(projection=None)}
 
     @property
     def bytes(self) -> int:
@@ -127,8 +174,14 @@ class Design:
     def warnings(self) -> tuple[str, ...]:
         """Sentences on columns that look unlike features (row numbers, classes, constants). Reads the file once."""
         if self._warnings is None:
-            self._warnings = self._surveyed().columns.sentences(self.source.columns)
+            self._warnings = self._surveyed().sentences(self.source.columns)
         return self._warnings
+
+    @property
+    def scales(self) -> Scales:
+        """The scales of the columns before anything is done to them. Reads the file once."""
+        with named_errors(self.name):
+            return self._surveyed().scales(self.source.columns)
 
     def inherit(self, other: Design) -> Design:
         """This design with the warnings of another, of which it was made."""
@@ -141,166 +194,127 @@ class Design:
         return self._plan.center
 
     @property
-    def in_memory(self) -> bool:
-        """Whether the rows are an array of this process and not a file that others can read too."""
-        return self.source.in_memory
-
-    @property
     def small(self) -> bool:
         """Whether the matrix itself is decomposed: it is small, or smaller than its Gram matrix."""
-        from edgelaw import spectrum  # loads scipy, which opening and refusing a file does not need
-
         m, d = self.shape
-        return m < d or spectrum.resolves_singular_values(m, d)
-
-    @property
-    def twice(self) -> bool:
-        """Whether rows have to be read twice: the norm of each depends on the mean of all."""
-        return self._plan.center and self._plan.normalize
+        return m < d or gram.spectra(self.name).resolves_singular_values(m, d)
 
     def parts(self, count: int) -> list[tuple[int, int]]:
-        """About `count` ranges of the file's rows that can be read independently at no extra cost."""
-        return self.source.parts(count)
+        """About `count` ranges of rows that can be read independently; chosen rows are gathered first by each."""
+        return self._stored().parts(count)
 
     # prepared rows
 
-    def blocks(self, rows: int = 4096) -> Iterator[Array]:
-        """All prepared rows, in the design's order, as float64 arrays of at most `rows` rows.
-
-        Float64 for every type of file: float32's rounding would exceed the smallest eigenvalues, which set the
-        learning curves. With chosen rows, these are gathered first, as they are stored; without, one block is
-        in memory at a time.
-        """
-        rows = arguments.whole(rows, "rows", 1)
-        mean = self._mean()
-        norms = preprocessing.Norms(mean)
-        for numbers, block in self._ordered(rows):
-            yield self._prepare(block, numbers, mean, norms)
-
     def take(self, indices: npt.ArrayLike) -> Array:
-        """These rows of the design, prepared, in the order given."""
-        places = row_numbers(indices, self.shape[0])
-        mean = self._mean()
-        numbers = places if self._plan.chosen is None else self._plan.chosen[places]
-        block = self.source.take(numbers) if self._gathered is None else self._gathered[places]
-        return self._prepare(block, numbers, mean, preprocessing.Norms(mean))
+        """These rows of the design, prepared in float64, in the order given."""
+        numbers = places = row_numbers(indices, self.shape[0])
+        if self._plan.chosen is not None:
+            numbers = self._plan.chosen[places]
+            places = np.searchsorted(np.sort(self._plan.chosen), numbers)
+        block, rows = self._stored().take(places), self._rows()
+        with named_errors(self.name):
+            return rows(block, numbers)
 
     def matrix(self) -> Array:
-        """All prepared rows in memory."""
+        """All prepared rows in memory, in float64.
+
+        For every type of file: float32's rounding would exceed the smallest eigenvalues, which set the learning curves.
+        """
         refuse_beyond_memory(self.name, self.bytes)
-        X = np.empty(self.shape)
-        mean, first = self._mean(), 0
-        norms = preprocessing.Norms(mean)
-        for numbers, block in self._ordered(self._block_rows()):
-            self._prepare(block, numbers, mean, norms, out=X[first : first + len(block)])
+        if self._plan.chosen is not None:  # these are gathered in memory anyway
+            return self.take(np.arange(self.shape[0]))
+        X, rows, first = np.empty(self.shape), self._rows(), 0
+        for numbers, block in self._numbered(self._block_rows(), 0, None):
+            with named_errors(self.name):
+                rows(block, numbers, X[first : first + len(block)])
             first += len(block)
         return X
 
-    def _prepare(
-        self,
-        block: np.ndarray,
-        numbers: Sequence[int] | np.ndarray,
-        mean: Array | None,
-        norms: preprocessing.Norms,
-        out: Array | None = None,
-    ) -> Array:
-        """Project, centre and scale some rows, in float64; a row that cannot be scaled is refused."""
-        projected = preprocessing.project(block, self._projection, out)
-        if out is None:
-            out = np.empty(block.shape) if projected is block else projected
+    def _rows(self) -> gram.Rows:
+        """What prepares rows."""
         with named_errors(self.name):
-            preprocessing.standardize(projected, mean, norms if self._plan.normalize else None, numbers, out)
-        return out
+            return gram.Rows.of(self._projected(), self._surveyed() if self._how.surveys else None)
 
-    def _mean(self, survey: Survey | None = None) -> Array | None:
-        """The row to subtract, in the projected space; None without centring."""
-        if not self._plan.center:
-            return None
-        mean = (survey or self._surveyed()).mean
-        return mean if self._projection is None else mean @ self._projection
-
-    @property
-    def _projection(self) -> Array | None:
-        if self._drawn is None and self._plan.generator is not None:
-            self._drawn = self._plan.projection(self.source.shape[1])
-        return self._drawn
+    def _projected(self) -> gram.Preparation:
+        """What is done to rows, with the projection drawn."""
+        if self._how.projection is None and self._plan.generator is not None:
+            self._how = self._how._replace(projection=self._plan.projection(self.source.shape[1]))
+        return self._how
 
     def _block_rows(self, itemsize: int = 8) -> int:
         """Rows of a block that is worth a matrix product and no burden."""
         return max(16, min(8192, BLOCK // (itemsize * max(self.source.shape[1], self.shape[1]))))
 
-    # the rows as they are in the file
-
-    def _ordered(self, rows: int) -> Iterator[tuple[Sequence[int] | np.ndarray, np.ndarray]]:
-        """Pairs of (row numbers, raw rows) in the design's order."""
-        chosen = self._plan.chosen
-        if chosen is None:
-            yield from self._numbered(rows, 0, self.shape[0])
-            return
-        if self._gathered is None:
-            self._gathered = self.source.take(chosen)
-        for first in range(0, self.shape[0], rows):
-            yield chosen[first : first + rows], self._gathered[first : first + rows]
-
-    def _numbered(self, rows: int, start: int, stop: int) -> Iterator[tuple[range, np.ndarray]]:
-        """Pairs of (row numbers, raw rows) of all rows from `start` to `stop`."""
-        for block in self.source.blocks(rows, start, stop):
-            yield range(start, start + len(block)), block
-            start += len(block)
-
-    def _chosen(
-        self, rows: int, start: int = 0, stop: int | None = None
-    ) -> Iterator[tuple[Sequence[int] | np.ndarray, np.ndarray]]:
-        """Pairs of (row numbers, raw rows) in the file's order, of those rows of [start, stop) that were chosen."""
-        stop = self.source.shape[0] if stop is None else stop
+    def _stored(self) -> Source:
+        """All rows as they are stored, in the file's order; those that were chosen are gathered once."""
         if self._plan.chosen is None:
-            yield from self._numbered(rows, start, stop)
-            return
-        numbers = np.sort(self._plan.chosen)
-        numbers = numbers[(numbers >= start) & (numbers < stop)]
-        at_once = rows if self.source.seeks else max(len(numbers), 1)  # a stream is read once
-        for first in range(0, len(numbers), at_once):
-            part = numbers[first : first + at_once]
-            for k, block in self.source.ascending(part):
-                yield part[k : k + len(block)], block
+            return self.source
+        if self._gathered is None:
+            self._gathered = Source(
+                [Memory(self.source.take(np.sort(self._plan.chosen)), self.name)], self.name
+            )
+        return self._gathered
 
-    # the mean and equal rows
+    def _numbered(self, rows: int, start: int, stop: int | None) -> Iterator[gram.Numbered]:
+        """Rows from start to stop of those as they are stored, with their numbers in the file."""
+        chosen = None if self._plan.chosen is None else np.sort(self._plan.chosen)
+        for block in self._stored().blocks(rows, start, stop):
+            end = start + len(block)
+            yield range(start, end) if chosen is None else chosen[start:end], block
+            start = end
 
-    def survey(self, start: int = 0, stop: int | None = None, progress: Progress | None = None) -> Survey:
-        """The mean and the fingerprints of the rows in [start, stop) of the file, before anything is done to them."""
-        survey = self._new_survey()
-        rows = self._block_rows(self.source.dtype.itemsize)
-        for _, block in read_ahead(self._chosen(rows, start, stop)):
-            survey.add(block)
+    # the survey and the spectrum, whole or in parts
+
+    def survey(self, start: int = 0, stop: int | None = None, progress: Progress | None = None) -> Watch:
+        """What the rows in [start, stop) tell before anything is done to them: `gram.survey` of them."""
+        seen = Watch()
+        for _, block in gram.read_ahead(
+            self._numbered(self._block_rows(self.source.dtype.itemsize), start, stop)
+        ):
+            seen.add(block)
             if progress:
-                progress(survey.count, self.shape[0], "reading the mean")
-        return survey
+                progress(seen.count, self.shape[0], "reading the mean")
+        return seen
 
-    def keep(self, survey: Survey) -> None:
+    def keep(self, survey: Watch) -> None:
         """Remember a complete survey, unless it says that there is nothing but one row."""
+        if survey.count != self.shape[0]:
+            raise InputError(f"{self.name} changed while it was read: it has lost or gained rows.")
         if survey.duplicates == survey.count - 1:
             raise InputError(f"{self.name} has {survey.count} rows that are all equal: there is no spectrum.")
         self._survey = survey
 
-    def _new_survey(self) -> Survey:
-        return Survey(self.source.shape[1], remember=self.shape[0] <= REMEMBERED)
-
-    def _surveyed(self, progress: Progress | None = None) -> Survey:
+    def _surveyed(self, progress: Progress | None = None) -> Watch:
         """The survey of all rows, made once."""
         if self._survey is None:
             self.keep(self.survey(progress=progress))
         assert self._survey is not None
         return self._survey
 
-    # the spectrum
+    def partial(
+        self, start: int, stop: int | None, survey: Watch, progress: Callable[[int], object] | None = None
+    ) -> gram.Sums:
+        """The sums of the rows in [start, stop), by a survey of all: `gram.partial` of them."""
+        d = self.shape[1]
+        refuse_beyond_memory(self.name, 8 * d**2)
+        with named_errors(self.name):
+            rows = self._numbered(self._block_rows(), start, stop)
+            return gram.accumulate(rows, d, self._projected(), survey, progress)
+
+    def finish(self, survey: Watch, sums: gram.Sums, keep: bool = True) -> Array:
+        """The eigenvalues from the survey and the sums of all rows; this design remembers both for a forecast."""
+        self.keep(survey)
+        if sums.rows != self.shape[0]:
+            raise InputError(f"{self.name} changed while it was read: it has lost or gained rows.")
+        with named_errors(self.name):
+            self._eigenvalues = gram.finish(sums, keep)
+        return self._eigenvalues.copy()
 
     def gram_eigenvalues(self, progress: Progress | None = None) -> Array:
         r"""Ascending eigenvalues of :math:`X^\top X/m`, exact zeros as in :func:`edgelaw.spectrum.gram_eigenvalues`.
 
         A matrix of at most 4096 rows and columns is decomposed whole. A larger one is summed up to its Gram matrix,
-        a block at a time while the next is being read; rows to be centred *and* scaled are read twice, first for
-        their mean. Otherwise once: rows are then centred by the mean of the first block, and the rest is a
-        correction of rank one.
+        a block at a time while the next is being read; its rows are read twice, first for their survey.
 
         Parameters
         ----------
@@ -308,78 +322,15 @@ class Design:
             Called as ``progress(done, total, what)``.
         """
         if self._eigenvalues is None:
-            if self.small:
-                from edgelaw import spectrum
-
-                self._surveyed()
-                self._eigenvalues = self._positive(spectrum.gram_eigenvalues(self.matrix()))
-            else:
-                if self.twice:
-                    self._surveyed(progress)
-                return self.finish(*self.accumulate(progress=progress))
+            survey = self._surveyed(progress)
+            if not self.small:
+                report = progress and functools.partial(_summing, progress, self.shape[0])
+                return self.finish(survey, self.partial(0, None, survey, report), keep=False)
+            with named_errors(self.name):
+                values = gram.spectra(self.name).gram_eigenvalues(self.matrix())
+                self._eigenvalues = gram.nonvanishing(values)
         return self._eigenvalues.copy()
 
-    def accumulate(
-        self,
-        start: int = 0,
-        stop: int | None = None,
-        survey: Survey | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[Gram, Survey | None]:
-        """The Gram sums of the rows in [start, stop) of the file, and a survey of them if none was there yet.
 
-        `survey` gives the mean when it was found elsewhere.
-        """
-        refuse_beyond_memory(self.name, 8 * self.shape[1] ** 2)
-        known = survey or self._survey
-        fresh = None if known else self._new_survey()
-        gram = Gram(self.shape[1], self._mean(known) if known else None)
-        for block in read_ahead(self._prepared(gram, start, stop, known, fresh)):
-            gram.add(block)
-            if progress:
-                progress(gram.count, self.shape[0], "summing the Gram matrix")
-        return gram, fresh
-
-    def _prepared(
-        self, gram: Gram, start: int, stop: int | None, known: Survey | None, fresh: Survey | None
-    ) -> Iterator[Array]:
-        """Prepared blocks in two buffers by turns; their norms and sums go to `gram`, the raw rows to `fresh`.
-
-        Without a known survey rows are centred by the mean of the first block; :meth:`finish` corrects for it.
-        """
-        rows = self._block_rows()
-        buffers = [np.empty((rows, self.shape[1])) for _ in range(2)]
-        mean = self._mean(known) if known else None
-        for k, (numbers, block) in enumerate(self._chosen(rows, start, stop)):
-            if fresh is not None:
-                fresh.add(block)
-                if k == 0 and self._plan.center:
-                    mean = self._mean(fresh)
-                    gram.norms = preprocessing.Norms(mean)
-            out = buffers[k % 2][: len(block)]
-            self._prepare(block, numbers, mean, gram.norms, out)
-            if self._plan.center and not self._plan.normalize:
-                gram.sums += out.sum(axis=0)
-            yield out
-
-    def finish(self, gram: Gram, survey: Survey | None = None) -> Array:
-        """Eigenvalues from the complete sum of the rows' outer products; they are remembered."""
-        from edgelaw import spectrum
-
-        if survey is not None:
-            self.keep(survey)
-        if gram.count != self.shape[0]:
-            raise InputError(f"{self.name} changed while it was read: it has lost or gained rows.")
-        if self._plan.center and not self._plan.normalize:
-            gram.total -= np.outer(gram.sums, gram.sums / gram.count)
-        self._eigenvalues = self._positive(spectrum.of_gram(gram.total, self.shape))
-        return self._eigenvalues.copy()
-
-    def _positive(self, eigenvalues: Array) -> Array:
-        """The same eigenvalues, refused where rows that differ have squares that vanish."""
-        if eigenvalues[-1] < preprocessing.SMALLEST**2:
-            raise InputError(
-                f"{self.name} holds numbers so small that their squares vanish: scale its rows (normalize), or "
-                "multiply it by a number first."
-            )
-        return eigenvalues
+def _summing(progress: Progress, total: int, done: int) -> None:
+    progress(done, total, "summing the Gram matrix")

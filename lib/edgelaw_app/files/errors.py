@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 from collections.abc import Iterator
+
+_NO_MEMORY = (
+    r"alloc|out of memory|not enough memory|failed to map segment|start new thread|launch worker thread"
+)
 
 
 class InputError(ValueError):
@@ -14,6 +19,16 @@ class InputError(ValueError):
 
 class MissingFile(InputError, FileNotFoundError):
     """There is no such file."""
+
+
+def refuse_memory(error: BaseException, path: str) -> None:
+    """Refuse what an error says when it tells of too little memory, in words of Python, torch, Arrow or the linker."""
+    short = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+    if short or re.search(_NO_MEMORY, str(error)):
+        raise InputError(
+            f"not enough memory: {path} needs more than this process may use; raise its limit (ulimit -v) or read "
+            "fewer columns."
+        ) from None
 
 
 @contextlib.contextmanager
@@ -25,9 +40,8 @@ def as_input_error(path: str, what: str) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise MissingFile(f"There is no file {path}.") from None
-    except MemoryError:
-        raise InputError(f"{path} needs more memory than there is, or is damaged.") from None
     except Exception as error:
+        refuse_memory(error, path)
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         if len(reason) > 200:
             reason = reason[:200] + "..."

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgelaw_app.files.columns import Choice
 from edgelaw_app.files.errors import InputError, as_input_error
-from edgelaw_app.files.reader import Reader, real_matrix, spans
+from edgelaw_app.files.reader import Reader, spans
 
 _BLOCK = 2**26  # bytes of a block of a sparse matrix, filled up with its zeros
 _ROWS = 2**20  # a sparse matrix of more rows has a number in many of them
@@ -23,16 +24,10 @@ class Memory(Reader):
     in_memory = True
 
     def __init__(self, array: np.ndarray, name: str) -> None:
-        self.path, self._array = name, array
-        self.shape, self.dtype = real_matrix(name, array.shape, array.dtype)
+        self.path, self._array, self.shape, self.dtype = name, array, array.shape, array.dtype
 
-    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """Blocks of raw rows, not copied."""
+    def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         return (self._array[a:b] for a, b in spans(start, stop, rows))
-
-    def portable(self) -> Reader:
-        """The array itself travels."""
-        return self
 
 
 class Sparse(Reader):
@@ -41,36 +36,34 @@ class Sparse(Reader):
     in_memory = True
 
     def __init__(self, matrix: Any, name: str) -> None:
-        self.path = name
+        self.path, self.shape, self.dtype = name, matrix.shape, matrix.dtype
         if matrix.format not in (*_CHECKED, "coo"):
             raise InputError(
                 f"{name} is a sparse matrix in the format {matrix.format}; convert it by its method tocsr()."
             )
-        self.shape, self.dtype = real_matrix(name, matrix.shape, matrix.dtype)
         if self.shape[0] > max(_ROWS, 16 * matrix.nnz):
             raise InputError(
                 f"{name} has {self.shape[0]:,} rows, but only {matrix.nnz:,} numbers to fill them."
             )
+        self.choose(Choice())
         try:
-            if matrix.format in _CHECKED:
-                matrix.check_format(
-                    full_check=True
-                )  # an index beyond the matrix would be written beyond it, too
+            if matrix.format in _CHECKED:  # an index beyond the matrix would be written beyond it, too
+                matrix.check_format(full_check=True)
             self._matrix = matrix.tocsr()
         except ValueError as error:
             raise InputError(f"{name} is a damaged sparse matrix: {str(error).rstrip('.')}.") from None
 
-    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """Blocks of raw rows, zeros and all."""
-        rows = max(1, min(rows, _BLOCK // (self.shape[1] * max(8, self.dtype.itemsize))))
+    def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
+        rows = max(1, min(rows, _BLOCK // (self._matrix.shape[1] * max(8, self.dtype.itemsize))))
         for a, b in spans(start, stop, rows):
             with as_input_error(self.path, "a sparse matrix"):
                 block = self._matrix[a:b].toarray()
             yield block
 
-    def portable(self) -> Reader:
-        """The matrix itself travels."""
-        return self
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """The rows of these numbers, filled up."""
+        rows = self._matrix[numbers].toarray()
+        return rows if self.used is None else rows[:, self.used]
 
 
 def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
@@ -79,7 +72,7 @@ def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
     Raises
     ------
     InputError
-        When it is no matrix of real numbers.
+        When it is no matrix of real numbers, or some of its entries are masked.
 
     Examples
     --------
@@ -90,7 +83,12 @@ def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
     if "scipy" in packages and hasattr(values, "tocsr"):
         return Sparse(values, name)
     if "torch" in packages and hasattr(values, "detach"):
-        values = _from_torch(values, name)
+        values = torch_array(values, name)
+    if np.ma.is_masked(values):
+        masked = int(np.ma.getmask(values).sum())
+        raise InputError(
+            f"{name} has {masked:,} masked entries: fill them, as by {name}.filled(0), or leave out their rows."
+        )
     try:
         array = np.asarray(values)
     except ValueError:
@@ -100,21 +98,19 @@ def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
         raise InputError(f"{name} must be an array of real numbers: {reason}.") from None
     if array.dtype.kind == "O":
         raise InputError(f"{name} must hold real numbers, not objects of Python (dtype object).")
-    return Memory(array.view(np.uint8) if array.dtype.kind == "b" else array, name)
+    return Memory(array.view(np.uint8) if array.dtype.kind == "b" else array, name).choose(Choice())
 
 
-def _from_torch(tensor: Any, name: str) -> np.ndarray:
+def torch_array(tensor: Any, name: str) -> np.ndarray:
     """A tensor as an array; bfloat16, which numpy does not have, as float32."""
     tensor = tensor.detach()
     if str(tensor.layout) != "torch.strided" or tensor.is_quantized:
         raise InputError(
             f"{name} must be a dense tensor of plain numbers, not {tensor.layout}: use to_dense()."
         )
-    tensor = tensor.cpu()
-    if str(tensor.dtype) == "torch.bfloat16":
-        return tensor.float().numpy()
     try:
-        return tensor.numpy()
+        tensor = tensor.cpu()
+        return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
     except (TypeError, RuntimeError):
         raise InputError(
             f"{name} must hold real numbers that numpy knows, not {tensor.dtype}: use its method float()."

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import numpy as np
-
-from edgelaw_app.files.columns import Choice, Chosen, Columns
+from edgelaw_app.files import numpy_files, tensors
+from edgelaw_app.files.columns import Choice, Columns
 from edgelaw_app.files.errors import InputError, MissingFile
-from edgelaw_app.files.numpy_files import Npy, open_npz
-from edgelaw_app.files.reader import Reader
+from edgelaw_app.files.reader import Opened, pick
 from edgelaw_app.files.source import Source
 from edgelaw_app.files.tables import Ipc, Parquet
-from edgelaw_app.files.tensors import Safetensors, Torch, Zarr
 from edgelaw_app.files.text import Text
 
-FORMATS: dict[str, Callable[..., Reader]] = {
-    ".npy": Npy,
-    ".npz": open_npz,
-    ".csv": Text,
-    ".tsv": Text,
-    ".csv.gz": Text,
-    ".tsv.gz": Text,
-    ".parquet": Parquet,
-    ".feather": Ipc,
-    ".arrow": Ipc,
-    ".safetensors": Safetensors,
-    ".pt": Torch,
-    ".pth": Torch,
-    ".zarr": Zarr,
+FORMATS: dict[str, Callable[[str], Opened]] = {
+    ".npy": numpy_files.npy,
+    ".npz": numpy_files.npz,
+    **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), Text.opened),
+    ".parquet": Parquet.opened,
+    **dict.fromkeys((".feather", ".arrow"), Ipc.opened),
+    ".safetensors": tensors.safetensors,
+    **dict.fromkeys((".pt", ".pth"), tensors.torch),
+    ".zarr": tensors.zarr,
 }
-_TABLES = (Text, Parquet, Ipc)  # whose columns have names, and which read only those that are asked for
 
 
 def open_matrix(
@@ -72,6 +63,7 @@ def open_matrix(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "embeddings.npy"
     ...     np.save(path, np.arange(12.0).reshape(4, 3))
@@ -85,97 +77,59 @@ def open_matrix(
     ...     source.take([0, 1]).tolist(), source.notes[0]
     ([[1.5, 2.0], [2.5, 3.0]], 'Left out the column without a name, which numbers the rows.')
     """
-    choice = Choice.of(columns, drop)
+    several = (columns, drop)
+    lists = [one if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in several]
     try:
         files = _shards(os.fspath(path))
-        readers = [_reader(file, key, choice) for file in files]
+        readers = [pick(opened(file), file, key).choose(Choice(*lists)) for file in files]
     except InputError:
         raise
     except (OSError, ValueError) as error:  # a folder that may not be read, a name with a zero byte
         reason = error.strerror if isinstance(error, OSError) else None
         raise InputError(f"{path!r} cannot be opened: {reason or error}.") from None
     for file, reader in zip(files, readers, strict=True):
-        if reader.shape[1] != readers[0].shape[1]:
+        mine, first = reader.column_names(), readers[0].column_names()
+        if len(mine) != len(first):
             raise InputError(
-                f"Shards must have equal width, but {files[0]} has {readers[0].shape[1]} columns "
-                f"and {file} has {reader.shape[1]}."
+                f"Shards must have equal width, but {files[0]} has {len(first)} columns and {file} has {len(mine)}."
             )
-        if reader.names and readers[0].names and reader.names != readers[0].names:
+        if reader.names and readers[0].names and mine != first:
             raise InputError(
                 f"Shards must have the same columns in the same order, but {files[0]} and {file} differ."
             )
     return Source(readers, str(path))
 
 
-def load_embeddings(
-    path: str | os.PathLike[str],
-    key: str | None = None,
-    columns: Columns | None = None,
-    drop: Columns | None = None,
-) -> np.ndarray:
-    """Read a matrix of embeddings, one per row, whole into memory.
-
-    Reads the paper's own files as they are: ``cifar10_resnet50_embeddings.npz`` (key ``x_train``) and
-    ``wiki_embeddings.npz`` (key ``embeddings``). Nothing is ever unpickled; a file that would need it is
-    refused.
-
-    Parameters
-    ----------
-    path : path to a file
-        Of any format that :func:`edgelaw_app.files.open_matrix` reads.
-    key : str, optional
-        Which array of a file holding several. By default the only one there is, else the one called
-        ``x_train``, ``embeddings`` or ``features``, else the only matrix.
-    columns, drop : str, int, or several of them, optional
-        Which columns to read and which to leave out, as in :func:`edgelaw_app.files.open_matrix`.
-
-    Returns
-    -------
-    ndarray of shape (rows, columns)
-        float32 or float64 as stored; float16 becomes float32, integers become float64.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from edgelaw_app import files
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "wiki_embeddings.npz"
-    ...     np.savez(path, embeddings=np.eye(4, 3))
-    ...     files.load_embeddings(path).shape
-    (4, 3)
-    """
-    source = open_matrix(path, key, columns, drop)
-    X = np.empty(source.shape, source.dtype)
-    first = 0
-    for block in source.blocks():
-        X[first : first + len(block)] = block
-        first += len(block)
-    return X
-
-
-def _format(path: str | Path) -> str | None:
+def ending(path: str | os.PathLike[str]) -> str | None:
     """The ending that says a file's format, or None."""
-    name = Path(path).name.lower()
+    name = os.path.basename(path).lower()
     return next((ending for ending in FORMATS if name.endswith(ending)), None)
 
 
-def _listed() -> str:
+def opened(path: str) -> Opened:
+    """The arrays of one file of a known format, which is there and regular; anything else is refused."""
+    place, kind = Path(path), ending(path)
+    if kind is None:
+        raise InputError(f"{path} must be a {_formats()} file, or a folder or pattern of such files.")
+    if not place.exists() or (place.is_dir() and kind != ".zarr"):
+        raise MissingFile(f"There is no file {path}{', only a folder of that name' * place.is_dir()}.")
+    _refuse_irregular(place)
+    if place.is_file():
+        open(path, "rb").close()  # what the system says where it may not be read
+    return FORMATS[kind](path)
+
+
+def _formats() -> str:
     """The endings, for a sentence."""
     *most, last = FORMATS
     return f"{', '.join(most)} or {last}"
 
 
-def _is_store(place: Path) -> bool:
-    """Whether a folder is a zarr store."""
-    return any((place / name).exists() for name in ("zarr.json", ".zarray", ".zgroup"))
-
-
 def _shards(path: str) -> list[str]:
     """The files that a path, a pattern or a folder names, sorted."""
     place = Path(path)
-    if place.is_dir() and not _is_store(place):
-        return _shards_of_folder(place, path)
+    if place.is_dir() and ending(path) is None:
+        return _shards_of_folder(place)
     if not place.exists() and any(sign in path for sign in "*?["):
         files = sorted(glob.glob(path, recursive=True))
         if not files:
@@ -184,57 +138,29 @@ def _shards(path: str) -> list[str]:
     return [path]
 
 
-def _shards_of_folder(place: Path, path: str) -> list[str]:
+def _shards_of_folder(place: Path) -> list[str]:
     """The files of one format in a folder, sorted."""
-    if place.suffix and _format(place):
-        raise MissingFile(f"There is no file {path}, only a folder of that name.")
-    endings = {
-        str(entry): ending
-        for entry in place.iterdir()
-        if (ending := _format(entry)) and entry.name[0] not in "._"
+    files = {
+        str(entry): kind for entry in place.iterdir() if (kind := ending(entry)) and entry.name[0] not in "._"
     }
-    kinds = sorted(set(endings.values()))
+    kinds = sorted(set(files.values()))
     if not kinds:
-        raise InputError(f"The folder {path} holds no shards: no file that ends in {_listed()}.")
+        raise InputError(f"The folder {place} holds no shards: no file that ends in {_formats()}.")
     if len(kinds) > 1:
         raise InputError(
-            f"The folder {path} holds files of several formats ({', '.join(kinds)}); name the shards by a "
+            f"The folder {place} holds files of several formats ({', '.join(kinds)}); name the shards by a "
             f"pattern such as '{place / ('*' + kinds[0])}'."
         )
-    return sorted(endings)
+    return sorted(files)
 
 
-def _reader(path: str, key: str | None, choice: Choice) -> Reader:
-    """The reader of one file."""
-    place, ending = Path(path), _format(path)
-    store = place.is_dir() and _is_store(place)
-    if ending is None and not store:
-        raise InputError(f"{path} must be a {_listed()} file, or a folder or pattern of such files.")
-    kind = Zarr if store or ending is None else FORMATS[ending]
-    if not place.exists() or (place.is_dir() and kind is not Zarr):
-        raise MissingFile(f"There is no file {path}.")
-    refuse_irregular(place, path)
-    if place.is_file():
-        try:
-            open(path, "rb").close()
-        except OSError as error:
-            raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
-    if kind in _TABLES:
-        return kind(path, key, choice)
-    reader = kind(path, key)
-    return reader if choice.everything else Chosen(reader, choice)
-
-
-def refuse_irregular(place: Path, path: str) -> None:
+def _refuse_irregular(place: Path) -> None:
     """Refuse pipes, sockets and devices, and stores that hold any: reading one could wait, or go on, for ever."""
-    if not place.is_dir():
-        irregular = [] if place.is_file() else [path]
-    else:
-        irregular = [
-            entry.path
-            for folder, _, _ in os.walk(place)
-            for entry in os.scandir(folder)
-            if not (entry.is_dir() or entry.is_file())
-        ]
-    if irregular:
-        raise InputError(f"{irregular[0]} is not a regular file: pipes, sockets and devices are not read.")
+    entries = (
+        [place]
+        if not place.is_dir()
+        else [Path(folder, name) for folder, _, names in os.walk(place) for name in names]
+    )
+    for entry in entries:
+        if not entry.is_file() and not entry.is_dir():
+            raise InputError(f"{entry} is not a regular file: pipes, sockets and devices are not read.")

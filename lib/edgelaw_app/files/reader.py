@@ -1,114 +1,147 @@
-"""What all readers of files share: their base class, which array of a file to read, what is no matrix.
+"""What all formats share: a reader of one array or table in blocks of rows, and the choice among several arrays.
 
-A reader knows its ``shape``, the ``dtype`` as stored and the ``keys`` of the arrays in its file; ``read(start, stop,
-rows)`` yields raw blocks. ``seeks`` says whether reading from the middle is cheap. Nothing is ever unpickled, and what
-cannot be read is refused as one :class:`InputError`. Packages that only some formats need are imported when such a file
-is opened.
+A format is a function from a path to the arrays in the file: a dictionary from their names (None for the only one,
+without a name) to functions that open them. Nothing is ever unpickled, and what cannot be read is refused as one
+:class:`InputError`. Packages that only some formats need are imported when such a file is opened.
 """
 
 from __future__ import annotations
 
 import abc
-import copy
 import importlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common import extras
-from edgelaw_app.files.errors import InputError
+from edgelaw_app.files.columns import Choice, note
+from edgelaw_app.files.errors import InputError, refuse_memory
 
 WIDEST = 2**22  # columns: a few rows of more are gigabytes, and no eigenvalues could be computed of them
 USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
+OBJECTS = (
+    "holds pickled objects, which are never loaded: save a plain array, texts by the array's astype(str)"
+)
 
 
 class Reader(abc.ABC):
-    """The rows of one matrix, read a block at a time.
+    """An array or a table, read a block of rows at a time.
 
     Attributes
     ----------
     path : str
         The file.
-    shape : (rows, columns)
+    shape : tuple of int
+        Of all that is stored, whichever columns are read.
     dtype : numpy.dtype
         As stored.
-    keys : tuple of str
-        The arrays in the file, if they have names.
     seeks : bool
         Whether reading from the middle is cheap.
     in_memory : bool
         Whether the rows are an array of this process and not a file that others can read too.
     names : tuple of str
-        The names of the columns that are read, if they have names.
-    numbers : list of int or None
-        Which columns of the file these are; None for all.
+        The names of the file's columns, if they have names.
+    index : sequence of int
+        Numbers of those that number the rows.
+    used : list of int or None
+        The numbers of the columns that are read; None for all.
     notes : tuple of str
         What a reader of the rows should know, such as columns that were left out; sentences.
     """
 
     path: str
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     dtype: np.dtype
-    keys: tuple[str, ...] = ()
     seeks: bool = True
     in_memory: bool = False
     names: tuple[str, ...] = ()
-    numbers: list[int] | None = None
+    index: Sequence[int] = ()
+    used: list[int] | None = None
     notes: tuple[str, ...] = ()
+    chosen_by_format = False  # whether `_blocks` leaves out the columns that are not used
 
     @abc.abstractmethod
-    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
+    def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         """The rows from `start` to `stop` as they are stored, in blocks of at most `rows`."""
 
-    def cuts(self, size: int) -> Sequence[int]:
-        """Where parts of about `size` rows begin that can be read independently at no extra cost."""
-        return range(0, self.shape[0], size) if self.seeks else [0]
+    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
+        """The used columns of the rows from `start` to `stop`, as they are stored, in blocks of at most `rows`."""
+        row = start
+        for block in self._blocks(start, stop, rows):
+            row += len(block)
+            yield block if self.used is None or self.chosen_by_format else block[:, self.used]
+        if row < stop:
+            raise InputError(f"{self.path} is truncated: it ends after row {row} of {self.shape[0]}.")
 
-    def portable(self) -> Reader:
-        """The same reader for another process, which may stand in another folder."""
-        other = copy.copy(self)
-        other.path = os.path.abspath(self.path)
-        return other
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """The rows of these ascending numbers, as they are stored, read from the first of them to the last."""
+        row, pieces = int(numbers[0]), []
+        for block in self.read(row, int(numbers[-1]) + 1, 4096):
+            a, b = np.searchsorted(numbers, [row, row + len(block)])
+            pieces.append(block[numbers[a:b] - row])
+            row += len(block)
+        return np.concatenate(pieces)
+
+    def choose(self, choice: Choice) -> Reader:
+        """This reader, of a matrix of real numbers and of the columns asked for; anything else is refused."""
+        width = real_matrix(self.path, self.shape, self.dtype)[1]
+        used = choice.numbers(self.path, width, self.names, self.index)
+        self.notes = note(used, width, self.names, self.index)
+        if len(used) < width:
+            self.used = used
+            real_matrix(self.path, (self.shape[0], len(used)), self.dtype)
+        return self
+
+    def column_names(self) -> list[str]:
+        """The names of the columns that are read; their numbers in the file, counted from 0, where they have none."""
+        numbers = range(self.shape[1]) if self.used is None else self.used
+        return [self.names[k] if self.names else str(k) for k in numbers]
+
+    def __getstate__(self) -> dict:
+        """What travels to another process, which may stand in another folder."""
+        return vars(self) | ({} if self.in_memory else {"path": os.path.abspath(self.path)})
+
+
+Opened = dict[str | None, Callable[[], Reader]]
 
 
 def package(name: str, path: str) -> ModuleType:
     """An optional package, or a sentence that says how to get it."""
     try:
         return importlib.import_module(name)
-    except ImportError:
+    except ImportError as error:
+        refuse_memory(error, path)
         raise InputError(f"{path} cannot be read, because {extras.sentence(name.split('.')[0])}") from None
 
 
-def pick(
-    keys: Sequence[str],
-    path: str,
-    key: str | None,
-    matrices: Callable[[], list[str]] | None = None,
-) -> str:
-    """Which of a file's arrays to read; `matrices` tells, when it matters, which of them are matrices."""
-    listed = ", ".join(map(repr, keys)) or "none"
-    if key is not None:
-        if key not in keys:
-            raise InputError(f"{path} has no array {key!r}; its arrays are: {listed}.")
-        return key
-    if len(keys) == 1:
-        return keys[0]
-    for usual in USUAL_KEYS:
-        if usual in keys:
-            return usual
-    candidates = matrices() if matrices and keys else []
-    if len(candidates) == 1:
-        return candidates[0]
-    raise InputError(f"{path} needs a key that says which array to read; its arrays are: {listed}.")
-
-
-def refuse_key(path: str, key: str | None) -> None:
-    """Refuse a key for a file whose one array has none."""
-    if key is not None:
+def pick(arrays: Mapping[str | None, Callable[[], Reader]], path: str, key: str | None) -> Reader:
+    """Open the array of this name; without one the only array, else the one of a usual name, else the only matrix."""
+    if None in arrays and key is not None:
         raise InputError(f"{path} holds one array without a key, so key must be left out, not {key!r}.")
+    listed = ", ".join(map(repr, arrays)) or "none"
+    if key is not None and key not in arrays:
+        raise InputError(f"{path} has no array {key!r}; its arrays are: {listed}.")
+    if key is None and len(arrays) == 1:
+        (key,) = arrays
+    elif key is None:
+        candidates: list[str | None] = [usual for usual in USUAL_KEYS if usual in arrays] or [
+            name for name, opened in arrays.items() if _is_matrix(opened)
+        ]
+        if not candidates or (len(candidates) > 1 and candidates[0] not in USUAL_KEYS):
+            raise InputError(f"{path} needs a key that says which array to read; its arrays are: {listed}.")
+        key = candidates[0]
+    return arrays[key]()
+
+
+def _is_matrix(opened: Callable[[], Reader]) -> bool:
+    try:
+        reader = opened()
+    except InputError:
+        return False
+    return len(reader.shape) == 2 and reader.dtype.kind in "fiu"
 
 
 def spans(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:
@@ -116,11 +149,11 @@ def spans(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:
     return ((k, min(k + rows, stop)) for k in range(start, stop, rows))
 
 
-def real_matrix(path: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[tuple[int, int], np.dtype]:
-    """Shape and dtype of a matrix of real numbers with at least two rows and columns; anything else is refused."""
+def real_matrix(path: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[int, int]:
+    """The shape of a matrix of real numbers with at least two rows and columns; anything else is refused."""
     dtype, shape = np.dtype(dtype), tuple(shape)
-    if dtype.kind == "O":
-        raise InputError(f"{path} holds pickled objects, which are never loaded: save a plain array.")
+    if dtype.hasobject:
+        raise InputError(f"{path} {OBJECTS}.")
     if dtype.kind == "c":
         raise InputError(f"{path} must hold real numbers, not complex ones (dtype {dtype}).")
     if dtype.kind not in "fiu":
@@ -139,4 +172,4 @@ def real_matrix(path: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> tupl
         raise InputError(
             f"{path} holds one {what} only; at least 2 rows and 2 columns are needed, not shape {shape}."
         )
-    return (shape[0], shape[1]), dtype
+    return shape[0], shape[1]

@@ -1,118 +1,118 @@
-"""Tables: the numeric columns of a .parquet, .feather or .arrow file, or its one column of lists."""
+"""Tables of Arrow: .parquet by row groups, .feather and .arrow by batches; columns of numbers, or of lists."""
 
 from __future__ import annotations
 
-import contextlib
+import functools
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from edgelaw_app.files.columns import Choice, note, row_index
+from edgelaw_app.files.columns import Choice, row_index, text_columns
 from edgelaw_app.files.errors import InputError, as_input_error
-from edgelaw_app.files.reader import Reader, package, pick, real_matrix, spans
+from edgelaw_app.files.reader import Opened, Reader, package, spans
 
 
-class _Table(Reader):
-    """The numeric columns of a table, or its one column of lists."""
+class Table(Reader):
+    """A file of several parts with rows; what is read are its numeric columns, or the numbers in one of lists."""
 
-    _lists: bool
-    _columns: list[str]  # which the table's columns to read
-    _ends: np.ndarray  # the numbers of the rows with which its parts begin, and of all rows
-    _places: list[int] | slice = slice(None)  # which numbers of a list to read
+    chosen_by_format = True
+    what: str
+    _schema: Any
+    _sizes: list[int]  # rows of each part
 
-    def _choose(self, schema: Any, key: str | None, choice: Choice) -> list[np.dtype]:
-        """Choose the columns and give their types; what is not numbers is refused."""
-        self.keys = tuple(field.name for field in schema if _inner(field.type) is not None)
-        self._lists = key is not None or bool(self.keys)
-        if self._lists:
-            self._columns = [pick(self.keys, self.path, key)]
-            return [_dtype(_inner(schema.field(self._columns[0]).type))]
-        names = list(schema.names)
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"{self.path} has more than one column of the name {twice!r}.")
-        index = row_index(names, _declared_index(schema))
-        used = choice.numbers(self.path, len(names), names, index) if names else []
-        self._columns = [names[k] for k in used]
-        self.names, self.numbers = tuple(self._columns), used if len(used) < len(names) else None
-        self.notes = note(used, len(names), names, index)
-        return [self._number(schema.field(k)) for k in used]
+    def __init__(self, path: str) -> None:
+        self.path, self.dtype = path, np.dtype("f8")
+        with as_input_error(path, self.what):
+            self._look()
+            self.names = tuple(self._schema.names)
+            self._ends = np.cumsum([0, *self._sizes])
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise InputError(f"{path} has more than one column of the name {twice!r}.")
+        self.index = row_index(self.names, _declared_index(self._schema))
+        self.shape = (int(self._ends[-1]), len(self.names))
 
-    def _measure(self, kinds: list[np.dtype], width: int, choice: Choice) -> None:
-        """Set the shape; of lists of this width some numbers may be chosen, too."""
-        rows = int(self._ends[-1])
-        if self._lists and width and not choice.everything:
-            self._places = choice.numbers(f"{self.path} (its lists in {self._columns[0]!r})", width)
-            self.numbers, self.notes = self._places, note(self._places, width)
-        self._width = width if self._lists else len(kinds)
-        dtype = np.result_type(*kinds) if kinds else np.dtype("f8")
-        columns = len(self._places) if isinstance(self._places, list) else self._width
-        self.shape, self.dtype = real_matrix(self.path, (rows, columns), dtype)
+    @classmethod
+    def opened(cls, path: str) -> Opened:
+        """The columns of lists of numbers, each an array; or, where there is none, the table itself."""
+        package("pyarrow.parquet", path)
+        table = cls(path)
+        lists = [field.name for field in table._schema if _inner(field.type) is not None]
+        return {name: functools.partial(Lists, table, name) for name in lists} or {None: lambda: table}
 
-    def _number(self, field: Any) -> np.dtype:
-        from pyarrow import types
+    def _look(self) -> None:
+        """Find the schema and the parts."""
+        raise NotImplementedError
 
-        if not (types.is_floating(field.type) or types.is_integer(field.type)):
-            raise InputError(
-                f"{self.path} must hold numbers only, but its column {field.name!r} holds {field.type}; "
-                "columns and drop say which columns are read."
-            )
-        return _dtype(field.type)
+    def batches(self, parts: Sequence[int], names: Sequence[str], rows: int) -> Iterator[Any]:
+        """Some columns of some parts, as Arrow's batches."""
+        raise NotImplementedError
 
-    def cuts(self, size: int) -> Sequence[int]:
-        """The beginnings of the parts that a file is stored in: half of one costs as much as all of it."""
-        return self._ends[:-1].tolist() if self.seeks else [0]
+    def choose(self, choice: Choice) -> Reader:
+        """This table, of the columns asked for, which must hold numbers."""
+        super().choose(choice)
+        used = [self._schema.field(k) for k in self.used or range(len(self.names))]
+        texts = [self.names.index(field.name) for field in used if not _is_number(field.type, truth=True)]
+        if texts:
+            _, few = next(self.rows(0, self.shape[0], 100, [self.names[k] for k in texts]), (0, None))
+            counts = [len(set(map(str, few.column(self.names[k]).to_pylist()))) if few else 0 for k in texts]
+            kinds = sorted({str(self._schema.field(k).type) for k in texts})
+            other = [kind for kind in kinds if "string" not in kind]
+            what = f"{', '.join(other[:3])}, no plain numbers" if other else "text"
+            raise text_columns(self.path, texts, self.names, texts[int(np.argmin(counts))], what)
+        self.dtype = np.result_type(*(_dtype(field.type) for field in used))
+        return self
 
-    def _overlapping(self, start: int, stop: int) -> list[int]:
-        """Which parts have rows from `start` to `stop`."""
-        ends = self._ends
-        return [i for i in range(len(ends) - 1) if ends[i] < stop and ends[i + 1] > start]
+    def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
+        used = [self.names[k] for k in self.used or range(len(self.names))]
+        for _, batch in self.rows(start, stop, rows, used):
+            columns = [column.to_numpy(zero_copy_only=False) for column in batch.select(used).columns]
+            yield np.stack(columns, axis=1)  # one with missing values in float64, where they are NaN
 
-    def _array(self, batch: Any, first: int) -> np.ndarray:
-        """The numbers of a batch whose first row has this number."""
-        return self._from_lists(batch, first) if self._lists else self._from_columns(batch)
+    def rows(self, start: int, stop: int, rows: int, names: Sequence[str]) -> Iterator[tuple[int, Any]]:
+        """Pairs of (number of the first row, batch of some columns)."""
+        parts = [
+            k for k, size in enumerate(self._sizes) if self._ends[k] < stop and self._ends[k] + size > start
+        ]
+        row = int(self._ends[parts[0]]) if parts else stop
+        with as_input_error(self.path, self.what):
+            for batch in self.batches(parts, names, rows) if parts else ():
+                a, b = max(start - row, 0), min(stop - row, len(batch))
+                for c, d in spans(a, b, rows):
+                    yield row + c, batch.slice(c, d - c)
+                row += len(batch)
 
-    def _from_columns(self, batch: Any) -> np.ndarray:
-        """Columns side by side; one with missing values in float64, where they are NaN."""
-        dtypes = [np.dtype("f8") if column.null_count else self.dtype for column in batch.columns]
-        arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-        return np.stack(
-            [array.astype(dtype, copy=False) for array, dtype in zip(arrays, dtypes, strict=True)], axis=1
-        )
-
-    def _from_lists(self, batch: Any, first: int) -> np.ndarray:
-        """One list per row, all of the same length."""
-        import pyarrow.compute
-
-        column, width = batch.column(0), self._width
-        lengths = pyarrow.compute.list_value_length(column).to_numpy(zero_copy_only=False)
-        wrong = np.flatnonzero(lengths != width)  # a missing list has length NaN
-        if len(wrong):
-            raise InputError(
-                f"{self.path} must have lists of equal length, but the one in row {first + wrong[0]} is not "
-                f"of length {width} (rows counted from 0)."
-            )
-        lists = column.flatten().to_numpy(zero_copy_only=False).reshape(len(batch), width)
-        return lists[:, self._places]
+    def columns(self, numbers: list[int]) -> list[np.ndarray]:
+        """The values of some columns, of any type; a missing one is refused."""
+        names = [self.names[k] for k in numbers]
+        pieces: list[list[np.ndarray]] = [[] for _ in names]
+        for row, batch in self.rows(0, self.shape[0], 2**16, names):
+            for kept, name in zip(pieces, names, strict=True):
+                column = batch.column(name)
+                if column.null_count:
+                    k = row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+                    raise InputError(
+                        f"{self.path} has a missing label in {name!r}, in row {k} (counted from 0)."
+                    )
+                column = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+                kept.append(column.to_numpy(zero_copy_only=False))
+        return [np.concatenate(kept) for kept in pieces]
 
 
-class Parquet(_Table):
+class Parquet(Table):
     """A .parquet file, read by its row groups."""
 
-    def __init__(self, path: str, key: str | None = None, choice: Choice | None = None) -> None:
-        package("pyarrow.parquet", path)
-        self.path, choice = path, choice or Choice()
-        with as_input_error(path, "a parquet file"), self._open() as file:
-            rows = file.metadata.num_rows
-            groups = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
-            if min(groups, default=0) < 0 or sum(groups) != rows:
-                raise InputError(f"{path} is damaged: its row groups do not add up to its {rows} rows.")
-            self._ends = np.cumsum([0, *groups])
-            kinds = self._choose(file.schema_arrow, key, choice)
-            first = next(file.iter_batches(1, columns=self._columns), None) if self._lists and rows else None
-            self._measure(kinds, _first_length(first), choice)
+    what = "a parquet file"
+
+    def _look(self) -> None:
+        with self._open() as file:
+            self._schema, rows = file.schema_arrow, file.metadata.num_rows
+            self._sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
+        if min(self._sizes, default=0) < 0 or sum(self._sizes) != rows:
+            raise InputError(f"{self.path} is damaged: its row groups do not add up to its {rows} rows.")
 
     def _open(self) -> Any:
         import pyarrow.parquet
@@ -120,92 +120,80 @@ class Parquet(_Table):
         # small buffers: a column of a row group is otherwise read whole
         return pyarrow.parquet.ParquetFile(self.path, buffer_size=2**16, pre_buffer=False)
 
-    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """Blocks of raw rows, from the row groups that have them."""
-        groups = self._overlapping(start, stop)
-        with as_input_error(self.path, "a parquet file"), self._open() as file:
-            row = int(self._ends[groups[0]]) if groups else start
-            for batch in file.iter_batches(rows, row_groups=groups, columns=self._columns, use_threads=False):
-                a, b = max(start - row, 0), min(stop - row, len(batch))
-                if a < b:
-                    yield self._array(batch.slice(a, b - a), row + a)
-                row += len(batch)
-        if row < stop:
-            raise InputError(f"{self.path} is truncated: it ends after row {row} of {self.shape[0]}.")
+    def batches(self, parts: Sequence[int], names: Sequence[str], rows: int) -> Iterator[Any]:
+        """Some columns of some row groups."""
+        with self._open() as file:
+            yield from file.iter_batches(rows, row_groups=parts, columns=names, use_threads=False)
 
 
-class Ipc(_Table):
+class Ipc(Table):
     """A .feather or .arrow file: Arrow's own format, as a file with a table of its batches or as a stream of them."""
 
-    def __init__(self, path: str, key: str | None = None, choice: Choice | None = None) -> None:
-        package("pyarrow", path)
-        self.path, choice = path, choice or Choice()
-        with open(path, "rb") as file:
+    what = "an arrow or feather file"
+
+    def _look(self) -> None:
+        with open(self.path, "rb") as file:
             start = file.read(8)
         if start[:4] == b"FEA1":
-            raise InputError(f"{path} is a feather file of version 1; write it again with version 2.")
+            raise InputError(f"{self.path} is a feather file of version 1; write it again with version 2.")
         if not start:
-            raise InputError(f"{path} is empty.")
-        self.seeks = start[:6] == b"ARROW1"  # else a stream, as Hugging Face's datasets are
-        with as_input_error(path, "an arrow or feather file"):
-            with self._open() as (schema, _):
-                kinds = self._choose(schema, key, choice)
-            first, sizes = None, []
-            with self._open(self._columns if self._lists else self._columns[:1]) as (_, batches):
-                for batch in batches(None):
-                    first = batch.slice(0, 1) if first is None and len(batch) else first
-                    sizes.append(len(batch))
-            self._ends = np.cumsum([0, *sizes])
-            self._measure(kinds, _first_length(first) if self._lists else 0, choice)
+            raise InputError(f"{self.path} is empty.")
+        self._stream = start[:6] != b"ARROW1"  # as Hugging Face's datasets are
+        with self._open() as mapped, self._of(mapped) as file:
+            self._schema = file.schema
+        self._sizes = [len(batch) for batch in self.batches((), self._schema.names[:1], 0)]
 
-    @contextlib.contextmanager
-    def _open(self, columns: Sequence[str] | None = None) -> Iterator[tuple[Any, Any]]:
-        """The schema, and a function that gives the batches of these numbers, or all; of some columns, or of all."""
+    def _open(self) -> Any:
         import pyarrow
+
+        return pyarrow.memory_map(self.path)
+
+    def _of(self, mapped: Any, names: Sequence[str] = ()) -> Any:
         from pyarrow import ipc
 
-        with pyarrow.memory_map(self.path) as mapped:
-            opened = ipc.open_file if self.seeks else ipc.open_stream
-            with opened(mapped) as file:
-                schema = file.schema
-            included = [] if columns is None else [schema.names.index(name) for name in columns]
-            mapped.seek(0)
-            options = ipc.IpcReadOptions(included_fields=included, use_threads=False)
-            with opened(mapped, options=options) as file:
+        included = [self._schema.names.index(name) for name in names]
+        options = ipc.IpcReadOptions(included_fields=included, use_threads=False)
+        return (ipc.open_stream if self._stream else ipc.open_file)(mapped, options=options)
 
-                def batches(numbers: list[int] | None) -> Iterator[Any]:
-                    if self.seeks:
-                        every = range(file.num_record_batches) if numbers is None else numbers
-                        made: Iterator[Any] = (file.get_batch(k) for k in every)
-                    else:
-                        made = iter(file)
-                    for batch in made:
-                        batch.validate(full=True)  # lists whose ends lie beyond the file would be read there
-                        yield batch
-
-                yield schema, batches
-
-    def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """Blocks of raw rows, from the batches that have them."""
-        numbers = self._overlapping(start, stop)
-        with as_input_error(self.path, "an arrow or feather file"), self._open(self._columns) as (_, batches):
-            row = int(self._ends[numbers[0]]) if numbers and self.seeks else 0
-            for batch in batches(numbers) if numbers else ():
-                a, b = max(start - row, 0), min(stop - row, len(batch))
-                for c, d in spans(a, b, rows):
-                    yield self._array(batch.select(self._columns).slice(c, d - c), row + c)
-                row += len(batch)
-                if row >= stop:
-                    return
-        if row < stop:
-            raise InputError(f"{self.path} is truncated: it ends after row {row} of {self.shape[0]}.")
+    def batches(self, parts: Sequence[int], names: Sequence[str], rows: int) -> Iterator[Any]:
+        """Some columns of some batches, or of all; those of a stream are passed by until the last is reached."""
+        with self._open() as mapped, self._of(mapped, names) as file:
+            last = max(parts, default=None)
+            if not self._stream:
+                made = (file.get_batch(k) for k in parts or range(file.num_record_batches))
+            else:
+                until = itertools.islice(enumerate(file), None if last is None else last + 1)
+                made = (batch for k, batch in until if not parts or k in parts)
+            for batch in made:
+                batch.validate(full=True)  # lists whose ends lie beyond the file would be read there
+                yield batch
 
 
-def _first_length(batch: Any) -> int:
-    """The length of the first list; 0 where it is missing."""
-    if batch is None or not batch.column(0)[0].is_valid:
-        return 0
-    return len(batch.column(0)[0])
+class Lists(Reader):
+    """A column of lists of numbers, all of the same length: one list per row."""
+
+    def __init__(self, table: Table, name: str) -> None:
+        self.path, self._table, self._name = table.path, table, name
+        self.dtype, self._width = _dtype(_inner(table._schema.field(name).type)), 0
+        if table.shape[0]:
+            with as_input_error(self.path, table.what):
+                first = next(table.rows(0, 1, 1, [name]))[1].column(name)[0]
+                self._width = len(first) if first.is_valid else 0
+        self.shape = (table.shape[0], self._width)
+
+    def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
+        import pyarrow.compute
+
+        for row, batch in self._table.rows(start, stop, rows, [self._name]):
+            column = batch.column(self._name)
+            lengths = pyarrow.compute.list_value_length(column).to_numpy(zero_copy_only=False)
+            wrong = np.flatnonzero(lengths != self._width)  # a missing list has length NaN
+            if len(wrong):
+                raise InputError(
+                    f"{self.path} must have lists of equal length, but the one in row {row + wrong[0]} is not "
+                    f"of length {self._width} (rows counted from 0)."
+                )
+            yield column.flatten().to_numpy(zero_copy_only=False).reshape(len(batch), self._width)
 
 
 def _declared_index(schema: Any) -> list[str]:
@@ -217,14 +205,19 @@ def _declared_index(schema: Any) -> list[str]:
         return []
 
 
+def _is_number(kind: Any, truth: bool = False) -> bool:
+    """Whether an arrow type is one of numbers, or of truth values where these count, too."""
+    from pyarrow import types
+
+    return types.is_floating(kind) or types.is_integer(kind) or (truth and types.is_boolean(kind))
+
+
 def _inner(kind: Any) -> Any:
     """What a list holds, if it holds numbers; else None."""
     from pyarrow import types
 
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        inner = kind.value_type
-        return inner if types.is_floating(inner) or types.is_integer(inner) else None
-    return None
+    lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return kind.value_type if lists and _is_number(kind.value_type) else None
 
 
 def _dtype(kind: Any) -> np.dtype:

@@ -15,6 +15,7 @@ FEW_ROWS = 40  # rows without labels, below which eigenvalues are no spectrum
 FEW_HELD_OUT = 100
 UNEQUAL_COLUMNS = 30.0  # largest over smallest spread of a column: above, scaling is worth a look
 WORTH = 0.05  # relative: what scaling must gain to be advised
+GAIN = 0.01  # relative, on zero weights: what is worth training for
 NEAR = 0.5  # part of the largest stable learning rate
 UNEQUAL_NORMS = 0.5  # variance of squared norms over their squared mean
 LATE = 0.04  # training loss over its start below which fewer rows than dimensions go wrong
@@ -71,6 +72,12 @@ def _with_labels(
     if check.verdict == "differs":
         yield Caution("differs", check.text)
     yield from _few_classes(problem, one)
+    if one.losses[advice.loss].min() > (1 - GAIN) * problem.start:
+        yield Caution(
+            "no_gain",
+            f"No lr takes the {advice.loss} more than {100 * GAIN:.0f} % below that of zero weights: these features do "
+            "not tell the labels, or the rows are too few for it; do not train this probe.",
+        )
     start, end = one.losses["training loss"][[0, -1]]
     if m < d and end < LATE * start and one.how == "theory":
         yield Caution(
@@ -116,13 +123,15 @@ def _with_labels(
 def _few_classes(problem: Labelled, one: OrderForecast) -> Iterator[Caution]:
     """Classes of very different size, of which only the largest may be predicted."""
     prepared = problem.prepared
-    if prepared.classes is None or prepared.held is None or one.accuracy is None:
+    if prepared.classes is None or prepared.held is None:
         return
     share = float(np.bincount(problem.held_out_classes).max() / len(problem.held_out_classes))
     if share < IMBALANCED:
         return
     name = prepared.classes[int(np.bincount(problem.held_out_classes).argmax())]
-    if one.accuracy[0] <= share + 0.002:
+    if one.accuracy is None:
+        text = f"always answering it is {100 * share:.1f} % accurate"
+    elif one.accuracy[0] <= share + 0.002:
         text = (
             f"the probe predicts it only, so that its accuracy of {100 * one.accuracy[0]:.1f} % says nothing"
         )

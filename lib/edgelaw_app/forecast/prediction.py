@@ -14,15 +14,16 @@ from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, Progress, Rng
 from edgelaw.orders import ORDERS
 from edgelaw_app import files
-from edgelaw_app.forecast import cautions, ranking, recipe, tuning
-from edgelaw_app.forecast.diagnostic import diagnose
+from edgelaw_app.forecast import cautions, ranking, recipe, runs, tuning
+from edgelaw_app.forecast.diagnostic import PROMISED, diagnose
 from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
 from edgelaw_app.forecast.results import Advice, Check, Forecast, OrderForecast
 from edgelaw_app.forecast.runs import Losses
-from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
+from edgelaw_app.forecast.spectral import SCALED, STANDARDIZED, Spectral, equal_norm_design
 from edgelaw_app.forecast.tuning import Question, Runner, Tuned
 
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
+SMALLEST, SIGMAS = 1e-7, 3.0  # runs in batches: losses compared, standard errors beyond what is promised
 WORTH = 1e-9  # of a loss: the same of the lowest, where it is only known afterwards
 ASSUMED = (
     "Assumed: targets are an exact linear function of the rows. With noisy labels a loss ends at a floor that rises "
@@ -159,7 +160,7 @@ def _question(
             "random_reshuffle", np.minimum(steps, 0.5 * problem.limit("random_reshuffle")), times
         )
     except ArithmeticError:
-        curve = problem.theory("iid", steps, times)
+        curve = problem.expected(steps, times)
     loss = int(problem.null > 0.5 * curve.values[0, -1])
     seen = np.flatnonzero(curve.values[loss] >= LEFT)
     horizon = float(curve.epochs[max(int(seen[-1]), 1)])
@@ -212,31 +213,71 @@ def _checked(
                 question.loss, _place(theory[order].losses, question)
             ],
         )
-        step = min(float(theory[best].steps[0]), 1.9) if problem.batch == 1 else 1.0
-        verdict = diagnose(problem.design, rng.spawn(1)[0], question.request.epochs, step)
-        names = {"passes": "agrees", "fails": "differs", "undecided": "undecided"}
-        check = Check(names[verdict.verdict], verdict.text)
+        if problem.batch > 1:
+            check = _batches_beside(problem, question, theory, rng.spawn(1)[0])
+        else:
+            step = min(float(theory[best].steps[0]), 1.9)
+            verdict = diagnose(problem.design, rng.spawn(1)[0], question.request.epochs, step)
+            names = {"passes": "agrees", "fails": "differs", "undecided": "undecided"}
+            check = Check(names[verdict.verdict], verdict.text)
     question.tell("check")
     wanted = question.request.orders if simulate or check.verdict in ("differs", "undecided") else ()
     orders = [order for order in question.request.orders if order in wanted or order not in theory]
     if not orders:
         return check, {}, None
-    run_on = tuning.runner(problem, question, len(orders), rng)
+    near = next(iter(theory.values()), None)  # where an order has no theory, another's best step is a guess
+    steps = tuning.SEARCHED if near is None else tuning.NEAR
+    run_on = tuning.runner(problem, question, len(orders), rng, steps)
     made: dict[str, Tuned | None] = {}
     for order, child in zip(orders, rng.spawn(len(orders)), strict=True):
         same = next((other for other in made if "iid" not in (order, other)), None)
         if question.horizon <= 1 and same is not None:  # until a row comes again, shuffled orders are one
             made[order] = made[same]
         else:
-            made[order] = tuning.by_running(problem, question, order, run_on, theory.get(order), child)
+            known = theory.get(order, near)
+            made[order] = tuning.by_running(problem, question, order, run_on, known, child)
         question.tell(f"{ranking.NAMES[order]}: runs")
     ran = {order: one for order, one in made.items() if one is not None}
-    if check.verdict != "agrees":
+    if check.verdict in ("differs", "undecided"):
         instead = "so the losses here come from running SGD"
         if len(ran) < len(orders):
             instead = "and running SGD in every order would take too long, so theory is a guide only"
         check = Check(check.verdict, f"{check.text[:-1]}, {instead}.")
     return check, ran, run_on
+
+
+def _batches_beside(
+    problem: Spectral, question: Question, theory: dict[str, Tuned], rng: np.random.Generator
+) -> Check:
+    """SGD in batches against their theory, which is good for large dimensions only: in the best of the shuffled orders.
+
+    As many epochs as a third of the operations pay for.
+    """
+    orders = [order for order in theory if order != "iid"] or list(theory)
+    ends = {o: theory[o].losses.values[question.loss, _place(theory[o].losses, question)] for o in orders}
+    order = min(ends, key=ends.__getitem__)
+    one, share = theory[order], question.budget.total / 3
+    last = min(question.horizon, share // (4 * runs.FEWEST * problem.cost(np.array([0.0, 1.0]))))
+    ran = None
+    if last >= 1 and problem.can_run():
+        times = tuning.moments(question.times[question.times <= last])
+        ran = runs.until_precise(problem, order, one.steps, times, rng, question.budget, share)
+    if ran is None:
+        return Check("not run", "No run in batches was made beside theory, because it would take too long.")
+    promised = np.array([PROMISED["test"], PROMISED["train"]])[:, None]
+    known = one.losses.values[:, np.searchsorted(one.losses.epochs, ran.epochs)]
+    gaps = np.where(known > SMALLEST, ran.values / np.maximum(known, SMALLEST) - 1, 0.0)
+    part = np.abs(gaps) / (promised + SIGMAS * ran.errors)
+    place = np.unravel_index(int(part.argmax()), gaps.shape)
+    gap, error, epoch = gaps[place], ran.errors[place], ran.epochs[place[1]]
+    where = f"the {problem.losses[place[0]]} after {epoch:.0f} epoch{'s' if epoch > 1 else ''}"
+    off = f"{100 * gap:+.1f} ± {100 * error:.1f} %"
+    text = f"SGD, run {ran.runs} times in batches of {problem.batch} ({ranking.NAMES[order]} at its best lr),"
+    if part[place] > 1:
+        return Check("differs", f"{text} differs from theory: {where} is {off} off.")
+    if error > promised[place[0], 0]:
+        return Check("undecided", f"{text} neither confirms theory nor contradicts it: {where} is {off} off.")
+    return Check("agrees", f"{text} agrees with theory: the largest gap is {off}, {where}.")
 
 
 def _place(losses: Losses, question: Question) -> int:
@@ -282,7 +323,8 @@ def _advice(
     goal = ""
     if target is not None:
         first = reached[found.order]
-        goal = f" The target {target:g} is {'reached' if first else 'not reached'} by then."
+        by_then = first is not None and first <= epochs
+        goal = f" The target {target:g} is {'reached' if by_then else 'not reached'} by then."
     leaves = f"It leaves {ranking.value_in_words(value, error)} of the {loss} {when}.{goal}"
     rest = ranking.in_words(found, values)
     rest = f"Each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
@@ -327,4 +369,5 @@ def _code(problem: Spectral, advice: Advice, preparation: tuple[str, ...]) -> st
         advice.epochs,
         "mean row" in text,
         "Scaled every row" in text or SCALED in text,
+        STANDARDIZED in text,
     )

@@ -155,6 +155,8 @@ class _Finish(NamedTuple):
 
 def _dense(X: Any, name: str) -> Any:
     """A tensor of PyTorch (bfloat16, too) or a sparse matrix of SciPy as an array; anything else as it is."""
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries; drop or fill those rows first.")
     if not (hasattr(X, "detach") or hasattr(X, "tocsr")):
         return X
     reader = as_reader(X, name)

@@ -21,7 +21,7 @@ from edgelaw_app.forecast import cautions, ranking, recipe, ridge, runs, tuning
 from edgelaw_app.forecast.labelled import ACCURACY, Labelled
 from edgelaw_app.forecast.preparation import HeldOut, prepare
 from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
-from edgelaw_app.forecast.results import Advice, Check, Forecast, Labels, OrderForecast
+from edgelaw_app.forecast.results import FLOOR, Advice, Check, Forecast, Labels, OrderForecast
 from edgelaw_app.forecast.runs import Losses
 from edgelaw_app.forecast.tuning import Question, Runner, Tuned
 
@@ -130,11 +130,11 @@ def probe(
     made = found.made()
     if not made:
         raise ValueError(
-            f"{', '.join(request.orders)} have no theory here and are too large to run; add random_reshuffle, or give "
-            "fewer rows."
+            f"There is no theory of {', '.join(request.orders)} here, and running SGD takes more operations than there "
+            "are; add random_reshuffle, or give fewer rows."
         )
     asked = {} if given is None else _asked(problem, question, given, found, generator)
-    advice, code = _advice(problem, question, made, asked if request.rates is not None else {})
+    advice, code = _advice(problem, question, made)
     extra = _labels(problem, question, found, advice, code)
     missing = [order for order in request.orders if order not in made]
     other = None
@@ -221,7 +221,7 @@ class _Found:
         """SGD at the best setting, compared with theory at a few epochs; a third of the operations may go there."""
         loss = self.question.loss
         ends = {
-            o: (float(t.losses.values[loss, -1]), float(t.losses.errors[loss, -1]))
+            o: (float(t.losses.values[loss, -1]) / self.problem.start, float(t.losses.errors[loss, -1]))
             for o, t in self.tuned.items()
         }
         order = ranking.ranked(ends).order
@@ -264,7 +264,8 @@ def _verdict(ran: Losses, theory: Array, order: str) -> tuple[Check, float]:
     allowed = PROMISED + SIGMAS * ran.errors
     place = np.unravel_index(int((np.abs(gaps) / allowed).argmax()), gaps.shape)
     gap, error, worst = gaps[place], ran.errors[place], float((np.abs(gaps) + 2 * ran.errors).max())
-    what = f"{100 * gap:+.2g} ± {100 * error:.1g} % after {ran.epochs[place[1]]:.0f} epochs"
+    when = f"after {ran.epochs[place[1]]:.0f} epoch{'s' if ran.epochs[place[1]] != 1 else ''}"
+    what = f"{100 * gap:+.1f} ± {100 * error:.1f} % {when}"
     instead = "so the losses here come from running SGD"
     ran_text = f"SGD, run {ran.runs} times ({ranking.NAMES[order]} at its best lr),"
     if abs(gap) > allowed[place]:
@@ -295,36 +296,31 @@ def _asked(
     return made
 
 
-def _advice(
-    problem: Labelled, question: Question, made: dict[str, OrderForecast], given: dict[str, OrderForecast]
-) -> tuple[Advice, str]:
+def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast]) -> tuple[Advice, str]:
     """What to do, in words and as code."""
     loss, last = problem.losses[question.loss], question.horizon
     values = {order: one.at(last, loss) for order, one in made.items()}
-    found = ranking.ranked(values)
+    found = ranking.ranked({order: (one / problem.start, error) for order, (one, error) in values.items()})
     one, rival = made[found.order], found.rival
+    shape = "constant" if question.request.schedule == "given" else question.request.schedule
     enough = np.flatnonzero(one.losses[loss] <= (1 + WITHIN) * one.losses[loss].min())
-    epochs = (
-        int(max(1, one.epochs[enough[0]]))
-        if question.request.schedule == "constant"
-        else question.request.epochs
-    )
+    epochs = int(max(1, one.epochs[enough[0]])) if shape == "constant" else question.request.epochs
     value, error = one.at(epochs, loss)
     margin = found.margins[rival] if rival else ranking.Margin(0.0, 0.0)
-    decay = {"constant": "", "best": ", then by epoch as in the code", "1/t": ", divided by the epoch"}
-    shape = decay.get(question.request.schedule, f" with {question.request.schedule} decay")
+    decay = {"constant": "", "best": ", then by epoch as in the code"}
+    decayed = decay.get(shape, f" with {shape} decay")
     count = f"{epochs} epoch{'s' if epochs > 1 else ''}"
     use = (
-        f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}{shape}, "
+        f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}{decayed}, "
         f"batch {problem.batch}, {count}."
     )
-    expect = (
-        f"Expect a {loss} of {ranking.value_in_words(value, error)} after {count}, "
-        f"{100 * value / problem.start:.2g} % of that of zero weights"
-    )
+    expect = f"Expect a {loss} of {ranking.value_in_words(value, error, problem.start)} after {count}"
+    if value > FLOOR * problem.start:
+        expect += f", {100 * value / problem.start:.3g} % of that of zero weights"
     if one.accuracy is not None:
         share, spread = (100 * part for part in one.accuracy)
-        expect += f", and {share:.1f} ± {spread:.1f} % of held-out rows classified correctly"
+        then = f" after {last:.0f} epochs" if epochs < last else ""
+        expect += f", and {share:.1f} ± {spread:.1f} % of held-out rows classified correctly{then}"
     rest = ranking.in_words(found, values)
     rest = f"After {last:.0f} epochs, each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
     advice = Advice(
@@ -351,7 +347,7 @@ def _advice(
         one.rates[:epochs].tolist(),
         problem.batch,
         question.request.weight_decay,
-        question.request.schedule,
+        shape,
         prepared.done,
     )
     return advice, code
@@ -363,7 +359,8 @@ def _labels(problem: Labelled, question: Question, found: _Found, advice: Advice
     largest = None
     if prepared.classes is not None and prepared.held is not None:
         largest = float(np.bincount(problem.held_out_classes).max() / len(problem.held_out_classes))
-    ends = tuned.losses.values[question.loss, -1]
+    ends, compared = tuned.losses.values[question.loss, -1], tuned.losses.how == "theory"
+    scheduled = question.request.schedule not in ("constant", "given")
     return Labels(
         held_out_rows=0 if prepared.held is None else len(prepared.held[0]),
         outputs=problem.outputs,
@@ -372,7 +369,7 @@ def _labels(problem: Labelled, question: Question, found: _Found, advice: Advice
         largest_class=largest,
         ridge=ridge.solve(problem.rows),
         costs=_costs(problem, question, advice.order, tuned),
-        gain=None if question.request.schedule in ("constant", "given") else 1 - float(ends) / tuned.constant,
+        gain=1 - float(ends) / tuned.constant if scheduled and compared else None,
     )
 
 

@@ -9,7 +9,7 @@ from edgelaw_app.forecast.results import FLOOR, with_error
 
 SIGMAS = 2.0  # orders whose losses differ by no more standard errors are not told apart
 UNDECIDED = 0.2  # standard error of a margin above which that is no tie
-EVEN = 0.005  # relative: a smaller difference would be printed as 0 %, and is a tie whatever its error
+EVEN = 0.005  # relative: a smaller difference would be printed as 0 %, and is a tie however certain it is
 PREFERRED = "random_reshuffle", "single_shuffle", "flip_flop", "iid"  # among those not told apart
 NAMES = {
     "iid": "sampling with replacement",
@@ -34,7 +34,7 @@ class Margin(NamedTuple):
     @property
     def tied(self) -> bool:
         """Whether the two are equal as far as that is known, and it is known well enough."""
-        return self.open and (self.error <= UNDECIDED or self.size < EVEN)
+        return self.open and self.error <= UNDECIDED
 
     @property
     def open(self) -> bool:
@@ -48,7 +48,7 @@ class Margin(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The order to take, and how far each of the others is above the least loss."""
+    """The order to take, and how far each of the others is above it: below, by what is no difference, if tied."""
 
     order: str
     margins: dict[str, Margin]
@@ -80,21 +80,31 @@ class Ranking(NamedTuple):
 
 
 def ranked(losses: Mapping[str, tuple[float, float]]) -> Ranking:
-    """The ranking of orders by their losses, each with its relative standard error.
+    """The ranking of orders by their losses in units of their start, each with its relative standard error.
+
+    The order to take is the first of those preferred that is tied with, or below, each of the others.
 
     >>> found = ranked({"iid": (1.3, 0.02), "random_reshuffle": (1.01, 0.02), "single_shuffle": (1.0, 0.02)})
     >>> found.order, found.verdict, str(found.margins["iid"])
-    ('random_reshuffle', 'tied', '30 ± 4 % more')
+    ('random_reshuffle', 'tied', '29 ± 4 % more')
     """
-    values = {name: max(value, FLOOR) for name, (value, _) in losses.items()}
-    lowest = min(values, key=values.__getitem__)
-    margins = {}
-    for name, value in values.items():
-        ratio = value / values[lowest]
-        error = 0.0 if name == lowest else ratio * float(np.hypot(losses[name][1], losses[lowest][1]))
-        margins[name] = Margin(ratio - 1, error if np.isfinite(error) else np.inf)
-    order = next(name for name in PREFERRED if name in margins and (name == lowest or margins[name].open))
-    return Ranking(order, margins)
+    losses = {name: (np.inf if np.isnan(one) else one, error) for name, (one, error) in losses.items()}
+    lowest = min(losses, key=lambda name: max(losses[name][0], FLOOR))
+
+    def over(name: str, other: str) -> Margin:
+        (one, error), (two, other_error) = losses[name], losses[other]
+        ratio = max(one, FLOOR) / max(two, FLOOR)
+        if name == other or max(one, two) <= FLOOR:  # nothing is known of what is below the floor
+            return Margin(ratio - 1, 0.0)
+        spread = ratio * float(np.hypot(error, other_error))
+        return Margin(ratio - 1, spread if np.isfinite(spread) else np.inf)
+
+    def holds(name: str) -> bool:
+        margins = [over(name, other) for other in losses]
+        return name == lowest or all(one.size <= 0 or one.tied for one in margins)
+
+    order = next(name for name in PREFERRED if name in losses and holds(name))
+    return Ranking(order, {name: over(name, order) for name in losses})
 
 
 def in_words(ranking: Ranking, values: Mapping[str, tuple[float, float]]) -> str:
@@ -110,14 +120,12 @@ def in_words(ranking: Ranking, values: Mapping[str, tuple[float, float]]) -> str
         parts.append(
             f"against {names} it is undecided (the margin is known to ± {min(spread, 999):.0f} % only)"
         )
-    own = max(values[ranking.order][0], FLOOR)
     behind = [name for name in ranking.margins if name != ranking.order and name not in ranking.open]
     for name in sorted(behind, key=lambda name: values[name][0]):
         if not np.isfinite(values[name][0]):
             parts.append(f"{NAMES[name]} diverges")
             continue
-        ratio = max(values[name][0], FLOOR) / own
-        parts.append(f"{NAMES[name]} leaves {Margin(ratio - 1, ranking.margins[name].error)}")
+        parts.append(f"{NAMES[name]} leaves {ranking.margins[name]}")
     if not parts:
         return ""
     return f"{'; '.join(parts)[0].upper()}{'; '.join(parts)[1:]}."
@@ -127,6 +135,6 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def value_in_words(value: float, error: float) -> str:
+def value_in_words(value: float, error: float, start: float = 1.0) -> str:
     """A loss in a sentence."""
-    return with_error(value, error).replace("< ", "less than ")
+    return with_error(value, error, start).replace("< ", "less than ")

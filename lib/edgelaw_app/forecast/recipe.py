@@ -3,31 +3,38 @@
 import textwrap
 from collections.abc import Sequence
 
+STANDARDIZE = (  # before rows are centred: a constant column has a spread of rounding
+    "std = X.std(0, unbiased=False); std[std <= 1e-6 * X.abs().amax(0)] = torch.inf"
+)
 ORDER = {  # how an epoch's rows come; a batch is a pair of rows and targets
     "random_reshuffle": "batches = torch.utils.data.DataLoader({pairs}, {batch}, shuffle=True)",
     "iid": "pairs = {pairs}; draw = torch.utils.data.RandomSampler(pairs, replacement=True)\n"
     "batches = torch.utils.data.DataLoader(pairs, {batch}, sampler=draw)",
     "single_shuffle": "i = torch.randperm({rows})  # once\nbatches = torch.utils.data.DataLoader({shuffled}, {batch})",
-    "flip_flop": "i = torch.randperm({rows})  # once\n"
-    "batches = list(torch.utils.data.DataLoader({shuffled}, {batch}))",
+    "flip_flop": "i, load = torch.randperm({rows}), torch.utils.data.DataLoader  # once\n"
+    "pairs = {shuffled}\n"
+    "batches = load(pairs, {batch}), load(pairs[::-1], {batch})  # forwards, backwards",
 }
 
 
 def _loop(order: str, epochs: int, rates: Sequence[float] = (), schedule: str = "constant") -> list[str]:
     """The training loop; where the learning rate changes, with a line that says how."""
-    each = "batches" if order != "flip_flop" else "batches[:: (-1) ** n]"
+    each = "batches" if order != "flip_flop" else "batches[n % 2]"
     if schedule == "constant":
         return [
             f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
             "    opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
         ]
-    first, lines = f"{rates[0]:.3g}", []
+    first = f"{rates[0]:.3g}"
+    lines: list[str] = []
     if schedule == "cosine":
+        lines = ["import math"]
         rate = f"{first} * (1 + math.cos(math.pi * n / {epochs})) / 2"
     elif schedule == "linear":
         rate = f"{first} * (1 - n / {epochs})"
     elif schedule == "1/t":
-        rate = f"{first} / (1 + n)"
+        slower = rates[0] / rates[1] - 1 if len(rates) > 1 else 0.0
+        rate = f"{first} / (1 + {slower:.3g} * n)"
     else:
         listed = ", ".join(f"{one:.3g}" for one in rates)
         lines, rate = textwrap.wrap(f"rates = [{listed}]", 76, subsequent_indent="    "), "rates[n]"
@@ -49,7 +56,14 @@ def _ordered(order: str, rows: int, batch: int, targets: str) -> list[str]:
 
 
 def without_labels(
-    shape: tuple[int, int], order: str, lr: float, batch: int, epochs: int, center: bool, scale: bool
+    shape: tuple[int, int],
+    order: str,
+    lr: float,
+    batch: int,
+    epochs: int,
+    center: bool,
+    scale: bool,
+    standardize: bool = False,
 ) -> str:
     """For rows X (m, d) and targets Y (m, 1), tensors: what `predict` forecasts.
 
@@ -63,9 +77,11 @@ def without_labels(
         opt.zero_grad(); loss(net(x), y).backward(); opt.step()
     """
     m, d = shape
-    done = ["X = X - X.mean(0)"] * center + [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * scale
+    done = ["X = X - X.mean(0)"] * center + ["X = X / std"] * standardize
+    done += [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * scale
     lines = [
         f"# X ({m} x {d}) and Y ({m} x 1): your rows and targets, tensors of float",
+        *[STANDARDIZE] * standardize,
         *(["; ".join(done)] if done else []),
         f"net = torch.nn.Linear({d}, 1, bias=False); torch.nn.init.zeros_(net.weight)",
         f"opt, loss = torch.optim.SGD(net.parameters(), lr={lr:.3g}), torch.nn.MSELoss()",
@@ -100,8 +116,9 @@ def with_labels(
     lines.append("Y = torch.nn.functional.one_hot(y).float()" if classes else f"Y = y.reshape(-1, {outputs})")
     if "center" in prepared and "intercept" in prepared:
         lines[-1] += "; bias = Y.mean(0); Y = Y - bias"
+    lines += [STANDARDIZE] * ("standardize" in prepared)
     done = ["mean = X.mean(0); X = X - mean"] * ("center" in prepared)
-    done += ["X = X / X.std(0, unbiased=False).clamp_min(1e-30)"] * ("standardize" in prepared)
+    done += ["X = X / std"] * ("standardize" in prepared)
     done += [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * ("normalize" in prepared)
     lines += done
     bias = "torch.nn.init.zeros_(net.bias)" if constant else ""

@@ -142,7 +142,7 @@ class Labels:
     costs : dict
         The deciding loss at the end with other learning rates, by what they are; infinite where SGD diverges.
     gain : float or None
-        How much of the best constant lr's loss a schedule saves.
+        How much of the best constant lr's loss a schedule saves; None where that comes from runs.
     """
 
     held_out_rows: int
@@ -208,6 +208,11 @@ class Forecast:
     labels: Labels | None = None
 
     @property
+    def start(self) -> float:
+        """The deciding loss of zero weights."""
+        return 1.0 if self.labels is None else self.labels.chance
+
+    @property
     def best(self) -> OrderForecast:
         """The order to take at its best learning rate."""
         return self.orders[self.advice.order]
@@ -220,10 +225,8 @@ class Forecast:
         """The advice, and a line per order."""
         lines = [f"{type(self).__name__}({self.shape[0]:,} × {self.shape[1]:,}): {self.advice.sentences[0]}"]
         for order, one in self.orders.items():
-            value, error = one.at(self.advice.time, self.advice.loss)
-            lines.append(
-                f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value:.3g} ± {100 * error:.0f} %"
-            )
+            value = with_error(*one.at(self.advice.time, self.advice.loss), self.start)
+            lines.append(f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value}")
         more = [f"  {len(self.cautions)} caution(s): {', '.join(one.code for one in self.cautions)}"]
         return "\n".join([*lines, *(more if self.cautions else [])])
 
@@ -242,7 +245,7 @@ class Forecast:
             [
                 plots.ORDER_STYLES[order]["label"],
                 notebook.number(one.lr),
-                with_error(*one.at(self.advice.time, loss)),
+                with_error(*one.at(self.advice.time, loss), self.start),
             ]
             for order, one in self.orders.items()
         ]
@@ -251,15 +254,15 @@ class Forecast:
         return notebook.card(" ".join(self.advice.sentences), picture, header, rows, note)
 
 
-def with_error(value: float, error: float) -> str:
-    """A loss with its relative standard error, as readers see it.
+def with_error(value: float, error: float, start: float = 1.0) -> str:
+    """A loss with its relative standard error, as readers see it, where it began at `start`.
 
     >>> with_error(0.01234, 0.0), with_error(0.01234, 0.021), with_error(3e-17, 0.1), with_error(np.inf, 0.1)
     ('0.0123', '0.0123 ± 2 %', '< 1e-12', 'diverges')
     """
     if not np.isfinite(value):
         return "diverges"
-    if value < FLOOR:
-        return f"< {FLOOR:.0e}"
+    if value < FLOOR * start:
+        return f"< {FLOOR * start:.0e}"
     spread = f" ± {100 * error:.0f} %" if np.isfinite(error) and error >= 0.005 else ""
     return f"{notebook.number(value)}{spread}"

@@ -117,14 +117,16 @@ class Runner(NamedTuple):
     share: float
 
 
-def runner(problem: Problem, question: Question, orders: int, rng: np.random.Generator) -> Runner:
-    """All rows, or as large a part of them as can be run a few times in every order."""
+def runner(
+    problem: Problem, question: Question, orders: int, rng: np.random.Generator, steps: int = SEARCHED
+) -> Runner:
+    """All rows, or as large a part of them as can be run twice at each of some steps, in every order."""
     share = question.budget.left / max(orders, 1)
-    needed = (runs.FEWEST + 2 * SEARCHED) * problem.cost(np.array([0.0, question.horizon]))
+    needed = 2 * steps / SEARCH * problem.cost(np.array([0.0, question.horizon]))
     if isinstance(problem, Spectral) and (needed > share or not problem.can_run()):
         epochs = int(np.ceil(question.horizon))
-        part = problem.part(share / (runs.FEWEST + 2 * SEARCHED) / 4, epochs, rng)
-        return Runner(part, share)
+        part = problem.part(share / (4 * steps / SEARCH), epochs, rng)
+        return Runner(problem if part.shape == problem.shape else part, share)
     return Runner(problem, share)
 
 
@@ -160,7 +162,8 @@ def by_running(
     if each >= runs.FEWEST_LOOKED_FOR * problem.cost(np.array([0.0, question.horizon])):
         best = search.best(loss_at, limit, highest, guess, tries).step
     question.tell(f"{ranking.NAMES[order]}: best learning rate")
-    steps = question.steps(rounded(whole, best / scale), shape)
+    allowed = SAFE * min(whole.limit(order), whole.highest(order))  # of a part, scaled, it may be beyond
+    steps = question.steps(rounded(whole, min(best / scale, allowed)), shape)
     losses = at_steps(whole, question, order, run_on, steps, rng)
     return None if losses is None else Tuned(steps, losses, float(losses.values[question.loss, -1]))
 

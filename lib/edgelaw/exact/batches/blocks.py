@@ -39,10 +39,6 @@ class Rows(abc.ABC):
     def at(self, log: float) -> Point:
         """The point at this logarithm of the distance from the largest x."""
 
-    @abc.abstractmethod
-    def average(self) -> levy.Average:
-        """⟨·⟩ for functions that are analytic but near zero."""
-
     def edge(self, kappa: float) -> float:
         """The right edge of the law of D for a batch of κd rows."""
         return self._block(self._turning(kappa), kappa)
@@ -80,10 +76,6 @@ class SampleRows(Rows):
         G, minus = float(gap @ self.parts), float(gap**2 @ self.parts)
         return Point(float(self.gram[-1] + np.exp(log)), self.rho * G, self.rho * G**2 / minus)
 
-    def average(self) -> levy.Average:
-        """By the Gram matrix's eigenvalues; any pole left of zero will do."""
-        return levy.from_gram(self.gram, self.parts, self.rho, -0.3)
-
 
 class PopulationRows(Rows):
     """Gaussian rows of a covariance with positive eigenvalues of mean 1."""
@@ -94,7 +86,3 @@ class PopulationRows(Rows):
         x = 1 / (largest * (1 + np.exp(log)))
         ratios = self.values / (largest * np.exp(log) + (largest - self.values))
         return Point((self.rho + self.shares @ ratios) / x, x, self.rho - self.shares @ ratios**2)
-
-    def average(self) -> levy.Average:
-        """By the covariance's eigenvalues."""
-        return levy.from_covariance(self.values, self.shares)

@@ -43,15 +43,14 @@ from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.flip_flop import boundary
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Unsolved
 from edgelaw.exact.flip_flop.spectra import SampleSpectrum, Spectrum
+from edgelaw.theory import gradient_descent
 
 _GMRES_LEAVES = 1e-3  # relative residual of Newton's equations: as much of an error is left by a Newton step
-
-_DIFFERENCE = 1e-5  # relative, to both sides of which a derivative is taken: rounding then leaves 1e-11 of it
 
 
 def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> LearningCurve:
     """The learning curve with these batches; a step at which a batch does not contract is refused."""
-    limits.refuse_unstable("flip_flop", spectrum.rows, cut, np.inf, step)
+    limits.refuse_unstable("flip_flop", spectrum, cut, np.inf, step)
     if not cut.equal:
         raise ArithmeticError(
             "batch must divide the number of rows: on its way back flip-flop would have other batches, and no curve is "
@@ -59,22 +58,10 @@ def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> Learn
         )
     tau, kappa = float(cut.taus[0]), float(cut.kappas[0])
     if cut.batches == 1 and isinstance(spectrum, SampleSpectrum):
-        return _gradient_descent(n, spectrum, tau)
+        losses = gradient_descent.weighted_losses(n, spectrum.values, spectrum.shares, spectrum.rho * tau)
+        return agreement.learning_curve(n, *losses, 1e-14)
     slow = 1 / (1 / tau + kappa / 2)  # the step of single rows with the same slowest directions
-
-    def build(edge: float, last: int, resolution: boundary.Resolution) -> Problem:
-        average = spectrum.average(slow, edge, last, resolution.left, resolution.tolerance)
-        return Problem(average, cut)
-
-    return boundary.curve(n, spectrum, slow, build)
-
-
-def _gradient_descent(n: Integers, spectrum: SampleSpectrum, tau: float) -> LearningCurve:
-    """All rows of a sample in one batch."""
-    factors = np.power.outer(1 - tau * spectrum.values, 2 * n)
-    moving = spectrum.rho * spectrum.shares * (spectrum.values > 0)
-    train = (spectrum.shares * spectrum.values) @ factors
-    return agreement.learning_curve(n, spectrum.null + moving @ factors, train, 1e-14)
+    return boundary.curve(n, spectrum, slow, lambda average, *_: Problem(average, cut))
 
 
 class Problem(Equations):
@@ -120,11 +107,12 @@ class Problem(Equations):
         if not np.isfinite(residual).all():
             return np.full_like(X, np.nan)
 
-        def derivative(direction: Complex) -> Complex:
-            direction = direction.reshape(X.shape)
-            shift = _DIFFERENCE * np.linalg.norm(X) / np.linalg.norm(direction) * direction
-            change = self.residual(z, X - shift) - self.residual(z, X + shift)
-            return (change * (np.linalg.norm(direction) / (2 * _DIFFERENCE * np.linalg.norm(X)))).ravel()
+        def derivative(
+            direction: Complex,
+        ) -> Complex:  # at a distance where rounding leaves as much as curvature
+            far = np.finfo(float).eps ** (1 / 3) * np.linalg.norm(X) / np.linalg.norm(direction)
+            shift = far * direction.reshape(X.shape)
+            return ((self.residual(z, X - shift) - self.residual(z, X + shift)) / (2 * far)).ravel()
 
         operator = scipy.sparse.linalg.LinearOperator((X.size, X.size), derivative, dtype=complex)
         change, failed = scipy.sparse.linalg.gmres(

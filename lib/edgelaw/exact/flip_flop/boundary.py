@@ -24,7 +24,7 @@ circle inside |z| = 1 (`graded_circle`), from the far side, every guess extrapol
 :mod:`.collocation`. Otherwise losses fall exponentially, and a circle inside 1 gives the first digits only. But ratios
 of moments grow to 1/z*, so the rate at which those losses fall says where a circle beyond 1 may be.
 
-An attempt is a circle, and two resolutions, each with another average, edge of panels, number of points and radius;
+An attempt is a circle, and two resolutions, each with another average, number of points in a panel, and radius;
 :mod:`edgelaw.exact.agreement` compares them.
 """
 
@@ -40,38 +40,11 @@ from edgelaw.curves import VANISHED, LearningCurve
 from edgelaw.exact import agreement, graded_circle, levy
 from edgelaw.exact.flip_flop import walk
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Panels, Problem, Unsolved, graded_panels
-from edgelaw.exact.flip_flop.spectra import Spectrum
+from edgelaw.exact.flip_flop.spectra import FINE, FINER, Resolution, Spectrum
 
 FLOOR = 2e-8  # errors are not stated to be less: what rounding leaves of the sums over a circle
-_FASTER_IN_CHARTS = 4.0  # than at z = 0 is what X does if it takes Y through infinity
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
-_MARGIN = (
-    2.5  # of a circle, which crosses the axis at z*·exp(−_MARGIN/n), and loses exp(_MARGIN) in precision
-)
-_FOLDS = 3.0  # by which a loss may fall in a panel
-
-
-@dataclass(frozen=True)
-class Resolution:
-    """One way to discretise: everything that should not matter."""
-
-    left: float  # distance of the average's contour from the eigenvalues, over what it should be
-    digits: int  # decimal ones of the average; the circle has one less
-    points: int  # in a panel
-
-    @property
-    def tolerance(self) -> float:
-        """Of the average."""
-        return 0.1**self.digits
-
-    @property
-    def margin(self) -> float:
-        """Of the circle."""
-        return _MARGIN * self.left**0.5
-
-
-FINE, FINER = Resolution(1.0, 11, 7), Resolution(0.8, 12, 9)
-FAR = Resolution(9.0, 11, 7), Resolution(7.6, 12, 9)  # for averages of few different eigenvalues
+_FOLDS = 3.0  # by which the training loss may fall in a panel, and the fastest node's part in the first
 
 
 @dataclass(frozen=True)
@@ -100,7 +73,9 @@ class Circle:
         return 2 * (values @ weights.T).real * self.radius ** (-1.0 * n)
 
 
-Build = Callable[[float, int, Resolution], Equations]  # of log z*, the last epoch and a resolution
+Build = Callable[
+    [levy.Average, bool, int], Equations
+]  # of an average, whether z goes beyond 1, and points in a panel
 
 
 def curve(n: Integers, spectrum: Spectrum, step: float, build: Build) -> LearningCurve:
@@ -111,35 +86,36 @@ def curve(n: Integers, spectrum: Spectrum, step: float, build: Build) -> Learnin
 def _attempts(
     spectrum: Spectrum, step: float, last: int, build: Build
 ) -> Iterator[Callable[[Integers], agreement.Attempt]]:
-    """A circle beyond |z| = 1 if losses fall exponentially; one inside; then one with everything further out.
+    """A circle beyond |z| = 1 if losses fall exponentially, then one inside.
 
     The two circles of an attempt beyond 1 have different edges, so that they do not agree if one is beyond the cut.
     """
-    null = np.array([[spectrum.null], [0.0]])
+    null, time = np.array([[spectrum.null], [0.0]]), last / (1 / step - 0.5)
 
     @functools.cache
-    def at(edge: float, last: int, resolution: Resolution) -> Callable[[Integers], Array]:
-        return losses(spectrum, edge, last, resolution, build)
+    def equations(beyond: bool, way: Resolution) -> Equations:
+        return build(spectrum.average(beyond, time, way), beyond and spectrum.independent_rows, way.points)
 
-    def attempt(
-        edge: float, last: int, ways: tuple[Resolution, Resolution], n: Integers
-    ) -> agreement.Attempt:
-        edges = edge, _BELOW * edge
-        coarse, fine = (at(z, last, way)(n) + null for z, way in zip(edges, ways, strict=True))
+    @functools.cache
+    def at(edge: float, last: int, way: Resolution) -> Callable[[Integers], Array]:
+        return losses(equations(edge > 0, way), spectrum.null, edge, last, way)
+
+    def attempt(edge: float, last: int, n: Integers) -> agreement.Attempt:
+        coarse, fine = (at(z, last, way)(n) + null for z, way in ((edge, FINE), (_BELOW * edge, FINER)))
         return agreement.Attempt(fine, coarse, spectrum.null, FLOOR)
 
-    if spectrum.gapped:
-        fine, coarse = (build(np.inf, 1, resolution).first_epoch() for resolution in (FINER, FAR[0]))
-        if fine.max() < agreement.AT_ONCE:
+    if 2 * spectrum.lowest * time > 1:  # else nothing falls exponentially so soon
+        first = equations(False, FINE).first_epoch()
+        if first.max() < agreement.AT_ONCE and spectrum.gapped:
+            fine, coarse = (equations(True, way).first_epoch() for way in (FINER, FINE))
             rounded = 10 * np.finfo(float).eps / fine.max() if fine.max() > VANISHED else 0.0
             yield functools.partial(agreement.vanished, fine, coarse, spectrum.null, FLOOR + rounded)
             return
-        edge = _edge(functools.partial(at, 0.0, last, FINE), last, float(fine[1]))
-        if edge * last > 1:  # else nothing falls exponentially so soon
+        edge = _edge(functools.partial(at, 0.0, last, FINE), last, float(first[1]))
+        if edge * last > 1 and spectrum.gapped:
             visible = int(np.ceil(-np.log(agreement.VISIBLE) / edge)) + 1
-            yield functools.partial(attempt, edge, min(last, visible), (FINE, FINER))
-    yield functools.partial(attempt, 0.0, last, (FINE, FINER))
-    yield functools.partial(attempt, 0.0, last, FAR)
+            yield functools.partial(attempt, edge, min(last, visible))
+    yield functools.partial(attempt, 0.0, last)
 
 
 def _edge(inside: Callable[[], Callable[[Integers], Array]], last: int, first: float) -> float:
@@ -148,7 +124,7 @@ def _edge(inside: Callable[[], Callable[[Integers], Array]], last: int, first: f
     With a cut that begins like a root they fall like z*⁻ⁿn^(−3/2).
     """
     if first < FLOOR or last == 1:
-        return -_BELOW * np.log(first) / 2
+        return -_BELOW * np.log(max(first, FLOOR)) / 2
     n = agreement.supporting_epochs(np.unique(np.geomspace(1, last, 32).astype(int)))
     try:
         train = inside()(n)[1]
@@ -162,14 +138,13 @@ def _edge(inside: Callable[[], Callable[[Integers], Array]], last: int, first: f
 
 
 def losses(
-    spectrum: Spectrum, edge: float, last: int, resolution: Resolution, build: Build
+    equations: Equations, null: float, edge: float, last: int, way: Resolution
 ) -> Callable[[Integers], Array]:
     """Both losses at any epochs, without what null directions keep of the test loss; NaN where nothing is left."""
-    circle = Circle.of(edge, resolution.margin / last, 10 * resolution.tolerance)
-    present = build(edge, last, resolution)
-    transforms = walk.around(present, circle.z, circle.size // 2, present.transforms)
-    transforms[0] -= spectrum.null / (1 - circle.z(np.arange(circle.size // 2)))
-    first = present.first_epoch() + np.array([present.still - spectrum.null, 0.0])
+    circle = Circle.of(edge, way.margin / last, 10 * way.tolerance)
+    transforms = walk.around(equations, circle.z, circle.size // 2, equations.transforms)
+    transforms[0] -= null / (1 - circle.z(np.arange(circle.size // 2)))
+    first = equations.first_epoch() + np.array([equations.still - null, 0.0])
 
     def at(n: Integers) -> Array:
         values = np.full((2, len(n)), np.nan)
@@ -187,22 +162,16 @@ def losses(
 
 
 def single_rows(
-    spectrum: Spectrum,
-    step: float,
-    edge: float,
-    last: int,
-    resolution: Resolution,
-    probes: Array | None = None,
+    rho: float, step: float, average: levy.Average, turned: bool, points: int, probes: Array | None = None
 ) -> Problem:
-    """The boundary problem of single rows for a spectrum, at a resolution of it; first come nodes without weight.
+    """The boundary problem of single rows, with so many points in a panel; Y may be infinite if it is `turned`.
 
-    A panel covers so many e-foldings of the training loss only, which falls at most like that of isotropic rows.
+    First come nodes without weight, the `probes`. A panel covers so many e-foldings of the training loss only, which
+    falls at most like that of isotropic rows.
     """
-    average = spectrum.average(step, edge, last, resolution.left, resolution.tolerance)
     if probes is not None:
         nodes, weights = np.append(probes, average.nodes), np.append(0 * probes, average.weights)
         average = levy.Average(nodes, weights, average.error)
-    turned = edge > 0 and spectrum.independent_rows  # z may be above 1
-    fastest = 2 * step * np.abs(average.nodes).max() * (_FASTER_IN_CHARTS if turned else 1)
-    lengths = graded_panels(spectrum.rho, fastest, _FOLDS / (step * (2 - step)))
-    return Problem(average, step, Panels.of(lengths, resolution.points), turned)
+    first, longest = _FOLDS / (step * np.abs(average.nodes).max()), _FOLDS / (step * (2 - step))
+    lengths = graded_panels(rho, float(first), longest)
+    return Problem(average, step, Panels.of(lengths, points), turned)

@@ -36,7 +36,7 @@ Chart = tuple[complex, complex, complex, complex]  # a, b, c, d of Y = (aX + b)/
 _PLAIN: Chart = (1 + 0j, 0j, 0j, 1 + 0j)
 _TURNED: Chart = ((1 + 1j) / 2, (1 + 1j) / 2, (1j - 1) / 2, (1 - 1j) / 2)  # X = (Y − i)/(Y + i)
 _INVERTED: Chart = ((1j - 1) / 2, (1j - 1) / 2, (1 + 1j) / 2, -(1 + 1j) / 2)  # its inverse
-_FIRST_PANEL, _GROWTH = 6.0, 4.0  # the first panel, in units of the fastest decay, and from panel to panel
+_GROWTH = 4.0  # from panel to panel
 _CHART_TOO_LARGE = 2.0  # a chart whose pole is so much closer than the other's is changed
 
 
@@ -82,9 +82,9 @@ def gauss(points: int) -> tuple[Array, Array, Array]:
     return slopes, weights / 2 @ slopes, weights / 2
 
 
-def graded_panels(rho: float, fastest: float, longest: float = np.inf) -> Array:
+def graded_panels(rho: float, first: float, longest: float = np.inf) -> Array:
     """Lengths of panels of [0, ρ], symmetric: they grow from both ends, where the fastest solutions decay."""
-    lengths = [min(_FIRST_PANEL / fastest, longest)]
+    lengths = [min(first, longest)]
     while sum(lengths) < rho / 2:
         lengths.append(min(_GROWTH * lengths[-1], longest))
     return np.array(lengths + lengths[::-1]) * (rho / 2 / sum(lengths))

@@ -24,7 +24,7 @@ from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.flip_flop import boundary, walk
 from edgelaw.exact.flip_flop.collocation import Complex, Unsolved
-from edgelaw.exact.flip_flop.spectra import SampleSpectrum
+from edgelaw.exact.flip_flop.spectra import FINE, FINER, Resolution, SampleSpectrum
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.single_shuffle.targets import Targets
 
@@ -60,7 +60,7 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     start = rows.energies.sum()
     if n[-1] == 0:
         return Distance(n, np.array([start]), 0.0)
-    fine, coarse = (_distances(targets, n[1:], step, way) for way in (boundary.FINER, boundary.FINE))
+    fine, coarse = (_distances(targets, n[1:], step, way) for way in (FINER, FINE))
     difference = float(
         (np.abs(fine - coarse) / np.maximum(np.abs(fine), agreement.STATED_ABOVE * start)).max()
     )
@@ -69,15 +69,16 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     return Distance(n, np.append(start, fine), 3 * difference + boundary.FLOOR)
 
 
-def _distances(targets: Targets, n: Integers, step: float, resolution: boundary.Resolution) -> Array:
+def _distances(targets: Targets, n: Integers, step: float, way: Resolution) -> Array:
     """The distances at the epochs n, ascending and positive, at one resolution."""
     rows, last = targets.rows, int(n[-1])
     values, shares = targets.spectrum
     spectrum = SampleSpectrum(values, shares, rows.aspect)
-    contour = spectrum.contour(step, last, resolution.left)
-    measures = targets.measures(contour, spectrum.rho, resolution.tolerance)
+    time = last / (1 / step - 0.5)
+    measures = targets.measures(spectrum.contour(time, way), spectrum.rho, way.tolerance)
     probes = np.concatenate([measure.nodes for measure in measures])
-    problem = boundary.single_rows(spectrum, step, 0.0, last, resolution, probes)
+    average = spectrum.average(False, time, way)
+    problem = boundary.single_rows(spectrum.rho, step, average, False, way.points, probes)
     split = len(measures[0].nodes)
 
     def transforms(z: complex, X: Complex, touched: Complex) -> Complex:
@@ -89,7 +90,7 @@ def _distances(targets: Targets, n: Integers, step: float, resolution: boundary.
             values += [part @ measures[1].weights for part in (touched[seen], halves)]
         return np.array(values)
 
-    circle = boundary.Circle.of(0.0, resolution.margin / last, 10 * resolution.tolerance)
+    circle = boundary.Circle.of(0.0, way.margin / last, 10 * way.tolerance)
     seen = walk.around(problem, circle.z, circle.size // 2, transforms)
     powers = np.unique(np.concatenate([n, n // 2]))
     powers = powers[powers > 0]

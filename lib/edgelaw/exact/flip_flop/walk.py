@@ -7,7 +7,7 @@ import numpy as np
 
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Unsolved
 
-_SHORTEST_STRIDE = 0.03  # from point to point, that is still tried
+_SHORTEST_STRIDE = 0.06  # from point to point, that is still tried
 _GUESSES_FROM = 8  # solutions that a guess is extrapolated from
 
 History = list[tuple[float, Complex]]  # of places and the unknown there
@@ -20,28 +20,12 @@ def around(
 
     `z_of` gives z at a place, which may be a fraction; at 0 it is negative.
     """
-    X, touched = _from_zero(equations, z_of(0))
+    # from z = 0 first, on a straight line, which crosses no cut if its end is not positive
+    X, touched = _advanced(equations, lambda share: share * z_of(0), [(0.0, equations.start())], 1.0)
     values, history = [seen(z_of(0), X, touched)], [(0.0, X)]
     for place in range(1, count):
         values.append(seen(z_of(place), *_advanced(equations, z_of, history, place)))
     return np.array(values).T
-
-
-def _from_zero(equations: Equations, z: complex) -> tuple[Complex, Complex]:
-    """The solution at z, from z = 0 on a straight line, which crosses no cut if z is not positive."""
-    X, at, stride = equations.start(), 0.0, 1.0
-    while True:
-        ahead = min(1.0, at + stride)
-        try:
-            X, touched = equations.newton(ahead * z, X, steps=12)
-        except Unsolved:
-            stride /= 4
-            if stride < _SHORTEST_STRIDE:
-                raise
-            continue
-        if ahead == 1:
-            return X, touched
-        at, stride = ahead, 3 * ahead
 
 
 def _advanced(

@@ -4,6 +4,7 @@ The mean of :math:`ww^\top` obeys a symmetric linear map of d × d matrices, so 
 (−1, 1], and Lanczos from the identity turns it into a Gauss quadrature. Chapter 2 has the training loss. *Proved.*
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -23,8 +24,12 @@ def expected_curve(
     r"""The exact expected learning curve of one data set, over row draws and isotropic starts: no limit, no noise.
 
     Only the directions of the rows X (m, d) matter. Lanczos stops when eight more steps change neither loss by more
-    than `tolerance`, relatively, at any epoch wanted. A step costs three d × d × m products, and about
-    :math:`8\sqrt{n}` of them are needed for n epochs.
+    than `tolerance`, relatively, at any epoch wanted.
+
+    A step costs :math:`2md^2 + d^3` multiplications. No more than :math:`8 + 19\sqrt{nm}` steps are made for n epochs:
+    there are polynomials of twice that degree within the smallest floating-point number of :math:`x^{nm}` on [−1, 1].
+    Far fewer are needed, about :math:`8\sqrt n` for m ≤ d, and 30 to 80 where losses vanish: for 10 to 50 epochs of
+    500 × 1,000 rows 32 to 64 steps, of 2,000 × 96 rows 48 to 72, and of 20,000 × 96 rows 32 to 48, below a second.
 
     Examples
     --------
@@ -46,7 +51,8 @@ def expected_curve(
         return half + half.T
 
     losses = np.full((2, len(n)), np.inf)
-    for theta, weights in _lanczos(generator, np.eye(d) / np.sqrt(d)):
+    most = 8 + 19 * np.sqrt(m * float(n[-1]))
+    for theta, weights in itertools.islice(_lanczos(generator, np.eye(d) / np.sqrt(d)), int(most / 8)):
         previous = losses
         # what rounding leaves are directions that no row has
         theta = np.where(theta < d * np.finfo(float).eps * theta.min(), theta, 0.0)
