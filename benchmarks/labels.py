@@ -25,7 +25,8 @@ import numpy as np
 
 from edgelaw import data, exact
 from edgelaw.exact.labels import LabelledRows
-from edgelaw_app.labels import preparation, simulation
+from edgelaw_app.forecast.labelled import Labelled
+from edgelaw_app.forecast.preparation import prepare
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORDERS = {"IID": "iid", "random reshuffle": "random_reshuffle", "single shuffle": "single_shuffle"}
@@ -46,7 +47,8 @@ def problem(name, m, d):
     features = features @ rng.standard_normal((features.shape[1], d)) / np.sqrt(d)
     here, there = np.split(rng.permutation(len(features)), [m])
     held = features[there], pool.labels[there]
-    return preparation.prepare(features[here], pool.labels[here], held, True, True, True, rng)
+    done = ("center", "intercept", "normalize")
+    return prepare(features[here], pool.labels[here], held, done, rng)
 
 
 def known_until(rows, order, step, epochs):
@@ -61,12 +63,11 @@ def known_until(rows, order, step, epochs):
 def compared(prepared, rows, order, step, last, count=RUNS, seed=1):
     """Theory over the mean of the runs − 1 and the relative standard error, by loss and epoch."""
     epochs, curve = known_until(rows, order, step, EPOCHS[EPOCHS <= last])
-    rates = np.full(last, step / prepared.scale)
-    rng = np.random.default_rng(seed)
-    runs = simulation.simulate(prepared, order.lower().replace(" ", "_"), rates, 1, 0.0, count, rng)
+    steps, rng = np.full(last, step), np.random.default_rng(seed)
+    runs = Labelled(prepared).run(ORDERS[order], steps, np.arange(last + 1.0), count, rng).losses
     result = np.zeros((2, 2, len(EPOCHS)))  # loss, difference or error, epoch; zero where there is none
     for k, loss in enumerate(LOSSES):
-        losses = getattr(runs, loss)[:, epochs]
+        losses = runs[:, k, epochs]
         mean, error = losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(count)
         result[k, :, : len(epochs)] = getattr(curve, loss)[1:] / mean - 1, error / mean
     return result, int(epochs[-1])

@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = ROOT / "lib" / "edgelaw"
+LIBRARY = ROOT / "lib"
 PAGE = ROOT / "CONTRIBUTING.md"
 START, END = "<!-- map of the rooms: written by `make map` -->", "<!-- end of the map -->"
 TOUR = {  # from the row update to a learning curve
@@ -25,10 +25,14 @@ TOUR = {  # from the row update to a learning curve
 
 
 def layers():
-    """The layers of the library as declared for import-linter, the lowest first; each a list of names."""
+    """The layers of library and application as declared for import-linter, the lowest first; each a list of names."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (contract,) = [one for one in settings["contracts"] if one["type"] == "layers"]
-    return [layer.split(" | ") for layer in reversed(contract["layers"])]
+    return [
+        [f"{contract['containers'][0]}/{name}" for name in layer.split(" | ")]
+        for contract in settings["contracts"]
+        if contract["type"] == "layers" and "containers" in contract
+        for layer in reversed(contract["layers"])
+    ]
 
 
 def place(name):
@@ -56,7 +60,7 @@ def table():
     for level, names in enumerate(layers()):
         for name in names:
             lines.append(f"| {level} | {shown(place(name))} | {first_line(place(name))} |")
-    ledger = ROOT / "lib" / "edgelaw_ledger"
+    ledger = LIBRARY / "edgelaw_ledger"
     lines.append(f"| {len(layers())} | {shown(ledger)} | {first_line(ledger)} |")
     return lines
 

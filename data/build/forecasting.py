@@ -6,7 +6,7 @@ import numpy as np
 from edgelaw_app import files
 from edgelaw_app.forecast.diagnostic import diagnose
 from edgelaw_app.forecast.exact_curves import exact_curve
-from edgelaw_app.forecast.measuring import random_part
+from edgelaw_app.forecast.spectral import random_part
 
 
 def exact(order, eigenvalues, epochs, step, rho):

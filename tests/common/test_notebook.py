@@ -20,7 +20,7 @@ from edgelaw_app.plain import plain
 
 @pytest.fixture(scope="module")
 def prediction():
-    return predict(data.gaussian(40, 40, rng=1), epochs=12, simulate=True, search=False, operations=1e8)
+    return predict(data.gaussian(40, 40, rng=1), epochs=12)
 
 
 @pytest.fixture
@@ -39,14 +39,18 @@ def parsed(text):
 
 def test_a_prediction_shows_its_advice_all_orders_and_a_table(prediction):
     root, drawing, labels = parsed(prediction._repr_html_())
-    assert root.find("p").text == prediction.advice.reason
-    assert {"IID", "random reshuffle", "single shuffle", "flip-flop", "epoch", "test loss"} <= set(labels)
+    assert root.find("p").text == " ".join(prediction.advice.sentences)
+    assert {"IID", "random reshuffle", "single shuffle", "flip-flop", "epoch", "parameter error"} <= set(
+        labels
+    )
     rows = [[cell.text for cell in row] for row in root.find(".//table").iter("tr")]
-    assert [row[0] for row in rows] == ["test loss", "IID", "random reshuffle", "single shuffle", "flip-flop"]
-    assert rows[1][-1] == notebook.number(prediction.forecasts["iid"].curve.test[-1])
-    assert rows[0][-1] == "epoch 12"
-    assert prediction.assumption in "".join(root.itertext())
-    assert prediction.advice.reason in drawing.get("aria-label")
+    assert [row[0] for row in rows] == ["order", "IID", "random reshuffle", "single shuffle", "flip-flop"]
+    iid = prediction.orders["iid"]
+    assert rows[1][1] == notebook.number(iid.lr)
+    assert rows[1][-1].startswith(notebook.number(iid.losses["parameter error"][-1]))
+    assert rows[0][-1] == "parameter error, epoch 12"
+    assert prediction.assumed in "".join(root.itertext())
+    assert "parameter error" in drawing.get("aria-label")
 
 
 def test_a_curve_with_times_in_the_first_epoch_shows_them(curve):
@@ -104,7 +108,7 @@ def test_an_edge_shows_its_law_and_a_line(fit, words):
 
 
 def every_object(prediction, curve):
-    return [prediction, curve, prediction.edge_law, laws.EdgeFit(0.5, 0.6)]
+    return [prediction, curve, spectrum.edge_law(prediction.eigenvalues), laws.EdgeFit(0.5, 0.6)]
 
 
 def test_the_same_object_gives_the_same_bytes_whatever_the_notebooks_style(prediction, curve):

@@ -201,26 +201,23 @@ def test_one_loss_that_is_further_off_turns_the_accuracy_red(monkeypatch):
 @pytest.mark.parametrize(
     ("check", "before", "after"),
     [
-        ("winner_is_lowest", "Single shuffle at step", "Flip-flop at step"),
-        ("winner_is_lowest", " % higher", "0 % higher"),
-        ("winner_is_lowest", "that of random reshuffle is", "that of flip-flop is"),
-        (
-            "tie_is_a_tie",
-            "Random reshuffle and single shuffle are tied",
-            "Random reshuffle and flip-flop are tied",
-        ),
-        ("tie_is_a_tie", "the others within 0", "the others within 1"),
-        ("one_order_is_not_compared", "Only flip-flop", "Only single shuffle"),
+        ("order_is_lowest_or_tied", "Use single shuffle", "Use flip-flop"),
+        ("order_is_lowest_or_tied", "single shuffle and flip-flop are tied", "flip-flop is tied"),
+        ("margins_are_those_of_the_losses", " % more", "0 % more"),
+        ("margins_are_those_of_the_losses", "random reshuffle leaves", "flip-flop leaves"),
+        ("lr_and_loss_are_those_of_the_order", "lr = 0.0", "lr = 0.00"),
+        ("lr_and_loss_are_those_of_the_order", "It leaves 0", "It leaves 1"),
+        ("target_is_reached_by_then", "is reached", "is not reached"),
     ],
 )
-def test_a_recommendation_that_says_something_else_than_its_curves_is_caught(
+def test_a_recommendation_that_says_something_else_than_its_losses_is_caught(
     monkeypatch, check, before, after
 ):
     from edgelaw_ledger.own import recommendation
 
-    reasons = recommendation._reasons()
+    answers = recommendation._answers()
     assert getattr(recommendation, check)().verdict == "holds"
-    changed = [(forecast, text.replace(before, after, 1)) for forecast, text in reasons]
-    assert changed != reasons
-    monkeypatch.setattr(recommendation, "_reasons", lambda: changed)
+    changed = [(forecast, text.replace(before, after, 1)) for forecast, text in answers]
+    assert changed != answers
+    monkeypatch.setattr(recommendation, "_answers", lambda: changed)
     assert getattr(recommendation, check)().verdict == "fails"

@@ -17,13 +17,7 @@ import edgelaw_ledger as claims
 
 logger = logging.getLogger(__name__)
 #: Pages each of whose sentences is an entry, or is listed as stating no result.
-FRONT = (
-    "intro",
-    "README",
-    "tools/pictures",
-    "lib/edgelaw_app/forecast/advice",
-    "lib/edgelaw_app/forecast/assumption",
-)
+FRONT = ("intro", "README", "tools/pictures", "lib/edgelaw_app/forecast/ranking")
 ADVICE = ("chapters/12_your_data", r"What to do")
 SUMMARY = r"Summary\s*$"
 BULLETS = range(3, 6)

@@ -108,19 +108,6 @@ def single_shuffle_noisy(
     return as_printed(ENDS, measured, (low, high, train_low, train_high))
 
 
-def reshuffle_ahead_with_noise() -> Evidence:
-    """Single shuffle over a fresh shuffle: the least ratio of each loss over both budgets, all noisy grids, b = 1."""
-    grids = noisy_grids(1)
-    least = [min(ratios(grids, "single_shuffle", measure)) for measure in study.MEASURES]
-    problems = {grid.problem for grid in grids}
-    return decide(
-        bool(min(least) > 1 and {"isotropic noisy", "tall", "labels"} <= problems),
-        measured=f"at least {least[0]:.3f} (parameter error) and {least[1]:.3f} (training loss) in {len(grids)} grids",
-        claimed="above 1 in every grid",
-        tolerance="no exception",
-    )
-
-
 def rest(grids):
     """All but momentum and Adam on cross-entropy."""
     return [grid for grid in grids if grid.loss == "squares" or grid.optimiser in ("sgd", "decay")]

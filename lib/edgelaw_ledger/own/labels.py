@@ -4,13 +4,14 @@ import functools
 import itertools
 
 import numpy as np
-from edgelaw_app.labels import preparation, simulation
 from scipy import optimize
 
 from edgelaw import data, exact
 from edgelaw.exact.labels import LabelledRows, schedules
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw.exact.single_shuffle import labels as single_shuffle
+from edgelaw_app.forecast.labelled import Labelled
+from edgelaw_app.forecast.preparation import Prepared, prepare
 from edgelaw_ledger.evidence import Evidence, at_most, decide
 
 THEORY = "iid", "random_reshuffle", "single_shuffle"
@@ -19,7 +20,7 @@ STEPS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.6, 1.9)
 
 
 @functools.cache
-def _prepared(pool: str, rows: int, dims: int | None, normalize: bool) -> preparation.Prepared:
+def _prepared(pool: str, rows: int, dims: int | None, normalize: bool) -> Prepared:
     """Training rows of a shipped data set, projected and centred as in the chapter; all others are held out."""
     chosen, rng = getattr(data, pool)(), np.random.default_rng(0)
     features = chosen.features.astype(float)
@@ -27,7 +28,8 @@ def _prepared(pool: str, rows: int, dims: int | None, normalize: bool) -> prepar
         features = features @ rng.standard_normal((features.shape[1], dims)) / 16
     here, there = np.split(rng.permutation(len(features)), [rows])
     held = features[there], chosen.labels[there]
-    return preparation.prepare(features[here], chosen.labels[here], held, True, True, normalize, rng)
+    done = ["center", "intercept", *["normalize"] * normalize]
+    return prepare(features[here], chosen.labels[here], held, done, rng)
 
 
 @functools.cache
@@ -37,8 +39,10 @@ def _rows(pool: str, rows: int, dims: int | None, normalize: bool) -> LabelledRo
 
 
 def _run(problem, order, step, epochs, runs, batch=1):
-    rates = np.full(epochs, step / problem.scale)
-    return simulation.simulate(problem, order, rates, batch, 0.0, runs, np.random.default_rng(1))
+    """Losses (runs, epochs + 1) of SGD itself by name."""
+    steps, times = np.full(epochs, step), np.arange(epochs + 1.0)
+    losses = Labelled(problem, batch).run(order, steps, times, runs, np.random.default_rng(1)).losses
+    return {"train": losses[:, 0], "held_out": losses[:, 1]}
 
 
 @functools.cache
@@ -52,7 +56,7 @@ def _largest_gaps(epochs, runs):
             _run(problem, order, step, epochs, runs),
         )
         for loss in worst:
-            gap = getattr(observed, loss)[:, 1:].mean(axis=0) / getattr(curve, loss)[1:] - 1
+            gap = observed[loss][:, 1:].mean(axis=0) / getattr(curve, loss)[1:] - 1
             worst[loss] = max(worst[loss], 100 * float(np.sqrt(np.mean(gap**2))))
     return worst
 
@@ -191,7 +195,9 @@ def _over_the_best_of_thirteen(batch, epochs):
         problem, rows = _prepared(*name), _rows(*name)
         step = schedules.best_step("random_reshuffle", rows, epochs, batch=batch).constant_step
         losses = [
-            _run(problem, "random_reshuffle", rate * problem.scale, epochs, 2, batch).held_out[:, -1].mean()
+            _run(problem, "random_reshuffle", rate * problem.scale, epochs, 2, batch)["held_out"][
+                :, -1
+            ].mean()
             for rate in (*SWEEP, step / problem.scale)
         ]
         ratios.append(losses[-1] / np.nanmin(losses[:-1]))
