@@ -229,7 +229,8 @@ def _checked(
         return check, {}, None
     near = next(iter(theory.values()), None)  # where an order has no theory, another's best step is a guess
     steps = tuning.SEARCHED if near is None else tuning.NEAR
-    run_on = tuning.runner(problem, question, len(orders), rng, steps)
+    shared = len(orders) * (1 + question.request.judged)
+    run_on = tuning.runner(problem, question, shared, rng, steps)
     made: dict[str, Tuned | None] = {}
     for order, child in zip(orders, rng.spawn(len(orders)), strict=True):
         same = next((other for other in made if "iid" not in (order, other)), None)
