@@ -1,11 +1,11 @@
 """The accuracy that the forecast promises: shipped measurements, and a case that is not among them."""
 
 import numpy as np
+from edgelaw_app.forecast.simulations import PILOT_ERROR, PILOT_WORST
 
 from edgelaw import data
 from edgelaw.orders import ORDERS
 from edgelaw_app.forecast import predict
-from edgelaw_app.forecast.simulations import PILOT_ERROR, PILOT_WORST
 
 LOSSES = ("test", "train")
 BEYOND = {  # at m/d = 1/2: the latest training losses are up to 14 % above the curve

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-from edgelaw.exact.labels import LabelledRows
 from edgelaw_app.labels import closed_form
 from edgelaw_app.labels.preparation import prepare
+
+from edgelaw.exact.labels import LabelledRows
 
 
 def direct(made, ridge):

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from edgelaw_app.forecast.rows import SCALED, equal_norm_design
 from running import run
 
 from edgelaw import data
 from edgelaw_app import files
 from edgelaw_app.forecast import predict, rows
-from edgelaw_app.forecast.rows import SCALED, equal_norm_design
 
 
 def with_a_mean(m, d, seed=0):

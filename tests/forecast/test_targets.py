@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from edgelaw_app.labels.targets import Targets
 
 
