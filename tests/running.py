@@ -4,6 +4,11 @@ import contextlib
 import io
 
 from edgelaw_app import cli
+from edgelaw_app.cli import terminal
+
+terminal.PATIENCE = (
+    600.0  # on a busy machine nothing would be quick, and what takes long says so on standard error
+)
 
 
 def run(*words):

@@ -55,7 +55,10 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
     if method == "auto":
         method = "svd" if resolves_singular_values(m, d) else "gram"
     if method == "svd":
-        values = scipy.linalg.svdvals(arguments.matrix(X).astype(np.float64, copy=False))[::-1]
+        X = arguments.matrix(X).astype(np.float64, copy=False)
+        values = np.linalg.svd(X, compute_uv=False)[
+            ::-1
+        ]  # SciPy's would hold the GIL all the time: no Ctrl-C
         return _resolved(values, (m, d)) ** 2 / m
     return of_gram(smaller_gram(X, block), (m, d))
 

@@ -8,7 +8,7 @@ from typing import Any
 def plain(value: Any) -> Any:
     """The same value in types that JSON has; None where a number is not finite, names of odd files made printable.
 
-    Dataclasses are taken by their fields, without those whose metadata have ``"plain": False``.
+    Dataclasses are taken by their fields, without those whose metadata have ``"plain": False``, and named tuples, too.
 
     >>> import numpy as np
     >>> plain({"loss": np.array([0.5, np.nan]), "epochs": (1, 2)})
@@ -17,6 +17,8 @@ def plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [field.name for field in dataclasses.fields(value) if field.metadata.get("plain", True)]
         return {name: plain(getattr(value, name)) for name in fields}
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, dict):
         return {plain(str(key)): plain(entry) for key, entry in value.items()}
     if isinstance(value, str):

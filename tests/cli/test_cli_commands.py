@@ -1,6 +1,7 @@
 """The command line as a whole: which commands there are, their help, plug-ins, and how it is started."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from running import refused, run
 
-from edgelaw_app.cli import demo, parser, predict, spectrum, sweep, terminal
+from edgelaw_app.cli import demo, parser, predict, probe, spectrum, sweep, terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +25,21 @@ def test_a_question_that_makes_no_sense_is_refused_in_one_sentence(words, senten
     assert sentence in refused(*words)
 
 
-@pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["sweep"]])
+@pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["probe"], ["sweep"], ["demo"]])
+def test_help_fits_eighty_columns_and_names_what_is_there_only(words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run(*words, "--help")[1]
+    assert max(map(len, out.splitlines())) <= 80
+    options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", out.split("examples:")[1]))
+    known = {word for one in COMMANDS for word in re.findall(r"--[a-z][\w-]*", run(one, "--help")[1])}
+    assert options <= known | {"--help"}
+    assert not re.search(r"--(no-)?search|--no-simulate|best step", out)
+
+
+COMMANDS = ("spectrum", "predict", "probe", "sweep", "demo")
+
+
+@pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["probe"], ["sweep"]])
 def test_help_teaches_by_example(words):
     status, out, err = run(*words, "--help")
     assert (status, err) == (0, "")
@@ -32,19 +47,19 @@ def test_help_teaches_by_example(words):
     assert out.count(" ".join(["  edgelaw", *words])) >= 4
 
 
-@pytest.mark.parametrize("module", [parser, spectrum, predict, sweep])
+@pytest.mark.parametrize("module", [parser, spectrum, predict, probe, sweep])
 def test_every_example_of_the_help_is_understood(module):
     lines = [line for line in module.EXAMPLES.splitlines() if line.startswith("  edgelaw ")]
     assert len(lines) >= 4
     for line in lines:
         words = shlex.split(line.split("  ")[1].split(" | ")[0])[1:]
         if words[0] in parser.COMMANDS and "--help" not in words:
-            command = {"spectrum": spectrum, "predict": predict, "sweep": sweep, "demo": demo}[words[0]]
-            assert parser.parser(plugins=False).parse_args(words).run is command.run
+            chosen = {"spectrum": spectrum, "predict": predict, "probe": probe, "sweep": sweep, "demo": demo}
+            assert parser.parser(plugins=False).parse_args(words).run is chosen[words[0]].run
 
 
 def test_the_help_names_the_schema_of_the_json():
-    for module in (spectrum, predict, sweep):
+    for module in (spectrum, predict, probe, sweep):
         assert f'schema "{module.SCHEMA}"' in module.EXAMPLES
 
 
@@ -101,7 +116,7 @@ def test_a_plugin_cannot_take_the_place_of_a_command(plugged):
     plugged(predict="there_is_no_such_package:add")
     status, out, err = run("--help")
     assert status == 0
-    assert "how many epochs" in out
+    assert "how fast SGD learns" in out
     assert len(err.splitlines()) == 1
     assert "There is no file" in refused("predict", "nowhere.npy")
 
@@ -124,15 +139,14 @@ def test_the_package_installs_it_under_its_name():
 
 
 def test_it_starts_as_a_module_too():
-    for module in ("edgelaw", "edgelaw_app.cli"):
-        done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True)
-        assert (done.returncode, done.stdout.split()[0]) == (0, "edgelaw"), done.stderr
+    done = subprocess.run([sys.executable, "-m", "edgelaw_app", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()[0]) == (0, "edgelaw"), done.stderr
 
 
 def test_help_is_instant_since_nothing_heavy_is_imported():
     code = (
         "import sys\nfrom edgelaw_app.cli import parser\n"
-        "for words in (['--version'], ['predict', '--help'], ['spectrum', '--help'], ['sweep', '--help']):\n"
+        "for words in (['--version'], ['predict', '--help'], ['probe', '--help'], ['sweep', '--help']):\n"
         "    try:\n        parser.main(words)\n"
         "    except SystemExit as leaving:\n        assert leaving.code == 0\n"
         "parser.parser(plugins=False).format_help()\n"

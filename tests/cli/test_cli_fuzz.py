@@ -290,8 +290,9 @@ FLAGS = (
     "normalize",
     "no-normalize",
     "simulate",
-    "no-simulate",
-    "no-search",
+    "standardize",
+    "classes",
+    "no-classes",
     "nonsense",
 )
 TAKING = (
@@ -314,6 +315,7 @@ TAKING = (
     "held-out",
     "lr",
     "schedule",
+    "weight-decay",
 )
 NAMES = st.sampled_from([f"--{name}" for name in FLAGS + TAKING])
 OPTIONS = st.lists(st.tuples(NAMES, st.none() | VALUES), max_size=4)
@@ -347,25 +349,26 @@ def test_spectrum_takes_any_options(good, options):
 @pytest.fixture(scope="module")
 def prediction():
     X = data.gaussian(24, 24, rng=0)
-    return edgelaw.predict(X, epochs=3, orders=["iid"], simulate=False, search=False)
+    return edgelaw.predict(X, epochs=3, orders=["iid"])
+
+
+def passed(epochs, orders, lr, step, batch, operations, rng):
+    """What both forecasts may be given."""
+    assert 1 <= epochs <= 100_000
+    assert batch >= 1
+    assert all(value is None or value > 0 for value in (lr, step))
+    assert set(orders) <= set(ORDERS)
+    assert rng >= 0
+    assert operations > 0
 
 
 @hypothesis.given(options=OPTIONS)
 @hypothesis.settings(max_examples=100)
 def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction, options):
-    def validated(
-        design, *, epochs, step, orders, target, simulate, rng, operations, progress, search, watch, batch
-    ):
+    def validated(design, epochs, orders, *, lr, step, target, batch, simulate, operations, rng, progress):
         assert min(design.shape) >= 2
-        assert 1 <= epochs <= 100_000
-        assert batch >= 1
-        assert step == "best" or 0 < step < 2 * batch
-        assert set(orders) <= set(ORDERS)
+        passed(epochs, orders, lr, step, batch, operations, rng)
         assert target is None or 0 < target < 1
-        assert simulate in ("auto", True, False)
-        assert rng >= 0
-        assert operations > 0
-        assert search in (True, False)
         return prediction
 
     with pytest.MonkeyPatch.context() as patch:
@@ -373,9 +376,32 @@ def test_predict_takes_any_options_and_passes_on_good_ones_only(good, prediction
         orderly("predict", good, "--json", *words_of(options))
 
 
+@pytest.fixture(scope="module")
+def probed():
+    X = data.gaussian(60, 24, rng=0)
+    return edgelaw.probe(X, X[:, 0], epochs=2, orders=["iid"])
+
+
+@hypothesis.given(options=OPTIONS)
+@hypothesis.settings(max_examples=100)
+def test_probe_takes_any_options_and_passes_on_good_ones_only(good, probed, options):
+    def validated(X, y, epochs, orders, *, lr, step, batch, operations, rng, **rest):
+        assert len(X) == len(y)
+        passed(epochs, orders, lr, step, batch, operations, rng)
+        assert rest["schedule"] in ("constant", "cosine", "linear", "1/t", "best")
+        assert rest["weight_decay"] >= 0
+        assert rest["classes"] in (None, True, False)
+        return probed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edgelaw_app.forecast, "probe", validated)
+        np.save(good.parent / "labels.npy", MATRIX[:, 0])
+        orderly("probe", good, "--json", "--labels", good.parent / "labels.npy", *words_of(options))
+
+
 # Every kind of matrix once, with shapes, steps and centring spread over them.
 ODD = [
-    ("integers", (24, 20), "best", True),
+    ("integers", (24, 20), None, True),
     ("sparse", (24, 24), "1", True),
     ("low rank", (26, 22), "0.3", False),
     ("huge", (2, 20), "1.9", False),
@@ -400,7 +426,7 @@ def test_predict_ends_well_on_odd_matrices(folder, kind, shape, step, center):
         "repeated": X[rng.integers(0, 2, shape[0])],
     }[kind]
     np.save(folder / "odd.npy", X)
-    words = ["--epochs", "3", "--step", step, "--no-search", "--center" if center else "--no-center"]
+    words = ["--epochs", "3", "--center" if center else "--no-center"] + (["--step", step] if step else [])
     words += ["--order", "iid"] + ["--order", "single_shuffle"] * (step == "1")
     assert orderly("predict", folder / "odd.npy", "--json", *words) in (0, 2)
 
@@ -415,7 +441,7 @@ def test_small_numbers_have_the_spectrum_of_large_ones(folder, size, center):
     values = [np.array(json.loads(out)["eigenvalues"]) for _, out, _ in (large, small)]
     assert np.allclose(values[1], values[0], rtol=1e-9, atol=1e-12)
     if size < 1e-140:
-        line = refused("predict", folder / "small.npy", center, "--no-normalize")
+        line = refused("spectrum", folder / "small.npy", center, "--no-normalize")
         assert "so small that their squares vanish" in line
 
 

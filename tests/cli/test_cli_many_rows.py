@@ -1,5 +1,6 @@
 """Many more rows than columns, the usual case: one epoch is many times enough, and the command says so."""
 
+import html
 import json
 import re
 
@@ -8,7 +9,7 @@ import pytest
 from running import run
 
 from edgelaw import data
-from edgelaw_app.forecast.assumption import ASSUMPTION, NOISY_SINGLE_SHUFFLE
+from edgelaw_app.forecast.prediction import ASSUMED
 
 
 @pytest.fixture(scope="module")
@@ -20,55 +21,49 @@ def many(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def answer(many):
-    status, out, err = run("predict", many, "--target", "0.1", "--no-simulate", "--json")
+    status, out, err = run("predict", many, "--target", "0.1", "--json")
     assert (status, err) == (0, "")
     return json.loads(out)
 
 
-def test_times_to_a_target_are_fractions_of_an_epoch_with_rows(many, answer, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    for forecast in answer["forecasts"].values():
-        for loss in ("test", "train"):
-            epochs, rows = forecast["epochs_to_target"][loss], forecast["rows_to_target"][loss]
-            assert 0 < epochs < 0.1
-            assert rows == round(6000 * epochs)
-    status, out, _ = run("predict", many, "--target", "0.1", "--no-simulate")
+@pytest.fixture(scope="module")
+def printed(many):
+    """The same for a reader, without a target."""
+    status, out, err = run("predict", many)
+    assert (status, err) == (0, "")
+    return out
+
+
+def test_times_to_a_target_are_fractions_of_an_epoch_counted_in_rows(many, answer):
+    assert set(answer["reached"]) == set(answer["orders"])
+    assert all(0 < time < 0.1 for time in answer["reached"].values())
+    status, out, _ = run("predict", many, "--target", "0.1")
     assert status == 0
-    assert re.search(r"0\.0\d+ .*\n.*\(\d+ rows\)", out)
-    assert max(map(len, out.splitlines()[3:])) <= 80
+    text = " ".join(out.split())
+    for order, time in answer["reached"].items():
+        assert f"{order} {round(6000 * time)} rows" in text
+    assert re.search(r"after \d+ rows\. The target 0\.1 is reached by then", text)
+    assert max(map(len, out.splitlines()[1:])) <= 80
 
 
-def test_nothing_is_ranked_or_printed_below_the_floor(many, answer):
+def test_nothing_is_ranked_or_printed_below_the_floor(answer, printed):
     assert answer["floor"] == 1e-12
-    for forecast in answer["forecasts"].values():
-        losses = [x for loss in ("test", "train") for x in forecast["curve"][loss] if x is not None]
-        assert min(losses) >= 1e-12
-        assert 0.1 < forecast["best_step"]["test"] < 1.9
-        assert forecast["best_step_time"] < 1
+    for one in answer["orders"].values():
+        assert 0.1 < one["step"] < 1.9
     advice = answer["advice"]
     assert advice["time"] < 1
+    assert advice["epochs"] == 1
     assert advice["margin"] < 10
-    assert {"random_reshuffle", "single_shuffle", "flip_flop"} == {advice["order"], *advice["tie"]}
-    assert "rows)" in advice["reason"]
-    _, out, _ = run("predict", many, "--no-simulate")
-    assert not re.search(r"e-(1[3-9]|[2-9]\d|\d{3})|e\+\d", out)
-    assert "their noise decides" in " ".join(out.split())
+    assert advice["order"] == "random_reshuffle"
+    assert {"single_shuffle", "flip_flop"} <= set(advice["tie"])  # until a row comes again they are one order
+    assert " rows" in advice["sentences"][1]
+    assert not re.search(r"e-(1[3-9]|[2-9]\d|\d{3})|e\+\d", printed)
 
 
-def test_what_is_assumed_of_targets_is_said_everywhere(many, answer, tmp_path):
-    assert "without noise" in ASSUMPTION
-    assert answer["assumption"] == ASSUMPTION
-    _, out, _ = run("predict", many, "--no-simulate", "--epochs", "3", "--report", tmp_path / "report.html")
-    assert ASSUMPTION in " ".join(out.split())
-    assert ASSUMPTION in (tmp_path / "report.html").read_text()
-    assert NOISY_SINGLE_SHUFFLE not in out  # another order is recommended
-    _, out, _ = run("predict", "--help")
-    assert "without noise" in " ".join(out.split())
-
-
-def test_who_is_told_to_shuffle_once_is_told_what_noise_changes(tmp_path):
-    np.save(tmp_path / "square.npy", data.gaussian(64, 64, rng=0))
-    _, out, _ = run("predict", tmp_path / "square.npy", "--no-center", "--epochs", "40", "--no-search")
-    text = " ".join(out.split())
-    assert "Single shuffle at step" in text
-    assert NOISY_SINGLE_SHUFFLE in text
+def test_what_is_assumed_of_targets_is_said_everywhere(many, answer, printed, tmp_path):
+    assert "noisy labels" in ASSUMED
+    assert answer["assumed"] == ASSUMED
+    assert ASSUMED in " ".join(printed.split())
+    run("predict", many, "--epochs", "3", "--order", "iid", "--report", tmp_path / "report.html")
+    assert ASSUMED in html.unescape((tmp_path / "report.html").read_text())
+    assert "without noise" in " ".join(run("predict", "--help")[1].split())

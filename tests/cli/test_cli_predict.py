@@ -1,18 +1,18 @@
-"""``edgelaw predict``: what the library says, in a table, as JSON and as a report."""
+"""``edgelaw predict``: what the library says, in 80 columns, as JSON and as a report."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from running import run
 
 from edgelaw.orders import ORDERS
-from edgelaw_app import files
-from edgelaw_app import forecast as room
-from edgelaw_app.cli import format, terminal
+from edgelaw_app import files, forecast
+from edgelaw_app.cli import answer, terminal
 from edgelaw_app.forecast import predict
 
-QUICK = ["--epochs", "6", "--no-simulate", "--no-search"]
+QUICK = ["--epochs", "6"]
 
 
 @pytest.fixture(scope="module")
@@ -24,20 +24,23 @@ def folder(tmp_path_factory):
     np.save(folder / "embeddings.npy", raw)
     np.savez(folder / "embeddings.npz", x_train=raw, y_train=np.arange(48.0))
     np.savetxt(folder / "features.csv", raw, delimiter=",")
+    np.save(folder / "tall.npy", rng.normal(size=(500, 24)) * np.geomspace(1, 0.1, 24))
+    np.save(folder / "wide.npy", rng.normal(size=(30, 60)))
     return folder
 
 
 @pytest.fixture
 def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
+    monkeypatch.delenv("COLUMNS", raising=False)
     return folder
 
 
 @pytest.fixture(scope="module")
-def prediction(folder):
+def found(folder):
     """What the library says of the same file."""
     design = files.design(files.open_matrix(folder / "embeddings.npz", "x_train"), rng=0)
-    return predict(design, epochs=6, target=0.2, simulate=False, rng=0, search=False)
+    return predict(design, epochs=6, target=0.2, rng=0)
 
 
 def as_json(*words):
@@ -46,102 +49,135 @@ def as_json(*words):
     return json.loads(out, parse_constant=pytest.fail)
 
 
-def test_the_numbers_are_those_of_the_library(here, prediction):
+def flat(text):
+    return " ".join(text.split())
+
+
+def test_the_numbers_are_those_of_the_library(here, found):
     machine = as_json("embeddings.npz", "--key", "x_train", "--target", "0.2", *QUICK)
-    assert machine["schema"] == "edgelaw.predict/2"
+    assert machine["schema"] == "edgelaw.predict/3"
     assert machine["file"] == "embeddings.npz"
-    assert machine["shape"] == [48, 48]
-    assert list(machine["forecasts"]) == list(ORDERS)
-    assert machine["preparation"] == list(prediction.preparation)
-    assert machine["advice"]["reason"] == prediction.advice.reason
-    assert machine["edge"] is prediction.edge is None  # 48 eigenvalues are too few to tell
-    assert machine["edge_law"]["fit"]["beta"] == pytest.approx(prediction.edge_law.fit.beta, rel=1e-6)
-    assert machine["edge_law"]["reason"] == prediction.edge_law.reason
-    for order, forecast in prediction.forecasts.items():
-        shown = machine["forecasts"][order]
-        assert shown["how"] == forecast.how
-        assert shown["curve"]["test"] == pytest.approx(forecast.curve.test, rel=1e-6)
-        assert shown["curve"]["train"] == pytest.approx(forecast.curve.train, rel=1e-6)
-        assert shown["epochs_to_target"] == forecast.epochs_to_target
+    assert machine["labels"] is None
+    assert list(machine["orders"]) == list(ORDERS)
+    kept = {name: value for name, value in machine.items() if name not in ("schema", "version", "file")}
+    assert kept == json.loads(json.dumps(found.to_dict()))
 
 
-@pytest.mark.parametrize("columns", ["80", "120"])
-def test_the_table_has_both_losses_of_every_order_and_a_recommendation(
-    here, prediction, monkeypatch, columns
-):
-    monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setattr(room, "predict", lambda *_, **__: prediction)
+@pytest.mark.parametrize("columns", [None, "60", "80", "200"])
+def test_the_answer_says_everything_in_the_order_in_which_it_is_needed(here, found, monkeypatch, columns):
+    """What to do, code, the table, what was assumed, cautions; in at most 80 columns, or those of the terminal."""
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(forecast, "predict", lambda *_, **__: found)
     status, out, err = run("predict", "embeddings.npy", "--target", "0.2")
     assert (status, err) == (0, "")
-    flat = " ".join(out.split())
-    for expected in (
-        "48 × 48",
-        "mean row",
-        "no power law at the left edge",
-        "too few to tell",
-        "epoch 1",
-        "to 0.2",
-        prediction.advice.reason,
-    ):
-        assert expected in flat
-    for order, forecast in prediction.forecasts.items():
-        assert order in out
-        for kind in ("test", "train"):
-            for n in (1, 6):
-                assert format.digits(float(getattr(forecast.curve, kind)[n])) in flat
-    for caution in prediction.warnings:
-        assert caution.text in flat
-    assert max(map(len, out.splitlines())) <= int(columns)
-    assert "…" not in out
+    lines = out.splitlines()
+    wide = min(int(columns or 80), 80)
+    table = [line for line in lines if re.match(r"order|" + "|".join(ORDERS), line)]
+    code = found.code.splitlines()
+    if wide == 80:
+        places = [
+            flat(out).index(flat(part))
+            for part in (
+                "48 rows × 48 columns",
+                found.advice.sentences[0],
+                found.advice.sentences[-1],
+                found.code,
+                table[0],
+                *(found.assumed, *(caution.text for caution in found.cautions)),
+                found.preparation[0],
+            )
+        ]
+        assert places == sorted(places)
+        assert [line for line in lines if line.startswith("  ") and line[2:] in code] == [
+            "  " + line for line in code
+        ]
+        assert "…" not in out
+        assert len(lines) <= 45
+    else:
+        kept = [*code, *(line[2:] for line in table)]  # neither is broken, whatever the width
+        lines = [line for line in lines if line[2:] not in kept]
+    assert max(map(len, lines)) <= wide
 
 
-def test_one_order_at_its_step_with_a_report(here):
-    words = ["--order", "single_shuffle", "--step", "1.3", "--report", "report.html"]
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["embeddings.npy"],
+        ["embeddings.npy", "--epochs", "1"],
+        ["embeddings.npy", "--target", "0.3", "--lr", "0.001", "--batch", "4"],
+        ["tall.npy", "--batch", "500"],
+        ["tall.npy", "--order", "flip_flop", "--target", "1e-7"],
+        ["wide.npy", "--simulate", "--standardize"],
+        ["wide.npy", "--no-center", "--lr", "1e-12", "--epochs", "30"],
+        ["features.csv", "--rows", "20", "--dims", "20", "--epochs", "100000", "--order", "iid"],
+    ],
+    ids=" ".join,
+)
+def test_the_answer_fits_a_screen_whatever_is_asked(here, words):
+    words = words if "--epochs" in words else [*words, *QUICK]
+    status, out, err = run("predict", *words)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= (51 if "--lr" in words else 45)
+    assert not re.search(r"\bnan\b|\binf\b|None|…|e\+\d", out)
+
+
+def test_the_table_has_both_losses_of_every_order_at_its_own_lr(here, found, monkeypatch):
+    monkeypatch.setattr(forecast, "predict", lambda *_, **__: found)
+    out = run("predict", "embeddings.npy")[1]
+    for order, one in found.orders.items():
+        (line,) = [line for line in out.splitlines() if re.match(rf"{order} +\d", line)]
+        assert answer.digits(one.lr) in line
+        for loss in ("parameter error", "training loss"):
+            assert answer.cell(one, found.advice.time, loss) in line
+    for order, time in found.reached.items():
+        when = "not within 6 epochs" if time is None else answer.moment(time, 48)
+        assert f"{order} {when}" in flat(out)
+    assert None in found.reached.values()
+
+
+def test_a_learning_rate_of_ones_own_is_shown_beside_the_best(here):
+    words = ["embeddings.npy", "--lr", "0.001", "--order", "iid", *QUICK]
+    machine = as_json(*words)
+    assert machine["asked"]["iid"]["lr"] == pytest.approx(0.001)
+    assert (
+        machine["asked"]["iid"]["losses"]["training loss"][-1]
+        > 2 * (machine["orders"]["iid"]["losses"]["training loss"][-1])
+    )
+    rows = [line for line in run("predict", *words)[1].splitlines() if line.startswith("iid ")]
+    assert len(rows) == 2
+    assert "0.00100" in rows[1]
+    step = machine["asked"]["iid"]["step"]
+    same = as_json("embeddings.npy", "--step", str(step), "--order", "iid", *QUICK)
+    assert same["asked"]["iid"]["losses"] == machine["asked"]["iid"]["losses"]
+
+
+def test_one_order_with_a_report(here):
+    words = ["--order", "single_shuffle", "--report", "report.html"]
     status, out, err = run("predict", "features.csv", *words, *QUICK)
     assert (status, err) == (0, "")
-    assert "The report is in report.html." in out
+    assert out.endswith("The report is in report.html.\n")
     assert "random_reshuffle" not in out
     text = (here / "report.html").read_text()
     assert "features.csv" in text
-    assert "step 1.3" in text
     assert "random reshuffle</th>" not in text
 
 
-def test_simulation_beside_theory_shows_the_discrepancy(here):
+def test_simulation_runs_every_order_and_says_how_well(here):
     words = ["embeddings.npy", "--epochs", "4", "--order", "iid", "--order", "single-shuffle", "--simulate"]
-    machine = as_json(*words, "--no-search")
-    assert list(machine["forecasts"]) == ["iid", "single_shuffle"]
-    for forecast in machine["forecasts"].values():
-        assert len(forecast["simulated"]["test"]) == 5
-        assert forecast["discrepancy"]["test"]["worst"] is not None
-    out = run("predict", *words, "--no-search")[1]
-    for forecast in machine["forecasts"].values():
-        for kind in ("test", "train"):
-            assert format.discrepancy(forecast["discrepancy"][kind]) in out
-
-
-def test_the_best_step_is_looked_for_and_shown(here):
-    words = ["embeddings.npy", "--epochs", "4", "--order", "iid", "--step", "best", "--no-simulate"]
     machine = as_json(*words)
-    step = machine["forecasts"]["iid"]["step"]
-    assert 0 < step < 2
-    assert machine["forecasts"]["iid"]["best_step"]["test"] == pytest.approx(step)
-    assert format.digits(step) in run("predict", *words)[1]
+    assert list(machine["orders"]) == ["iid", "single_shuffle"]
+    for one in machine["orders"].values():
+        assert one["how"] == "simulated"
+        assert one["runs"] > 1
+        assert max(one["errors"]["parameter error"]) > 0
+    assert machine["operations"] > 0
 
 
 def test_the_same_seed_gives_the_same_output(here):
-    words = [
-        "embeddings.npy",
-        "--epochs",
-        "3",
-        "--rows",
-        "30",
-        "--dims",
-        "30",
-        "--order",
-        "iid",
-        "--no-search",
-    ]
+    words = ["embeddings.npy", "--epochs", "3", "--rows", "30", "--dims", "30", "--order", "iid"]
     first = run("predict", *words)
     assert first == run("predict", *words)
     assert first[1] != run("predict", *words, "--seed", "1")[1]

@@ -1,9 +1,13 @@
-"""The progress bar: on a terminal only, after a while only, on standard error only."""
+"""The progress bar: after a while only, on standard error only; where that is no terminal, one line instead."""
 
 import contextlib
 import io
+import json
+import subprocess
+import sys
 import time
 
+import numpy as np
 import pytest
 
 from edgelaw._common.compiled import compiled
@@ -49,9 +53,36 @@ def test_what_is_quick_shows_nothing():
     assert stream.getvalue() == ""
 
 
-def test_without_a_terminal_nothing_is_shown(capsys):
-    assert not work(0.01, 0.1).shown
-    assert capsys.readouterr().err == ""
+def test_without_a_terminal_one_line_says_what_is_being_done_and_no_more(capsys):
+    assert work(0.2, 0.8).shown
+    assert capsys.readouterr() == ("", "edgelaw: working: summing; about 30 % of the steps are done.\n")
+
+
+def test_without_a_terminal_what_is_quick_shows_nothing(capsys):
+    assert not work(30, 0.05).shown
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_line_names_what_began_last_though_it_began_at_once_after_something_else(capsys):
+    with Bar(0.2) as bar:
+        bar(what="reading")
+        bar(0, 7, "eigenvalues")
+        time.sleep(0.5)
+    assert capsys.readouterr().err == "edgelaw: working: eigenvalues.\n"  # and not that 0 % are done
+
+
+def test_a_command_in_a_pipe_says_that_it_works_and_its_json_stays_json(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(30, 24)))
+    code = (
+        "import sys, time\nfrom edgelaw_app import cli, files\nfrom edgelaw_app.cli import terminal\n"
+        "terminal.PATIENCE, read = 0.1, files.open_matrix\n"
+        "files.open_matrix = lambda *words: time.sleep(1) or read(*words)\n"
+        "sys.exit(cli.main(sys.argv[1:]))"
+    )
+    words = [sys.executable, "-c", code, "spectrum", str(tmp_path / "x.npy"), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "edgelaw: working: reading.\n")
+    assert json.loads(done.stdout)["shape"] == [30, 24]
 
 
 def broken(bars):

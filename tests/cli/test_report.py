@@ -13,25 +13,41 @@ import pytest
 
 from edgelaw import data
 from edgelaw._common import svg as elements
-from edgelaw.curves import LearningCurve
-from edgelaw.laws import EdgeFit
-from edgelaw.spectrum import EdgeLaw
 from edgelaw_app import atomic
-from edgelaw_app.cli import format, pictures, report
-from edgelaw_app.forecast import exact_curves, predict
+from edgelaw_app.cli import answer, format, pictures, report
+from edgelaw_app.forecast import Caution, predict, probe
 
 HOSTILE = '<img src=x onerror="alert(1)">&amp;\'.npy'
 
 
 @pytest.fixture(scope="module")
-def prediction():
-    return predict(data.gaussian(40, 40, rng=0), epochs=12, target=0.2, simulate=False, rng=0, search=False)
+def forecast():
+    return predict(data.gaussian(40, 40, rng=0), epochs=12, target=0.2, lr=0.005, rng=0)
 
 
 @pytest.fixture(scope="module")
-def text(prediction):
+def probed():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 24))
+    y = np.where(X[:, 0] > 0, "<b>one</b>", "other & more")
+    return probe(X, y, epochs=6, schedule="best")
+
+
+@pytest.fixture(scope="module")
+def text(forecast):
     """The page of a file with a tame name."""
-    return report.html(prediction, "embeddings.npy", "1.2.3")
+    return report.html(forecast, "embeddings.npy", "1.2.3")
+
+
+@pytest.fixture(scope="module")
+def text_probed(probed):
+    return report.html(probed, "features.csv", "1.2.3")
+
+
+@pytest.fixture(scope="module", params=["rows", "labels"])
+def page(request, text, text_probed):
+    """The text of either kind of report."""
+    return text if request.param == "rows" else text_probed
 
 
 class Outline(HTMLParser):
@@ -64,36 +80,71 @@ class Outline(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def test_it_has_three_plots_with_descriptions_and_every_order(prediction, text):
-    page = Outline(text)
-    plots = [one for one in page.named("svg") if one.get("role") == "img"]
-    assert len(plots) == 3
-    assert all(len(one["aria-label"]) > 40 for one in plots)
-    assert len(page.named("figcaption")) == 3
-    words = " ".join(page.words)
-    for expected in (
-        "IID",
-        "random reshuffle",
-        "single shuffle",
-        "flip-flop",
-        "1.2.3",
-        prediction.advice.reason,
+def words_of(text):
+    return " ".join(" ".join(Outline(text).words).split())
+
+
+def test_it_has_the_five_parts_of_an_answer_in_their_order(forecast, text):
+    words = words_of(text)
+    places = [
+        words.index(" ".join(part.split()))
+        for part in (
+            forecast.advice.sentences[0],
+            forecast.advice.sentences[-1],
+            forecast.code,
+            "Parameter error by epoch",
+            "The orders, in numbers",
+            forecast.assumed.split("`")[0],
+            forecast.preparation[0],
+        )
+    ]
+    assert places == sorted(places)
+    cautious = dataclasses.replace(forecast, cautions=(Caution("odd", "Something is odd; do otherwise."),))
+    assert "Something is odd; do otherwise." in words_of(report.html(cautious, "x.npy"))
+
+
+def test_it_has_a_plot_of_each_loss_with_a_description_and_every_order(text, text_probed):
+    for one, losses in (
+        (text, ("Parameter error", "Training loss")),
+        (text_probed, ("Training loss", "Held-out loss")),
     ):
-        assert expected in words
+        page = Outline(one)
+        plots = [one for one in page.named("svg") if one.get("role") == "img"]
+        assert len(plots) == len(page.named("figcaption")) == 2
+        for plot, loss in zip(plots, losses, strict=True):
+            assert plot["aria-label"].startswith(
+                f"{loss} by epoch, each order at its best learning rate. At the end: "
+            )
+            assert "random reshuffle" in plot["aria-label"]
+    for expected in ("IID", "random reshuffle", "single shuffle", "flip-flop", "1.2.3"):
+        assert expected in words_of(text)
 
 
-def test_its_numbers_are_those_of_the_prediction(prediction, text):
-    words = " ".join(Outline(text).words)
-    for forecast in prediction.forecasts.values():
-        for kind in ("test", "train"):
-            for n in (1, 12):
-                assert format.digits(float(getattr(forecast.curve, kind)[n])) in words
-        assert str(forecast.epochs_to_target["test"]) in words
+def test_its_numbers_are_those_of_the_forecast(forecast, text):
+    words = words_of(text)
+    for group in (forecast.orders, forecast.asked):
+        for one in group.values():
+            for loss in ("parameter error", "training loss"):
+                for time in (1, 12):
+                    assert answer.cell(one, time, loss) in words
+            assert f" {format.digits(one.lr)} " in words
+    assert "at the lr asked for" in words
+    for order, time in forecast.reached.items():
+        assert f"{order} epoch {time:.0f}" in words
+
+
+def test_a_report_of_labels_says_what_is_known_only_with_them(probed, text_probed):
+    words = words_of(text_probed)
+    assert "in closed form" in words
+    assert "2 classes" in words
+    assert "A tenth of this lr" in words
+    assert "rates = [" in words
+    assert f"{probed.labels.held_out_rows} rows held out" in words
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_hostile_file_name_is_only_text(prediction):
-    page = Outline(report.html(prediction, HOSTILE))
+def test_a_hostile_file_name_is_only_text(forecast):
+    page = Outline(report.html(forecast, HOSTILE))
     assert page.named("img") == page.named("script") == []
     assert HOSTILE in page.words  # the parser unescapes: readers see the name as it is
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
@@ -103,113 +154,121 @@ def test_a_hostile_file_name_is_only_text(prediction):
 def undrawn():
     """In the place of the pictures, which know nothing of names and sentences."""
     with pytest.MonkeyPatch.context() as patch:
-        empty = {name: report.Picture(None, name) for name in ("spectrum", "test", "train")}
+        empty = {name: report.Picture(None, name, name) for name in ("parameter error", "training loss")}
         patch.setattr(report, "drawn", lambda _: empty)
         yield
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_any_name_leaves_the_page_whole(prediction):
-    tame = [tag for tag, _ in Outline(report.html(prediction, "embeddings.npy")).tags]
+def test_any_name_leaves_the_page_whole(forecast):
+    tame = [tag for tag, _ in Outline(report.html(forecast, "embeddings.npy")).tags]
 
     @hypothesis.given(st.text(max_size=40))
     @hypothesis.settings(max_examples=15)
     def whole(name):
-        assert [tag for tag, _ in Outline(report.html(prediction, name)).tags] == tame
+        assert [tag for tag, _ in Outline(report.html(forecast, name)).tags] == tame
 
     whole()
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_sentences_of_a_prediction_are_escaped_too(prediction):
+def test_sentences_of_a_forecast_are_escaped_too(forecast):
     hostile = dataclasses.replace(
-        prediction,
+        forecast,
         preparation=("<b>kept</b>",),
-        advice=dataclasses.replace(prediction.advice, reason="<i>single</i> & shuffle", tie=True),
-        diagnostic=dataclasses.replace(prediction.diagnostic, text="<u>fits</u>"),
+        assumed="<s>assumed</s>",
+        code="<i>code</i>",
+        cautions=(Caution("odd", "<em>odd</em>"),),
+        check=dataclasses.replace(forecast.check, verdict="agrees", text="<u>fits</u>"),
+        advice=dataclasses.replace(
+            forecast.advice, sentences=("<i>single</i> & shuffle", "<i>rest</i>"), tie=("iid",)
+        ),
     )
     page = Outline(report.html(hostile, "x.npy"))
-    assert page.named("i") == page.named("u") == []
-    assert {"<b>kept</b>", "<i>single</i> & shuffle", "<u>fits</u>", "No clear winner"} <= set(page.words)
+    assert page.named("i") == page.named("u") == page.named("s") == page.named("em") == []
+    assert {"<b>kept</b>", "<i>single</i> & shuffle", "<i>code</i>", "<em>odd</em>"} <= set(page.words)
+    words = " ".join(page.words)
+    assert "<u>fits</u>" in words
+    assert "<s>assumed</s>" in words
+    assert "No clear winner" in words
 
 
-def test_the_same_prediction_gives_the_same_page(prediction, text):
-    assert report.html(prediction, "embeddings.npy", "1.2.3") == text
+def test_the_same_forecast_gives_the_same_page(forecast, text):
+    assert report.html(forecast, "embeddings.npy", "1.2.3") == text
 
 
-def test_no_two_elements_have_the_same_id_and_every_reference_has_one(text):
-    ids = [attributes["id"] for _, attributes in Outline(text).tags if "id" in attributes]
+def test_no_two_elements_have_the_same_id_and_every_reference_has_one(page):
+    outline = Outline(page)
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
-    references = set(re.findall(r"""(?:href="|url\()#([^")]+)""", text))
+    references = set(re.findall(r"""(?:href="|url\()#([^")]+)""", page))
+    references |= {one["aria-labelledby"] for _, one in outline.tags if "aria-labelledby" in one}
     assert len(references) > 3
     assert references <= set(ids)
 
 
-def test_every_colour_of_a_picture_is_a_variable_that_both_pages_define(text):
-    inside = "".join(re.findall(r"<svg.*?</svg>", text, re.DOTALL))
+def test_every_colour_of_a_picture_is_a_variable_that_both_pages_define(page):
+    inside = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
     assert not re.search(r":\s*#[0-9a-f]{3}", inside)
-    light, dark = text.split("prefers-color-scheme:dark", 1)
-    for variable in set(re.findall(r"var\((--\w+)\)", inside)):
+    light, dark = page.split("prefers-color-scheme:dark", 1)
+    used = set(re.findall(r"var\((--[\w-]+)\)", page))
+    assert {"--iid", "--random_reshuffle", "--ink"} <= used
+    for variable in used:
         assert f"{variable}:#" in light
         assert f"{variable}:#" in dark
 
 
-def test_a_wide_matrix_without_an_edge_and_with_measured_curves_is_reported_too(prediction):
-    iid = prediction.forecasts["iid"]
-    n = iid.curve.epochs
-    noisy = LearningCurve(n, iid.curve.test, iid.curve.train, 0.1 * iid.curve.test, 0.1 * iid.curve.train)
-    measured = dataclasses.replace(iid, how="pilot", why="No exact curve.", curve=noisy, simulated=noisy)
-    other = dataclasses.replace(prediction.forecasts["flip_flop"], simulated=noisy)
-    changed = dataclasses.replace(
-        prediction,
-        eigenvalues=np.append(np.zeros(7), prediction.eigenvalues[7:]),
-        edge=None,
-        edge_error=None,
-        edge_law=EdgeLaw(
-            False, "No power law at zero: it is bent.", fit=EdgeFit(0.5, 0.6, 0.0, 9, 0, 0.01, (0.01, 0.5))
-        ),
-        target=None,
-        step="best",
-        forecasts={"iid": measured, "flip_flop": other},
-    )
-    words = " ".join(" ".join(Outline(report.html(changed, "wide.npy")).words).split())
-    for expected in (
-        "7 of 40 are zero",
-        "±10%",
-        "No power law at zero: it is bent. The dotted line is the power law that was tried.",
-        "no power law here (dotted: what was tried)",
-        "IID (pilot)",
-        "Bands are two standard errors",
-        "hollow marks the simulation",
-        "every order at its best step",
-        "No exact curve.",
-    ):
+def test_where_losses_were_run_that_is_said_with_their_errors(forecast):
+    iid = forecast.orders["iid"]
+    errors = {loss: np.full(len(iid.epochs), 0.1) for loss in iid.losses}
+    measured = dataclasses.replace(iid, how="pilot", why="No exact curve.", errors=errors)
+    changed = dataclasses.replace(forecast, orders={**forecast.orders, "iid": measured})
+    words = words_of(report.html(changed, "wide.npy"))
+    for expected in ("±10%", "IID (pilot)", "bands are two standard errors", "IID: No exact curve."):
         assert expected in words
 
 
-def test_nothing_to_draw_is_said(prediction):
-    zero = LearningCurve(
-        *(np.array(column) for column in ([0, 1], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0]))
+def test_orders_of_which_the_same_is_true_share_a_sentence(forecast):
+    ran = {
+        o: dataclasses.replace(one, how="simulated", why="Means over 64 runs.")
+        for o, one in forecast.orders.items()
+    }
+    words = words_of(report.html(dataclasses.replace(forecast, orders=ran), "x.npy"))
+    assert "IID, random reshuffle, single shuffle, flip-flop: Means over 64 runs." in words
+    assert words.count("Means over 64 runs.") == 1
+
+
+def test_words_between_backticks_are_code_and_still_escaped(forecast):
+    changed = dataclasses.replace(forecast, assumed="Type `a <b> FILE`, or not.")
+    page = Outline(report.html(changed, "x.npy"))
+    assert page.named("b") == Outline(report.html(forecast, "x.npy")).named("b")
+    assert "a <b> FILE" in page.words
+    assert len(page.named("code")) == 1
+
+
+def test_nothing_to_draw_is_said(forecast):
+    one = forecast.orders["iid"]
+    zero = dataclasses.replace(one, losses={**one.losses, "training loss": 0 * one.losses["training loss"]})
+    changed = dataclasses.replace(
+        forecast, orders={"iid": zero}, advice=dataclasses.replace(forecast.advice, order="iid")
     )
-    forecasts = {"iid": dataclasses.replace(prediction.forecasts["iid"], curve=zero)}
-    changed = dataclasses.replace(prediction, forecasts=forecasts, epochs=1)
     page = Outline(report.html(changed, "zero.npy"))
     assert len([one for one in page.named("svg") if one.get("role") == "img"]) == 1
-    assert " ".join(page.words).count("There is nothing to draw.") == 2
+    assert " ".join(page.words).count("There is nothing to draw.") == 1
 
 
-def test_it_loads_nothing(text):
-    assert not re.search(r"https?://|url\((?!#)|@import|<script|<iframe|<img", text)
-    page = Outline(text)
-    assert [link["href"] for link in page.named("link")] == ["data:,"]
-    policy = next(one["content"] for one in page.named("meta") if "http-equiv" in one)
+def test_it_loads_nothing(page):
+    assert not re.search(r"https?://|url\((?!#)|@import|<script|<iframe|<img", page)
+    outline = Outline(page)
+    assert [link["href"] for link in outline.named("link")] == ["data:,"]
+    policy = next(one["content"] for one in outline.named("meta") if "http-equiv" in one)
     assert policy.startswith("default-src 'none'")
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_it_is_written_whole_with_the_permissions_of_any_file(prediction, tmp_path):
+def test_it_is_written_whole_with_the_permissions_of_any_file(forecast, tmp_path):
     path = tmp_path / "report.html"
-    report.write(path, prediction, "a\udcff.npy")
+    report.write(path, forecast, "a\udcff.npy")
     plain = tmp_path / "plain"
     plain.touch()
     assert path.stat().st_mode == plain.stat().st_mode
@@ -249,35 +308,46 @@ def path_of(svg, style):
     return np.array(values).reshape(-1, 2).T
 
 
-def test_a_power_law_is_a_straight_line_where_it_should_be(prediction):
+def only(forecast, epochs, losses, how="theory", error=0.0):
+    """The forecast with one order and these losses."""
+    both = dict.fromkeys(("parameter error", "training loss"), losses)
+    errors = dict.fromkeys(both, np.full(len(epochs), error))
+    one = dataclasses.replace(forecast.orders["iid"], epochs=epochs, losses=both, errors=errors, how=how)
+    return dataclasses.replace(forecast, orders={"iid": one}, target=None)
+
+
+def test_a_power_law_is_a_straight_line_where_it_should_be(forecast):
     n = np.array([0, 1, 10, 100])
-    curve = LearningCurve(n, 1.0 / np.maximum(n, 1), np.ones(4), np.zeros(4), np.zeros(4))
-    iid = dataclasses.replace(prediction.forecasts["iid"], curve=curve)
-    law = dataclasses.replace(prediction, forecasts={"iid": iid}, target=None)
-    x, y = path_of(pictures.inline(pictures.losses(law, "test"), "a law", "law"), "stroke:var(--iid)")
+    law = only(forecast, n, 1.0 / np.maximum(n, 1))
+    figure = pictures.losses(law, "parameter error")
+    x, y = path_of(pictures.inline(figure, "a law", "law"), "stroke:var(--iid)")
     assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.02)
     assert y[1] - y[0] == pytest.approx(y[2] - y[1], abs=0.02)
     assert x[0] < x[1]
     assert y[0] < y[1]  # y runs downwards in SVG, and the law falls
 
 
-def test_losses_far_below_the_largest_do_not_widen_the_axes(prediction):
+def test_losses_far_below_the_largest_do_not_widen_the_axes(forecast):
     n = np.arange(60)
     y = np.where(n < 40, 1.0 / np.maximum(n, 1) ** 2, 1e-40)
     y[45:50] = np.nan
     y[55:] = 0
-    curve = LearningCurve(n, y, y, np.full(60, 0.5), np.full(60, 0.5))
-    iid = dataclasses.replace(prediction.forecasts["iid"], curve=curve, how="simulated")
-    figure = pictures.losses(dataclasses.replace(prediction, forecasts={"iid": iid}, target=0.5), "train")
+    figure = pictures.losses(only(forecast, n, y, "simulated", 0.5), "training loss")
     low, high = figure.axes[0].get_ylim()
     assert 1e-4 < low < y[39]
     assert 1 < high < 2
     assert "nan" not in pictures.inline(figure, "a loss", "loss")
 
 
+def test_the_target_is_drawn_in_the_picture_of_the_loss_that_decides_only(forecast, text):
+    first, second = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+    assert "target 0.2" in first
+    assert "target" not in second
+
+
 def test_a_picture_holds_its_text_as_text_and_is_small(text):
     figures = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
-    for svg, words in zip(figures, ("eigenvalue λ", "test loss", "training loss"), strict=True):
+    for svg, words in zip(figures, ("parameter error", "training loss"), strict=True):
         assert f">{words}</text>" in svg
         assert "font-family" not in svg
         assert len(svg) < 30_000
@@ -288,7 +358,7 @@ def test_older_styles_of_text_keep_their_size_only():
     assert elements._declaration("font: inherit", {}) == ""
 
 
-def test_four_thousand_eigenvalues_are_drawn_by_a_few_hundred_dots(prediction):
+def test_four_thousand_eigenvalues_are_drawn_by_a_few_hundred_dots():
     values = np.sort(np.random.default_rng(0).gamma(2.0, size=4096))
     svg = pictures.inline(pictures.spectrum(values, None), "many", "many")
     assert 200 < svg.count("<use") < 600
@@ -308,29 +378,30 @@ def test_digits_are_close_to_the_number(value):
 
 @hypothesis.given(st.integers(1, 10**6))
 def test_milestones_are_a_few_and_end_with_the_last(last):
-    recorded = np.unique(np.round(np.geomspace(1, last, 300)).astype(int))
-    chosen = format.milestones(LearningCurve(recorded, *np.ones((4, len(recorded)))))
+    recorded = np.unique(np.round(np.geomspace(1, last, 300)).astype(int)).tolist()
+    chosen = format.milestones(recorded)
     assert chosen[0] == 1
     assert chosen[-1] == last
     assert len(chosen) <= 4
-    assert set(chosen) <= set(recorded.tolist())
+    assert set(chosen) <= set(recorded)
 
 
-def test_milestones_of_a_first_epoch_are_fractions_and_what_is_below_the_floor_is_not_printed():
-    times = np.append(0, np.geomspace(0.001, 1, 30))
-    losses = np.exp(-100 * times)
-    curve = LearningCurve(times, losses, losses, *np.full((2, len(times)), np.nan))
-    chosen = format.milestones(curve)
-    assert all(0 < time < 1 for time in chosen)
-    assert [format.value_at(curve, time, "train") > format.FLOOR for time in chosen] == [True] * len(chosen)
-    assert format.loss_digits(losses[-1]) == "< 1e-12"
-    assert format.FLOOR == exact_curves.FLOOR
+@hypothesis.given(st.floats(1e-15, 1e6), st.floats(0, 2))
+def test_a_cell_has_its_error_where_it_was_run_and_no_digits_below_the_floor(forecast, value, error):
+    one = only(forecast, np.array([0, 1]), np.array([1.0, value]), "simulated", error).orders["iid"]
+    text = answer.cell(one, 1.0, "training loss")
+    assert text.startswith("< 1e-12") == (value < 1e-12)
+    assert ("±" in text) == (error >= 0.005 and value >= 1e-12)
+    assert answer.cell(one, 7.0, "training loss") == "–"
+    diverged = only(forecast, np.array([0, 1]), np.array([1.0, np.inf])).orders["iid"]
+    assert answer.cell(diverged, 1.0, "training loss") == "diverges"
 
 
 def test_the_axis_of_a_picture_ends_where_nothing_is_left():
     """Sixteen rows per dimension: after a few epochs no order has a loss that could be drawn."""
-    prediction = predict(data.gaussian(960, 60, rng=0), epochs=50, search=False)
-    axes = pictures.losses(prediction, "train").axes[0]
-    curves = [forecast.curve for forecast in prediction.forecasts.values()]
-    drawn = [curve.epochs[curve.train >= axes.get_ylim()[0]][-1] for curve in curves]
+    forecast = predict(data.gaussian(960, 60, rng=0), epochs=50)
+    axes = pictures.losses(forecast, "training loss").axes[0]
+    drawn = [
+        one.epochs[one.losses["training loss"] >= axes.get_ylim()[0]][-1] for one in forecast.orders.values()
+    ]
     assert max(drawn) <= axes.get_xlim()[1] < 12

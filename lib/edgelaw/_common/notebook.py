@@ -67,7 +67,11 @@ def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
         mpl.rcdefaults()  # whatever the notebook has set
         mpl.rcParams.update(STYLE)
         figure = Figure(figsize=(WIDTH / 72, height / 72))
-        ax = figure.add_axes((60 / WIDTH, (below + 42) / height, 1 - 70 / WIDTH, 1 - (below + 50) / height))
+        left, across = 72, WIDTH - 82
+        ax = figure.add_axes((left / WIDTH, (below + 42) / height, across / WIDTH, 1 - (below + 50) / height))
+        ax.yaxis.set_label_coords(
+            (14 - left) / across, 0.5
+        )  # inside the picture however wide the ticks' labels are
         ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
         top = max(y.max() for _, _, y in drawn)
         for line, x, y in drawn:

@@ -49,7 +49,8 @@ def about(forecast: Forecast) -> str:
     if forecast.labels is None:
         return f"{m:,} rows × {d:,} columns"
     known = forecast.labels
-    kind = f"{len(known.classes)} classes" if known.classes else f"{known.outputs} output(s)"
+    outputs = f"{known.outputs} output{'s' if known.outputs > 1 else ''}"
+    kind = f"{len(known.classes)} classes" if known.classes else outputs
     return f"{m:,} rows × {d:,} columns to train on, {known.held_out_rows:,} rows held out, {kind}"
 
 

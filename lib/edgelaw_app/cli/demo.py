@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
         "demo",
         run,
         "a tour of the idea on data that ships, in a few seconds",
-        "Run SGD on shipped embeddings in four orders beside the exact theory, and recommend one.",
+        "SGD on shipped embeddings in four orders beside its theory, and the advice.",
         EXAMPLES,
     )
 

@@ -16,6 +16,7 @@ def prepared(arguments: argparse.Namespace) -> files.Design:
         dims=arguments.dims,
         center=arguments.center,
         normalize=arguments.normalize is not False,
+        standardize=arguments.standardize,
         rng=arguments.seed,
     )
 
@@ -23,6 +24,7 @@ def prepared(arguments: argparse.Namespace) -> files.Design:
 def decomposed(arguments: argparse.Namespace, progress: Progress) -> files.Design:
     """The same; with ``--dask`` its eigenvalues are computed there, block by block, and remembered."""
     where = address(arguments.dask)
+    progress(0, 0, "reading")
     design = prepared(arguments)
     if where is not None:
         from edgelaw_app.cli import cluster

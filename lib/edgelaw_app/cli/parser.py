@@ -35,6 +35,7 @@ from edgelaw_app.cli.terminal import (
     SentenceParser,
     Unwritten,
     command,
+    interruptible,
     printable,
     reason,
     shortened,
@@ -53,17 +54,19 @@ edgelaw forecasts SGD on your data: order, learning rate, epochs.
 
 EXAMPLES = """\
 examples:
-  edgelaw demo                       a tour of the idea on data that ships, in a few seconds
+  edgelaw demo                       the idea, on data that ships
   edgelaw embeddings.npy             short for edgelaw predict embeddings.npy
-  edgelaw features.csv --labels y    short for edgelaw probe features.csv --labels y
+  edgelaw features.csv --labels y    short for edgelaw probe, with these words
   edgelaw predict embeddings.npy     which order, which lr, how many epochs
-  edgelaw predict --help             every option of predict, with examples
+  edgelaw probe --help               every option of probe, with examples
   edgelaw spectrum embeddings.npy    the left edge of the spectrum, and a plot
+  edgelaw sweep embeddings.npy       runs of SGD itself, nothing predicted
   edgelaw verify E12                 check one claim of the paper
 
 Exit status: 0 for success, 1 if something could not be computed or confirmed,
-2 for arguments or a file that cannot be used. An error is one sentence on
-standard error."""
+2 for arguments or a file that cannot be used, 130 if stopped by Ctrl-C. An
+error is one sentence on standard error; so is what a command does that takes
+more than two seconds. Standard output has the answer only."""
 
 COMMANDS: dict[str, Callable[[Any], None]] = {
     "spectrum": spectrum.add,
@@ -89,7 +92,7 @@ def parser(plugins: bool = True) -> SentenceParser:
     """
     top = SentenceParser(
         prog="edgelaw",
-        description="Learning curves of SGD at the left edge of the data's spectrum.",
+        description="Forecasts of SGD on your data, from its spectrum: order, learning rate, epochs.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -140,13 +143,15 @@ def _with_dask(words: Sequence[str]) -> list[str]:
 def _file_alone(words: Sequence[str]) -> list[str]:
     """``edgelaw FILE`` is ``predict``, with ``--labels`` ``probe``; what is neither command nor file is refused."""
     first = words[0] if words else "-"
+    labelled = any(word.split("=")[0] == "--labels" for word in words)
+    if first == "predict" and labelled:
+        raise Refusal("--labels is not for predict, which has rows only; use edgelaw probe FILE --labels Y.")
     if first.startswith("-") or first in COMMANDS:
         return list(words)
     names = [*COMMANDS, *(point.name for point in entry_points(group=PLUGINS))]
     if first in names:
         return list(words)
     if _looks_like_a_file(first):
-        labelled = any(word.split("=")[0] == "--labels" for word in words)
         return ["probe" if labelled else "predict", *words]
     near = difflib.get_close_matches(first.lower(), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}" if near else f"the commands are {', '.join(names)}"
@@ -213,8 +218,10 @@ def main(words: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     words : sequence of str, optional
-        What was typed after ``edgelaw``; ``sys.argv`` by default.
+        What was typed after ``edgelaw``; ``sys.argv`` by default, and then the process is the command's own: Ctrl-C
+        ends it, whatever it is computing.
     """
+    process = words is None
     words = sys.argv[1:] if words is None else words
     with warnings.catch_warnings():
         if not os.environ.get("EDGELAW_DEBUG"):  # a warning is for programmers
@@ -228,7 +235,7 @@ def main(words: Sequence[str] | None = None) -> int:
             arguments = parser(plugins=not own).parse_args(_with_dask(words))
             if not getattr(arguments, "json", False):
                 importlib.import_module("rich")  # tables and progress: missed before the work, not after it
-            status = arguments.run(arguments)
+            status = interruptible(lambda: arguments.run(arguments), process)
             if sys.stdout is not None:
                 sys.stdout.flush()
             return status

@@ -21,21 +21,25 @@ SCHEMA = "edgelaw.predict/3"
 
 EXAMPLES = """\
 examples:
-  edgelaw predict embeddings.npy                                the best order, lr and number of epochs
-  edgelaw predict embeddings.npz --key x_train --target 0.05    as few epochs as possible to 5 %
-  edgelaw predict embeddings.npy --batch 64                     batches of 64, averaged
-  edgelaw predict embeddings.npy --lr 0.001                     also: what your own lr would do
-  edgelaw predict features.csv --drop label,id --report r.html  features only; a report with plots
-  edgelaw predict embeddings.npy --rows 512 --dims 512 --simulate
-                                                                run SGD itself in every order
-  edgelaw predict embeddings.npy --json | jq .advice            for machines
-  edgelaw probe features.npz --key x --labels y                 you have labels: use probe
+  edgelaw predict x.npy                    the best order, lr, number of epochs
+  edgelaw predict x.npz --key train        one array of several
+  edgelaw predict x.npy --target 0.05      as few epochs as possible to 5 %
+  edgelaw predict x.npy --batch 64         batches of 64 rows, averaged
+  edgelaw predict x.npy --lr 0.001         also: what your own lr would do
+  edgelaw predict x.npy --simulate         run SGD itself in every order
+  edgelaw predict x.csv --drop label,id    features only
+  edgelaw predict x.npy --report r.html    a report with plots
+  edgelaw predict x.npy --json             for machines: | jq .advice
+  edgelaw probe x.npz --labels y           you have labels: use probe
 
-Losses start at 1. The parameter error is the mean square of w - w*, not a loss on held-out rows; the training loss is
-the mean squared residual on the rows themselves. Targets are assumed to be a linear function of the rows without noise.
-lr is what you type into torch.optim.SGD for nn.MSELoss(), rows centred and scaled to norm sqrt(columns).
+Losses start at 1. The parameter error is the mean square of w - w*, not a loss
+on held-out rows; the training loss is the mean squared residual on the rows
+themselves. Targets are assumed to be a linear function of the rows without
+noise. lr is what you type into torch.optim.SGD for nn.MSELoss(), rows centred
+and scaled to norm sqrt(columns); the answer has the code.
 
-JSON has schema "edgelaw.predict/3" and the fields of edgelaw_app.forecast.Forecast."""
+JSON has schema "edgelaw.predict/3" and the fields of
+edgelaw_app.forecast.Forecast."""
 
 
 def add(commands: Any) -> None:
@@ -45,7 +49,7 @@ def add(commands: Any) -> None:
         "predict",
         run,
         "rows without labels: how fast SGD learns, in which order, with which lr",
-        "Forecast SGD on the rows of a file: the best order with its learning rate and number of epochs, and code.",
+        "Forecast SGD on the rows of a file: the best order, its lr and epochs, and code.",
         EXAMPLES,
     )
     add_preprocessing(parser)
@@ -73,7 +77,7 @@ def add_rates(parser: argparse.ArgumentParser) -> None:
         "--step",
         type=between(0),
         metavar="S",
-        help="the same in units of the theory: in (0, 2) for single rows",
+        help="the same in units of the theory: below 2 for single rows",
     )
     parser.add_argument(
         "--batch",

@@ -24,19 +24,27 @@ SCHEDULES = ("constant", "cosine", "linear", "1/t", "best")
 
 EXAMPLES = """\
 examples:
-  edgelaw probe features.npz --key x --labels y             labels under another key of the file
-  edgelaw probe features.csv --labels species --held-out 0.3
-                                                            a column of the table; 30 % of the rows to test
-  edgelaw probe features.npy --labels labels.npy --batch 32 labels in a file of their own, batches of 32
-  edgelaw probe features.npz --key x --labels y --lr 0.01   also: what your own lr would do
-  edgelaw probe train.parquet --labels y --standardize      columns of very different scale
-  edgelaw probe features.npz --key x --labels y --json | jq .advice
+  edgelaw probe x.npz --key x --labels y       another key of the same file
+  edgelaw probe x.csv --labels species         a column of the table
+  edgelaw probe x.npy --labels y.npy           a file of their own
+  edgelaw probe x.csv --labels y --held-out test.csv
+                                               rows to test on from a file
+  edgelaw probe x.csv --labels y --standardize
+                                               columns of different scale
+  edgelaw probe x.csv --labels y --lr 0.01     also: what your own lr would do
+  edgelaw probe x.csv --labels y --batch 32    batches of 32 rows, averaged
+  edgelaw probe x.csv --labels y --schedule cosine
+                                               an lr that falls
+  edgelaw probe x.csv --labels y --json        for machines: | jq .advice
 
-Integers, booleans and texts are classes, and so are floating point numbers that are few and whole; other numbers are
-regressed on. Losses are squared errors, summed over outputs (the one-hot columns of classes), averaged over rows. lr is
-what you type into torch.optim.SGD for nn.MSELoss(). How this is computed: the book's chapter "Linear probes".
+Integers, booleans and texts are classes, and so are floating point numbers
+that are few and whole; other numbers are regressed on. Losses are squared
+errors, summed over outputs (the one-hot columns of classes), averaged over
+rows. lr is what you type into torch.optim.SGD for nn.MSELoss(); the answer has
+the code. How this is computed: the book's chapter "Linear probes".
 
-JSON has schema "edgelaw.probe/1" and the fields of edgelaw_app.forecast.Forecast."""
+JSON has schema "edgelaw.probe/1" and the fields of
+edgelaw_app.forecast.Forecast."""
 
 
 def add(commands: Any) -> None:
@@ -46,7 +54,7 @@ def add(commands: Any) -> None:
         "probe",
         run,
         "rows with labels: lr, order and epochs of a linear probe",
-        "Forecast a linear probe on features with labels: its learning rate, order, epochs and losses, and code.",
+        "Forecast a linear probe on features with labels: lr, order, epochs, and code.",
         EXAMPLES,
     )
     add_preprocessing(parser)
@@ -77,7 +85,7 @@ def add(commands: Any) -> None:
         choices=SCHEDULES,
         default="constant",
         metavar="NAME",
-        help=f"how lr changes from epoch to epoch: {', '.join(SCHEDULES)} (default constant)",
+        help=f"how lr changes from epoch to epoch: {', '.join(SCHEDULES)} (each epoch's own); default constant",
     )
     parser.add_argument(
         "--weight-decay", type=between(0), default=0.0, metavar="W", help="of torch.optim.SGD (default 0)"
@@ -91,7 +99,7 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read features and labels, forecast, show; return the exit status."""
     if arguments.dask is not None:
-        raise Refusal("--dask is for rows without labels; leave it or --labels out.")
+        raise Refusal("--dask is for rows without labels; leave it out, or use edgelaw predict.")
     orders = chosen_orders(arguments.order) if arguments.order else None
     path = forecasting.report_path(arguments)
     import dataclasses

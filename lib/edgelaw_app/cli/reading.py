@@ -1,7 +1,6 @@
 """Features, labels and held-out rows from the files that a reader names."""
 
 import argparse
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,10 +8,7 @@ import numpy as np
 from edgelaw._common.types import Array
 from edgelaw_app import files
 from edgelaw_app.cli.terminal import Refusal, shortened
-from edgelaw_app.files import InputError, label_place, read_labels
-from edgelaw_app.files.oddities import Watch
-
-_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")
+from edgelaw_app.files import InputError, label_place
 
 
 class Read(NamedTuple):
@@ -31,11 +27,12 @@ def features_and_labels(arguments: argparse.Namespace, held_out: str) -> Read:
     """Read what the arguments name, with the rows and dimensions they ask for."""
     kind = _held_out_kind(held_out)
     place, name = label_place(arguments.labels, arguments.file)
-    X, y, notes, warnings = _pair(arguments, arguments.file, arguments.key, place, name)
+    only = {"columns": arguments.columns, "drop": arguments.drop}
+    X, y, notes, warnings = files.read_pair(arguments.file, place, name, arguments.key, **only)
     other: Any = kind
     if isinstance(kind, str):
         features, key, label_file, label_name = _held_out_place(kind, arguments, name)
-        other = _pair(arguments, features, key, label_file, label_name)[:2]
+        other = files.read_pair(features, label_file, label_name, key, **only)[:2]
     rng = np.random.default_rng(arguments.seed)
     if arguments.rows is not None:
         if arguments.rows > len(X):
@@ -81,24 +78,3 @@ def _held_out_place(
     features, key = label_place(first, arguments.file)
     label_file, name = label_place(second, features)
     return features, key, label_file, name
-
-
-def _pair(
-    arguments: argparse.Namespace, features: str, key: str | None, label_file: str, label_name: str | None
-) -> tuple[Array, np.ndarray, tuple[str, ...], tuple[str, ...]]:
-    """Rows and labels, what was done, and columns that are no features; labels in the same table are none."""
-    drop = list(arguments.drop or [])
-    if label_name is not None and label_file == features and str(features).lower().endswith(_TABLES):
-        drop.append(label_name)
-    if os.path.isdir(features) and label_file == features and not str(features).lower().endswith(".zarr"):
-        raise InputError(
-            f"{features} is a folder; labels must be in one file of their own, as in labels.npy."
-        )
-    source = files.open_matrix(features, key, arguments.columns, drop or None)
-    X = np.empty(source.shape, source.dtype)
-    first, watch = 0, Watch(source.shape[1])
-    for block in source.blocks():
-        watch.add(block)
-        X[first : first + len(block)] = block
-        first += len(block)
-    return X, read_labels(label_file, label_name, len(X)), source.notes, watch.sentences(source.columns)

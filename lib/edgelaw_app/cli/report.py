@@ -5,6 +5,7 @@ to load any. Everything that comes from a reader's file, its name above all, is 
 """
 
 import os
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,6 @@ MEANS = {
     "training loss": "Mean squared residual on the rows themselves{}.",
     "held-out loss": "Mean squared error on the held-out rows{}.",
 }
-KNOWN_BY = {"theory": "theory", "simulated": "runs of SGD", "pilot": "runs of SGD on a part of the rows"}
 
 
 class Picture(NamedTuple):
@@ -49,6 +49,14 @@ def html(forecast: Forecast, name: str, version: str = "") -> str:
     """
     times, losses = _times(forecast), list(forecast.best.losses)
     template = environment().get_template("report.html.jinja")
+    groups = [
+        (title, [_row(one, times, losses) for one in group.values()])
+        for title, group in (
+            ("each order at its best lr", forecast.orders),
+            ("at the lr asked for", forecast.asked),
+        )
+        if group
+    ]
     return template.render(
         f=forecast,
         name=str(name).encode("utf-8", "replace").decode("utf-8"),
@@ -61,14 +69,8 @@ def html(forecast: Forecast, name: str, version: str = "") -> str:
         pictures=drawn(forecast),
         losses=losses,
         moments=[answer.moment(time, forecast.shape[0]) for time in times],
-        groups=[
-            (title, [_row(one, times, losses) for one in group.values()])
-            for title, group in (
-                ("each order at its best learning rate", forecast.orders),
-                ("as asked", forecast.asked),
-            )
-            if group
-        ],
+        groups=groups,
+        known=_known([row for _, rows in groups for row in rows]),
     )
 
 
@@ -90,8 +92,15 @@ def environment() -> "Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.globals |= {"digits": digits}
+    made.globals |= {"digits": digits, "marked": _marked}
     return made
+
+
+def _marked(text: str) -> Any:
+    """A sentence, escaped, with what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text))))
 
 
 def drawn(forecast: Forecast) -> dict[str, Picture]:
@@ -122,13 +131,22 @@ def _times(forecast: Forecast) -> list[float]:
     return sorted(chosen | set(answer.columns(forecast)))
 
 
+def _known(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """How losses are known that are not theory's: each sentence with the orders that it is true of."""
+    made: dict[str, list[str]] = {}
+    for row in rows:
+        if row["why"]:
+            labels = made.setdefault(row["why"], [])
+            labels += [] if row["label"] in labels else [row["label"]]
+    return made
+
+
 def _row(one: Any, times: list[float], losses: list[str]) -> dict[str, Any]:
     """A line of the table of numbers per loss."""
     return {
         "name": one.order,
         "label": plots.ORDER_STYLES[one.order]["label"],
         "lr": digits(one.lr),
-        "how": KNOWN_BY[one.how],
         "why": one.why,
         "cells": {loss: [answer.cell(one, time, loss) for time in times] for loss in losses},
     }

@@ -37,8 +37,8 @@ def preparation(shown: Console, steps: Sequence[str]) -> None:
 
 
 def line(shown: Console, text: str) -> None:
-    """One line, as it is."""
-    shown.print(Text(text))
+    """One line, as it is, however narrow the terminal: code and paths are copied from there."""
+    shown.print(Text(text), soft_wrap=True)
 
 
 def paragraph(shown: Console, text: str, style: str = "", mark: str = "") -> None:

@@ -28,19 +28,23 @@ PLOTS = (".png", ".svg", ".pdf")
 
 EXAMPLES = """\
 examples:
-  edgelaw spectrum embeddings.npy                     centred, rows scaled to one norm: right for raw embeddings
-  edgelaw spectrum embeddings.npz --key x_train       one array of several
-  edgelaw spectrum table.csv --drop label,id          features only: columns by name, or by number as in --drop -1
-  edgelaw spectrum table.parquet --columns 'emb_*'    the columns to read: names, patterns, numbers, ranges (3-9)
-  edgelaw spectrum features.csv.gz --plot cdf.png     the plot as a file, too: .png, .svg or .pdf
-  edgelaw spectrum big.npy --rows 512 --dims 512      the paper's preprocessing: a square matrix from any file
-  edgelaw spectrum 'shards/*.parquet' --dask          many files, block by block, on all cores
-  edgelaw spectrum embeddings.npy --json | jq .edge   for machines
+  edgelaw spectrum x.npy                        centred, rows of one norm
+  edgelaw spectrum x.npz --key x_train          one array of several
+  edgelaw spectrum x.csv --drop label,id        features only
+  edgelaw spectrum x.parquet --columns 'e_*'    the columns to read
+  edgelaw spectrum x.csv.gz --plot cdf.png      the plot as a file, too
+  edgelaw spectrum x.npy --rows 512 --dims 512  the paper's: a square matrix
+  edgelaw spectrum 'shards/*.parquet' --dask    many files, on all cores
+  edgelaw spectrum x.npy --json                 for machines: | jq .edge
 
-The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: its exponent β is the slope of the learning
-curve. Where F is not a power law at zero, as with more or fewer rows than columns, the reason is printed instead. JSON
-has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge (null where there is none; edge_law has the tests
-and the reason), effective_rank, quantile_ratio, eigenvalues, and warnings of columns that do not look like features."""
+The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: its
+exponent β is the slope of the learning curve. Where F is not a power law at
+zero, as with more or fewer rows than columns, the reason is printed instead.
+
+JSON has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge (null
+where there is none; edge_law has the tests and the reason), effective_rank,
+quantile_ratio, eigenvalues, and warnings of columns that do not look like
+features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,7 @@ def add(commands: Any) -> None:
         "spectrum",
         run,
         "the spectrum of your data and its left edge",
-        "The spectrum of a data matrix and its left edge, which sets the slope of SGD's learning curve.",
+        "The spectrum of your data and its left edge, which sets how fast SGD learns.",
         EXAMPLES,
     )
     add_preprocessing(parser)
@@ -81,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with Bar() as bar:
         design = decomposed(arguments, bar)
+        bar(what="eigenvalues")
         measured = _measured(design, design.gram_eigenvalues(progress=bar))
     failure = attempt(arguments.plot, lambda: _plot(path, measured)) if path else None
     if arguments.json:

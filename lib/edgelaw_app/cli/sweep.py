@@ -21,13 +21,21 @@ SCHEMA = "edgelaw.sweep/1"
 
 EXAMPLES = """\
 examples:
-  edgelaw sweep embeddings.npy                                  four orders at step 1, three seeds each
-  edgelaw sweep embeddings.npy --step 0.5 --step 1 --step 1.5   three steps
-  edgelaw sweep embeddings.npy --order iid --seeds 10 --json    for machines, every curve
-  edgelaw sweep embeddings.npy --seeds 100 --dask               on all cores, or --dask tcp://host:8786
+  edgelaw sweep x.npy                        four orders at step 1, three seeds
+  edgelaw sweep x.npy --step 0.5 --step 1    two steps
+  edgelaw sweep x.npy --order iid --seeds 10
+                                             one order, more seeds
+  edgelaw sweep x.npy --seeds 100 --dask     on all cores, or with an address
+  edgelaw sweep x.npy --json                 for machines, every curve
 
-Nothing is predicted here: every number is a run of SGD. The same seed gives the same digits wherever it runs. JSON has
-schema "edgelaw.sweep/1" with runs, each with order, step, seed, epochs, test and train."""
+Nothing is predicted here: every number is a run of SGD, from a random start to
+the weights that made the targets, without noise. test is the parameter error,
+train the training loss; both start at 1. A step is twice the lr for
+nn.MSELoss() times the squared norm of a row. The same seed gives the same
+digits wherever it runs.
+
+JSON has schema "edgelaw.sweep/1" with runs, each with order, step, seed,
+epochs, test and train."""
 
 
 def add(commands: Any) -> None:

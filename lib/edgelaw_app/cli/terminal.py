@@ -6,6 +6,8 @@ Nothing heavy is imported here: the parser and its help are built from these pie
 import argparse
 import codecs
 import contextlib
+import contextvars
+import ctypes
 import json
 import math
 import os
@@ -15,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from edgelaw._common.compiled import when_compiling
 from edgelaw_app import atomic
@@ -36,6 +38,7 @@ SPELLED_OUT = {
     "√": "sqrt",
 }
 PATIENCE = 2.0  # seconds before a progress bar appears
+GRACE = 0.3  # seconds that work has to end after Ctrl-C before it is left as it is
 COMPILING = "compiling, once per machine: about half a minute"
 
 
@@ -213,11 +216,6 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         help="scale every row to the same norm (default: on, but off for probe)",
     )
     parser.add_argument(
-        "--standardize",
-        action="store_true",
-        help="divide every column by its standard deviation (default: off)",
-    )
-    parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"
     )
     parser.add_argument(
@@ -278,20 +276,21 @@ def _spell_out(error: UnicodeError) -> tuple[str, int]:
 
 
 class Bar:
-    """The progress bar of every command: on standard error, after two seconds, on a terminal only.
+    """The progress bar of every command: on standard error, after two seconds; where that is no terminal, one line.
 
     It is a context, and called inside it as ``bar(done, total, what)``; a ``total`` of None or 0 means that it is
     not known. While loops are being compiled, which the first run on a machine waits for, it says so.
 
     Parameters
     ----------
-    patience : float
-        Seconds before it appears.
+    patience : float, optional
+        Seconds before it appears; `PATIENCE` by default.
     """
 
+    current: "ClassVar[Bar | None]" = None  # the one that is shown, or will be
     _notes: list[str]
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, patience: float | None = None) -> None:
         from rich.console import Console, RenderableType
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
         from rich.text import Text
@@ -310,24 +309,30 @@ class Bar:
         columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()]
         self._progress = NotesAndBar(*columns, console=errors, transient=True)
         self._task = self._progress.add_task("working", total=None)
-        self._timer = threading.Timer(patience, self._appear)
+        self._timer = threading.Timer(PATIENCE if patience is None else patience, self._appear)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._over = False
         self.shown = False
-        self._last = 0.0
-        self._what = "working"
+        self._last, self._part = 0.0, math.nan
+        self._what = self._now = "working"
         self._compiling = when_compiling(self._compile)
 
     def _compile(self, beginning: bool) -> None:
         """Say that the compiler is at work, or what was being done before."""
-        self._progress.update(self._task, description=COMPILING if beginning else self._what)
+        self._now = COMPILING if beginning else self._what
+        self._progress.update(self._task, description=self._now)
 
     def _appear(self) -> None:
         with self._lock:
-            if not self._over and not self.shown:
+            if self._over or self.shown:
+                return
+            self.shown = True
+            if self.enabled:
                 self._progress.start()
-                self.shown = True
+            else:
+                done = f"; about {100 * self._part:.0f} % of the steps are done" if self._part > 0 else ""
+                tell(f"edgelaw: working: {self._now}{done}.")
 
     def note(self, line: str) -> None:
         """Show a line above the bar, at once, until the command ends: a first result."""
@@ -337,16 +342,17 @@ class Bar:
 
     def __enter__(self) -> "Bar":
         self._compiling.__enter__()
-        if self.enabled:
-            self._timer.start()
+        Bar.current = self
+        self._timer.start()
         return self
 
     def __call__(self, done: float = 0, total: float | None = None, what: str = "working") -> None:
         """Update what is shown; cheap enough to be called often."""
-        now = time.monotonic()
-        if not self.enabled or (now - self._last < 0.05 and done != total):
+        now, what = time.monotonic(), printable(what)
+        if now - self._last < 0.05 and done != total and what == self._what:
             return
-        self._last, self._what = now, printable(what)
+        self._last, self._what, self._now = now, what, what
+        self._part = done / total if total else math.nan
         self._progress.update(
             self._task,
             completed=float(done),
@@ -358,11 +364,55 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._compiling.__exit__(kind, error, trace)
+        self.close()
+
+    def close(self) -> None:
+        """Clear what is shown, and show nothing more."""
         with self._lock:
             self._over = True
             self._timer.cancel()
-            if self.shown:
+            if self.shown and self.enabled:
                 self._progress.stop()
+
+
+def interruptible(work: Callable[[], int], process: bool) -> int:
+    """Do the work in a thread, so that Ctrl-C is seen at once, even while LAPACK computes for many seconds.
+
+    The thread is then asked to end, too, which removes what is half-written. Where it is too busy to do so the process
+    is left as it is, if it is our own (`process`); files are written whole or not at all.
+    """
+    outcome: list[int | BaseException] = []
+    done = threading.Event()  # join() would take an interrupted thread for an ended one
+
+    def target() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # is raised again below
+            outcome.append(error)
+        finally:
+            done.set()
+
+    worker = threading.Thread(target=contextvars.copy_context().run, args=(target,), daemon=True)
+    worker.start()
+    try:
+        while not done.wait(0.1):
+            pass
+    except KeyboardInterrupt:
+        end, ident = ctypes.py_object(KeyboardInterrupt), ctypes.c_ulong(worker.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, end)
+        with contextlib.suppress(KeyboardInterrupt):
+            done.wait(GRACE)
+        if Bar.current is not None:
+            Bar.current.close()
+        if process and not done.is_set():
+            for child in getattr(sys.modules.get("multiprocessing"), "active_children", list)():
+                child.terminate()
+            tell("edgelaw: stopped.")
+            os._exit(130)
+        raise
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
 
 
 # files -----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from edgelaw_app.files.errors import InputError, named_errors
 from edgelaw_app.files.label_files import label_place, read_labels
 from edgelaw_app.files.oddities import Scales
 from edgelaw_app.files.opening import FORMATS, open_matrix
+from edgelaw_app.files.pairs import read_pair
 from edgelaw_app.files.source import Source
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "named_errors",
     "open_matrix",
     "read_labels",
+    "read_pair",
 ]

@@ -189,6 +189,11 @@ class Design:
         return self
 
     @property
+    def standardized(self) -> bool:
+        """Whether columns are scaled to standard deviation 1."""
+        return self._how.standardize
+
+    @property
     def center(self) -> bool:
         """Whether the mean row is subtracted."""
         return self._plan.center

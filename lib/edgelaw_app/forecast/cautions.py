@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from edgelaw import exact
+from edgelaw import exact, spectrum
 from edgelaw._common.types import Array
 from edgelaw_app.forecast.labelled import Labelled
 from edgelaw_app.forecast.preparation import Prepared
@@ -43,6 +43,7 @@ def _without_labels(
         )
     for sentence in design.warnings:
         yield Caution("columns", sentence)
+    yield from _scales(problem)
     if design.duplicates:
         yield Caution(
             "duplicates",
@@ -56,6 +57,20 @@ def _without_labels(
             f"{round(null * d):,} of {d:,} directions are in no row: {null:.2g} of the parameter error stays whatever "
             f"SGD does{never}. Orders are ranked by the training loss where that is most of what is left.",
         )
+
+
+def _scales(problem: Spectral) -> Iterator[Caution]:
+    """Columns of very different scale, of which SGD sees the widest only."""
+    scales = problem.design.scales
+    if scales.ratio < UNEQUAL_COLUMNS or problem.design.standardized:
+        return
+    rank = spectrum.effective_rank(problem.eigenvalues)
+    yield Caution(
+        "scale",
+        f"Columns differ in scale by a factor of {scales.ratio:,.0f} (widest {scales.largest!r}, narrowest "
+        f"{scales.smallest!r}): rows have an effective rank of {rank:.2g} of {problem.shape[1]:,}, so that SGD hardly "
+        "learns what narrow columns say; --standardize gives all the same scale.",
+    )
 
 
 def with_labels(

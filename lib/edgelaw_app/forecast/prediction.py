@@ -6,6 +6,7 @@ r"""From rows without labels to learning curves and advice: which order, which l
 ('single_shuffle', 'agrees', 10)
 """
 
+import os
 from collections.abc import Iterable
 
 import numpy as np
@@ -14,12 +15,13 @@ from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, Progress, Rng
 from edgelaw.orders import ORDERS
 from edgelaw_app import files
+from edgelaw_app.files.designs import STANDARDIZED
 from edgelaw_app.forecast import cautions, ranking, recipe, runs, tuning
 from edgelaw_app.forecast.diagnostic import PROMISED, diagnose
 from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
 from edgelaw_app.forecast.results import Advice, Check, Forecast, OrderForecast
 from edgelaw_app.forecast.runs import Losses
-from edgelaw_app.forecast.spectral import SCALED, STANDARDIZED, Spectral, equal_norm_design
+from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
 from edgelaw_app.forecast.tuning import Question, Runner, Tuned
 
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
@@ -33,7 +35,7 @@ ASSUMED = (
 
 @threads.one_blas_thread()
 def predict(
-    X: ArrayLike | files.Design,
+    X: ArrayLike | str | os.PathLike[str] | files.Design,
     epochs: int = 50,
     orders: Iterable[str] = ORDERS,
     *,
@@ -52,10 +54,10 @@ def predict(
 
     Parameters
     ----------
-    X : array (m, d) or edgelaw_app.files.Design
-        The rows, at least 2, in at least 20 dimensions. An array is prepared as the command ``edgelaw predict``
-        prepares a file, by :func:`edgelaw_app.files.design`: the mean row is subtracted, then every row is scaled to
-        norm √d, since only directions matter to the normalised update. A design is taken as it was made.
+    X : array (m, d), path, or edgelaw_app.files.Design
+        The rows, at least 2, in at least 20 dimensions. An array or a file is prepared as by the command ``edgelaw
+        predict``, by :func:`edgelaw_app.files.design`: the mean row is subtracted, then every row is scaled to norm √d,
+        since only directions matter to the normalised update. A design is taken as it was made.
     epochs : int
         The budget.
     orders : iterable of str
@@ -205,7 +207,7 @@ def _checked(
 ) -> tuple[Check, dict[str, Tuned], Runner | None]:
     """Whether real runs agree with theory; and the orders that are simulated instead, with what they ran on."""
     theory = {order: one for order, one in found.items() if isinstance(one, Tuned)}
-    check = Check("not run", "Theory refuses this spectrum, so SGD was run instead.")
+    check = Check("not run", "Theory refuses this spectrum.")
     if theory:
         best = min(
             theory,

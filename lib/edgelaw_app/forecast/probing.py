@@ -9,6 +9,7 @@ r"""From rows and labels to a linear probe: its learning rate, its order, its ep
 ('random_reshuffle', True)
 """
 
+import os
 from collections.abc import Iterable
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Progress, Rng
 from edgelaw.exact.labels import schedules
+from edgelaw_app import files
 from edgelaw_app.forecast import cautions, ranking, recipe, ridge, runs, tuning
 from edgelaw_app.forecast.labelled import ACCURACY, Labelled
 from edgelaw_app.forecast.preparation import HeldOut, prepare
@@ -34,8 +36,8 @@ BETTER = 0.01  # relative: what counts as a difference
 
 @threads.one_blas_thread()
 def probe(
-    X: ArrayLike,
-    y: ArrayLike,
+    X: ArrayLike | str | os.PathLike[str],
+    y: ArrayLike | str,
     epochs: int = 20,
     orders: Iterable[str] = ORDERS,
     *,
@@ -59,11 +61,12 @@ def probe(
 
     Parameters
     ----------
-    X : array (m, d)
+    X : array (m, d), or path
         Features, one row per example, of any scale.
-    y : array (m,) or (m, k)
-        Integers, booleans and texts are classes, regressed on as one-hot columns; floating point numbers, in one column
-        or several, are regressed on as they are, but for few whole ones.
+    y : array (m,) or (m, k), or str
+        Of a path, where the labels are, as for ``edgelaw probe``: a key or column of it, or another file. Integers,
+        booleans and texts are classes, regressed on as one-hot columns; floating point numbers, in one column or
+        several, are regressed on as they are, but for few whole ones.
     epochs : int
         The budget; the learning rate is the best for the loss at its end.
     orders : iterable of str
@@ -114,6 +117,9 @@ def probe(
     request = Request.validated(
         epochs, orders, batch, operations, lr=lr, step=step, schedule=schedule, weight_decay=weight_decay
     )
+    notes: tuple[str, ...] = ()
+    if isinstance(X, str | os.PathLike):
+        X, y, notes, _ = files.read_pair(os.fspath(X), *files.label_place(str(y), os.fspath(X)))
     generator, tell = arguments.generator(rng), ProgressCounter(progress, 3 + 2 * len(request.orders))
     tell("eigenvalues", 0)
     asked_for = {"center": center, "standardize": standardize, "normalize": normalize, "intercept": intercept}
@@ -157,7 +163,7 @@ def probe(
         cautions=warned,
         assumed=_assumed(problem),
         code=code,
-        preparation=prepared.sentences,
+        preparation=(*notes, *prepared.sentences),
         operations=question.budget.spent,
         eigenvalues=problem.rows.spectrum,
         labels=extra,
@@ -208,7 +214,7 @@ class _Found:
         doubted = found.check.verdict in ("differs", "undecided")
         again = orders if simulate or doubted else [order for order in orders if order not in theory]
         if again:
-            found.runner = tuning.runner(problem, question, len(again), rng)
+            found.runner = tuning.runner(problem, question, len(again) * (1 + question.request.judged), rng)
             for order, child in zip(again, rng.spawn(len(again)), strict=True):
                 known = theory.get(order) or next(iter(theory.values()), None)
                 one = tuning.by_running(problem, question, order, found.runner, known, child)
@@ -320,7 +326,8 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
     if one.accuracy is not None:
         share, spread = (100 * part for part in one.accuracy)
         then = f" after {last:.0f} epochs" if epochs < last else ""
-        expect += f", and {share:.1f} ± {spread:.1f} % of held-out rows classified correctly{then}"
+        known = f"{share:.1f} ± {spread:.1f}" if spread >= 0.05 else f"{share:.1f}"
+        expect += f", and {known} % of held-out rows classified correctly{then}"
     rest = ranking.in_words(found, values)
     rest = f"After {last:.0f} epochs, each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
     advice = Advice(

@@ -44,7 +44,8 @@ class Margin(NamedTuple):
     def __str__(self) -> str:
         if self.size < 1:
             return f"{100 * self.size:.0f} ± {max(100 * self.error, 1):.0f} % more"
-        return f"{1 + self.size:.3g} times as much (± {max(100 * self.error / (1 + self.size), 1):.0f} %)"
+        times = f"{1 + self.size:.3g}" if self.size < 999 else f"{1 + self.size:,.0f}"
+        return f"{times} times as much (± {max(100 * self.error / (1 + self.size), 1):.0f} %)"
 
 
 class Ranking(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 STANDARDIZE = (  # before rows are centred: a constant column has a spread of rounding
     "std = X.std(0, unbiased=False); std[std <= 1e-6 * X.abs().amax(0)] = torch.inf"
 )
+WIDTH = 78  # a terminal's 80 columns without the margin of an answer
 ORDER = {  # how an epoch's rows come; a batch is a pair of rows and targets
     "random_reshuffle": "batches = torch.utils.data.DataLoader({pairs}, {batch}, shuffle=True)",
     "iid": "pairs = {pairs}; draw = torch.utils.data.RandomSampler(pairs, replacement=True)\n"
@@ -39,6 +40,7 @@ def _loop(order: str, epochs: int, rates: Sequence[float] = (), schedule: str = 
         listed = ", ".join(f"{one:.3g}" for one in rates)
         lines, rate = textwrap.wrap(f"rates = [{listed}]", 76, subsequent_indent="    "), "rates[n]"
     return [
+        *(["import math"] if "math" in rate else []),
         *lines,
         f"for n in range({epochs}):",
         f"    rate = {rate}",
@@ -55,6 +57,20 @@ def _ordered(order: str, rows: int, batch: int, targets: str) -> list[str]:
     return text.split("\n")
 
 
+def _joined(lines: Sequence[str]) -> str:
+    """The lines as one text; a line too long for a terminal is broken between two statements."""
+    made: list[str] = []
+    for line in lines:
+        begun = ""
+        for statement in line.split("; "):
+            if begun and len(begun) + len(statement) + 2 > WIDTH:
+                made.append(begun)
+                begun = ""
+            begun += f"{'; ' if begun else ''}{statement}"
+        made.append(begun)
+    return "\n".join(made)
+
+
 def without_labels(
     shape: tuple[int, int],
     order: str,
@@ -68,7 +84,7 @@ def without_labels(
     """For rows X (m, d) and targets Y (m, 1), tensors: what `predict` forecasts.
 
     >>> print(without_labels((512, 64), "random_reshuffle", 0.0123456, 1, 50, center=True, scale=True))
-    # X (512 x 64) and Y (512 x 1): your rows and targets, tensors of float
+    # X (512 x 64) and Y (512 x 1): rows and targets, tensors of float
     X = X - X.mean(0); X = X * 64**0.5 / X.norm(dim=1, keepdim=True)
     net = torch.nn.Linear(64, 1, bias=False); torch.nn.init.zeros_(net.weight)
     opt, loss = torch.optim.SGD(net.parameters(), lr=0.0123), torch.nn.MSELoss()
@@ -80,7 +96,7 @@ def without_labels(
     done = ["X = X - X.mean(0)"] * center + ["X = X / std"] * standardize
     done += [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * scale
     lines = [
-        f"# X ({m} x {d}) and Y ({m} x 1): your rows and targets, tensors of float",
+        f"# X ({m} x {d}) and Y ({m} x 1): rows and targets, tensors of float",
         *[STANDARDIZE] * standardize,
         *(["; ".join(done)] if done else []),
         f"net = torch.nn.Linear({d}, 1, bias=False); torch.nn.init.zeros_(net.weight)",
@@ -88,7 +104,7 @@ def without_labels(
         *_ordered(order, m, batch, "Y"),
         *_loop(order, epochs),
     ]
-    return "\n".join(lines)
+    return _joined(lines)
 
 
 def with_labels(
@@ -110,7 +126,7 @@ def with_labels(
     constant = "intercept" in prepared and "center" not in prepared
     d -= constant
     lines.append(
-        f"# X ({m} x {d}): rows to train on, y: their labels, tensors"
+        f"# X ({m} x {d}), y: rows to train on and labels, tensors"
         + (" (classes from 0)" if classes else " of float")
     )
     lines.append("Y = torch.nn.functional.one_hot(y).float()" if classes else f"Y = y.reshape(-1, {outputs})")
@@ -126,10 +142,11 @@ def with_labels(
         f"net = torch.nn.Linear({d}, {outputs}, bias={constant}); torch.nn.init.zeros_(net.weight)"
         + (f"; {bias}" if bias else "")
     )
-    decay = f", weight_decay={weight_decay:.4g}" if weight_decay else ""
-    lines.append(
-        f"opt, loss = torch.optim.SGD(net.parameters(), lr={rates[0]:.3g}{decay}), torch.nn.MSELoss()"
-    )
+    opt = f"torch.optim.SGD(net.parameters(), lr={rates[0]:.3g}"
+    if weight_decay:
+        lines.append(f"opt = {opt}, weight_decay={weight_decay:.4g}); loss = torch.nn.MSELoss()")
+    else:
+        lines.append(f"opt, loss = {opt}), torch.nn.MSELoss()")
     lines += _ordered(order, m, batch, "Y")
     lines += _loop(order, len(rates), rates, schedule)
-    return "\n".join(lines)
+    return _joined(lines)

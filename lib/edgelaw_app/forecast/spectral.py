@@ -5,6 +5,7 @@ parameter error is the mean square of w − w*, the training loss the mean squar
 """
 
 import functools
+import os
 import threading
 from collections.abc import Sequence
 
@@ -30,8 +31,6 @@ MOST_STARTS = 32  # of one run
 OVERHEAD = 3000  # multiply-adds that a visit of a row costs beside those of its products
 SMALLEST_PART = 64  # dimensions
 ONE_DIRECTION = "All rows of X point in one direction; there is nothing to learn about an order from them."
-CENTERED = "Subtracted the mean row."
-STANDARDIZED = "Divided every column by its standard deviation."
 SCALED = "Rows scaled to equal norm: the update does not see their lengths."
 
 
@@ -225,18 +224,14 @@ def corrected(theory: Losses, part: Losses, own: Losses) -> Losses:
 
 
 def equal_norm_design(
-    X: ArrayLike | files.Design, center: bool, standardize: bool
+    X: ArrayLike | str | os.PathLike[str] | files.Design, center: bool, standardize: bool
 ) -> tuple[files.Design, tuple[str, ...]]:
     """A design of rows of equal norm, and what was done to the rows.
 
     An array becomes a design as a file does for the command line: centred (unless ``center=False``) and scaled.
     """
-    if np.ma.is_masked(X):
-        raise ValueError("X has masked entries; drop or fill those rows first.")
-    if standardize and not isinstance(X, files.Design):
-        return _standardized(X, center)
     if not isinstance(X, files.Design):
-        X = files.design(X, center=center)
+        X = files.design(X, center=center, standardize=standardize)
     elif not center or standardize:
         raise ValueError("X is already a design; give center and standardize to the call that made it.")
     some = np.linalg.norm(X.take(np.arange(min(X.shape[0], 256))), axis=1)
@@ -250,16 +245,3 @@ def equal_norm_design(
         raise ValueError(ONE_DIRECTION)
     design = files.design(equal, center=False, normalize=False)
     return design.inherit(X), (*X.steps, SCALED)
-
-
-def _standardized(X: ArrayLike, center: bool) -> tuple[files.Design, tuple[str, ...]]:
-    """The same for columns of standard deviation 1; a constant one is left out of sight."""
-    given = files.design(X, center=False, normalize=False)
-    rows = given.matrix().astype(np.float64)
-    spread = rows.std(axis=0)
-    seen = spread > 1e-12 * np.abs(rows).max(axis=0)
-    if center:
-        rows -= rows.mean(axis=0)
-    made = files.design(np.where(seen, rows / np.where(seen, spread, 1.0), 0.0), center=False)
-    first = (CENTERED,) if center else ()
-    return made.inherit(given), (*first, STANDARDIZED, *made.steps)
