@@ -70,15 +70,10 @@ def _losses(forecast):
     return {order: one.at(advice.time, advice.loss) for order, one in forecast.orders.items()}
 
 
-def _not_told_apart(losses):
-    """The orders whose losses are within two standard errors of the lowest, by the logarithm, or within 0.5 %."""
-    lowest = min(losses, key=lambda order: losses[order][0])
-    least, own = losses[lowest]
-    return {lowest} | {
-        order
-        for order, (value, error) in losses.items()
-        if value / least < 1.005 or np.log(value / least) <= 2 * np.hypot(error, own)
-    }
+def _above(losses, one, other):
+    """Whether an order's loss is above another's by more than two standard errors of the logarithm, and by 0.5 %."""
+    (value, error), (least, own) = losses[one], losses[other]
+    return value / least >= 1.005 and np.log(value / least) > 2 * np.hypot(error, own)
 
 
 def _named(pattern, text):
@@ -107,9 +102,9 @@ def order_is_lowest_or_tied() -> Evidence:
     answers = []
     for forecast, text in _answers():
         losses, (chosen, *_) = _losses(forecast), _used(text)
-        open_ = _not_told_apart(losses)
         printed = _named(TIED, text) | _named(UNDECIDED, text)
-        answers.append(bool(chosen in open_ and printed == open_ - {chosen}))
+        ties = {order for order in losses if order != chosen and not _above(losses, order, chosen)}
+        answers.append(printed == ties and not any(_above(losses, chosen, order) for order in losses))
     return _verdict(answers, "the lowest order or one that is tied with it, and all orders that are tied")
 
 
@@ -121,11 +116,11 @@ def margins_are_those_of_the_losses() -> Evidence:
         behind = {NAMES[match[1]]: match for match in BEHIND.finditer(text.lower())}
         if not behind and len(losses) == 1:
             continue
-        right = set(behind) == set(losses) - _not_told_apart(losses)
-        least, own = min(losses.values())
+        right = set(behind) == {order for order in losses if _above(losses, order, chosen)}
+        least, own = losses[chosen]
         for order, match in behind.items():
             value, error = losses[order]
-            ratio, error = value / losses[chosen][0], value / least * np.hypot(error, own)
+            ratio, error = value / least, value / least * np.hypot(error, own)
             if match[2]:
                 right &= abs(float(match[2]) - 100 * (ratio - 1)) <= 0.51
                 right &= abs(float(match[3]) - max(100 * error, 1)) <= 0.51
