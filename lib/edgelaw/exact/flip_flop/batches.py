@@ -51,7 +51,7 @@ _DIFFERENCE = 1e-5  # relative, to both sides of which a derivative is taken: ro
 
 def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> LearningCurve:
     """The learning curve with these batches; a step at which a batch does not contract is refused."""
-    limits.refuse_unstable("flip_flop", spectrum.rows, cut, np.inf, step)
+    limits.refuse_unstable("flip_flop", spectrum.rows, cut, step)
     if not cut.equal:
         raise ArithmeticError(
             "batch must divide the number of rows: on its way back flip-flop would have other batches, and no curve is "
