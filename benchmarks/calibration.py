@@ -136,7 +136,7 @@ def extended_iid(values, weights, n, step, rho):
 @contextlib.contextmanager
 def sharper():
     """The engines at a much higher resolution, on other contours."""
-    reshuffle = reshuffle_engine.Resolution
+    reshuffle, shuffle = reshuffle_engine.Resolution, shuffle_curve.Resolution
     settings = {
         reshuffle_contours: {"SCALE": 0.7},
         reshuffle_engine: {
@@ -146,9 +146,7 @@ def sharper():
             "COARSE": reshuffle(12.5, 1.1, 1.1),
         },
         shuffle_curve: {
-            "AVERAGES": (14.0, 13.0),
-            "WIDE": (0.9, 0.8),
-            "CIRCLES": (7.0, 6.5),
+            "RESOLUTIONS": (shuffle(14.0, 7.0, 0.9), shuffle(13.0, 6.5, 0.8)),
         },
         flip_flop_boundary: {
             "FINE": FlipFlopResolution(4.0, 12, 10),

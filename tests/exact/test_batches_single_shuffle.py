@@ -10,7 +10,6 @@ from edgelaw.exact import graded_circle, levy
 from edgelaw.exact.batches.partition import Partition, partition
 from edgelaw.exact.single_shuffle import from_settings
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
-from edgelaw.exact.single_shuffle.batches import Batches
 from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 from edgelaw.spectrum import gram_eigenvalues
@@ -19,12 +18,12 @@ from edgelaw.theory import gradient_descent
 COVARIANCE = np.array([0.3, 0.9, 1.8] * 40)
 
 
-def population(update, epochs, covariance=(1.0,), rho=1.0):
+def population(cut, epochs, covariance=(1.0,), rho=1.0):
     """The engine's population curve, with any number of dimensions."""
     values = np.asarray(covariance, dtype=float)
     n = np.arange(epochs + 1)
     shares = np.full(len(values), 1 / len(values))
-    spectrum = shuffle_curve.Rows(values / values.mean(), shares, rho, update)
+    spectrum = shuffle_curve.Rows(values / values.mean(), shares, rho, cut)
     return from_settings(n, shuffle_curve.of_covariance(spectrum, epochs))
 
 
@@ -90,7 +89,7 @@ def test_one_epoch_by_hand(batch):
 
 def test_small_batches_tend_to_single_rows_at_the_step_per_row():
     single = exact.population_curve("single_shuffle", COVARIANCE, 20, 0.8)
-    fine, coarse = (population(Batches(0.8 * b, b, 2e5), 20, COVARIANCE) for b in (2, 4))
+    fine, coarse = (population(partition(2e5, 2e5, b, 0.8 * b), 20, COVARIANCE) for b in (2, 4))
     for name in ("test", "train"):
         one, two, limit = (getattr(curve, name) for curve in (fine, coarse, single))
         assert np.abs(one / limit - 1).max() < 1e-4
@@ -99,14 +98,14 @@ def test_small_batches_tend_to_single_rows_at_the_step_per_row():
 
 def test_one_batch_per_epoch_is_gradient_descent():
     n = np.arange(31)
-    curve = population(Batches(0.4 * 50, 50, 50), 30)
+    curve = population(partition(50, 50, 50, 0.4 * 50), 30)
     assert np.abs(curve.test / gradient_descent.test_loss(n, 0.4) - 1).max() < 1e-6
     assert np.abs(curve.train / gradient_descent.train_loss(n, 0.4) - 1).max() < 1e-6
     eigenvalues = gram_eigenvalues(data.gaussian(60, 60, rng=1))
     eigenvalues /= eigenvalues.mean()
     step = 1.6 / eigenvalues.max()
     values, shares = eigenvalues, np.full(60, 1 / 60)
-    spectrum = shuffle_curve.Rows(values, shares, 1.0, Batches(60 * step, 60, 60))
+    spectrum = shuffle_curve.Rows(values, shares, 1.0, partition(60, 60, 60, 60 * step))
     settings = shuffle_curve.of_sample(spectrum, 30)
     truth = gradient_descent.curve(eigenvalues, 30, step)
     for curve in (
@@ -131,7 +130,7 @@ def test_a_short_batch_that_is_hardly_short_gives_what_equal_batches_give(batche
 
 def test_many_roots_of_unity_are_summed_by_a_short_rule():
     whole = exact.population_curve("single_shuffle", np.ones(4000), 5, 1.4, batch=2)
-    few = population(Batches(1.4, 2, 4000), 5)
+    few = population(partition(4000, 4000, 2, 1.4), 5)
     assert np.abs(whole.test / few.test - 1).max() < 1e-9
     s = 1.0
     for _ in range(2000):  # isotropic: one number

@@ -247,8 +247,9 @@ def test_a_singularity_in_a_narrow_sector_bounds_the_domain():
     X = data.gaussian(256, 512, rng=rng) * np.arange(1, 513) ** -0.25
     values = np.maximum(gram_eigenvalues(data.normalize_rows(X)), 0)
     values, shares = sources.sample(values)
-    spectrum = shuffle_curve.Rows(values, shares, 0.5, shuffle_curve.RowByRow(1.9))
-    edge, _ = shuffle_curve.domain(shuffle_curve.of_sample(spectrum, 200)[0](), 200)
+    spectrum = shuffle_curve.Rows(values, shares, 0.5, 1.9)
+    setting = shuffle_curve.around_the_poles(spectrum, 200, 0.5 * spectrum.smallest, 0.6)
+    edge, _ = shuffle_curve.domain(setting, 200)
     curve = exact.curve("single_shuffle", values, 200, 1.9, 0.5, weights=shares)
     rate = -np.log(curve.train[200] / curve.train[199])
     # the losses decay like e^(−2·edge·n) times a power of n between −1/2 and −3/2

@@ -53,7 +53,7 @@ def of_labels():
     """The error that labels state of late losses which only rounding leaves."""
     X = np.random.default_rng(0).standard_normal((160, 40))
     X /= np.linalg.norm(X, axis=1)[:, None]
-    return exact.probe_curve("single_shuffle", LabelledRows.of(X, X[:, 0]), [40], 1.2).error
+    return exact.probe_curve("single_shuffle", LabelledRows.of(X, X[:, 0]), [60], 1.2).error
 
 
 def limit():
@@ -90,6 +90,14 @@ def test_equidistant_points_are_more_than_the_epochs_and_graded_ones_know_the_do
     assert np.abs(np.diff(settings._ALL_AROUND)).max() < 0.3
 
 
+def resolutions(**factors):
+    """Both resolutions with some of their numbers multiplied."""
+    return tuple(
+        each._replace(**{name: factor * getattr(each, name) for name, factor in factors.items()})
+        for each in settings.RESOLUTIONS
+    )
+
+
 @pytest.mark.parametrize(
     ("module", "name", "moved", "worse", "bar"),
     [
@@ -98,18 +106,17 @@ def test_equidistant_points_are_more_than_the_epochs_and_graded_ones_know_the_do
         (graded_circle, "DIGITS", 135.0, next_to_two, 1e-4),
         (graded_circle, "MOST", 160, lambda: stated(n=200, step=1.95), 1e-4),
         (pairs, "SUM_DIGITS", 1.13, stated, 1e-5),
-        (settings, "CIRCLES", (0.63, 0.52), lambda: stated(n=200, step=0.5), 1e-6),
-        (settings, "AVERAGES", (1.3, 1.1), of_batches, 1e-4),
-        (settings, "WIDE", (0.1, 0.092), of_batches, 1e-4),
-        (settings, "HEIGHT", 0.12, of_batches, 1e-4),
-        (settings, "NARROW", 7.0, of_few_rows, 1e-5),
+        (settings, "RESOLUTIONS", resolutions(circle=0.1), of_batches, 1e-4),
+        (settings, "RESOLUTIONS", resolutions(average=0.1), of_batches, 1e-4),
+        (settings, "RESOLUTIONS", resolutions(wide=0.1), of_batches, 1e-4),
+        (settings, "CONTOURS", ((1.0, 0.11),), of_batches, 1e-4),
+        (settings, "NARROW", 8.5, of_few_rows, 1e-6),
         (settings, "GAPPED", 30.0, of_a_covariance, 1e-6),
-        (settings, "BORNE", 60.0, of_batches, 1e-4),
-        (settings, "FOLLOWED", ((-0.05, 0.085),), of_levels, 1e-4),
-        (settings, "_STATIONS", settings._STATIONS[::16], of_levels, 1e-4),
+        (settings, "BORNE", 1e-60, of_batches, 1e-4),
+        (settings, "_STATIONS", settings._STATIONS[::16], of_levels, 1e-5),
         (batches, "STABLE_EPOCHS", 20, limit, 0.02),
         (batches, "LIMIT_PRECISION", 0.1, limit, 0.005),
-        (agreement, "STATED_ABOVE", 1e-5, of_labels, 1e-7),
+        (agreement, "STATED_ABOVE", 1e-5, of_labels, 3e-8),
     ],
 )
 def test_a_threshold_moved_by_a_factor_of_ten_makes_it_worse(monkeypatch, module, name, moved, worse, bar):

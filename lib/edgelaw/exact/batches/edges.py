@@ -43,7 +43,7 @@ def of_sample(
     values, shares = arguments.spectrum(eigenvalues)
     cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, weights)
     rows = SampleRows(values, shares, aspect)
-    limits.refuse_unstable(order, rows, cut, np.size(eigenvalues), eta)
+    limits.refuse_unstable(order, rows, cut, eta)
     return Edge(round(aspect * np.size(eigenvalues)), cut, rows)
 
 
@@ -52,7 +52,7 @@ def of_covariance(order: str, eigenvalues: ArrayLike, step: object, batch: objec
     values, shares, null = sources.covariance(eigenvalues)
     cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, null=null)
     rows = PopulationRows(values, shares, aspect)
-    limits.refuse_unstable(order, rows, cut, np.size(eigenvalues) * (1 - null), eta)
+    limits.refuse_unstable(order, rows, cut, eta)
     return Edge(np.inf, cut, rows)
 
 

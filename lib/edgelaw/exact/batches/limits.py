@@ -5,8 +5,6 @@ stable: for flip-flop at m ≤ d this is the limit. The others have limits in th
 gradient descent.
 """
 
-import functools
-
 import numpy as np
 
 from edgelaw import orders
@@ -53,7 +51,7 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     cut, step, rho = requests.requested(eigenvalues, batch, 1.0, rho)
     if requests.single_rows(batch):
         return 2.0
-    return step * _factor(order, SampleRows(values, shares, rho), cut, np.size(eigenvalues))
+    return step * _factor(order, SampleRows(values, shares, rho), cut)
 
 
 def critical_batch(eigenvalues: ArrayLike) -> float:
@@ -70,13 +68,13 @@ def critical_batch(eigenvalues: ArrayLike) -> float:
     return float(values.sum() / values[-1])
 
 
-def refuse_unstable(order: str, rows: Rows, cut: Partition, dims: float, step: float) -> None:
+def refuse_unstable(order: str, rows: Rows, cut: Partition, step: float) -> None:
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
     if iid.stable(*iid.of_rows(rows), cut) if order == "iid" else contraction(rows, cut) > 1:
         return
     if order == "random_reshuffle" and engine.amplification(_reshuffle_law(rows), Batches(cut)) < 1:
         return
-    limit = step * _factor(order, rows, cut, dims)
+    limit = step * _factor(order, rows, cut)
     if step >= limit:
         name = {"iid": "IID", "flip_flop": "flip-flop"}.get(order, order.replace("_", " "))
         raise ValueError(
@@ -90,8 +88,8 @@ def contraction(rows: Rows, cut: Partition) -> float:
     return min(float(2 / (cut.taus[k] * rows.edge(kappa))) for kappa, k in zip(sizes, places, strict=True))
 
 
-def _factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
-    """By what the steps may be multiplied before an order in `dims` dimensions becomes unstable."""
+def _factor(order: str, rows: Rows, cut: Partition) -> float:
+    """By what the steps may be multiplied before an order becomes unstable."""
     if order == "iid":
         return iid.limit(*iid.of_rows(rows), cut)
     contracting = contraction(rows, cut)
@@ -99,11 +97,7 @@ def _factor(order: str, rows: Rows, cut: Partition, dims: float) -> float:
         return contracting
     if order == "random_reshuffle":
         return contracting * engine.stable_factor(_reshuffle_law(rows), cut.scaled(contracting))
-    batch = round(cut.kappas[0] * dims)
-    update = single_shuffle.Batches(float(cut.taus[0] * batch), batch, dims)
-    settings_of = functools.partial(single_shuffle.makers, rows)
-    limit = single_shuffle.limit(settings_of, update, rows.edge(rows.rho) / rows.rho)
-    return max(contracting, limit / update.step)
+    return max(contracting, single_shuffle.stable_factor(rows, cut))
 
 
 def _reshuffle_law(rows: Rows) -> contours.Law:

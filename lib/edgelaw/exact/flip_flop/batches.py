@@ -50,7 +50,7 @@ _GMRES_LEAVES = 1e-3  # relative residual of Newton's equations: as much of an e
 
 def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> LearningCurve:
     """The learning curve with these batches; a step at which a batch does not contract is refused."""
-    limits.refuse_unstable("flip_flop", spectrum, cut, np.inf, step)
+    limits.refuse_unstable("flip_flop", spectrum, cut, step)
     if not cut.equal:
         raise ArithmeticError(
             "batch must divide the number of rows: on its way back flip-flop would have other batches, and no curve is "

@@ -123,7 +123,7 @@ def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
     F is integrated on a thin contour around its continuous part, whose tip is within `reach` of the left edge.
     """
     covariance = silverstein.Sample(values, shares, rho)
-    left, right = float(rho * covariance.leftmost(lambda x, v: 1.0)), float(rho * covariance.rightmost())
+    left, right = float(rho * covariance.leftmost()), float(rho * covariance.rightmost())
     gauss = levy.from_covariance(values, shares, tolerance=1e-13)
 
     def transform(z: Complex) -> tuple[Complex, Complex]:

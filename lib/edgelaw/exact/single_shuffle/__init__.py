@@ -1,7 +1,6 @@
 """Single shuffle on any spectrum: curves, constants and the effective step."""
 
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, limits, requests
-from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.batches.blocks import PopulationRows, Rows, SampleRows
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.single_shuffle import batches, settings
 from edgelaw.theory import gradient_descent
@@ -40,7 +39,7 @@ def curve(
     rho, (values, shares) = arguments.aspect(rho), sources.sample(eigenvalues, weights)
     if len(values) == 1 and rho == 1:
         return agreement.orthogonal(n, step)
-    rows = settings.Rows(values, shares, rho, settings.RowByRow(step))
+    rows = settings.Rows(values, shares, rho, step)
     return from_settings(n, settings.of_sample(rows, max(int(n[-1]), 1), follow=True))
 
 
@@ -49,27 +48,22 @@ def _batch_curve(
 ) -> LearningCurve:
     """The curve of averaged batches on a sample spectrum."""
     values, shares = sources.sample(eigenvalues, weights)
-    partition, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
-    update = batches.Batches(step, int(batch), np.size(eigenvalues))
+    cut, step, rho = requests.requested(eigenvalues, batch, step, rho, weights)
     if len(values) == 1 and rho == 1:
-        _refuse(step, 2 * step / float(partition.taus.max()))
-        return agreement.orthogonal(n, partition.taus, partition.kappas / partition.kappas.sum())
-    if partition.batches == 1:
-        _refuse(step, 2 * update.dims / float(values[-1]))
-        losses = gradient_descent.weighted_losses(n, values, shares, step / update.dims)
+        _refuse(step, 2 * step / float(cut.taus.max()))
+        return agreement.orthogonal(n, cut.taus, cut.kappas / cut.kappas.sum())
+    if cut.batches == 1:
+        _refuse(step, 2 * np.size(eigenvalues) / float(values[-1]))
+        losses = gradient_descent.weighted_losses(n, values, shares, step / np.size(eigenvalues))
         return agreement.learning_curve(n, *losses, 0.0)
-    return _stable_curve(n, SampleRows(values, shares, rho), partition, update)
+    return _stable_curve(n, SampleRows(values, shares, rho), cut, step)
 
 
-def _stable_curve(
-    n: Integers, rows: SampleRows | PopulationRows, partition: Partition, update: batches.Batches
-) -> LearningCurve:
+def _stable_curve(n: Integers, rows: Rows, cut: Partition, step: float) -> LearningCurve:
     """The curve of batches, or a refusal of a step at which an epoch has eigenvalues outside the unit circle."""
-    settings_of = functools.partial(batches.makers, rows)
-    expands = limits.contraction(rows, partition) <= 1
-    if expands and not batches.stable(settings_of, update):
-        limits.refuse_unstable("single_shuffle", rows, partition, update.dims, update.step)
-    return from_settings(n, settings_of(update, max(int(n[-1]), 1)))
+    if limits.contraction(rows, cut) <= 1 and not batches.stable(rows, cut):
+        limits.refuse_unstable("single_shuffle", rows, cut, step)
+    return from_settings(n, batches.makers(rows, cut, max(int(n[-1]), 1)))
 
 
 def _refuse(step: float, limit: float) -> None:
@@ -87,16 +81,14 @@ def population_curve(
     The formulas of `curve`, with the average over the covariance's eigenvalues.
     """
     n = sources.recorded(epochs)
+    values, shares, null = sources.covariance(covariance_eigenvalues)
     if requests.single_rows(batch):
         step, rho = arguments.step(step), arguments.aspect(rho)
-        values, shares, null = sources.covariance(covariance_eigenvalues)
-        rows = settings.Rows(values, shares, rho / (1 - null), settings.RowByRow(step))
+        rows = settings.Rows(values, shares, rho / (1 - null), step)
         moving = from_settings(n, settings.of_covariance(rows, max(int(n[-1]), 1)))
     else:
-        values, shares, null = sources.covariance(covariance_eigenvalues)
-        partition, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
-        update = batches.Batches(step, int(batch), np.size(covariance_eigenvalues) * (1 - null))
-        moving = _stable_curve(n, PopulationRows(values, shares, rho), partition, update)
+        cut, step, rho = requests.requested(covariance_eigenvalues, batch, step, rho, null=null)
+        moving = _stable_curve(n, PopulationRows(values, shares, rho), cut, step)
     return dataclasses.replace(moving, test=null + (1 - null) * moving.test)
 
 

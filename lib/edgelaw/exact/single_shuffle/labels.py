@@ -18,7 +18,6 @@ weights plus what a fresh row sees of the variance,
 """
 
 import functools
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,8 +81,9 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
         return _label_curve(rows, n, first[:, None], 0.0)
     if n[-1] > LONGEST:
         raise ValueError(f"epochs must be at most {LONGEST} for single shuffle, not {n[-1]}.")
-    spectrum = settings.Rows(*targets.spectrum, rows.aspect, settings.RowByRow(eta))
-    made = agreement.chosen(_attempts(targets, _makers(spectrum, int(n[-1]))), n[1:])
+    spectrum = settings.Rows(*targets.spectrum, rows.aspect, eta)
+    tried = settings.made(settings.of_sample(spectrum, int(n[-1]), gaps=False))  # residuals are at zero
+    made = agreement.chosen((functools.partial(_attempt, targets, setting) for setting in tried), n[1:])
     difference = made.difference()
     if not difference < agreement.LARGEST_ERROR:
         raise ArithmeticError(
@@ -93,12 +93,6 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     losses = np.concatenate([first[:, None], made.fine], axis=1)
     error = max(made.floor, 3 * difference) + norms_error(rows, np.array([eta]))
     return _label_curve(rows, n, losses, error)
-
-
-def _makers(spectrum: settings.Rows, last: int) -> list[settings.Maker]:
-    """Makers of settings with zero inside, where residuals are; centred rows are a row less if the first is no use."""
-    makers, fewer = settings.of_sample(spectrum, last, gaps=False), spectrum.without_lone_zero()
-    return makers if fewer is spectrum else makers[:1] + settings.of_sample(fewer, last, gaps=False)
 
 
 def _constant_step(step: ArrayLike, batch: int) -> float:
@@ -141,21 +135,13 @@ class LabelAttempt(agreement.Attempt):
         return 0
 
 
-def _attempts(targets: Targets, makers: list[settings.Maker]) -> Iterator[Callable[[Integers], LabelAttempt]]:
-    """Attempts for `agreement.chosen`, the best first."""
-    return (functools.partial(_attempt, targets, setting) for setting in settings.made(makers))
-
-
 def _attempt(targets: Targets, setting: settings.Setting, n: Integers) -> LabelAttempt:
     """All losses at each positive n at two resolutions."""
     reach = settings.domain(setting, int(n[-1]))
-    least = agreement.STATED_ABOVE * _zero_epochs(targets.rows)[:, None]
-
-    def attempt(points: float) -> LabelAttempt:
-        fine, coarse = (_losses(targets, setting, which, n, reach, points) for which in (0, 1))
-        return LabelAttempt(fine, coarse, 0.0, setting.floor, least)
-
-    return settings.refined(attempt)
+    fine, coarse = (_losses(targets, setting, which, n, reach) for which in (0, 1))
+    return LabelAttempt(
+        fine, coarse, 0.0, setting.floor, agreement.STATED_ABOVE * _zero_epochs(targets.rows)[:, None]
+    )
 
 
 def _losses(
@@ -164,15 +150,14 @@ def _losses(
     which: int,
     n: Integers,
     reach: tuple[float, Array],
-    more: float,
 ) -> Array:
     """Training loss, held-out loss and distance at the epochs n, in one of the two resolutions of a setting."""
     rows, contour, pairs = targets.rows, setting.contours[which], setting.pairs[which]
-    measures = targets.measures(contour, pairs.rho, 10 ** -settings.AVERAGES[which])
-    if max(measure.error for measure in measures) > 10**-settings.BORNE:
+    measures = targets.measures(contour, pairs.rho, 10 ** -settings.RESOLUTIONS[which].average)
+    if max(measure.error for measure in measures) > settings.BORNE:
         raise ArithmeticError("The targets' functional has no rational representation on this contour.")
     labels = LabelPairs(pairs, measures, targets.noise)
-    circle, log_z, solved = settings.solved_circle(setting, which, n, reach, more)
+    circle, log_z, solved = settings.solved_circle(setting, which, n, reach)
     values = labels.values(log_z, solved, circle.first, circle.second)
     train, fresh, distance = (circle.pair_coefficients(row) for row in values)
     held = np.full(len(n), np.nan)
@@ -231,7 +216,7 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     held = None if rows.held_out is None else float(rows.held_out.of_mean(np.ones(len(rows.eigenvalues))))
     if targets.noise == 0:
         return LabelFloor(rows.residual, 0.0, held, 0.0)
-    spectrum = settings.Rows(*targets.spectrum, rows.aspect, settings.RowByRow(eta))
+    spectrum = settings.Rows(*targets.spectrum, rows.aspect, eta)
     for setting in settings.in_the_gap(spectrum):
         fine, coarse = (
             _floor_factors(pairs, len(rows.eigenvalues) / rows.shape[1]) for pairs in setting.pairs

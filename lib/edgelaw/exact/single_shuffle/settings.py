@@ -13,7 +13,7 @@ other angles: near step 2 singularities come close from all sides, and the circl
 Cauchy transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive
 for z > 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone, if
 these have the whole functional inside. Where no contour can, the poles are followed (`poles`), at several times the
-cost. Batches and labels, whose poles are not followed, try other contours instead.
+cost. Batches and labels, whose poles are not followed, try contours further out and closer to the spectrum instead.
 
 **The plateau.** Directions that no row has keep their share of the test loss. The pole that this share makes,
 plateau/((1 − z)(1 − w)), is taken out of Φ, so that a circle may pass z = 1 on either side.
@@ -22,11 +22,10 @@ Everything is computed twice, with other averages and circles: an attempt for :f
 """
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,31 +34,19 @@ import scipy.optimize
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import agreement, graded_circle, levy, silverstein
 from edgelaw.exact.agreement import Attempt
+from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.exact.single_shuffle.poles import FollowedPairs
+from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 
 GAPPED = 3.0  # decay times of the smallest eigenvalue from which the losses' decay is exponential
-CIRCLES = (
-    6.3,
-    5.2,
-)  # decimal digits of the two circles' interpolation, as `graded_circle.plan` counts them (it is careful)
-WIDE = 1.0, 0.92  # widths of the contours of the two averages
-AVERAGES = 13.0, 11.0  # decimal digits of the two averages
 LEAST = 1.4e-8  # error stated: circles are made for so much, and may agree better by chance
 LONG = 300  # epochs from which a hyperbola is tried: there a circle is slower and loses digits
-BORNE = 6.0  # decimal digits to which two averages agree at a pole of α that they bear, and in the weight they have
-HEIGHT, NARROW = (
-    1.2,
-    0.7,
-)  # half-heights of contours that keep poles outside; in a gap of fewer rows than dimensions
-FOLLOWED = (
-    (-0.5, 0.85),
-    (-2.0, 1.2),
-    (-0.1, 1.2),
-)  # place and half-height of contours that poles of α may enter
-_STATIONS = np.pi * (
-    1 - (np.arange(256) + 0.5) / 256
-)  # angles on a circle inside which a may have branch points
+BORNE = 1e-6  # relative difference of two averages at a pole of α that they bear, and their error
+# contours left of zero: distances over that of the nearest pole at the last epoch, half-heights in the logarithm
+CONTOURS = (1.0, 1.1), (8.0, 1.1), (1.0, 0.6), (8.0, 0.6), (1.0, 0.3)
+NARROW = 0.85  # half-height of a contour in a gap: wider ones leave no room for the poles of few rows
+_STATIONS = np.pi * (1 - (np.arange(256) + 0.5) / 256)  # angles on a circle: a may have branch points inside
 _ALL_AROUND = (
     np.concatenate(  # singularities may come close in a narrow sector, next to step 2 about angle 0.35
         [np.linspace(np.pi, 1.1, 8), np.geomspace(1.0, 0.22, 16), np.geomspace(0.19, 0.005, 15), [0.0]]
@@ -69,57 +56,40 @@ _ALL_AROUND = (
 Contour = Callable[[int], npt.NDArray]
 
 
-class Update(Protocol):
-    """An update for which settings are made."""
+class Resolution(NamedTuple):
+    """Decimal digits of an average and of a circle's interpolation (`graded_circle.plan` is careful), and the width of
+    the contour.
+    """
 
-    def pairs(self, average: levy.Average, rho: float) -> Pairs:
-        """Φ and Ψ of an average."""
-
-    def inverse_rate(self, rho: float) -> float:
-        """One over the effective step per row."""
+    average: float
+    circle: float
+    wide: float
 
 
-@dataclass(frozen=True)
-class RowByRow:
-    """The update by single rows at a step."""
-
-    step: float
-
-    def pairs(self, average: levy.Average, rho: float) -> Pairs:
-        """Φ and Ψ of an average."""
-        return Pairs(average, rho, self.step)
-
-    def inverse_rate(self, rho: float) -> float:
-        """One over the effective step."""
-        return 1 / self.step - 0.5
+RESOLUTIONS = (
+    Resolution(13.0, 6.3, 1.0),
+    Resolution(11.0, 5.2, 0.92),
+)  # of curves, and of what they are compared with
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """A spectrum and an update on it: eigenvalues of XᵀX/m, mean 1, and their shares.
 
-    Averages may differ by the relative error `borne` at poles of α.
+    The `update` is the step of single rows, or the batches of an epoch. Averages may differ by the relative error
+    `borne` at poles of α.
     """
 
     values: Array
     shares: Array
     rho: float
-    update: Update
-    borne: float = 10**-BORNE
+    update: float | Partition
+    borne: float = BORNE
 
     @functools.cached_property
     def gram(self) -> tuple[Array, Array]:
         """The spectrum of the Gram matrix."""
         return levy.companion(self.values, self.shares, self.rho)
-
-    def without_lone_zero(self) -> "Rows":
-        """Without a row, where fewer rows than dimensions have a Gram matrix with a lone null eigenvalue.
-
-        Centring makes such an eigenvalue, and it leaves no room for a contour between it and the others.
-        """
-        positive = float(self.shares[self.values > 0].sum())
-        alone = self.rho < 1 and 1e-9 < 1 - positive / self.rho < 0.05
-        return dataclasses.replace(self, rho=positive) if alone else self
 
     @property
     def smallest(self) -> float:
@@ -134,8 +104,19 @@ class Rows:
 
     @property
     def rate(self) -> float:
-        """One over the effective step."""
-        return self.update.inverse_rate(self.rho)
+        """One over the effective step per row."""
+        if not isinstance(self.update, Partition):
+            return 1 / self.update - 0.5
+        kappas, taus = self.update.kappas, self.update.taus
+        return float((kappas / taus).sum() / self.rho - (1 - (kappas**2).sum() / self.rho**2) / 2)
+
+    def pairs(self, average: levy.Average) -> Pairs:
+        """Φ and Ψ of an average."""
+        if not isinstance(self.update, Partition):
+            return Pairs(average, self.rho, self.update)
+        if not self.update.equal:
+            return ShortBatchPairs(average, self.rho, self.update)
+        return Pairs(average, self.rho, float(self.update.taus[0]), self.rho / self.update.batches)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +132,7 @@ class Setting:
     pairs: tuple[Pairs, ...]
     gapped: bool
     contours: tuple[Contour, ...] = ()
-    borne: float = 10**-BORNE
+    borne: float = BORNE
 
     @property
     def floor(self) -> float:
@@ -185,52 +166,34 @@ def attempt(setting: Setting, n: Integers) -> Attempt:
     last = max(2.0, visible, min(32, 4 * visible))  # of few epochs, what is much smaller too
     n = n[:early][n[:early] <= last]
 
-    def with_points(points: float) -> Attempt:
-        for which, curves in enumerate(results):
-            curves[:, : len(n)] = _on_circle(setting, which, n, reach, points)
-        return Attempt(results[0].copy(), results[1].copy(), setting.plateau, setting.floor)
-
-    return refined(with_points)
-
-
-def refined(attempt: Callable[[float], agreement.AnyAttempt]) -> agreement.AnyAttempt:
-    """An attempt with as many times more points as make two resolutions agree, if points do."""
-    before = np.inf
-    for points in (1.0, 1.4, 1.9):
-        result = attempt(points)
-        difference = result.difference()
-        if difference < agreement.ENOUGH / 3 or difference > 0.3 * before:
-            break  # what is left is the averages'
-        before = difference
-    return result
+    for which, curves in enumerate(results):
+        curves[:, : len(n)] = _on_circle(setting, which, n, reach)
+    return Attempt(results[0], results[1], setting.plateau, setting.floor)
 
 
 def solved_circle(
-    setting: Setting, which: int, n: Integers, reach: tuple[float, Array], more: float
+    setting: Setting, which: int, n: Integers, reach: tuple[float, Array]
 ) -> tuple[graded_circle.Circle, npt.NDArray, npt.NDArray]:
     """A circle for the coefficients n, log z and what is solved at its points, for one of two resolutions.
 
     The domain's `reach` is the logarithm of z* and how much further it goes elsewhere.
     """
     edge, gaps = reach
-    digits, pairs = CIRCLES[which] * np.log(10), setting.pairs[which]
+    digits, pairs = RESOLUTIONS[which].circle * np.log(10), setting.pairs[which]
     points, distance, grading = graded_circle.plan(int(n[-1]), gaps, digits, 2.0 + 0.3 * which)
-    if grading == graded_circle.EVEN:
-        distance /= np.sqrt(more)  # so that more points lessen both errors, of the rule and of rounding
-    radius = np.exp(edge - distance)
-    circle = graded_circle.circle(n, 2 * int(np.ceil(more * max(points, 24) / 2)), radius, grading)
+    circle = graded_circle.circle(n, 2 * int(np.ceil(max(points, 24) / 2)), np.exp(edge - distance), grading)
     log_z = edge - distance + 1j * np.angle(circle.points)
     solved = pairs.around(log_z)
     if not np.isfinite(solved).all():
         raise ArithmeticError("The equation for single shuffle's amplitude could not be solved on a circle.")
-    if isinstance(pairs, FollowedPairs) and not pairs.negative_powers(log_z, solved) < 10**-BORNE:
+    if isinstance(pairs, FollowedPairs) and not pairs.negative_powers(log_z, solved) < BORNE:
         raise ArithmeticError("Single shuffle's amplitude has a branch point inside the circle.")
     return circle, log_z, solved
 
 
-def _on_circle(setting: Setting, which: int, n: Integers, reach: tuple[float, Array], more: float) -> Array:
+def _on_circle(setting: Setting, which: int, n: Integers, reach: tuple[float, Array]) -> Array:
     """Both losses on one circle inside the domain."""
-    circle, log_z, solved = solved_circle(setting, which, n, reach, more)
+    circle, log_z, solved = solved_circle(setting, which, n, reach)
     values = setting.pairs[which].values(log_z, solved, circle.first, circle.second)
     pole = -1 / np.expm1(np.concatenate([log_z, log_z.conj()]))
     values[0] -= setting.plateau * pole[circle.first] * pole[circle.second]
@@ -294,7 +257,7 @@ def domain(setting: Setting, last: int) -> tuple[float, Array]:
     follows = isinstance(setting.pairs[1], FollowedPairs)
     edge = 0.0
     if setting.gapped:
-        edge = _furthest_analytic(setting, last) if follows else _furthest(setting, inside_the_domain, last)
+        edge = _furthest(setting, analytic if follows else inside_the_domain, last)
     inside = np.ones(len(graded_circle.ANGLES), dtype=bool)
     gaps = np.zeros(len(inside))
     for gap in () if follows else np.geomspace(0.02, 3.0, 13):  # else points are equidistant in any case
@@ -304,17 +267,6 @@ def domain(setting: Setting, last: int) -> tuple[float, Array]:
             break
         gaps[inside] = gap
     return edge, gaps
-
-
-def _furthest_analytic(setting: Setting, last: int) -> float:
-    """The logarithm of the largest radius of a circle inside which a is analytic.
-
-    A branch point outside and nearer than some hundredths looks as if it were inside.
-    """
-    edge = _furthest(setting, functools.partial(analytic, digits=BORNE - 2), last)
-    if edge < 0.03 or analytic(setting, edge - 0.03):
-        return edge
-    return _furthest(setting, analytic, last)
 
 
 def _furthest(setting: Setting, inside: Callable[[Setting, float], bool], last: int) -> float:
@@ -328,7 +280,7 @@ def _furthest(setting: Setting, inside: Callable[[Setting, float], bool], last: 
     return low
 
 
-def analytic(setting: Setting, logarithm: float, digits: float = BORNE) -> bool:
+def analytic(setting: Setting, logarithm: float) -> bool:
     """Whether a is analytic inside a circle and Φ and Ψ are positive all around: for poles that are followed.
 
     Beyond a branch point of a other sheets begin, on which Φ and Ψ may be positive as well. But then a has negative
@@ -336,7 +288,7 @@ def analytic(setting: Setting, logarithm: float, digits: float = BORNE) -> bool:
     """
     log_z, pairs = logarithm + 1j * _STATIONS, setting.pairs[1]
     solved = pairs.around(log_z)
-    few = isinstance(pairs, FollowedPairs) and pairs.negative_powers(log_z, solved) < 10**-digits
+    few = isinstance(pairs, FollowedPairs) and pairs.negative_powers(log_z, solved) < BORNE
     return few and _clear(setting, log_z, solved) and bool(_positive(setting, log_z, solved).all())
 
 
@@ -375,41 +327,32 @@ def of_sample(rows: Rows, last: int, follow: bool = False, gaps: bool = True) ->
     them, or where two resolutions differ without.
     """
     left = -1.5 * max(rows.rate, 0.1) / last  # of zero
-    places = [left] if follow else [left, 2.7 * left, 8 * left]
-    decays = last * rows.smallest / rows.rate
-    if gaps and decays > GAPPED:
-        places.insert(decays < 2 * GAPPED, 0.5 * rows.smallest)
-    plain = [functools.partial(_with_a_circle, rows, last, place) for place in places]
-    more = FOLLOWED if follow else ()
-    return [*plain, *(functools.partial(followed, rows, last, *contour) for contour in more)]
+    makers: list[Maker] = [
+        functools.partial(around_the_poles, rows, last, far * left, height) for far, height in CONTOURS
+    ]
+    if follow:
+        makers[1:] = [functools.partial(followed, rows, last, -0.5, CONTOURS[0][1])]
+    if gaps and last * rows.smallest / rows.rate > GAPPED:
+        makers.insert(0, functools.partial(around_the_poles, rows, last, 0.5 * rows.smallest, NARROW))
+    return makers
 
 
-def narrower(rows: Rows, last: int) -> list[Maker]:
-    """Makers of settings with contours closer to the eigenvalues, for batches, whose poles of α are not followed."""
-    left, heights = -1.5 * max(rows.rate, 0.1) / last, (HEIGHT / 2, HEIGHT / 4, HEIGHT / 6)
-    return [functools.partial(around_the_poles, rows, last, left, height) for height in heights]
+def around_the_poles(rows: Rows, last: int, place: float, height: float) -> Setting:
+    """A setting with contours past this place left of the eigenvalues, if the poles of α allow.
 
-
-def around_the_poles(rows: Rows, last: int, place: float, height: float | None = None) -> Setting:
-    """A setting with contours past this place left of the eigenvalues, if the poles of α allow."""
-    contours, averages = _averages(rows, place, height or (NARROW if place > 0 and rows.rho < 1 else HEIGHT))
-    if place > 0 and rows.rho > 1 and not all(_complete(average, rows.plateau) for average in averages):
-        raise ArithmeticError(
-            "Where this average leaves out zero, it does not have the whole spectrum inside."
-        )
-    pairs = tuple(rows.update.pairs(average, rows.rho) for average in averages)
-    setting = Setting(rows.plateau, averages, pairs, place > 0, contours, rows.borne)
+    In a gap Φ and Ψ must be positive beyond z = 1, as they are where nothing of the average is left out. On spectra of
+    random rows nothing is. The functional of a few levels, or of an exact power law, has a part further left, and a
+    curve without that part would be wrong at both resolutions alike.
+    """
+    contours, averages = _averages(rows, place, height)
+    setting = Setting(
+        rows.plateau, averages, tuple(map(rows.pairs, averages)), place > 0, contours, rows.borne
+    )
     log_z = -graded_circle.AMPLIFIED / (2 * last) + 1j * _ALL_AROUND
-    if not _clear(setting, log_z, pairs[1].around(log_z)):
+    if not _clear(setting, log_z, setting.pairs[1].around(log_z)):
         raise ArithmeticError(
             "No contour around this spectrum keeps clear of the poles of single shuffle's resolvent."
         )
-    return setting
-
-
-def _with_a_circle(rows: Rows, last: int, place: float) -> Setting:
-    """The same, if in a gap Φ and Ψ are positive beyond z = 1, as they are where nothing of the average is left out."""
-    setting = around_the_poles(rows, last, place)
     if setting.gapped and not inside_the_domain(setting, 0.01 / last):
         raise ArithmeticError(
             "Where this average leaves out zero, it does not have the whole spectrum inside."
@@ -419,8 +362,10 @@ def _with_a_circle(rows: Rows, last: int, place: float) -> Setting:
 
 def in_the_gap(rows: Rows) -> Iterator[Setting]:
     """Settings with contours between 0 and a sample's spectrum, for z up to 1 and more rows than dimensions."""
+    last = 1 + int(rows.rate / rows.smallest)
     places = (0.5 * rows.smallest, 0.7 * rows.smallest, 0.85 * rows.smallest)
-    yield from made([functools.partial(around_the_poles, rows, 1, place) for place in places])
+    height = CONTOURS[0][1]
+    yield from made([functools.partial(around_the_poles, rows, last, place, height) for place in places])
 
 
 def followed(rows: Rows, last: int, place: float, height: float) -> Setting:
@@ -428,15 +373,14 @@ def followed(rows: Rows, last: int, place: float, height: float) -> Setting:
     gram, parts = rows.gram
     contours, averages = _averages(rows, place, height)
     reach = (1 / (parts / (contours[0](60)[:, None] - gram)).sum(axis=1)).imag.max()
-    step = 1 / (rows.rate + 0.5)
-    a = Pairs(averages[0], rows.rho, step).around(np.array([1j * np.pi]))
-    most = (
-        int(np.ceil(np.nanmin([reach * np.abs(a[0, 0]) / (2 * np.pi), 12]))) + 1
-    )  # turns: 12 where a is not known
+    a = rows.pairs(averages[0]).around(np.array([1j * np.pi]))
+    # turns: 12 where a is not known
+    most = int(np.ceil(np.nanmin([reach * np.abs(a[0, 0]) / (2 * np.pi), 12]))) + 1
     turns = np.arange(-most - 1.0, most + 1)
+    step = 1 / (rows.rate + 0.5)
     pairs = tuple(FollowedPairs(average, rows.rho, step, rows.gram, turns) for average in averages)
     gapped = bool(last * rows.smallest / rows.rate > GAPPED)
-    return Setting(rows.plateau, averages, pairs, gapped, contours=contours)
+    return Setting(rows.plateau, averages, pairs, gapped, contours)
 
 
 def _averages(
@@ -445,31 +389,18 @@ def _averages(
     """The contours and averages of the two resolutions, or a refusal if one of them is bad."""
     gram, parts = rows.gram
     inside = gram[gram > place]
-    contours = tuple(functools.partial(_ellipse, inside, place, width * height) for width in WIDE)
-    averages = tuple(
-        levy.from_contour(gram, parts, rows.rho, contour, 10**-digits)
-        for contour, digits in zip(contours, AVERAGES, strict=True)
+    contours = tuple(
+        functools.partial(levy.ellipse, inside, place, angle=each.wide * height) for each in RESOLUTIONS
     )
-    if max(average.error for average in averages) > 10**-BORNE:
+    averages = tuple(
+        levy.from_contour(gram, parts, rows.rho, contour, 10**-each.average)
+        for contour, each in zip(contours, RESOLUTIONS, strict=True)
+    )
+    if max(average.error for average in averages) > BORNE:
         raise ArithmeticError(
             "The average over this spectrum has no rational representation on this contour."
         )
     return contours, averages
-
-
-def _ellipse(inside: Array, place: float, height: float, points: int) -> npt.NDArray:
-    """The contour of `levy.from_gram`."""
-    return levy.ellipse(inside, place, points, height)
-
-
-def _complete(average: levy.Average, plateau: float) -> bool:
-    """Whether a contour that leaves out zero has the functional inside: its weight is what null directions leave.
-
-    It has on the spectra of random rows. The functional of a few levels, or of an exact power law, has a part further
-    left, and a curve without that part would be wrong at both resolutions alike.
-    """
-    inside = average.weights[average.nodes != 0].sum()
-    return bool(abs(inside - (1 - plateau)) < 10**-BORNE)
 
 
 def of_covariance(rows: Rows, last: int) -> list[Maker]:
@@ -477,12 +408,13 @@ def of_covariance(rows: Rows, last: int) -> list[Maker]:
 
     def make(gapped: bool) -> Setting:
         averages = tuple(
-            levy.from_covariance(rows.values, rows.shares, 0.1 / np.sqrt(last), 10**-digits)
-            for digits in AVERAGES
+            levy.from_covariance(rows.values, rows.shares, 0.1 / np.sqrt(last), 10**-each.average)
+            for each in RESOLUTIONS
         )
-        pairs = tuple(rows.update.pairs(average, rows.rho) for average in averages)
-        return Setting(max(0.0, 1 - rows.rho), averages, pairs, gapped, borne=rows.borne)
+        return Setting(
+            max(0.0, 1 - rows.rho), averages, tuple(map(rows.pairs, averages)), gapped, borne=rows.borne
+        )
 
-    edge = silverstein.Sample(rows.values, rows.shares, rows.rho).leftmost(lambda x, v: 1.0)
+    edge = silverstein.Sample(rows.values, rows.shares, rows.rho).leftmost()
     gapped = last * edge * rows.rho / rows.rate > GAPPED
     return [functools.partial(make, choice) for choice in ((True, False) if gapped else (False,))]
