@@ -83,7 +83,7 @@ def test_the_api_page_shows_every_public_module():
     modules |= {"exact.first_epoch", "exact.labels", "exact.labels.schedules", "exact.levy"}
     assert shown == modules
     application = set(re.findall(r"automodule:: edgelaw_app\.([\w.]+)", page))
-    rooms = {"forecast", "files", "cli", "cli.cluster", "cli.report"}
+    rooms = {"forecast", "files", "files.gram", "cli", "cli.cluster", "cli.report"}
     assert application == rooms | {"training.samplers", "training.probe", "training.transformer"}
 
 
