@@ -272,7 +272,12 @@ def _verdict(ran: Losses, theory: Array, order: str) -> tuple[Check, float]:
         return Check(
             "differs", f"{ran_text} differs from theory by {what}, so the losses here come from runs."
         ), worst
-    if error > PROMISED:
+    unknown = np.where(theory > 1e-9 * theory[:, :1], ran.errors, 0.0)
+    if unknown.max() > PROMISED:
+        place = np.unravel_index(int(unknown.argmax()), gaps.shape)
+        what = (
+            f"{100 * gaps[place]:+.1f} ± {100 * unknown[place]:.1f} % after {ran.epochs[place[1]]:.0f} epochs"
+        )
         return Check(
             "undecided", f"{ran_text} neither confirms theory nor contradicts it: it is {what} off."
         ), worst
