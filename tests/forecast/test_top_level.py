@@ -70,9 +70,7 @@ def test_every_module_has_one_name():
 @pytest.mark.parametrize("name", training._ROOMS)
 def test_a_module_that_needs_torch_is_loaded_when_it_is_asked_for(name):
     pytest.importorskip("torch")
-    code = (
-        f"import sys; from edgelaw_app import training; print('torch' in sys.modules, training.{name}.__name__)"
-    )
+    code = f"import sys; from edgelaw_app import training; print('torch' in sys.modules, training.{name}.__name__)"
     assert answer(code) == f"False edgelaw_app.training.{name}"
     assert name in dir(training)
 
