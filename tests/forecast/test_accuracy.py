@@ -1,11 +1,11 @@
 """The accuracy that the forecast promises: shipped measurements, and a case that is not among them."""
 
 import numpy as np
-from edgelaw_app.forecast.simulations import PILOT_ERROR, PILOT_WORST
 
-from edgelaw import data
+from edgelaw import data, kaczmarz
 from edgelaw.orders import ORDERS
 from edgelaw_app.forecast import predict
+from edgelaw_app.forecast.spectral import PILOT
 
 LOSSES = ("test", "train")
 BEYOND = {  # at m/d = 1/2: the latest training losses are up to 14 % above the curve
@@ -69,28 +69,29 @@ def test_at_all_aspects_embeddings_are_within_one_and_three_per_cent_but_for_lat
 
 
 def test_a_case_not_recorded_is_within_the_bars_and_its_standard_errors(embeddings):
+    """Sixteen runs from all starts, of an order each; at 160 dimensions, a third of what the bars are for."""
     X = embeddings("wikipedia", 160, 160, seed=7)
-    prediction = predict(X, epochs=8, step=0.8, simulate=True, search=False)
-    for forecast in prediction.forecasts.values():
-        assert forecast.how == "exact"
-        for loss, bar in zip(LOSSES, (0.02, 0.05), strict=True):
-            worst = forecast.discrepancy[loss]
-            assert worst["error"] < bar / 2
-            assert (
-                abs(worst["worst"]) < 1.5 * bar + 3 * worst["error"]
-            )  # d is a third of what the bars are for
+    made = predict(X, epochs=8, step=0.8, center=False)
+    assert made.check.verdict == "agrees"
+    for order, one in made.asked.items():
+        assert one.how == "theory"
+        run = kaczmarz.simulate(X, order, 8, 0.8, runs=16, rng=1, starts="all")
+        for loss, name, bar in zip(LOSSES, one.losses, (0.02, 0.05), strict=True):
+            mean, error = getattr(run, loss), getattr(run, loss + "_se")
+            assert (error[1:] < bar * mean[1:]).all()
+            assert (np.abs(mean / one.losses[name] - 1) < 1.5 * bar + 3 * error / mean).all()
 
 
-def test_what_is_said_of_pilots_is_what_the_shipped_ones_did():
+def test_the_error_of_a_pilot_is_what_the_shipped_ones_had():
+    """Of corrected losses two thirds are within one error and nine tenths within two, and not all far within."""
     shipped = data.sweep("pilots")
     mode = shipped["modes"].tolist().index("directions")
     pilot, own_exact = (shipped[key][:, :, :, mode] for key in ("pilot", "pilot_exact"))
     whole, exact = (shipped[key][:, :, None, None] for key in ("measured", "exact"))
     corrected = np.abs(exact * pilot / own_exact / whole - 1)
     raw = np.abs(pilot / whole - 1)
-    for k, loss in enumerate(LOSSES):
-        level = np.nanquantile(corrected[..., k, :], 0.9)
-        assert level <= PILOT_ERROR[loss]
-        assert level > PILOT_ERROR[loss] / 3  # nor is it far better than what is said
+    for k, error in enumerate(PILOT.values()):
+        assert np.nanquantile(corrected[..., k, :], 0.68) <= error
+        assert error / 2 < np.nanquantile(corrected[..., k, :], 0.9) <= 2 * error
         assert np.nanquantile(raw[..., k, :], 0.9) > 0.5  # the pilot alone says nothing about levels
-        assert 0.3 < np.nanmax(corrected[..., k, :]) < PILOT_WORST
+        assert 0.3 < np.nanmax(corrected[..., k, :]) < 0.6  # the worst was off by half

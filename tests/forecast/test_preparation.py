@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
-from edgelaw_app.labels.preparation import prepare
+
+from edgelaw_app.forecast.preparation import prepare
 
 
-def prepared(X, y, held_out=None, center=True, intercept=True, normalize=False, seed=0):
-    return prepare(X, y, held_out, center, intercept, normalize, np.random.default_rng(seed))
+def prepared(X, y, held_out=None, center=True, intercept=True, normalize=False, standardize=False, seed=0):
+    asked = {"center": center, "intercept": intercept, "standardize": standardize, "normalize": normalize}
+    done = [name for name, wanted in asked.items() if wanted]
+    return prepare(X, y, held_out, done, np.random.default_rng(seed))
 
 
 def test_with_centred_features_the_mean_target_is_the_least_squares_intercept(numbers):
@@ -15,7 +18,7 @@ def test_with_centred_features_the_mean_target_is_the_least_squares_intercept(nu
     weights = np.linalg.lstsq(made.X, made.T, rcond=None)[0]
     with_column = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
     assert np.allclose(weights, with_column[:-1], atol=1e-10)
-    residual = y - made.target_mean - (X - made.feature_mean) @ weights
+    residual = y - made.target_mean - (X - X.mean(axis=0)) @ weights
     assert np.allclose(residual, y - X @ with_column[:-1] - with_column[-1], atol=1e-10)
 
 
@@ -39,8 +42,8 @@ def test_a_fraction_splits_every_row_once_and_the_seed_decides_which(numbers):
     X, y = numbers
     made = prepared(X, y, held_out=0.25)
     assert (len(made.X), len(made.held[0])) == (225, 75)
-    together = np.vstack([made.X, made.held[0]]) + made.feature_mean
-    assert np.allclose(np.sort(together[:, 0]), np.sort(X[:, 0]))
+    together = np.sort(np.vstack([made.X, made.held[0]])[:, 0])
+    assert np.allclose(together - together[0], np.sort(X[:, 0]) - X[:, 0].min())
     assert np.array_equal(made.held[0], prepared(X, y, held_out=0.25).held[0])
     assert not np.array_equal(made.held[0], prepared(X, y, held_out=0.25, seed=1).held[0])
 
@@ -117,3 +120,36 @@ def test_labels_too_small_or_too_large_for_their_squares_are_told_so(numbers, fa
     ):
         prepared(X, y * factor)
     prepared(X, y * 1e-65)
+
+
+def test_every_class_is_trained_on_and_held_out_in_its_share():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, 3], [800, 150, 49, 1])
+    for seed in range(16):
+        made = prepared(rng.standard_normal((1000, 5)), y, held_out=0.2, seed=seed)
+        held = (made.held[1] + made.target_mean).argmax(axis=1)
+        assert np.abs(np.bincount(held, minlength=4) - [160, 30, 10, 0]).max() <= 1
+        trained = (made.T + made.target_mean).argmax(axis=1)
+        assert set(trained.tolist()) == {0, 1, 2, 3}
+
+
+def test_standardised_columns_have_the_spread_of_the_training_rows_and_constant_ones_are_zero(numbers):
+    X, y = numbers
+    X = X.copy()
+    X[:, 4] = 0.1
+    made = prepared(X[:200], y[:200], held_out=(X[200:], y[200:]), standardize=True)
+    spread = np.delete(X[:200].std(axis=0), 4)
+    assert np.allclose(np.delete(made.X.std(axis=0), 4), 1)
+    assert np.allclose(
+        np.delete(made.held[0], 4, axis=1), np.delete(X[200:] - X[:200].mean(axis=0), 4, axis=1) / spread
+    )
+    assert not made.X[:, 4].any()
+    assert "Divided every feature by its standard deviation on the training rows." in made.sentences
+
+
+def test_masked_features_are_refused_wherever_they_are(numbers):
+    X, y = numbers
+    masked = np.ma.masked_greater(X, 6)
+    for rows, held in ((masked, None), (X, (masked, y))):
+        with pytest.raises(ValueError, match="has masked entries; drop or fill those rows first"):
+            prepared(rows, y, held_out=held)

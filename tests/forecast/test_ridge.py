@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from edgelaw_app.labels import closed_form
-from edgelaw_app.labels.preparation import prepare
 
 from edgelaw.exact.labels import LabelledRows
+from edgelaw_app.forecast import ridge as closed_form
+from edgelaw_app.forecast.preparation import prepare
 
 
 def direct(made, ridge):
@@ -17,7 +17,7 @@ def direct(made, ridge):
 @pytest.mark.parametrize("rows", [300, 24])  # more rows than dimensions, and fewer
 def test_losses_are_those_of_the_solved_equations(numbers, rows):
     X, y = numbers
-    made = prepare(X[:rows], y[:rows], (X[200:], y[200:]), True, True, False, np.random.default_rng(0))
+    made = prepare(X[:rows], y[:rows], (X[200:], y[200:]), ("center", "intercept"), np.random.default_rng(0))
     solved = closed_form.solve(LabelledRows.of(made.X, made.T, made.held))
     train, held = direct(made, solved.ridge)
     assert solved.ridge_train == pytest.approx(train, rel=1e-6, abs=1e-9)
@@ -32,7 +32,7 @@ def test_losses_are_those_of_the_solved_equations(numbers, rows):
 
 
 def test_without_held_out_rows_there_is_no_best_ridge(numbers):
-    made = prepare(*numbers, None, True, True, False, np.random.default_rng(0))
+    made = prepare(*numbers, None, ("center", "intercept"), np.random.default_rng(0))
     solved = closed_form.solve(LabelledRows.of(made.X, made.T))
     assert solved.ridge is None
     assert solved.ridge_held_out is None

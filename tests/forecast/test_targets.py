@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from edgelaw_app.labels.targets import Targets
+
+from edgelaw_app.forecast.labels import Targets
 
 
 def test_classes_are_one_hot_in_sorted_order():
@@ -14,6 +15,29 @@ def test_classes_are_one_hot_in_sorted_order():
 @pytest.mark.parametrize("y", [[0, 1, 1], [False, True, True], ["n", "y", "y"], [b"n", b"y", b"y"]])
 def test_integers_booleans_and_texts_are_classes(y):
     assert Targets.of(y, 3).values[:, 1].tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("count", [2, 10, 20])
+def test_floats_that_are_few_and_whole_are_classes_and_a_note_says_how_to_have_numbers(count):
+    y = np.arange(5.0 * count) % count
+    targets = Targets.of(y, len(y))
+    assert targets.classes == tuple(sorted(str(k) for k in range(count))) or count > 10
+    assert targets.values.shape == (len(y), count)
+    assert f"Took the {count} different whole numbers of y as classes" in targets.notes[0]
+    assert Targets.of(y, len(y), classes=False).values[:, 0].tolist() == y.tolist()
+    assert targets.like(y[:3], 3).tolist() == targets.values[:3].tolist()
+    assert Targets.of(y + 0.5, len(y)).classes is None
+    assert Targets.of(y[: 5 * count - 1], 5 * count - 1).classes is None
+
+
+def test_masked_labels_are_refused():
+    with pytest.raises(ValueError, match="y has masked entries; drop those rows first"):
+        Targets.of(np.ma.masked_equal([0, 1, 1, 0], 0), 4)
+
+
+def test_texts_cannot_be_numbers():
+    with pytest.raises(ValueError, match="can only be classes"):
+        Targets.of(["a", "b", "a"], 3, classes=False)
 
 
 def test_floats_are_numbers_in_as_many_columns_as_given():

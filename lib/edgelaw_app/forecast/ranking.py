@@ -95,7 +95,7 @@ def ranked(losses: Mapping[str, tuple[float, float]]) -> Ranking:
     def over(name: str, other: str) -> Margin:
         (one, error), (two, other_error) = losses[name], losses[other]
         ratio = max(one, FLOOR) / max(two, FLOOR)
-        if name == other or max(one, two) <= FLOOR:  # nothing is known of what is below the floor
+        if losses[name] == losses[other] or max(one, two) <= FLOOR:  # the same runs; or both are nothing
             return Margin(ratio - 1, 0.0)
         spread = ratio * float(np.hypot(error, other_error))
         return Margin(ratio - 1, spread if np.isfinite(spread) else np.inf)
