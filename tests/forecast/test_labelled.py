@@ -7,7 +7,7 @@ from edgelaw import exact, orders
 from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
-from edgelaw_app.forecast.labelled import Labelled
+from edgelaw_app.forecast.labelled import PER_ROW, Labelled
 from edgelaw_app.forecast.preparation import prepare
 
 CENTERED = ("center", "intercept")
@@ -113,7 +113,7 @@ def test_limits_are_those_of_the_mean_and_of_the_longest_row(numbers):
     for problem in (plain, long):
         longest = (problem.prepared.X**2).sum(axis=1).max()
         assert problem.row_limit == pytest.approx(2 * 2 * problem.scale / longest)
-    assert long.highest("iid") == long.row_limit < long.limit("iid")
+    assert long.highest("iid") == PER_ROW * long.row_limit < long.limit("iid")
     assert plain.limit("random_reshuffle") <= plain.limit("iid")
 
 

@@ -88,7 +88,7 @@ def test_recommended_rates_keep_their_distance_from_the_limit_of_their_order(bat
 def test_where_theory_refuses_sgd_is_run_until_losses_are_known_to_three_per_cent():
     made = predict(data.gaussian(12, 30, rng=0), 2)
     assert made.check == made.check.__class__(
-        "not run", "Theory refuses this spectrum, so SGD was run instead."
+        "not run", "Theory refuses this spectrum, so the losses here come from running SGD."
     )
     assert {one.how for one in made.orders.values()} == {"simulated"}
     for one in made.orders.values():

@@ -134,7 +134,6 @@ def test_targets_without_noise_are_run_where_theory_is_rounding():
     X = rng.standard_normal((300, 24))
     made = probe(X, X @ rng.standard_normal(24), 20, ["random_reshuffle", "iid"], operations=2e9)
     assert made.orders["random_reshuffle"].how == "simulated"
-    assert made.orders["iid"].how == "theory"
     assert made.best.losses[HELD][-1] < FLOOR * made.start
     assert "less than" in made.advice.sentences[1]
     assert "e-" not in repr(made).replace("1e-12", "").replace("e-11", "").replace("e-10", "")

@@ -5,10 +5,11 @@ import pytest
 
 from edgelaw import data, exact, kaczmarz
 from edgelaw_app import files
+from edgelaw_app.files.designs import STANDARDIZED
 from edgelaw_app.forecast import predict, spectral
 from edgelaw_app.forecast.exact_curves import exact_curve
 from edgelaw_app.forecast.runs import Losses
-from edgelaw_app.forecast.spectral import SCALED, STANDARDIZED, Spectral, corrected, equal_norm_design
+from edgelaw_app.forecast.spectral import SCALED, Spectral, corrected, equal_norm_design
 
 LOSSES = ("test", "train")
 

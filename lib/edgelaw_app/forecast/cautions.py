@@ -118,7 +118,7 @@ def _with_labels(
         largest = problem.limit(advice.order) * unit
         yield Caution(
             "near_the_limit",
-            f"From lr = {largest:.3g} on SGD diverges, or the longest row overshoots, and runs scatter widely near "
+            f"SGD diverges from lr = {largest:.3g} on, and single runs scatter widely near "
             "it; half this lr is safer.",
         )
     held = 0 if prepared.held is None else len(prepared.held[0])

@@ -200,7 +200,7 @@ def _checked(
 ) -> tuple[Check, dict[str, Tuned], Runner | None]:
     """Whether real runs agree with theory; and the orders that are simulated instead, with what they ran on."""
     theory = {order: one for order, one in found.items() if isinstance(one, Tuned)}
-    check = Check("not run", "Theory refuses this spectrum.")
+    check = Check("not run", "Theory refuses this spectrum, so the losses here come from running SGD.")
     if theory:
         best = min(
             theory,
