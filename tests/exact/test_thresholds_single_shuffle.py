@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw import exact
+from edgelaw import data, exact
 from edgelaw.exact import agreement, graded_circle
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.single_shuffle import batches, labels, pairs, settings
@@ -123,3 +123,22 @@ def test_a_threshold_moved_by_a_factor_of_ten_makes_it_worse(monkeypatch, module
     assert worse() < bar
     monkeypatch.setattr(module, name, moved)
     assert worse() > bar
+
+
+def test_a_row_that_is_left_out_takes_its_residual_along(monkeypatch):
+    """SEEN: late losses of centred rows, half as many as dimensions, would fall below the least-squares loss."""
+    pool = data.cifar10()
+    rng = np.random.default_rng(0)
+    features = pool.features.astype(float) @ rng.standard_normal((2048, 256)) / 16
+    chosen = rng.permutation(len(features))[:128]
+    X = features[chosen] - features[chosen].mean(axis=0)
+    X *= np.sqrt(256) / np.linalg.norm(X, axis=1)[:, None]
+    targets = np.eye(10)[pool.labels[chosen]]
+    rows = LabelledRows.of(X, targets - targets.mean(axis=0))
+    assert len(rows.eigenvalues) == 127
+    early = labels.curve(rows, [2], 1.0).train[-1]
+    assert early > rows.residual / labels.SEEN
+    with pytest.raises(ArithmeticError, match="A row was left out"):
+        labels.curve(rows, 100, 1.0)
+    monkeypatch.setattr(labels, "SEEN", 1e3)
+    assert labels.curve(rows, 100, 1.0).train[-1] < rows.residual

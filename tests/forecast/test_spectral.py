@@ -88,7 +88,7 @@ def test_standardised_columns_have_one_spread_before_rows_are_scaled_and_constan
 
 def test_masked_rows_are_refused():
     X = np.ma.masked_greater(data.gaussian(40, 24, rng=0), 2)
-    with pytest.raises(ValueError, match="X has masked entries; drop or fill"):
+    with pytest.raises(ValueError, match="X has 16 masked entries: fill them"):
         predict(X, 2)
 
 

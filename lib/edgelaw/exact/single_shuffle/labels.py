@@ -18,6 +18,7 @@ weights plus what a fresh row sees of the variance,
 """
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ from edgelaw.exact.single_shuffle.label_pairs import LabelPairs
 from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.exact.single_shuffle.targets import Targets
 
+SEEN = 0.02  # of a training loss: so much of it may be the residual of a row that was left out
 LONGEST = 4096  # epochs: the mean weights take three points of a circle for each
 
 
@@ -82,8 +84,8 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     if n[-1] > LONGEST:
         raise ValueError(f"epochs must be at most {LONGEST} for single shuffle, not {n[-1]}.")
     spectrum = settings.Rows(*targets.spectrum, rows.aspect, eta)
-    tried = settings.made(settings.of_sample(spectrum, int(n[-1]), gaps=False))  # residuals are at zero
-    made = agreement.chosen((functools.partial(_attempt, targets, setting) for setting in tried), n[1:])
+    tried = (functools.partial(_attempt, targets, setting) for setting in _settings(spectrum, int(n[-1])))
+    made = agreement.chosen(tried, n[1:])
     difference = made.difference()
     if not difference < agreement.LARGEST_ERROR:
         raise ArithmeticError(
@@ -93,6 +95,14 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     losses = np.concatenate([first[:, None], made.fine], axis=1)
     error = max(made.floor, 3 * difference) + norms_error(rows, np.array([eta]))
     return _label_curve(rows, n, losses, error)
+
+
+def _settings(spectrum: settings.Rows, last: int) -> Iterable[settings.Setting]:
+    """Settings with zero inside, where residuals are; centred rows are a row less if the first cannot be made."""
+    makers, fewer = settings.of_sample(spectrum, last, gaps=False), spectrum.without_lone_zero()
+    if fewer is spectrum:
+        return settings.made(makers)
+    return list(settings.made(makers[:1])) or settings.made(settings.of_sample(fewer, last, gaps=False))
 
 
 def _constant_step(step: ArrayLike, batch: int) -> float:
@@ -139,6 +149,12 @@ def _attempt(targets: Targets, setting: settings.Setting, n: Integers) -> LabelA
     """All losses at each positive n at two resolutions."""
     reach = settings.domain(setting, int(n[-1]))
     fine, coarse = (_losses(targets, setting, which, n, reach) for which in (0, 1))
+    rows = targets.rows
+    if setting.pairs[0].rho < rows.aspect and (SEEN * fine[0] < rows.residual).any():
+        raise ArithmeticError(
+            "A row was left out, whose residual is a part of these late losses, so they are not returned: ask for "
+            "fewer epochs."
+        )
     return LabelAttempt(
         fine, coarse, 0.0, setting.floor, agreement.STATED_ABOVE * _zero_epochs(targets.rows)[:, None]
     )

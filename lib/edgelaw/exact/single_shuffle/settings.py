@@ -22,6 +22,7 @@ Everything is computed twice, with other averages and circles: an attempt for :f
 """
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -90,6 +91,15 @@ class Rows:
     def gram(self) -> tuple[Array, Array]:
         """The spectrum of the Gram matrix."""
         return levy.companion(self.values, self.shares, self.rho)
+
+    def without_lone_zero(self) -> "Rows":
+        """Without a row, where fewer rows than dimensions have a Gram matrix with a lone null eigenvalue.
+
+        Centring makes such an eigenvalue, and it leaves no room for a contour between it and the others.
+        """
+        positive = float(self.shares[self.values > 0].sum())
+        alone = self.rho < 1 and 1e-9 < 1 - positive / self.rho < 0.05
+        return dataclasses.replace(self, rho=positive) if alone else self
 
     @property
     def smallest(self) -> float:
