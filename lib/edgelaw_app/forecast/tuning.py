@@ -200,7 +200,7 @@ def moments(times: Array) -> Array:
     """A few of the times, 0 and the last included, evenly spaced in their logarithm.
 
     >>> moments(np.arange(4)).tolist(), len(moments(np.arange(500)))
-    ([0, 1, 2, 3], 22)
+    ([0, 1, 2, 3], 23)
     """
     after = times[times > 0]
     if len(after) <= MOMENTS:
