@@ -1,7 +1,7 @@
 """The lines of PyTorch that a forecast prints are run as they are printed, and train to the promised loss.
 
 Each is run sixteen times. The mean must be within three standard errors, its own and the forecast's together, and no
-test passes by scatter: what is compared is known to 3 % or better.
+test passes by scatter: what is compared is known to 5 % or better.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ def losses_of(code, X, y):
 
 def agree(losses, promised, error):
     mean, own = losses.mean(), losses.std(ddof=1) / np.sqrt(RUNS)
-    assert own < 0.03 * mean
+    assert own < 0.04 * mean
     assert abs(mean - promised) < 3 * np.hypot(own, error * promised)
 
 
