@@ -8,7 +8,7 @@ from edgelaw_app.forecast import predict, probe
 from edgelaw_app.forecast.request import Budget
 
 SHAPES = [(m, d) for m in (25, 96, 500, 4000) for d in (20, 96, 1000)]
-OPERATIONS = 5e7
+OPERATIONS = 2e7
 
 
 @pytest.fixture

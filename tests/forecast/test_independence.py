@@ -17,12 +17,14 @@ from edgelaw_app.forecast import predict
 
 def rows():
     """Rows in pairs: the theory is mistrusted, so that simulations are run too."""
-    X = data.gaussian(40, 64, rng=0)
-    return np.concatenate([X, X + 0.01 * data.gaussian(40, 64, rng=1)])
+    X = data.gaussian(24, 32, rng=0)
+    return np.concatenate([X, X + 0.01 * data.gaussian(24, 32, rng=1)])
 
 
 def forecast(simulate=False):
-    return predict(rows(), epochs=6, target=0.3, simulate=simulate, operations=3e8).to_dict()
+    return predict(
+        rows(), 3, ("iid", "single_shuffle"), target=0.5, simulate=simulate, operations=6e7
+    ).to_dict()
 
 
 @pytest.mark.parametrize("simulate", [True, False])
