@@ -67,11 +67,7 @@ def test_every_module_has_one_name():
         assert importlib.util.find_spec(f"edgelaw.{name}") is None, name
 
 
-BROKEN = pytest.mark.xfail(reason="training.fitting still imports edgelaw_app.labels, which has gone")
-ROOMS = [pytest.param(name, marks=BROKEN) if name == "probe" else name for name in training._ROOMS]
-
-
-@pytest.mark.parametrize("name", ROOMS)
+@pytest.mark.parametrize("name", training._ROOMS)
 def test_a_module_that_needs_torch_is_loaded_when_it_is_asked_for(name):
     pytest.importorskip("torch")
     code = f"import sys; from edgelaw_app import training; print('torch' in sys.modules, training.{name}.__name__)"

@@ -72,16 +72,16 @@ def moment(time: float, rows: int) -> str:
     return f"{round(time * rows):,} rows" if time < 1 else f"epoch {time:,.0f}"
 
 
-def cell(one: OrderForecast, time: float, loss: str) -> str:
-    """A loss with its error where it was run."""
+def cell(one: OrderForecast, time: float, loss: str, start: float = 1.0) -> str:
+    """A loss that began at `start`, with its error where it was run."""
     place = np.flatnonzero(np.isclose(one.epochs, time))
     if not len(place):
         return "–"
     value, error = one.at(time, loss)
     if not np.isfinite(value):
         return "diverges"
-    if value < FLOOR:
-        return f"< {FLOOR:.0e}"
+    if value < FLOOR * start:
+        return f"< {FLOOR * start:.0e}"
     ran = one.how != "theory" and error >= 0.005
     return digits(value) + (f" ±{100 * error:.0f}%" if ran else "")
 
@@ -90,7 +90,7 @@ def rows(forecast: Forecast, times: Sequence[float]) -> list[list[str]]:
     """A row per order at its own best learning rate, and at the one that was asked for."""
     losses = list(next(iter(forecast.orders.values())).losses)
     return [
-        [order, digits(one.lr), *(cell(one, time, loss) for loss in losses for time in times)]
+        [order, digits(one.lr), *(cell(one, time, loss, forecast.start) for loss in losses for time in times)]
         for group in (forecast.orders, forecast.asked)
         for order, one in group.items()
     ]

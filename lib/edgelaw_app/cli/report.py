@@ -113,7 +113,7 @@ def drawn(forecast: Forecast) -> dict[str, Picture]:
     made = {}
     for loss in forecast.best.losses:
         ends = "; ".join(
-            f"{plots.ORDER_STYLES[order]['label']} {answer.cell(one, one.epochs[-1], loss)}"
+            f"{plots.ORDER_STYLES[order]['label']} {answer.cell(one, one.epochs[-1], loss, forecast.start)}"
             for order, one in forecast.orders.items()
         )
         label = f"{loss.capitalize()} by epoch, each order at its best learning rate. At the end: {ends}."
