@@ -21,7 +21,7 @@ EXERCISED = (  # folders and files; the versions that torch and NumPy are pinned
     "lib/edgelaw/data.py",
     "lib/edgelaw/orders.py",
     "lib/edgelaw/shipped.py",
-    "lib/edgelaw/_common/atomic.py",
+    "lib/edgelaw_app/atomic.py",
     "lib/edgelaw/_common/preprocessing.py",
     "requirements.txt",
 )

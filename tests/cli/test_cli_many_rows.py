@@ -41,7 +41,7 @@ def test_times_to_a_target_are_fractions_of_an_epoch_counted_in_rows(many, answe
     assert status == 0
     text = " ".join(out.split())
     for order, time in answer["reached"].items():
-        assert f"{order} {round(6000 * time)} rows" in text
+        assert f"{order} at {round(6000 * time)} rows" in text
     assert re.search(r"after \d+ rows\. The target 0\.1 is reached by then", text)
     assert max(map(len, out.splitlines()[1:])) <= 80
 

@@ -133,7 +133,8 @@ def test_the_table_has_both_losses_of_every_order_at_its_own_lr(here, found, mon
         for loss in ("parameter error", "training loss"):
             assert answer.cell(one, found.advice.time, loss) in line
     for order, time in found.reached.items():
-        when = "not within 6 epochs" if time is None else answer.moment(time, 48)
+        last = answer.moment(found.orders[order].epochs[-1], 48)
+        when = f"not by {last}" if time is None else f"at {answer.moment(time, 48)}"
         assert f"{order} {when}" in flat(out)
     assert None in found.reached.values()
 

@@ -184,8 +184,8 @@ def test_every_loss_of_a_run_has_its_standard_error(here):
     machine = as_json(*words, "--operations", "1e8", fast=())
     assert machine["orders"]["flip_flop"]["how"] == "simulated"
     out = run("probe", *words, "--operations", "1e8", "--report", "errors.html")[1]
-    assert re.search(r"flip_flop +\S+ +[\d.]+ ±\d+%", out)
-    assert re.search(r"<td class=\"n\">[\d.]+ ±\d+%</td>", (here / "errors.html").read_text())
+    assert re.search(r"flip_flop +\S+ +[\d.]+ ±[\d.]+%", out)
+    assert re.search(r"<td class=\"n\">[\d.]+ ±[\d.]+%</td>", (here / "errors.html").read_text())
 
 
 def test_features_of_very_different_scale_are_advised_to_be_standardised(here):
@@ -306,7 +306,7 @@ def test_rows_dims_normalise_and_batches_are_applied(here):
         (("--labels", "missing.npy"), "There is no file"),
         (("--labels", "both.npz"), "name one as"),
         (("--labels", "both.npz:z"), "no array 'z'"),
-        (("--labels", "y"), "without a name"),
+        (("--labels", "y"), "without a key"),
         (("--labels", "y.npy", "--lr", "9"), "lr must be below 0."),
         (("--labels", "y.npy", "--step", "9"), "must be below"),
         (("--labels", "y.npy", "--lr", "0.01", "--step", "1"), "give one of them"),

@@ -130,7 +130,7 @@ def test_its_numbers_are_those_of_the_forecast(forecast, text):
             assert f" {format.digits(one.lr)} " in words
     assert "at the lr asked for" in words
     for order, time in forecast.reached.items():
-        assert f"{order} epoch {time:.0f}" in words
+        assert f"{order} at epoch {time:.0f}" in words
 
 
 def test_a_report_of_labels_says_what_is_known_only_with_them(probed, text_probed):

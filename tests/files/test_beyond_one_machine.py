@@ -95,7 +95,7 @@ def test_a_design_takes_what_was_found_elsewhere_and_the_forecast_sums_no_more(m
     values = made.finish(seen, sums)
     monkeypatch.setattr(gram, "accumulate", None)
     assert made.duplicates == 0
-    options = {"epochs": 3, "orders": "iid", "search": False, "simulate": False}
+    options = {"epochs": 3, "orders": "iid"}
     np.testing.assert_array_equal(edgelaw.predict(made, **options).eigenvalues, values)
 
 

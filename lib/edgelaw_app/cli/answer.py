@@ -82,8 +82,9 @@ def cell(one: OrderForecast, time: float, loss: str, start: float = 1.0) -> str:
         return "diverges"
     if value < FLOOR * start:
         return f"< {FLOOR * start:.0e}"
-    ran = one.how != "theory" and error >= 0.005
-    return digits(value) + (f" ±{100 * error:.0f}%" if ran else "")
+    if one.how == "theory" or error < 5e-4:
+        return digits(value)
+    return f"{digits(value)} ±{100 * error:.{0 if error >= 0.01 else 1}f}%"
 
 
 def rows(forecast: Forecast, times: Sequence[float]) -> list[list[str]]:
@@ -149,8 +150,8 @@ def facts(forecast: Forecast) -> list[str]:
 def _target(forecast: Forecast) -> str:
     """When each order reaches the target at its best learning rate."""
     m, parts = forecast.shape[0], []
-    for order, time in forecast.reached.items():
-        last = moment(forecast.orders[order].epochs[-1], m)
+    for order, one in forecast.orders.items():
+        time, last = forecast.reached[order], moment(one.epochs[-1], m)
         parts.append(f"{order} {f'not by {last}' if time is None else f'at {moment(time, m)}'}")
     return f"{forecast.advice.loss.capitalize()} of {forecast.target:g}: {', '.join(parts)}."
 

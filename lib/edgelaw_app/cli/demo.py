@@ -1,7 +1,6 @@
 """``edgelaw demo``: the whole idea in a few seconds, on data that ships."""
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any
 
 from edgelaw_app.cli.terminal import Bar, ascii_only, command, console
@@ -59,8 +58,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Predict, simulate, show; return the exit status. Nothing is compiled, which would take longer than all else."""
-    os.environ.setdefault("EDGELAW_NUMBA", "0")
+    """Predict, simulate, show; return the exit status."""
     from edgelaw import data, kaczmarz
     from edgelaw_app import files
     from edgelaw_app.forecast import predict

@@ -222,7 +222,10 @@ def main(words: Sequence[str] | None = None) -> int:
         ends it, whatever it is computing.
     """
     process = words is None
-    words = sys.argv[1:] if words is None else words
+    if words is None:
+        words = sys.argv[1:]
+        if words[:1] == ["demo"]:  # nothing is compiled for it, which would take longer than all else
+            os.environ.setdefault("EDGELAW_NUMBA", "0")
     with warnings.catch_warnings():
         if not os.environ.get("EDGELAW_DEBUG"):  # a warning is for programmers
             warnings.showwarning = lambda *_, **__: None

@@ -58,7 +58,8 @@ class Targets:
         if classes is None and _looks_like_classes(array):
             classes, count = True, len(np.unique(array))
             notes = (
-                f"Took the {count} different whole numbers of {name} as classes (--no-classes or classes=False: not).",
+                f"Took the {count} different whole numbers of {name} as classes; with classes=False (--no-classes) "
+                "they are numbers.",
             )
         if classes and array.ndim == 1 and array.dtype.kind == "f" and (array == np.round(array)).all():
             array = array.astype(np.int64)

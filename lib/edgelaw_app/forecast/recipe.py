@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 STANDARDIZE = (  # before rows are centred: a constant column has a spread of rounding
-    "std = X.std(0, unbiased=False); std[std <= 1e-6 * X.abs().amax(0)] = torch.inf"
+    "std = X.std(0, unbiased=False); std[std <= 1e-6 * X.abs().amax(0)] = 1e30"
 )
 WIDTH = 78  # a terminal's 80 columns without the margin of an answer
 ORDER = {  # how an epoch's rows come; a batch is a pair of rows and targets

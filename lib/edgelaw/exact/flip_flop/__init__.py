@@ -32,7 +32,7 @@ eigenvalues (mean 1), :math:`v = \kappa_2 - 1`, :math:`\ell = \langle1/\lambda\r
 *Derived*. The rational numbers in the training constant are volumes of orders: with o a unit vector of the slow space,
 :math:`MM^\top o = b^2o - \frac14(I+2L)^2o`, and :func:`edgelaw.theory.free.words.at_zero` counts
 :math:`\|(I+2L)^2o\|^2` exactly. With batches, which must divide m, the first is
-:math:`\sqrt{\ell/(2\pi\eta_{\mathrm{eff}}n)}`. No formula is known for the second.
+:math:`\sqrt{\ell/(2\pi\eta_{\mathrm{eff}}n)}`. No formula is known for the second: it is extrapolated from late epochs.
 """
 
 import functools
@@ -44,8 +44,12 @@ from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, sources
 from edgelaw.exact.batches import edges, requests
+from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.flip_flop import batches, boundary
 from edgelaw.exact.flip_flop.spectra import PopulationSpectrum, SampleSpectrum, Spectrum
+
+_LATE_EPOCHS = 1000, 2000, 4000  # from which a constant is extrapolated, to about 1e-5
+_TRUSTED_CONSTANT = 1e-3  # as far as the extrapolated test constant may be from the known one
 
 
 def curve(
@@ -85,7 +89,7 @@ def population_curve(
 
 
 def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
-    """The limits of √n · test and n^(3/2) · train at m = d; the second is NaN with more than one batch."""
+    """The limits of √n · test and n^(3/2) · train at m = d; the second is NaN where no curve reaches so far."""
     k2, k3, k4, inverse = sources.edge_averages(
         covariance_eigenvalues, np.square, lambda x: x**3, lambda x: x**4, np.reciprocal
     )
@@ -93,8 +97,9 @@ def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int =
         edge = edges.of_covariance("flip_flop", covariance_eigenvalues, step, batch)
         slow = edges.flip_flop(edge)
         test = float(np.sqrt(inverse * slow / (2 * np.pi)))
-        descent = edge.cut.batches == 1
-        return test, test * slow / 4 if descent else np.nan
+        if edge.cut.batches == 1:  # gradient descent
+            return test, test * slow / 4
+        return test, _extrapolated(covariance_eigenvalues, edge.cut, float(step), test)
     b, v = 1 / arguments.step(step) - 0.5, k2 - 1
     B = b**2 + 1 / 4 + v / 6
     slope = b**2 / 4 + 1 / 8 + v / 12 + (83 / 960 + 9 * v / 80 + v**2 / 30 + k3 / 40 + k4 / 120) / b**2
@@ -115,3 +120,22 @@ def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int
 
 def _single_rows(n: Integers, step: float, spectrum: Spectrum) -> LearningCurve:
     return boundary.curve(n, spectrum, step, functools.partial(boundary.single_rows, spectrum.rho, step))
+
+
+def _extrapolated(covariance_eigenvalues: ArrayLike, cut: Partition, step: float, test: float) -> float:
+    """The training constant with batches, from three late epochs whose corrections fall as 1/n and 1/n².
+
+    NaN where the curve does not reach so far, or does not lead to the test constant that is known.
+    """
+    spectrum = PopulationSpectrum(*arguments.spectrum(covariance_eigenvalues), 1.0)
+    n = np.array([0, *_LATE_EPOCHS])
+    try:
+        late = batches.curve(n, spectrum, cut, step)
+    except ArithmeticError:
+        return np.nan
+    limits = np.stack([late.test[1:] * n[1:] ** 0.5, late.train[1:] * n[1:] ** 1.5])
+    for power in (1, 2):
+        limits = (2**power * limits[:, 1:] - limits[:, :-1]) / (2**power - 1)
+    (at_edge,), (train,) = limits
+    trusted = late.continued is None and abs(at_edge / test - 1) < _TRUSTED_CONSTANT
+    return float(train) if trusted else np.nan
