@@ -215,3 +215,16 @@ def test_bad_questions_are_refused_in_one_sentence(classes, options, message):
         probe(*classes, **{**FAST, **options})
     assert str(refusal.value).endswith(".")
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("lr", [1e-200, 1e-12])
+def test_a_rate_that_moves_nothing_is_refused_with_the_least_that_does(classes, lr):
+    with pytest.raises(ValueError, match=r"lr must be at least .*, because less moves nothing") as refused:
+        probe(*classes, **FAST, lr=lr)
+    least = float(str(refused.value).split("at least ")[1].split(",")[0])
+    assert probe(*classes, **FAST, lr=1.1 * least).asked
+
+
+def test_a_rate_that_diverges_is_refused_with_the_least_that_does(classes):
+    with pytest.raises(ValueError, match=r"lr must be below .*, where .* diverges, not 9"):
+        probe(*classes, **FAST, lr=9.0)

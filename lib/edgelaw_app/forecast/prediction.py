@@ -134,18 +134,11 @@ def predict(
 
 
 def _given(problem: Spectral, request: Request) -> float | None:
-    """The step that was asked for, or None; one at which an order diverges is refused."""
+    """The step that was asked for, or None; a useless one is refused."""
     step = request.step if request.lr is None else request.lr * 2 * problem.scale / problem.outputs
     if step is None:
         return None
-    for order in request.orders:
-        limit = problem.limit(order)
-        if step >= limit:
-            raise ValueError(
-                f"{'lr' if request.step is None else 'step'} must be below "
-                f"{tuning.learning_rate(problem, limit) if request.step is None else limit:.4g}, where "
-                f"{ranking.NAMES[order]} diverges, not {request.lr if request.step is None else step:.4g}."
-            )
+    tuning.refuse_useless(problem, request, step)
     return step
 
 

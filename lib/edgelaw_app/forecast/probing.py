@@ -171,7 +171,7 @@ def probe(
 
 
 def _given(problem: Labelled, request: Request) -> Array | None:
-    """The step of every epoch that was asked for, or None; beyond the limit of stability it is refused."""
+    """The step of every epoch that was asked for, or None; a useless one is refused."""
     unit = 2 * problem.scale / problem.outputs
     if request.rates is not None:
         steps = request.rates * unit
@@ -181,12 +181,7 @@ def _given(problem: Labelled, request: Request) -> Array | None:
         steps = height * schedules.profile(shape, request.epochs, 1.0)
     else:
         return None
-    limit = min(problem.limit(order) for order in request.orders)
-    if steps.max() >= limit:
-        raise ValueError(
-            f"lr must be below {limit / unit:.4g} (a step of {limit:.4g}), where SGD on these features diverges, not "
-            f"{steps.max() / unit:.4g}."
-        )
+    tuning.refuse_useless(problem, request, float(steps.max()))
     return steps
 
 

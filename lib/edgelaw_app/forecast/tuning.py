@@ -18,6 +18,7 @@ from edgelaw_app.forecast.spectral import Spectral, corrected
 SAFE = 0.9  # part of where SGD diverges, or the longest row overshoots, that is tried and recommended
 SEARCHED, NEAR = 12, 6  # steps that a search by running pays for, and one near a guess
 SEARCH = 0.3  # part of what an order may take that its search may
+NOTHING = 1e-9  # part of where SGD diverges: with less nothing is learnt in any number of epochs
 MOMENTS = 24  # times at which runs are recorded, at most
 Problem = Spectral | Labelled
 
@@ -61,6 +62,23 @@ def rounded(problem: Problem, step: float) -> float:
 def learning_rate(problem: Problem, step: float) -> float:
     """What a step is for ``nn.MSELoss()``, which averages over outputs and has no half."""
     return float(f"{step * problem.outputs / (2 * problem.scale):.12g}")
+
+
+def refuse_useless(problem: Problem, request: Request, step: float) -> None:
+    """Refuse a largest step at which an order that was asked for diverges, or that moves nothing."""
+    order = min(request.orders, key=problem.limit)
+    limit, unit, name = problem.limit(order), 1.0, "step"
+    if request.step is None:
+        unit, name = problem.outputs / (2 * problem.scale), "lr"
+    if step >= limit:
+        raise ValueError(
+            f"{name} must be below {limit * unit:.4g}, where {ranking.NAMES[order]} diverges, not "
+            f"{step * unit:.4g}."
+        )
+    if step < NOTHING * limit:
+        raise ValueError(
+            f"{name} must be at least {NOTHING * limit * unit:.2g}, because less moves nothing, not {step * unit:.4g}."
+        )
 
 
 def by_theory(
