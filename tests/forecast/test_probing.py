@@ -195,7 +195,7 @@ def test_it_is_json_and_html_and_ten_lines(probed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lr": 10.0}, r"must be below 0\.\d+ .*diverges, not 10"),
+        ({"lr": 10.0}, r"must be below 0\.\d+, .*diverges, not 10"),
         ({"schedule": [10.0, 1e-3, 1e-3, 1e-3]}, "diverges, not 10"),
         ({"schedule": [1e-3]}, "each of the 4 epochs"),
         ({"schedule": [0.0, 0.0, 0.0, 0.0]}, "the first positive"),
