@@ -33,10 +33,9 @@ def features(m, d, rng):
 def measured(words, folder):
     """The answer of a command as JSON, its processor seconds and its peak memory in megabytes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    watch = "import resource, sys; from edgelaw_app.cli import main; status = main()\n"
-    watch += (
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000, file=sys.stderr); sys.exit(status)"
-    )
+    watch = "import sys; from edgelaw_app.cli import main; status = main()\n"
+    watch += "peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
+    watch += "print(peak.split()[1], file=sys.stderr); sys.exit(status)"  # kilobytes
     ran = subprocess.run(
         [sys.executable, "-c", watch, *words, "--json"],
         cwd=folder,
