@@ -109,7 +109,7 @@ def test_the_answer_says_everything_in_the_order_in_which_it_is_needed(here, fou
         ["tall.npy", "--batch", "500"],
         ["tall.npy", "--order", "flip_flop", "--target", "1e-7"],
         ["wide.npy", "--simulate", "--standardize"],
-        ["wide.npy", "--no-center", "--lr", "1e-12", "--epochs", "30"],
+        ["wide.npy", "--no-center", "--lr", "1e-10", "--epochs", "30"],
         ["features.csv", "--rows", "20", "--dims", "20", "--epochs", "100000", "--order", "iid"],
     ],
     ids=" ".join,

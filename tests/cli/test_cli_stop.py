@@ -83,8 +83,8 @@ def test_a_process_of_somebody_else_is_not_ended_and_the_work_ends_too(matrix, m
     ended = threading.Event()
 
     def endless(*_):
-        os.kill(os.getpid(), signal.SIGINT)
         try:
+            os.kill(os.getpid(), signal.SIGINT)
             while True:
                 time.sleep(0.01)
         finally:
