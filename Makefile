@@ -25,8 +25,8 @@ test: $(FILLED) ## run everything: lint, imports, types, unit tests (the ledger'
 notebooks: $(FILLED) ## re-execute chapters and write their outputs back (ONLY=01_spectral_condition for one)
 	@$(PY) tools/chapters.py execute $(ONLY)
 
-verify: $(FILLED) ## check every claim of the paper (ONLY="D15 E12" for some)
-	@.venv/bin/edgelaw verify $(ONLY)
+verify: $(FILLED) ## check every claim of the paper and the book (ONLY="D15 E12" for some, ONLY=--help for more)
+	@$(PY) -m edgelaw_ledger $(ONLY)
 
 evidence: $(FILLED) ## run all checks of the ledger and write what they measured to data/evidence.json, which the book shows
 	@$(PY) data/build/evidence.py

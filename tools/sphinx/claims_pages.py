@@ -329,7 +329,7 @@ class Ledger(_Ledger):
         parts.append(cited_in("", claim=first.id))
         names = [name for name in entry.claims if ledger[name].check]
         if names:
-            command = nodes.literal("", f"edgelaw verify {' '.join(names)}")
+            command = nodes.literal("", f"python -m edgelaw_ledger {' '.join(names)}")
             parts += [nodes.Text(". Run the checks: "), command]
         return self.paragraph(*parts, nodes.Text("."), classes=["claim-chapter"])
 
@@ -354,7 +354,7 @@ class Ledger(_Ledger):
         section += self.paragraph(
             "Each sentence that states a result in a chapter's summary, on the first page, in the README, in the "
             "table of advice or in the command line's recommendation has a check: "
-            f"{len(entries)} sentences, of which {counted}. `edgelaw verify 03-1` runs the check of one."
+            f"{len(entries)} sentences, of which {counted}. `python -m edgelaw_ledger 03-1` runs the check of one."
         )
         rows = []
         for entry in entries.values():
