@@ -12,7 +12,16 @@ import mathjax
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
-SOURCES = ("*.md", "*.yml", "*.bib", "requirements.txt", "reference/*.md", "chapters/**/*", "assets/**/*")
+SOURCES = (
+    "intro.md",
+    "README.md",
+    "*.yml",
+    "*.bib",
+    "requirements.txt",
+    "reference/*.md",
+    "chapters/**/*",
+    "assets/**/*",
+)
 SOURCES += ("lib/**/*.py", "data/**/*", "tools/sphinx/*.py", "tools/book.py")
 SOURCES += ("benchmarks/*.png", "benchmarks/*.md", "tests/conformance/*")
 #: Pages that stood at the root until version 0.3: their addresses lead to where they are now.
