@@ -129,13 +129,13 @@ def test_an_old_address_keeps_its_query_and_its_place(chromium, address):
     try:
         page.goto(f"{address}/claims.html?q=Lambert#claim-e12")
         page.wait_for_url("**/reference/claims.html?q=Lambert#claim-e12")
-        assert page.locator("#claim-e12").is_visible()
+        page.locator("#claim-e12").wait_for(state="visible")
     finally:
         page.close()
     plain = chromium.new_context(java_script_enabled=False).new_page()
     try:
         plain.goto(f"{address}/notation.html")
         plain.wait_for_url("**/reference/notation.html")
-        assert plain.locator("h1").first.is_visible()
+        plain.locator("h1").first.wait_for(state="visible")
     finally:
         plain.context.close()
