@@ -267,7 +267,9 @@ def near(what: str, measured: float, stated: float, tolerance: float) -> Row:
     measured, stated, tolerance = _finite(measured=measured, stated=stated, tolerance=tolerance)
     if not 0 <= tolerance < 0.011:
         raise ValueError(f"tolerance must be at least 0 and below 0.011, not {tolerance!r}.")
-    return _row(what, measured, stated, f"relative {tolerance:g}", abs(measured - stated) <= tolerance * abs(stated))
+    return _row(
+        what, measured, stated, f"relative {tolerance:g}", abs(measured - stated) <= tolerance * abs(stated)
+    )
 
 
 def printed(what: str, measured: float, stated: float, digits: int | None = None) -> Row:
@@ -340,5 +342,6 @@ def compared(*rows: Row, repaired: Iterable[Row] = ()) -> Evidence:
         all(row.holds for row in other) if other else None,
         measured="; ".join(dict.fromkeys(row.measured for row in told)),
         claimed="; ".join(dict.fromkeys(row.claimed for row in rows)),
-        tolerance="; ".join(dict.fromkeys(row.tolerance for row in told if row.tolerance != "none")) or "none",
+        tolerance="; ".join(dict.fromkeys(row.tolerance for row in told if row.tolerance != "none"))
+        or "none",
     )

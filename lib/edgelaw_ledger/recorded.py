@@ -21,7 +21,6 @@ import numpy as np
 
 from edgelaw import data
 from edgelaw.orders import ORDERS
-from edgelaw.shipped import folder
 from edgelaw_app.training import study
 from edgelaw_ledger import evidence
 
@@ -34,6 +33,7 @@ class Table:
 
     rows: Sequence[Mapping[str, Any]]
     let: Sequence[str] = ()
+    __doc__: str = "A table of rows."  # what readers see: what it ranges over
 
     @property
     def stated(self) -> dict[str, float]:
@@ -54,7 +54,7 @@ class Table:
 def _value(expression, names):
     """What an expression gives; the sweeps that it names are read."""
     for word in set(re.findall(r"[a-z]\w+", expression)) - set(names):
-        if (folder() / f"{word}.npz").exists():
+        if word in data.SWEEPS:
             names[word] = data.sweep(word)
     return eval(expression, names)
 
