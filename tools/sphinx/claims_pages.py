@@ -22,7 +22,7 @@ from edgelaw_ledger import pages as marked
 from sphinx import addnodes
 
 logger = logging.getLogger(__name__)
-PAGE = "claims"
+PAGE = "reference/claims"
 SYMBOLS = {"holds": "✓", "fails": "✗", "imprecise": "≈", "open": "?"}
 CONSEQUENCES = {
     1: "A result, a constant or a recommendation changes",
@@ -378,7 +378,9 @@ class Ledger(_Ledger):
             """The words of a role; the role itself where they are the name of a page, which becomes a link."""
             is_page = role[1] == "doc" and role[3] in self.env.found_docs
             is_work = role[1].startswith("cite:") and "sphinxcontrib.bibtex" in self.env.app.extensions
-            return role[0] if is_page or is_work else role[2] or role[3]
+            if is_page:
+                return f"{{doc}}`/{role[3]}`"
+            return role[0] if is_work else role[2] or role[3]
 
         text = re.sub(r"\$[^$]*\$| \| ", lambda match: " – " if match[0] == " | " else match[0], text)
         plain = re.sub(r"\{([\w:]+)\}`(?:([^`<]*?)\s*<[^`>]*>|([^`]*))`", words, text)
