@@ -103,6 +103,12 @@ def test_the_three_routes_of_gradient_descent_agree_within_the_chance_of_one_des
     assert len(rows) == 10
 
 
+def test_exact_losses_and_their_law_are_the_librarys():
+    for n, exact_loss, law in table(CHAPTER, "n   exact loss    law"):
+        assert exact_loss == pytest.approx(gradient_descent.test_loss(int(n), 0.25), abs=6e-5)
+        assert law == pytest.approx(1 / np.sqrt(2 * np.pi * 0.25 * n), abs=6e-5)
+
+
 def test_the_laws_error_falls_like_one_over_n():
     for n in (1, 10, 100, 1000):
         loss, error = numbers(CHAPTER, rf"n = {n}: (\S+); the law is off by (\S+) %")
@@ -145,6 +151,14 @@ def test_just_above_two_thirds_the_shifted_law_is_wrong_by_a_growing_factor():
         assert (printed[1] > 1e7) == (step > slow)
 
 
+def test_one_run_strays_from_one_start_as_the_formula_says():
+    found, formula = numbers(CHAPTER, r"one start, d = 512, n = 30: (\S+), formula (\S+)\n")
+    assert formula == pytest.approx(
+        np.sqrt(2) * regimes.independent_spread(30, 512, GAUSSIAN_EDGE, 0.25), abs=6e-4
+    )
+    assert found == pytest.approx(formula, rel=0.02)
+
+
 def test_the_engineers_window_and_her_two_spreads_are_the_librarys():
     (end,) = numbers(CHAPTER, r"window ends at about (\d+) epochs\n")
     assert end == pytest.approx(regimes.window_end(512, GAUSSIAN_EDGE, 1.0), abs=1)
@@ -176,6 +190,18 @@ def test_the_exercise_on_ranks_has_the_exponents_that_its_solution_states():
     assert paper == pytest.approx(spectrum.fit_edge(points).beta, abs=6e-5)
     said = numbers(CHAPTER, r"half a rank and gives ([\d.]+); the midpoint convention gives ([\d.]+) ", prose)
     assert said == pytest.approx([paper, midpoint], abs=5e-4)
+
+
+def test_the_median_draw_and_both_tenths_need_the_epochs_of_edelmans_law():
+    for name, above in (("lucky tenth", 0.1), ("median", 0.5), ("unlucky tenth", 0.9)):
+        scaled, epochs = numbers(CHAPTER, rf"\b{name} d\^2 lambda_1 = (\S+), about (\S+) epochs\n")
+        z = (np.sqrt(1 - 2 * np.log(above)) - 1) ** 2
+        assert scaled == pytest.approx(z, abs=6e-4)
+        t = 2 * epochs / 256**2
+        below = np.exp(-z * t) * np.sqrt(
+            np.pi * t
+        )  # the last direction over the power law, a tenth at the end
+        assert np.log(10 * below) == pytest.approx(0, abs=0.06 * z * t)  # epochs of two digits
 
 
 def test_the_soft_edge_has_the_power_minus_three_halves():

@@ -239,6 +239,11 @@ def test_flip_flop_is_behind_single_shuffle_but_for_a_few_early_training_losses(
     assert min(rows[1]) >= 1
     assert [step for step, ratio in zip(steps, rows[2], strict=True) if ratio < 1] == [0.1, 0.3, 0.4, 1.98]
     assert min(rows[2]) > 0.995
+    n = np.array([2, 3, 10, 30, 100])
+    for step, test, train in list(zip(*rows, strict=True))[3:6]:  # steps at which the smallest is the first
+        for printed, loss in ((test, "test_loss"), (train, "train_loss")):
+            ratio = getattr(flip_flop, loss)(n, step) / getattr(single_shuffle, loss)(n, step)
+            assert printed == pytest.approx(ratio.min(), abs=6e-5)
     assert 0 < flip_flop.test_loss(2, 0.1) / single_shuffle.test_loss(2, 0.1) - 1 < 2e-6
     for step, last in ((0.1, 35), (0.3, 6), (1.98, 4)):
         n = np.array([last, last + 1])
