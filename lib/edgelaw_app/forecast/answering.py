@@ -162,6 +162,7 @@ def advice(
 def use(problem: Problem, one: OrderForecast, epochs: int, decayed: str = "") -> str:
     """The first sentence of an answer."""
     how = f"{ranking.NAMES[one.order]} ({ranking.DOES[one.order]})"
+    # result cli-4
     return f"Use {how} with lr = {one.lr:.3g}{decayed}, batch {problem.batch}, {count(epochs)}."
 
 

@@ -25,6 +25,7 @@ from edgelaw_app.forecast.tuning import Question
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
 WORTH = 1e-9  # of a loss: the same of the lowest, where it is only known afterwards
 ASSUMED = (
+    # result cli-11
     "Assumed: targets are an exact linear function of the rows. With noisy labels a loss ends at a floor that rises "
     "with lr; `edgelaw probe FILE --labels Y` finds the lr for yours."
 )
@@ -158,12 +159,14 @@ def _advice(
     if question.request.target is not None:
         by_then = first is not None and first <= epochs
         goal = (
+            # result cli-6
             f" The target {question.request.target:g} is {'reached' if by_then else 'not reached'} by then."
         )
     sentences = (
         answering.use(problem, one, epochs),
+        # result cli-5
         f"It leaves {ranking.value_in_words(*values[place.order])} of the {loss} {when}.{goal}",
-        answering.others(place, values, "Each at its own best lr"),
+        answering.others(place, values, "Each at its own best lr"),  # result cli-7
     )
     return answering.advice(problem, values, place, one, epochs, (loss, time), sentences)
 

@@ -172,6 +172,7 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
     sentences = (
         answering.use(problem, one, epochs, decayed),
         _expected(problem, one, epochs, loss, last),
+        # result cli-10
         answering.others(place, values, f"After {last:.0f} epochs, each at its own best lr"),
     )
     code = recipe.with_labels(
@@ -191,6 +192,7 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
 def _expected(problem: Labelled, one: OrderForecast, epochs: int, loss: str, last: float) -> str:
     """The sentence on the loss and the accuracy to expect."""
     value, error = one.at(epochs, loss)
+    # result cli-9
     text = f"Expect a {loss} of {ranking.value_in_words(value, error, problem.start)} after {answering.count(epochs)}"
     if value > FLOOR * problem.start:
         text += f", {100 * value / problem.start:.3g} % of that of zero weights"
