@@ -57,20 +57,27 @@ def found(
     ran, runner = _by_running(problem, question, theory, orders, rng)
     if doubted:
         check = Check(check.verdict, f"{check.text[:-1]}, {INSTEAD if len(ran) == len(orders) else GUIDE}.")
-    return Found({**tuned, **ran}, check, runner), question
+    found = Found({**tuned, **ran}, check, runner)
+    first = _first(problem, question, found.tuned)
+    return found, question._replace(horizon=min(first, question.horizon))
 
 
 def _by_theory(problem: Problem, question: Question) -> tuple[dict[str, Tuned], Question]:
     """The orders at their best steps for the horizon, or for reaching the target as soon as one of them can."""
-    loss, target = problem.losses[question.loss], question.request.target
     while True:
         known = tuning.by_theory(problem, question, question.request.orders)
         theory = {order: one for order, one in known.items() if isinstance(one, Tuned)}
-        times = [reached(one, loss, target) for one in results(problem, question, theory).values()]
-        first = min((time for time in times if time is not None), default=question.horizon)
+        first = _first(problem, question, theory)
         if first >= question.horizon:
             return theory, question
         question = question._replace(horizon=first)  # other steps may reach it still sooner
+
+
+def _first(problem: Problem, question: Question, tuned: dict[str, Tuned]) -> float:
+    """When the first of the orders reaches the target; infinite if none does, or there is none."""
+    loss, target = problem.losses[question.loss], question.request.target
+    times = [reached(one, loss, target) for one in results(problem, question, tuned).values()]
+    return min((time for time in times if time is not None), default=np.inf)
 
 
 def _by_running(

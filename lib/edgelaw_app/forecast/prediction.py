@@ -156,16 +156,19 @@ def _advice(
         f"after {answering.count(epochs)}" if time >= 1 else f"after {round(time * problem.shape[0]):,} rows"
     )
     goal, first = "", reached[place.order]
-    if question.request.target is not None:
+    if question.request.target is not None and one.how != "part":
         by_then = first is not None and first <= epochs
         goal = (
             # result cli-6
             f" The target {question.request.target:g} is {'reached' if by_then else 'not reached'} by then."
         )
+    # result cli-5
+    leaves = f"It leaves {ranking.value_in_words(*values[place.order])} of the {loss} {when}.{goal}"
+    if one.how == "part":
+        leaves = f"How much it leaves is not known: {one.why[0].lower()}{one.why[1:]}"
     sentences = (
         answering.use(problem, one, epochs),
-        # result cli-5
-        f"It leaves {ranking.value_in_words(*values[place.order])} of the {loss} {when}.{goal}",
+        leaves,
         answering.others(place, values, "Each at its own best lr"),  # result cli-7
     )
     return answering.advice(problem, values, place, one, epochs, (loss, time), sentences)
@@ -185,13 +188,10 @@ def _compared(made: dict[str, OrderForecast], loss: str, horizon: float) -> floa
 
 def _code(problem: Spectral, advice: Advice, preparation: tuple[str, ...]) -> str:
     text = " ".join(preparation)
-    return recipe.without_labels(
-        problem.shape,
-        advice.order,
-        advice.lr,
-        advice.batch,
-        advice.epochs,
-        "mean row" in text,
-        "Scaled every row" in text or SCALED in text,
-        STANDARDIZED in text,
-    )
+    done = {
+        "center": "mean row" in text,
+        "normalize": "Scaled every row" in text or SCALED in text,
+        "standardize": STANDARDIZED in text,
+    }
+    plan = recipe.Plan(advice.order, advice.epochs * [advice.lr], advice.batch)
+    return recipe.without_labels(problem.shape, plan, [name for name, taken in done.items() if taken])

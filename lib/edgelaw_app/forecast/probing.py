@@ -175,16 +175,10 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
         # result cli-10
         answering.others(place, values, f"After {last:.0f} epochs, each at its own best lr"),
     )
+    decay, done = question.request.weight_decay, problem.prepared.done
+    plan = recipe.Plan(place.order, one.rates[:epochs].tolist(), problem.batch, shape, decay)
     code = recipe.with_labels(
-        problem.shape,
-        problem.outputs,
-        problem.prepared.classes is not None,
-        place.order,
-        one.rates[:epochs].tolist(),
-        problem.batch,
-        question.request.weight_decay,
-        shape,
-        problem.prepared.done,
+        problem.shape, problem.outputs, problem.prepared.classes is not None, plan, done
     )
     return answering.advice(problem, values, place, one, epochs, (loss, last), sentences), code
 
