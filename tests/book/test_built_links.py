@@ -136,6 +136,6 @@ def test_an_old_address_keeps_its_query_and_its_place(chromium, address):
     try:
         plain.goto(f"{address}/notation.html")
         plain.wait_for_url("**/reference/notation.html")
-        plain.locator("h1").first.wait_for(state="visible")
+        plain.locator("article h1").wait_for(state="visible")
     finally:
         plain.context.close()
