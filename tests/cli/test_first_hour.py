@@ -56,7 +56,7 @@ def test_a_file_that_is_not_there_gets_the_sentence_on_the_file(here, name):
         ("Spectrum", "did you mean spectrum;"),
         ("verfy", "did you mean verify;"),
         ("demos", "did you mean demo;"),
-        ("embeddings", "the commands are spectrum, predict, probe, sweep, demo, verify;"),
+        ("embeddings", "the commands are spectrum, predict, probe, demo, verify;"),
     ],
 )
 def test_a_slip_of_a_command_gets_the_nearest_one(here, word, hint):

@@ -1,6 +1,6 @@
 """The command line as a whole: which commands there are, and what happens when something goes wrong.
 
-Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``sweep``, ``demo``) with ``add(commands)``,
+Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``demo``) with ``add(commands)``,
 which describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other
 packages add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one,
 of the ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
@@ -29,7 +29,7 @@ from typing import Any
 from edgelaw import __version__
 from edgelaw._common import extras
 from edgelaw._common.project import address, entry_points
-from edgelaw_app.cli import demo, predict, probe, spectrum, sweep
+from edgelaw_app.cli import demo, predict, probe, spectrum
 from edgelaw_app.cli.terminal import (
     Refusal,
     SentenceParser,
@@ -60,7 +60,6 @@ examples:
   edgelaw predict embeddings.npy     which order, which lr, how many epochs
   edgelaw probe --help               every option of probe, with examples
   edgelaw spectrum embeddings.npy    the left edge of the spectrum, and a plot
-  edgelaw sweep embeddings.npy       runs of SGD itself, nothing predicted
   edgelaw verify E12                 check one claim of the paper
 
 Exit status: 0 for success, 1 if something could not be computed or confirmed,
@@ -72,7 +71,6 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
     "spectrum": spectrum.add,
     "predict": predict.add,
     "probe": probe.add,
-    "sweep": sweep.add,
     "demo": demo.add,
 }
 FILE_ENDINGS = (
