@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from running import refused, run
 
-from edgelaw_app.cli import demo, parser, predict, probe, spectrum, sweep
+from edgelaw_app.cli import demo, parser, predict, probe, spectrum
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +24,7 @@ def test_a_question_that_makes_no_sense_is_refused_in_one_sentence(words, senten
     assert sentence in refused(*words)
 
 
-@pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["probe"], ["sweep"], ["demo"]])
+@pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["probe"], ["demo"]])
 def test_help_fits_eighty_columns_and_names_what_is_there_only(words, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     out = run(*words, "--help")[1]
@@ -35,10 +35,10 @@ def test_help_fits_eighty_columns_and_names_what_is_there_only(words, monkeypatc
     assert not re.search(r"--(no-)?search|--no-simulate|best step", out)
 
 
-COMMANDS = ("spectrum", "predict", "probe", "sweep", "demo")
+COMMANDS = ("spectrum", "predict", "probe", "demo")
 
 
-@pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["probe"], ["sweep"]])
+@pytest.mark.parametrize("words", [[], ["spectrum"], ["predict"], ["probe"]])
 def test_help_teaches_by_example(words):
     status, out, err = run(*words, "--help")
     assert (status, err) == (0, "")
@@ -46,19 +46,19 @@ def test_help_teaches_by_example(words):
     assert out.count(" ".join(["  edgelaw", *words])) >= 4
 
 
-@pytest.mark.parametrize("module", [parser, spectrum, predict, probe, sweep])
+@pytest.mark.parametrize("module", [parser, spectrum, predict, probe])
 def test_every_example_of_the_help_is_understood(module):
     lines = [line for line in module.EXAMPLES.splitlines() if line.startswith("  edgelaw ")]
     assert len(lines) >= 4
     for line in lines:
         words = shlex.split(line.split("  ")[1].split(" | ")[0])[1:]
         if words[0] in parser.COMMANDS and "--help" not in words:
-            chosen = {"spectrum": spectrum, "predict": predict, "probe": probe, "sweep": sweep, "demo": demo}
+            chosen = {"spectrum": spectrum, "predict": predict, "probe": probe, "demo": demo}
             assert parser.parser().parse_args(words).run is chosen[words[0]].run
 
 
 def test_the_help_names_the_schema_of_the_json():
-    for module in (spectrum, predict, probe, sweep):
+    for module in (spectrum, predict, probe):
         assert f'schema "{module.SCHEMA}"' in module.EXAMPLES
 
 
@@ -79,7 +79,7 @@ def test_it_starts_as_a_module_too():
 def test_help_is_instant_since_nothing_heavy_is_imported():
     code = (
         "import sys\nfrom edgelaw_app.cli import parser\n"
-        "for words in (['--version'], ['predict', '--help'], ['probe', '--help'], ['sweep', '--help']):\n"
+        "for words in (['--version'], ['predict', '--help'], ['probe', '--help']):\n"
         "    try:\n        parser.main(words)\n"
         "    except SystemExit as leaving:\n        assert leaving.code == 0\n"
         "parser.parser().format_help()\n"

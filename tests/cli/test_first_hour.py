@@ -55,7 +55,7 @@ def test_a_file_that_is_not_there_gets_the_sentence_on_the_file(here, name):
         ("prob", "did you mean probe;"),
         ("Spectrum", "did you mean spectrum;"),
         ("demos", "did you mean demo;"),
-        ("embeddings", "the commands are spectrum, predict, probe, sweep, demo;"),
+        ("embeddings", "the commands are spectrum, predict, probe, demo;"),
     ],
 )
 def test_a_slip_of_a_command_gets_the_nearest_one(here, word, hint):

@@ -1,6 +1,6 @@
 """The command line as a whole: which commands there are, and what happens when something goes wrong.
 
-Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``sweep``, ``demo``) with ``add(commands)``,
+Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``demo``) with ``add(commands)``,
 which describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant.
 ``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
 
@@ -27,7 +27,7 @@ from typing import Any
 from edgelaw import __version__
 from edgelaw._common import extras
 from edgelaw._common.project import address
-from edgelaw_app.cli import demo, predict, probe, spectrum, sweep
+from edgelaw_app.cli import demo, predict, probe, spectrum
 from edgelaw_app.cli.terminal import (
     Refusal,
     SentenceParser,
@@ -57,7 +57,6 @@ examples:
   edgelaw predict embeddings.npy     which order, which lr, how many epochs
   edgelaw probe --help               every option of probe, with examples
   edgelaw spectrum embeddings.npy    the left edge of the spectrum, and a plot
-  edgelaw sweep embeddings.npy       runs of SGD itself, nothing predicted
 
 Exit status: 0 for success, 1 if something could not be computed, 2 for
 arguments or a file that cannot be used, 130 if stopped by Ctrl-C. An error is
@@ -68,7 +67,6 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
     "spectrum": spectrum.add,
     "predict": predict.add,
     "probe": probe.add,
-    "sweep": sweep.add,
     "demo": demo.add,
 }
 FILE_ENDINGS = (
