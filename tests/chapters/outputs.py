@@ -18,13 +18,13 @@ def cells(chapter):
 
 @functools.cache
 def text(chapter):
-    """All that the chapter prints (streams and markdown outputs), in one piece."""
+    """All that the chapter prints (streams and markdown outputs), in one piece, a blank line after each output."""
     pieces = []
     for cell in cells(chapter):
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             pieces += output.get("text", []), data.get("text/markdown", [])
-    return "".join("".join(piece) for piece in pieces)
+    return "\n".join("".join(piece) for piece in pieces if piece)
 
 
 @functools.cache
