@@ -12,20 +12,25 @@ from edgelaw.laws import EdgeFit, MarchenkoPastur
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, iid, regimes, single_shuffle
 from edgelaw_ledger import routes
-from edgelaw_ledger.evidence import Evidence, decide, number
+from edgelaw_ledger.evidence import Evidence, Row, compared, drawn, near, number, off, printed, true
 from edgelaw_ledger.routes import close, require
 
-STEPS = (0.4, 1.0, 1.6)
+STEPS = (0.1, 0.4, 1.0, 1.6, 1.9)
+
+
+def _spectra(draws, size, rng):
+    """Eigenvalues of square Gaussian samples, one row per draw, the smallest first."""
+    return np.linalg.svd(rng.standard_normal((draws, size, size)), compute_uv=False)[:, ::-1] ** 2 / size
 
 
 def a1(*, seed: int = 1) -> Evidence:
-    """Gradient descent run on random problems against both bounds, with equality along the smallest eigenvector."""
+    """Gradient descent run on 20 problems at four steps against both bounds, equal along the smallest eigenvector."""
     rng = np.random.default_rng(seed)
     worst = sharp = 0.0
     for _ in range(20):
         lam, V = np.linalg.eigh(np.cov(rng.standard_normal((30, 25)), rowvar=False))
         H = V * lam @ V.T
-        for share in (0.3, 1.0):
+        for share in (0.1, 0.3, 0.7, 1.0):
             eta = share / lam[-1]
             e = np.stack([rng.standard_normal(25), V[:, 0]], axis=1)
             start = np.linalg.norm(e, axis=0)
@@ -34,45 +39,32 @@ def a1(*, seed: int = 1) -> Evidence:
                 left, bound = np.linalg.norm(e, axis=0) / start, (1 - eta * lam[0]) ** n
                 worst = max(worst, left.max() / bound, bound / math.exp(-eta * lam[0] * n))
                 sharp = max(sharp, abs(left[1] / bound - 1))
-    beyond = abs(1 - 1.99) > 1 - 1.99 * lam[0] / lam[-1]  # at 1.99/lambda_max the bound is beaten
-    require(beyond, "the bound needs the step below 1/lambda_max")
-    return decide(
-        worst <= 1 + 1e-9 and sharp < 1e-9,
-        measured=f"norm over bound at most {worst:.9f}, equality on the smallest eigenvector to {sharp:.0e}",
-        claimed="(1 - eta lmin)^n <= exp(-eta lmin n) for eta <= 1/lmax",
-        tolerance="1e-9, 20 matrices, n up to 40",
+    return compared(
+        true("norm <= (1 - eta lmin)^n <= exp(-eta lmin n), n up to 40, eta <= 1/lmax", worst <= 1 + 1e-9),
+        off("equality along the smallest eigenvector", sharp, 1e-9),
     )
 
 
 def a2() -> Evidence:
-    """Three explicit spectra, with Laplace transforms by mpmath: two that fit one condition and not the other
-    or the law."""
+    """Three explicit spectra, transformed by mpmath: two that fit one condition, not the other or the law."""
 
     def scaled(t):  # sqrt(t) times the loss of F = sqrt(x)(1 + sin(1.5 log x)/5), through Gamma(3/2 + 3i/2)
         return mpmath.gamma(1.5) + 0.2 * (mpmath.gamma(mpmath.mpc(1.5, 1.5)) * mpmath.mpf(t) ** (-1.5j)).imag
 
     x = np.geomspace(1e-12, 1, 20001)
     F = np.sqrt(x) * (1 + 0.2 * np.sin(1.5 * np.log(x)))
-    require(
-        (np.diff(F) > 0).all() and (F <= 1.2001 * np.sqrt(x)).all() and (F >= 0.7999 * np.sqrt(x)).all(),
-        "asymp",
-    )
+    between = (F <= 1.2001 * np.sqrt(x)).all() and (F >= 0.7999 * np.sqrt(x)).all()
+    require((np.diff(F) > 0).all() and between, "asymp")
     direct = float((np.diff(F) * np.exp(-1e4 * np.sqrt(x[1:] * x[:-1]))).sum() * 100)
     require(abs(direct - scaled(1e4)) < 2e-3, "the transform of the wiggle")
-    swing = max(float(scaled(10.0**k)) for k in np.arange(4, 9, 0.1)) - min(
-        float(scaled(10.0**k)) for k in np.arange(4, 9, 0.1)
-    )
-    same_constant = bool((F <= np.sqrt(x)).all())  # does F asymp 1 * sqrt(x) give F <= 1 * sqrt(x)?
+    late = [float(scaled(10.0**k)) for k in np.arange(4, 9, 0.1)]
     one_sided = float(100 * mpmath.quad(lambda y: mpmath.exp(-1e4 * y), [0, 1e-3, 1]))  # F = x <= sqrt(x)
-    edge = EdgeFit(0.5, 2 / np.pi)
-    law = gradient_descent.test_loss(10**6, 0.25) / edge.laplace(0.5 * 10**6)
-    return decide(
-        bool(same_constant and one_sided > 0.5 and swing < 0.01),
-        bool(abs(law - 1) < 1e-5),  # with an asymptotic equality
-        measured=f"sqrt(t) * loss swings by {swing:.3f} for ever under asymp, is {one_sided:.3f} for F = x; "
-        f"with an equality the law is off by {abs(law - 1):.0e}",
-        claimed="asymp simplifies to <= Q x^beta, and either gives the constant 0.886",
-        tolerance="exact transforms; 1e-5 with an equality",
+    law = gradient_descent.test_loss(10**6, 0.25) / EdgeFit(0.5, 2 / np.pi).laplace(0.5 * 10**6)
+    return compared(
+        true("F asymp sqrt(x) gives F <= sqrt(x)", (F <= np.sqrt(x)).all()),
+        near("sqrt(t) times the loss for F = x <= sqrt(x)", one_sided, math.gamma(1.5), 0.01),
+        off("for F asymp sqrt(x) it settles", max(late) - min(late), 0.01),
+        repaired=[off("the law for an equality", abs(law - 1), 1e-5)],
     )
 
 
@@ -84,91 +76,72 @@ def _shifted_edge(step, n=1000):
     return float(gradient_descent.test_loss(n, step, 2.0) / law)
 
 
+def _descent(n, step, beta, shift=0.0):
+    """Gradient descent's loss for F = (x - shift)^beta on [shift, shift + 1], by mpmath."""
+
+    def f(q):
+        return mpmath.exp(2 * n * mpmath.log(1 - step * (shift + q ** (1 / mpmath.mpf(beta)))))
+
+    return float(mpmath.quad(f, [0] + [mpmath.mpf(10) ** -k for k in range(12, -1, -1)]))
+
+
 def a3() -> Evidence:
-    """Marchenko-Pastur and other integrals by mpmath against the printed law, at an edge at zero and at a
-    shifted one."""
-
-    def truth(n, step, beta, shift=0.0):
-        def f(q):  # F = (x - shift)^beta on [shift, shift + 1]
-            return mpmath.exp(2 * n * mpmath.log(1 - step * (shift + q ** (1 / mpmath.mpf(beta)))))
-
-        return mpmath.quad(f, [0] + [mpmath.mpf(10) ** -k for k in range(12, -1, -1)])
-
-    edge = max(
-        abs(float(truth(n, 0.7, b)) / EdgeFit(b, 1.0).laplace(1.4 * n) - 1)
-        for n, b in ((10**5, 0.3), (10**5, 1.4))
-    )
-    edge = max(edge, abs(gradient_descent.test_loss(10**6, 0.3) * math.sqrt(2 * math.pi * 0.3e6) - 1))
-    n, shift = 2000, 0.1
-    shifted = float(truth(n, 0.7, 0.5, shift))
-    printed = EdgeFit(0.5, 1.0).laplace(1.4 * n)
-    right = (1 - 0.7 * shift) ** (2 * n) * EdgeFit(0.5, 1.0).laplace(1.4 * n / (1 - 0.7 * shift))
+    """Integrals by mpmath against the printed law: three exponents and two steps at an edge at zero, a shifted edge."""
+    cases = [(step, beta) for step in (0.2, 0.9) for beta in (0.3, 0.5, 1.4)]
+    ratios = [_descent(10**5, step, b) / EdgeFit(b, 1.0).laplace(2e5 * step) for step, b in cases]
+    ratios.append(gradient_descent.test_loss(10**6, 0.3) * math.sqrt(2 * math.pi * 0.3e6))
+    shifted, printed_law = _descent(2000, 0.7, 0.5, 0.1), EdgeFit(0.5, 1.0).laplace(2800)
+    right = 0.93**4000 * EdgeFit(0.5, 1.0).laplace(2800 / 0.93)
     require(abs(shifted / right - 1) < 5e-3, "the law at a shifted edge")
     inside, beyond = _shifted_edge(0.64), _shifted_edge(0.67)  # 2/(lambda_0 + lambda_max) = 2/3
     require(abs(inside - 1) < 0.02, "the shifted law below 2/(lambda_0 + lambda_max)")
     require(beyond > 1e6, "beyond that step the right end decays more slowly than the left edge")
+    require(round(beyond / 1e7) == 4, "by a factor of 4e7")
     wiggle = abs(scipy.special.gamma(1.5 + 1.5j)) / 5 / scipy.special.gamma(1.5)  # relative swing under asymp
-    return decide(
-        bool(abs(shifted / printed - 1) < 0.01 and wiggle < 0.01),
-        bool(edge < 1e-4),
-        measured=f"equality, edge 0: off by {edge:.0e}; edge 0.1: printed over true {printed / shifted:.0e}; exact "
-        f"over shifted law, m = 2d: {inside:.3f} at step 0.64, {beyond:.0e} at 0.67",
-        claimed="Q Gamma(b+1)(2 eta n)^-b under the two-sided condition, any lambda_min",
-        tolerance="1e-4 at n = 1e5 and beyond",
+    return compared(
+        off("law at an edge of 0.1", abs(shifted / printed_law - 1), 0.01),
+        off("law under the two-sided condition", wiggle, 0.01),
+        repaired=[off("law for an equality at an edge of 0", max(abs(r - 1) for r in ratios), 1e-4)],
     )
 
 
 def a4(*, size: int = 40, seed: int = 4) -> Evidence:
-    """The sum over eigenvalues of random Gaussian designs far beyond the window, its rate against both printed
-    readings."""
-    rng = np.random.default_rng(seed)
-    rates, means = [], []
-    for _ in range(40):
-        lam = np.linalg.svd(rng.standard_normal((size, size)), compute_uv=False)[::-1] ** 2 / size
+    """The sum over eigenvalues of 40 Gaussian designs far beyond the window: its rate and front, in every draw."""
+    rates, fronts = [], []
+    for lam in _spectra(40, size, np.random.default_rng(seed)):
         n = np.array([1.0, 1.1]) * 40 / (lam[1] - lam[0])
         loss = np.log(np.exp(-0.5 * np.outer(n, lam - lam[0])).sum(axis=1)) - 0.5 * n * lam[0]  # eta = 1/4
         rates.append(-(loss[1] - loss[0]) / (n[1] - n[0]) / (0.25 * lam[0]))
-        means.append(float(np.exp(loss[1] + 0.5 * n[1] * lam[0])))
-    rate = float(np.median(rates))
-    return decide(
-        abs(rate - 1) < 0.01,
-        abs(rate - 2) < 0.01 and max(abs(x - 1) for x in means) < 0.01,
-        measured=f"decay of the trace in units of eta lmin an epoch: {rate:.3f}; d * loss = exponential: "
-        f"{max(means):.3f}",
-        claimed="(1 - eta lmin)^n, rate 1",
-        tolerance="0.01, 40 draws",
+        fronts.append(math.exp(loss[1] + 0.5 * n[1] * lam[0]))
+    rate, front = (max(x, key=lambda r, v=v: abs(r - v)) for x, v in ((rates, 2), (fronts, 1)))
+    name = "rate of the trace over eta lmin"
+    return compared(
+        near(name, rate, 1, 0.01),
+        repaired=[near(name, rate, 2, 0.01), near("d times the trace over the exponential", front, 1, 0.01)],
     )
 
 
 def a5(*, ratio: float = 1.0) -> Evidence:
-    """IID sampling by inverse Laplace transforms and by the library over gradient descent's law, for three
-    exponents."""
+    """IID sampling by inverse Laplace transforms and by the library over gradient descent's law, three exponents."""
     ratios = []
     for beta, step in ((0.3, 0.5), (0.5, 1.5), (0.75, 1.0)):
         test, _, Q = routes.power_law_iid(beta, step, 10**6)
         ratios.append(test / EdgeFit(beta, Q).laplace(2 * step * 10**6))
-    descent = gradient_descent.test_loss(10**5, 0.4)
-    ratios.append(iid.test_loss(10**5, 0.4) / descent)
+    ratios.append(iid.test_loss(10**5, 0.4) / gradient_descent.test_loss(10**5, 0.4))
     with mpmath.workdps(20):
 
         def f(a):
             return mpmath.cos(a / 2) ** 2 * (1 - 1.6 * mpmath.sin(a / 2) ** 2) ** 2000
 
-        require(
-            close(
-                gradient_descent.test_loss(1000, 0.4),
-                float(2 / mpmath.pi * mpmath.quad(f, [0, 0.1, 0.3, mpmath.pi])),
-                1e-9,
-            ),
-            "gradient descent's integral",
-        )
+        integral = float(2 / mpmath.pi * mpmath.quad(f, [0, 0.1, 0.3, mpmath.pi]))
+    require(close(gradient_descent.test_loss(1000, 0.4), integral, 1e-9), "gradient descent's integral")
     require(max(ratios) - min(ratios) < 1e-3, "one ratio for all spectra")
     return number(np.mean(ratios), ratio, 1e-3, what="IID over gradient descent")
 
 
 @functools.cache
 def _square_edge(seed):
-    """Exponent and front of the Marchenko-Pastur law near zero by mpmath, which Gaussian matrices confirm."""
+    """Exponent and front of the Marchenko-Pastur law near zero by mpmath, which 20 Gaussian matrices confirm."""
     with mpmath.workdps(30):
 
         def F(x):
@@ -186,69 +159,64 @@ def _square_edge(seed):
 
 
 def a6(*, beta: float = 0.5, Q: float = 2 / math.pi, seed: int = 6) -> Evidence:
-    """The distribution function of the Marchenko-Pastur law by mpmath near zero, and the spectra of Gaussian
-    matrices."""
+    """The Marchenko-Pastur law near zero by mpmath, and the spectra of 20 Gaussian matrices."""
     slope, front = _square_edge(seed)
-    return decide(
-        abs(slope / beta - 1) < 1e-3 and abs(front / Q - 1) < 1e-3,
-        measured=f"slope {slope:.6f}, front {front:.6f}",
-        claimed=f"beta = {beta:g}, Q = {Q:.6f}",
-        tolerance="relative 1e-3; 20 matrices within 4 s.e.",
-    )
+    return compared(near("beta", slope, beta, 1e-3), near("Q", front, Q, 1e-3))
+
+
+def _on_matrices(order, loss="test", cap=0.007, *, step=1.0, n=8, designs=(800, 400)):
+    """Whether an order's exact loss is that of random matrices of two sizes, extrapolated in d."""
+    sample = routes.drawn(step, n, (64, 128), designs)[order, loss]
+    return routes.within(*sample, getattr(BY_ORDER[order], f"{loss}_loss")(n, step), cap)
 
 
 def a7(*, offset: float = 0.5, scale: float = 2.0) -> Evidence:
-    """Exact losses extrapolated in n at three steps; the losses by a double coefficient formula and on random
-    matrices."""
-    second = all(routes.single_shuffle_agrees(n, s) for s in STEPS for n in (1, 2, 3)) and routes.within(
-        *routes.drawn(1.0, 8)["single_shuffle", "test"], single_shuffle.test_loss(8), 0.005
-    )
+    """Exact losses extrapolated in n at five steps; the losses by a double coefficient and on random matrices."""
+    agree = all(routes.single_shuffle_agrees(n, s) for s in STEPS[:4] for n in (1, 2, 3))
     return routes.constant_evidence(
         single_shuffle.test_loss,
         0.5,
         lambda s: math.sqrt((1 / s - offset) / (scale * math.pi)),
         STEPS,
-        second,
+        agree and _on_matrices("single_shuffle"),
         "sqrt((1/eta-1/2)/2pi)",
     )
 
 
 @functools.cache
-def _iid_second(n=(1, 5, 30, 400)):
-    """Whether the library's IID losses are those of the equation solved on a grid."""
-    epochs = np.array(n)
+def _iid_agrees():
+    """Whether the library's IID losses are those of the equation solved on a grid of angles."""
+    n = np.array([1, 5, 30, 400])
     return all(
-        close([iid.test_loss(epochs, s), iid.train_loss(epochs, s)], routes.gaussian_iid(epochs, s), 1e-9)
-        for s in STEPS
+        close([iid.test_loss(n, s), iid.train_loss(n, s)], routes.gaussian_iid(n, s), 1e-9) for s in STEPS
     )
 
 
 def a8(*, scale: float = 2.0) -> Evidence:
-    """Exact losses extrapolated in n at three steps; the losses by diagonalising the equation on a grid of angles."""
+    """Exact losses extrapolated in n at five steps; the losses by diagonalising the equation on a grid of angles."""
     return routes.constant_evidence(
         iid.test_loss,
         0.5,
         lambda s: 1 / math.sqrt(scale * math.pi * s),
         STEPS,
-        _iid_second(),
+        _iid_agrees(),
         "1/sqrt(2 pi eta)",
     )
 
 
 def a9(*, offset: float = 0.5, scale: float = 1.0) -> Evidence:
-    """Exact losses extrapolated in n at three steps; the losses by Lagrange's formula in mpmath and on random
-    matrices."""
-    second = all(
+    """Exact losses extrapolated in n at five steps; the losses by Lagrange's formula and on random matrices."""
+    agree = all(
         close(routes.lagrange_moment(n, s * (2 - s), 1), flip_flop.test_loss(n, s), 1e-10)
         for s in STEPS
         for n in (1, 4)
-    ) and routes.within(*routes.drawn(1.0, 8)["flip_flop", "test"], flip_flop.test_loss(8), 0.006)
+    )
     return routes.constant_evidence(
         flip_flop.test_loss,
         0.5,
         lambda s: math.sqrt((1 / (s * (2 - s)) - offset) / (scale * math.pi)),
         STEPS,
-        second,
+        agree and _on_matrices("flip_flop"),
         "sqrt((1/tau-1/2)/pi)",
     )
 
@@ -259,70 +227,56 @@ def a10(
     independent: float = 1 / (2 * math.pi) ** 0.5,
     flip: float = 1 / (2 * math.pi) ** 0.5,
 ) -> Evidence:
-    """The three limits at step 1, extrapolated from exact losses; flip-flop also from Stirling's formula in
-    mpmath."""
-    limits = [routes.constant(m.test_loss, 0.5, 1.0) for m in (single_shuffle, iid, flip_flop)]
-    with mpmath.workdps(20):
-        stirling = float(
-            mpmath.exp(1000 * mpmath.log(1000) - 1000 - mpmath.loggamma(1001)) * mpmath.sqrt(1000)
-        )
-    require(close(stirling, limits[2], 2e-4) and _iid_second((1, 10)), "the second routes")
-    stated = (single, independent, flip)
-    return decide(
-        all(close(f, s, 1e-3) for f, s in zip(limits, stated, strict=True)),
-        measured=", ".join(f"{f:.5f}" for f in limits),
-        claimed=", ".join(f"{s:.5f}" for s in stated),
-        tolerance="relative 1e-3",
-    )
+    """The three limits at step 1, extrapolated from exact losses; flip-flop also from Stirling's formula in mpmath."""
+    stated = {"single_shuffle": single, "iid": independent, "flip_flop": flip}
+    limits = {order: routes.constant(BY_ORDER[order].test_loss, 0.5, 1.0) for order in stated}
+    stirling = float(routes.critical_moment(1000) * mpmath.sqrt(1000))
+    require(close(stirling, limits["flip_flop"], 2e-4) and _iid_agrees(), "the second routes")
+    return compared(*(near(order, limits[order], stated[order], 1e-3) for order in stated))
+
+
+def _improvement(loss, power, factor, rounded):
+    """Evidence for IID's constant over single shuffle's at step 1, and its rounded value."""
+    require(_iid_agrees(), "IID on a grid of angles")
+    require(_on_matrices("single_shuffle", loss), "single shuffle on random matrices")
+    limits = [routes.constant(getattr(m, f"{loss}_loss"), power, 1.0) for m in (iid, single_shuffle)]
+    ratio = limits[0] / limits[1]
+    return compared(near("exactly", ratio, factor, 1e-3), printed("about", ratio, rounded))
 
 
 def a11(*, factor: float = 2**0.5, rounded: float = 1.41) -> Evidence:
-    """The ratio of the two limits at step 1, from exact losses; the curves themselves on a grid and on random
-    matrices."""
-    ratio = routes.constant(iid.test_loss, 0.5, 1.0) / routes.constant(single_shuffle.test_loss, 0.5, 1.0)
-    require(_iid_second((1, 10)), "IID")
-    require(
-        routes.within(*routes.drawn(1.0, 8)["single_shuffle", "test"], single_shuffle.test_loss(8), 0.006),
-        "shuffle",
-    )
-    return decide(
-        close(ratio, factor, 1e-3) and abs(ratio - rounded) < 0.005,
-        measured=f"{ratio:.5f}",
-        claimed=f"sqrt(2) = {factor:.5f}, about {rounded:g}",
-        tolerance="relative 1e-3",
-    )
+    """The ratio of the two limits at step 1, from exact losses that a grid and random matrices confirm."""
+    return _improvement("test", 0.5, factor, rounded)
 
 
 def a13() -> Evidence:
-    """The exact loss at n = 20 over the asymptotic formula across the steps, confirmed on random matrices at
-    step 1.8."""
+    """The exact loss at n = 20 over the asymptotic formula at six steps, on random matrices too at step 1.8."""
     steps = np.array([0.1, 0.5, 1.0, 1.4, 1.8, 1.9])
-    ratio = {
-        order: np.array([BY_ORDER[order].test_loss(20, s) for s in steps])
-        * math.sqrt(20)
-        / [BY_ORDER[order].test_constant(s) for s in steps]
-        for order in ("single_shuffle", "flip_flop")
-    }
-    sizes, designs = (64, 128), (400, 200)
-    sample = routes.drawn(1.8, 20, sizes, designs)["single_shuffle", "test"]
-    require(routes.within(*sample, single_shuffle.test_loss(20, 1.8), 0.015), "the exact loss at step 1.8")
-    worst = max(float(np.abs(r - 1).max()) for r in ratio.values())
-    low = max(float(np.abs(r[:3] - 1).max()) for r in ratio.values())
-    return decide(
-        worst < 0.05,
-        low < 0.06 and float(np.abs(ratio["flip_flop"] - 1).max()) < 0.02,
-        measured=f"exact / asymptote for single shuffle: {ratio['single_shuffle'][2]:.3f} at step 1, "
-        f"{ratio['single_shuffle'][4]:.2f} at 1.8, {ratio['single_shuffle'][5]:.2f} at 1.9",
-        claimed="the asymptotic formula serves as the loss c_20 on (0, 2)",
-        tolerance="5 % for all steps",
+    single, flip = (
+        np.array([m.test_loss(20, s) * math.sqrt(20) / m.test_constant(s) for s in steps])
+        for m in (single_shuffle, flip_flop)
+    )
+    sampled = _on_matrices("single_shuffle", cap=0.015, step=1.8, n=20, designs=(400, 200))
+    require(sampled, "the exact loss at step 1.8")
+    least = min(np.arange(1.5, 1.9, 0.05), key=lambda s: single_shuffle.test_loss(20, s))
+    require(1.52 < least < 1.83, "an interior minimum")
+    return compared(
+        off("asymptotic formula for c_20 on (0, 2)", max(abs(single - 1).max(), abs(flip - 1).max()), 0.05),
+        repaired=[
+            off("for single shuffle up to step 1", abs(single[:3] - 1).max(), 0.05),
+            off("for flip-flop up to step 1.9", abs(flip - 1).max(), 0.02),
+            printed("single shuffle over it, step 1", single[2], 1.05),
+            printed("step 1.8", single[4], 2.5),
+            printed("step 1.9", single[5], 6.4),
+        ],
     )
 
 
 @functools.cache
 def _training_on_power_laws(n=10**6):
-    """Exponent, step, Q and training loss of IID sampling at n, four cases; the library's curve agrees at n = 1000."""
+    """Exponent, step, Q and training loss of IID sampling at n, five cases; the library's curve agrees at n = 1000."""
     cases = []
-    for beta, step in ((0.3, 0.5), (0.3, 1.5), (0.75, 0.5), (0.5, 1.7)):
+    for beta, step in ((0.3, 0.5), (0.3, 1.5), (0.75, 0.5), (0.5, 1.7), (1.5, 1.0)):
         _, train, Q = routes.power_law_iid(beta, step, n)
         values, weights, _ = routes.power_law_nodes(beta)
         early = exact.curve("iid", values, [1000], step, weights=weights).train[1]
@@ -332,41 +286,32 @@ def _training_on_power_laws(n=10**6):
 
 
 def a14(*, speed: float = 2.0, drop: float = 2.0) -> Evidence:
-    """The training loss of IID sampling on exact power laws by inverse Laplace transforms at n = 1e6, four cases."""
-    ratios = []
+    """The training loss of IID sampling on exact power laws by inverse Laplace transforms at n = 1e6, five cases."""
+    worst = 0.0
     for beta, step, Q, train in _training_on_power_laws():
         front = beta / (step * (drop - step)) * Q * math.gamma(beta + 1)
-        ratios.append(train / (front * (speed * step) ** -beta * 1e6 ** -(beta + 1)))
-    return decide(
-        max(abs(r - 1) for r in ratios) < 1e-3,
-        measured=f"exact over law {min(ratios):.6f} to {max(ratios):.6f}",
-        claimed="beta/(eta(2-eta)) Q Gamma(b+1)(2 eta)^-b n^-(b+1)",
-        tolerance="relative 1e-3 at n = 1e6",
-    )
+        worst = max(worst, abs(train / (front * (speed * step) ** -beta * 1e6 ** -(beta + 1)) - 1))
+    return compared(off("beta/(eta(2-eta)) Q Gamma(b+1)(2 eta)^-b n^-(b+1)", worst, 1e-3))
 
 
 def a15(*, front: float = 1 / (2 * (2 * math.pi) ** 0.5), power: float = 1.5, drop: float = 2.0) -> Evidence:
-    """Exact training losses extrapolated in n at three steps; the losses by diagonalising the equation on a grid."""
+    """Exact training losses extrapolated in n at five steps; the losses by diagonalising the equation on a grid."""
     return routes.constant_evidence(
         iid.train_loss,
         1.5,
         lambda s: front / (s**power * (drop - s)),
         STEPS,
-        _iid_second(),
+        _iid_agrees(),
         "1/(2 sqrt(2pi) eta^1.5 (2-eta))",
     )
 
 
 def _training(order, stated):
     """Evidence for the constant of an order's training loss at step 1."""
-    module = BY_ORDER[order]
-    limit = routes.constant(module.train_loss, 1.5, 1.0)
-    require(
-        routes.within(*routes.drawn(1.0, 8)[order, "train"], module.train_loss(8), 0.006),
-        "random matrices at n = 8",
-    )
-    n = np.array([2000, 32000])
-    remainder = np.abs((n**1.5 * module.train_loss(n) / limit - 1) * np.sqrt(n)).max()
+    loss, n = BY_ORDER[order].train_loss, np.array([2000, 32000])
+    limit = routes.constant(loss, 1.5, 1.0)
+    require(_on_matrices(order, "train"), "random matrices at n = 8")
+    remainder = np.abs((n**1.5 * loss(n) / limit - 1) * np.sqrt(n)).max()
     require(remainder < 2, "a remainder of relative order n^-1/2")
     return number(limit, stated, 1e-3, what="n^1.5 * training loss")
 
@@ -382,128 +327,106 @@ def a17(*, front: float = 2**0.5 / (3 * math.pi**0.5)) -> Evidence:
 
 
 def a18(*, factor: float = 2 * 2**0.5, rounded: float = 2.83) -> Evidence:
-    """The ratio of the two training limits at step 1, extrapolated from exact losses that two other routes
-    confirm."""
-    ratio = routes.constant(iid.train_loss, 1.5, 1.0) / routes.constant(single_shuffle.train_loss, 1.5, 1.0)
-    require(_iid_second((1, 10)), "IID")
-    require(
-        routes.within(*routes.drawn(1.0, 8)["single_shuffle", "train"], single_shuffle.train_loss(8), 0.007),
-        "shuffle",
-    )
-    return decide(
-        close(ratio, factor, 1e-3) and abs(ratio - rounded) < 0.005,
-        measured=f"{ratio:.5f}",
-        claimed=f"2 sqrt(2) = {factor:.5f}, about {rounded:g}",
-        tolerance="relative 1e-3",
-    )
+    """The ratio of the two training limits at step 1, from exact losses that a grid and random matrices confirm."""
+    return _improvement("train", 1.5, factor, rounded)
 
 
 def a21() -> Evidence:
-    """Both constants of three orders over a grid of steps up to 1.98, and exact losses after few epochs beside them."""
-    grid = np.linspace(0.02, 1.98, 99)
+    """Both constants of three orders at 99 steps up to 1.98, and exact losses after few epochs beside them."""
     worst = max(
         getattr(single_shuffle, f"{loss}_constant")(s) / getattr(m, f"{loss}_constant")(s)
-        for s in grid
+        for s in np.linspace(0.02, 1.98, 99)
         for m in (iid, flip_flop)
         for loss in ("test", "train")
     )
-    for m, power in ((single_shuffle, 0.5), (iid, 0.5), (flip_flop, 0.5)):
-        require(close(routes.constant(m.test_loss, power, 1.3), m.test_constant(1.3), 1e-3), "the constants")
+    for m in (single_shuffle, iid, flip_flop):
+        for s in (0.4, 1.3, 1.7):
+            require(
+                close(routes.constant(m.test_loss, 0.5, s), m.test_constant(s), 1e-3), "the test constants"
+            )
+            require(
+                close(routes.constant(m.train_loss, 1.5, s), m.train_constant(s), 1e-3), "those in training"
+            )
     tie = single_shuffle.test_loss(1, 0.8) / flip_flop.test_loss(1, 0.8) - 1
     n = np.arange(2, 401)
-    behind = [float((single_shuffle.test_loss(n, s) / iid.test_loss(n, s)).max()) for s in (1.9, 1.95, 1.98)]
-    sample = routes.drawn(1.95, 30, (64, 128), (200, 100))["single_shuffle", "test"]
-    require(routes.within(*sample, single_shuffle.test_loss(30, 1.95), 0.012), "random matrices at step 1.95")
-    require(
-        float(routes.gaussian_iid(30, 1.95)[0]) < sample[0] - 4 * sample[1], "IID ahead at step 1.95, n = 30"
-    )
-    require(abs(tie) < 1e-12 and behind[0] < 1 < min(behind[1:]), "where it is not ahead")
-    return decide(
-        bool(worst < 1),
-        measured=f"its constants are at most {worst:.4f} of the others'; at finite n: equal to flip-flop at n = 1, up "
-        f"to {behind[1]:.2f} times IID's test loss at step 1.95 and {behind[2]:.2f} at 1.98 (n up to 400)",
-        claimed="constants strictly smaller than flip-flop's and IID's",
-        tolerance="below 1 in both losses at all 99 steps from 0.02 to 1.98",
+    behind = {
+        s: float((single_shuffle.test_loss(n, s) / iid.test_loss(n, s)).max()) for s in (1.9, 1.95, 1.98)
+    }
+    late = {"step": 1.95, "n": 30, "designs": (200, 100)}
+    require(_on_matrices("single_shuffle", cap=0.012, **late), "random matrices at step 1.95")
+    mean, error = routes.drawn(1.95, 30, (64, 128), (200, 100))["single_shuffle", "test"]
+    require(float(routes.gaussian_iid(30, 1.95)[0]) < mean - 4 * error, "IID ahead at step 1.95, n = 30")
+    require(abs(tie) < 1e-12 and behind[1.9] < 1, "where it is not ahead")
+    return compared(
+        true("its constants are the smallest, test and training, at 99 steps from 0.02 to 1.98", worst < 1),
+        printed("at finite n, test loss over IID's at step 1.95", behind[1.95], 1.13),
+        printed("at step 1.98", behind[1.98], 1.66),
     )
 
 
 @functools.cache
 def _off_the_square(seed):
     """At m < d: kernel part kept, plateau; edges over the law's at m = d/2 and 2d; the decay rate at m = 2d."""
-    rng = np.random.default_rng(seed)
-    m, d = 20, 40
-    X = rng.standard_normal((m, d))
-    U = X / np.linalg.norm(X, axis=1)[:, None]
-    null = np.eye(d) - np.linalg.pinv(X) @ X
-    e = rng.standard_normal((d, 400))
-    left = np.linalg.matrix_power(routes.epoch(U, 1.2), 3000) @ e
-    kept = np.abs(left - null @ e).max() < 1e-6 and np.abs(U @ left).max() < 1e-6
-    gaps = []
-    for rho in (0.5, 2.0):
-        sizes = [
-            np.linalg.svd(rng.standard_normal((round(400 * rho), 400)), compute_uv=False)[-1]
-            for _ in range(6)
-        ]
-        gaps.append(np.mean(sizes) ** 2 / round(400 * rho) / (1 - rho**-0.5) ** 2)
+    rng, kept, plateaus = np.random.default_rng(seed), 0.0, []
+    for _ in range(16):
+        X = rng.standard_normal((10, 20))
+        null = np.eye(20) - np.linalg.pinv(X) @ X
+        U = X / np.linalg.norm(X, axis=1)[:, None]
+        left = np.linalg.matrix_power(routes.epoch(U, 1.2), 6000)
+        kept = max(kept, np.abs(left - null).max(), np.abs(U @ left).max())
+        plateaus.append(np.trace(null) / 20)
+    edges = [
+        [np.linalg.svd(rng.standard_normal((m, 400)), compute_uv=False)[-1] ** 2 / m for _ in range(16)]
+        for m in (200, 800)
+    ]
+    ratios = np.array(edges) / [[(1 - 2**0.5) ** 2], [(1 - 2**-0.5) ** 2]]
     n = np.array([10**4, 2 * 10**4])
-    low = (1 - 2**-0.5) ** 2
     loss = np.log(gradient_descent.test_loss(n, 0.05, 2.0))
-    rate = (loss[0] - loss[1]) / (n[1] - n[0]) / (-2 * math.log1p(-0.05 * low))
-    return kept, float(np.trace(null)) / d, gaps, rate
+    rate = (loss[0] - loss[1]) / (n[1] - n[0]) / (-2 * math.log1p(-0.05 * (1 - 2**-0.5) ** 2))
+    return kept, float(np.mean(plateaus)), ratios, rate
 
 
 def a22(*, total: float = 1.0, seed: int = 22) -> Evidence:
-    """Kaczmarz on a wide problem, the smallest eigenvalues of Gaussian matrices, and the exact integral's
-    decay for m > d."""
-    kept, plateau, gaps, rate = _off_the_square(seed)
-    return decide(
-        bool(
-            kept
-            and abs(plateau - (total - 0.5)) < 1e-9
-            and max(abs(g - 1) for g in gaps) < 0.15
-            and abs(rate - 1) < 0.02
-        ),
-        measured=f"plateau {plateau:.3f}; smallest eigenvalue over the law's {gaps[0]:.2f}, {gaps[1]:.2f}; rate "
-        "over the edge's "
-        f"{rate:.3f} (before the end, times n^-3/2)",
-        claimed=f"kernel part unchanged ({total:g} - rho on average), gap and exponential decay for m > d",
-        tolerance="1e-6; 15 % at d = 400; 2 %",
+    """Kaczmarz on 16 wide problems, smallest eigenvalues of 16 Gaussian matrices, the exact integral's decay."""
+    kept, plateau, ratios, rate = _off_the_square(seed)
+    return compared(
+        off("part of the error in the kernel, the rest gone", kept, 1e-6),
+        near("its share is 1 - rho", plateau, total - 0.5, 1e-9),
+        off("smallest eigenvalues over the law's, d = 400, m = d/2 and 2d", np.abs(ratios - 1).max(), 0.15),
+        off("decay rate over the edge's", abs(rate - 1), 0.02),  # the rest is the factor n^-3/2
     )
 
 
-def a23(*, size: int = 900) -> Evidence:
-    """Kernel matrices of a two-layer network on random points of the sphere in R^2 and R^3, their left and
-    right exponents."""
+def _network_kernel(c):
+    """The neural tangent kernel of a ReLU network with two hidden layers, at these cosines."""
+    sigma = theta = np.clip(c, -1, 1)
+    for _ in range(2):
+        angle = np.arccos(np.clip(sigma, -1, 1))
+        sigma = (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi
+        theta = sigma + theta * (np.pi - angle) / np.pi
+    return theta
 
-    def kernel(c):
-        sigma = theta = np.clip(c, -1, 1)
-        for _ in range(2):
-            angle = np.arccos(np.clip(sigma, -1, 1))
-            sigma = (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi
-            theta = sigma + theta * (np.pi - angle) / np.pi
-        return theta
 
-    left, right = [], []
-    for dim in (2, 3):
-        X = routes.unit_rows(size, dim, np.random.default_rng(dim))
-        lam = np.linalg.eigvalsh(kernel(X @ X.T) / size)
-        left.append(math.log(10) / math.log(lam[size // 5] / lam[size // 50]))
-        right.append(math.log(lam[-20] / lam[-160]) / math.log(8))
-    require(abs(left[0] - 1) < 0.35 and abs(left[1] - 2) < 0.45, "left exponents d - 1")
-    require(
-        abs(right[0] - 2) < 0.3 and abs(right[1] - 1.5) < 0.3, "decay of the large eigenvalues, j^-(d/(d-1))"
-    )
-    return decide(
-        bool(abs(left[0] - 1 / 3) < 0.1 and abs(left[1] - 1 / 4) < 0.1),
-        measured=f"left exponent {left[0]:.2f} for d = 2, {left[1]:.2f} for d = 3",
-        claimed="1/(d+1): 0.33 and 0.25",
-        tolerance="0.1",
-    )
+def a23(*, size: int = 900, draws: int = 16) -> Evidence:
+    """Kernel matrices of a two-layer network on random points of two spheres: left and right exponents, 16 draws."""
+    rows = []
+    for dim, decay in ((2, 2.0), (3, 1.5)):
+        rng, logs = np.random.default_rng(dim), []
+        for _ in range(draws):
+            X = routes.unit_rows(size, dim, rng)
+            logs.append(np.log(np.linalg.eigvalsh(_network_kernel(X @ X.T) / size)))
+        logs = np.array(logs)
+        growth = (logs[:, size // 5] - logs[:, size // 50]) / math.log((size // 5 + 0.5) / (size // 50 + 0.5))
+        left, right = 1 / growth.mean(), (logs[:, -20] - logs[:, -160]).mean() / math.log(8)
+        error = left**2 * growth.std(ddof=1) / math.sqrt(draws)
+        require(abs(left - dim + 1) < 4 * error + 0.1, "left exponents d - 1")
+        require(abs(right - decay) < 0.3, "decay of the large eigenvalues, j^-(d/(d-1))")
+        rows.append(drawn(f"exponent at d = {dim}", left, error, 1 / (dim + 1)))
+    return compared(*rows)
 
 
 def a24(*, soft: float = 0.5, cusp: float = 1 / 3) -> Evidence:
-    """Distribution functions by mpmath at the soft edge of Marchenko-Pastur and at the cusp of a deformed
-    semicircle."""
+    """Distribution functions by mpmath at the soft edge of Marchenko-Pastur and at a deformed semicircle's cusp."""
     with mpmath.workdps(25):
         low, high = (1 - mpmath.sqrt(0.5)) ** 2, (1 + mpmath.sqrt(0.5)) ** 2
 
@@ -512,8 +435,6 @@ def a24(*, soft: float = 0.5, cusp: float = 1 / 3) -> Evidence:
                 lambda s: 2 * s * s * mpmath.sqrt(high - low - s * s) / (low + s * s), [0, mpmath.sqrt(x)]
             )
 
-        first = float(mpmath.log(mass(1e-6) / mass(1e-8)) / mpmath.log(100))
-
         def density(y):  # at x = y^3: Im u / pi with u^3 - x u^2 + x = 0, u = y v
             v = mpmath.findroot(lambda v: v**3 - y * v**2 + 1, mpmath.expjpi(mpmath.mpf(1) / 3))
             return y * mpmath.im(v) / mpmath.pi
@@ -521,86 +442,67 @@ def a24(*, soft: float = 0.5, cusp: float = 1 / 3) -> Evidence:
         def inside(x):  # in x = y^3, which takes the root out
             return mpmath.quad(lambda y: 3 * y * y * density(y), [0, mpmath.cbrt(x)], maxdegree=3)
 
+        first = float(mpmath.log(mass(1e-6) / mass(1e-8)) / mpmath.log(100))
         second = float(mpmath.log(inside(1e-5) / inside(1e-7)) / mpmath.log(100))
     law = MarchenkoPastur(2.0)
     library = np.log(law.cdf(law.edge.lambda_0 + 1e-6) / law.cdf(law.edge.lambda_0 + 1e-8)) / math.log(100)
     require(
         abs(library - first) < 1e-3 and abs(first - 1.5) < 1e-2 and abs(second - 4 / 3) < 1e-2, "3/2 and 4/3"
     )
-    return decide(
-        abs(first - soft) < 0.01 and abs(second - cusp) < 0.01,
-        measured=f"exponents of F: {first:.3f} at a soft edge, {second:.3f} at a cusp",
-        claimed=f"beta = {soft:g} and {cusp:.3f}",
-        tolerance="0.01",
+    return compared(
+        near("exponent of F at a soft edge", first, soft, 0.01), near("at a cusp", second, cusp, 0.01)
     )
 
 
 def a25(*, seed: int = 25) -> Evidence:
-    """Row updates with consistent and with noisy targets, against the homogeneous recursion for the error."""
+    """Row updates on 16 consistent and 16 noisy problems, against the homogeneous recursion for the error."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((40, 20))
-    U, norms = X / np.linalg.norm(X, axis=1)[:, None], np.linalg.norm(X, axis=1)
-    floors, match = [], True
-    for noise in (0.0, 0.5):
-        y = X @ rng.standard_normal(20) + noise * rng.standard_normal(40)
-        best = np.linalg.pinv(X) @ y
-        w, e = np.zeros(20), -best
-        for k in rng.integers(0, 40, 20000):
-            w = w - 0.9 * (X[k] @ w - y[k]) / norms[k] ** 2 * X[k]
-            e = e - 0.9 * (U[k] @ e) * U[k]
-        same = np.abs(w - best - e).max() < 1e-9
-        match = match and bool(same) if noise == 0 else match
-        floors.append(float(np.linalg.norm(w - best)))
-        if noise:
-            noisy = bool(same)
-    return decide(
-        match and noisy,
-        match and floors[0] < 1e-9,
-        measured=f"error after 500 epochs: {floors[0]:.0e} with consistent targets, {floors[1]:.2f} with noisy ones",
-        claimed="y = 0 without loss of generality",
-        tolerance="1e-9",
-    )
+    apart, floors = {0.0: [], 0.5: []}, {0.0: [], 0.5: []}
+    for noise in [0.0, 0.5] * 16:
+        X = rng.standard_normal((20, 8))
+        y = X @ rng.standard_normal(8) + noise * rng.standard_normal(20)
+        best, order = np.linalg.pinv(X) @ y, rng.integers(0, 20, 6000)
+        w, e = np.zeros(8), -best
+        for x, target in zip(X[order], y[order], strict=True):
+            share = 0.9 / (x @ x) * x
+            w, e = w - share * (x @ w - target), e - share * (x @ e)
+        apart[noise].append(np.abs(w - best - e).max())
+        floors[noise].append(np.linalg.norm(w - best))
+    require(min(floors[0.5]) > 0.01, "a floor with noisy targets")
+    consistent = off("w - w* obeys it, consistent targets", max(apart[0.0] + floors[0.0]), 1e-9)
+    return compared(consistent, off("noisy targets", min(apart[0.5]), 1e-9), repaired=[consistent])
 
 
 def a26(*, seed: int = 26) -> Evidence:
-    """The updates applied one by one against the product read in the order printed, on one small design."""
-    U = routes.unit_rows(12, 12, np.random.default_rng(seed))
-    w = np.random.default_rng(1).standard_normal(12)
-    after, printed = w.copy(), np.eye(12)
-    for u in U:
-        after = after - 1.3 * u * (u @ after)
-        printed = printed @ (np.eye(12) - 1.3 * np.outer(u, u))
-    untransposed = float(np.linalg.norm(printed @ w - after) / np.linalg.norm(after))
-    turned = float(np.linalg.norm(printed.T @ w - after) / np.linalg.norm(after))
-    require(np.allclose(kaczmarz.epoch_matrix(U, 1.3), printed.T, atol=1e-12), "the library's epoch")
-    return decide(
-        untransposed < 1e-10,
-        turned < 1e-10,
-        measured=f"printed product off by {100 * untransposed:.0f} %, its transpose by {turned:.0e}",
-        claimed="w is multiplied by prod_k (I - eta u_k u_k^T)",
-        tolerance="1e-10",
+    """The updates applied one by one against the product in the order printed, at three steps."""
+    U, w = routes.unit_rows(12, 12, np.random.default_rng(seed)), np.random.default_rng(1).standard_normal(12)
+    forward, backward = [], []
+    for step in (0.3, 1.3, 1.9):
+        after, product = w.copy(), np.eye(12)
+        for u in U:
+            after = after - step * u * (u @ after)
+            product = product @ (np.eye(12) - step * np.outer(u, u))
+        require(np.allclose(kaczmarz.epoch_matrix(U, step), product.T, atol=1e-12), "the library's epoch")
+        for gaps, turned in ((forward, product), (backward, product.T)):
+            gaps.append(np.linalg.norm(turned @ w - after) / np.linalg.norm(after))
+    return compared(
+        off("product of I - eta u_k u_k^T from left to right", min(forward), 1e-10),
+        repaired=[off("from right to left", max(backward), 1e-10)],
     )
 
 
 def a27(*, seed: int = 27) -> Evidence:
-    """Flip-flop run row by row for one to five epochs against powers of one epoch matrix."""
-    U = routes.unit_rows(15, 15, np.random.default_rng(seed))
-    A = routes.epoch(U, 0.7)
-    run, worst, odd = np.eye(15), 0.0, 0.0
-    for n in range(1, 6):
-        for u in U if n % 2 else U[::-1]:
-            run = run - 0.7 * np.outer(u, u @ run)
-        even = np.linalg.matrix_power(A.T @ A, n // 2)
-        if n % 2 == 0:
-            worst = max(worst, np.abs(run - even).max())
-        else:
-            odd = max(odd, np.abs(run - A @ even).max())
-    require(odd < 1e-12, "A (A'A)^((n-1)/2) for odd n")
-    return decide(
-        bool(worst < 1e-12),
-        measured=f"largest difference {worst:.0e} at n = 2, 4",
-        claimed="(A^T A)^(n/2), n even",
-        tolerance="1e-12",
+    """Flip-flop run row by row for one to six epochs at three steps against powers of one epoch matrix."""
+    U, worst = routes.unit_rows(15, 15, np.random.default_rng(seed)), [0.0, 0.0]
+    for step in (0.3, 0.7, 1.8):
+        A, run = routes.epoch(U, step), np.eye(15)
+        for n in range(1, 7):
+            for u in U if n % 2 else U[::-1]:
+                run = run - step * np.outer(u, u @ run)
+            power = np.linalg.matrix_power(A.T @ A, n // 2)
+            worst[n % 2] = max(worst[n % 2], np.abs(run - (A @ power if n % 2 else power)).max())
+    return compared(
+        off("(A^T A)^(n/2), even n", worst[0], 1e-12), off("A (A^T A)^((n-1)/2), odd n", worst[1], 1e-12)
     )
 
 
@@ -609,17 +511,14 @@ def a28(*, factor: float = 1.0, seed: int = 28) -> Evidence:
     rng = np.random.default_rng(seed)
     A = np.linalg.matrix_power(routes.epoch(routes.unit_rows(10, 10, rng), 0.6), 3)
     w = rng.standard_normal((10, 400_000))
-    w /= np.linalg.norm(w, axis=0)
-    left = ((A @ w) ** 2).sum(axis=0)
+    left = ((A @ (w / np.linalg.norm(w, axis=0))) ** 2).sum(axis=0)
     basis = np.mean([((A @ v) ** 2).sum() for v in np.eye(10)])
-    stated = factor * (A**2).sum() / 10
     error = left.std() / math.sqrt(left.size)
     require(error < 0.002 * basis, "a standard error below 0.2 %")
-    return decide(
-        bool(abs(left.mean() - stated) < 4 * error and close(basis, stated, 1e-12)),
-        measured=f"{left.mean():.5f} over random starts, {basis:.5f} over a basis",
-        claimed=f"norm(A)_F^2/d = {stated:.5f}",
-        tolerance=f"4 standard errors of {error:.1g}",
+    stated = factor * (A**2).sum() / 10
+    return compared(
+        drawn("norm(A)_F^2/d over random starts", left.mean(), error, stated),
+        near("over a basis", basis, stated, 1e-12),
     )
 
 
@@ -637,11 +536,11 @@ def a29(*, draws: int = 3000, seed: int = 29) -> Evidence:
     for d in (64, 256):
         t = (0.2 * d) ** 2  # n^(1/2)/d is fixed
         unit = math.sqrt(math.sqrt(t) / d)
-        bunches = round(math.sqrt(d))
         spectra = {
             "independent": rng.random((draws, d)) ** 2,
-            "bunched": rng.random((draws, d // bunches)) ** 2,  # sqrt(d) equal eigenvalues in each bunch
-            "Gaussian": np.linalg.svd(rng.standard_normal((40000 // d, d, d)), compute_uv=False) ** 2 / d,
+            "bunched": rng.random((draws, round(math.sqrt(d))))
+            ** 2,  # sqrt(d) equal eigenvalues in each bunch
+            "Gaussian": _spectra(40000 // d, d, rng),
         }
         for name, lam in spectra.items():
             loss = np.exp(-t * lam).mean(axis=1)
@@ -653,86 +552,70 @@ def a29(*, draws: int = 3000, seed: int = 29) -> Evidence:
     require(
         1.25 < growth["bunched"] < 1.6 and ratios["Gaussian"][1] < ratios["independent"][1], "growth d^(1/4)"
     )
-    return decide(
-        bool(max(growth.values()) < 1.15),
-        bool(max(growth[name] for name in ("independent", "Gaussian", "one run")) < 1.15),
-        measured=", ".join(
-            f"{name} {b:.2f} (x{growth[name]:.2f} from d = 64)" for name, (a, b) in ratios.items()
-        ),
-        claimed="spread = O(1) * sqrt(n^beta/d), for every spectrum under the condition",
-        tolerance="growth below 1.15 as d grows fourfold",
-    )
+    rows = {
+        name: Row(
+            f"{name} {ratios[name][1]:.2f} (x{x:.2f} from d = 64)",
+            "spread = O(1) * sqrt(n^beta/d), for every spectrum under the condition",
+            "growth below 1.15 as d grows fourfold",
+            x < 1.15,
+        )
+        for name, x in growth.items()
+    }
+    return compared(*rows.values(), repaired=[row for name, row in rows.items() if name != "bunched"])
 
 
 def a30(*, draws: int = 4000, seed: int = 30) -> Evidence:
-    """Losses over draws at n^beta = d for independent and Gaussian-matrix spectra of three sizes, against the
-    exact variance."""
+    """Losses over draws at n^beta = d for independent and Gaussian spectra of three sizes; the exact variance."""
     rng = np.random.default_rng(seed)
     spreads, tails = [], []
     for d in (16, 32, 64):
-        t = float(d * d)
-        for lam in (
-            rng.random((draws, d)) ** 2,
-            np.linalg.svd(rng.standard_normal((draws // (d // 16) ** 2, d, d)), compute_uv=False) ** 2 / d,
-        ):
-            loss = np.exp(-t * lam).mean(axis=1)
+        for lam in (rng.random((draws, d)) ** 2, _spectra(draws // (d // 16) ** 2, d, rng)):
+            loss = np.exp(-(d**2) * lam).mean(axis=1)
             spreads.append(loss.std() / loss.mean())
             tails.append(np.quantile(loss, 0.9) / np.quantile(loss, 0.1))
-    mean = float(mpmath.quad(lambda q: mpmath.exp(-4096 * q * q), [0, 0.05, 0.2, 1]))
-    square = float(mpmath.quad(lambda q: mpmath.exp(-8192 * q * q), [0, 0.05, 0.2, 1]))
+    mean, square = (
+        float(mpmath.quad(lambda q, t=t: mpmath.exp(-t * q * q), [0, 0.05, 0.2, 1])) for t in (4096, 8192)
+    )
     truth = math.sqrt((square / mean**2 - 1) / 64)
     require(close(spreads[4], truth, 0.08), "the exact spread for independent eigenvalues")
-    flat = max(spreads[k] / spreads[k + 4] for k in (0, 1)), min(spreads[k] / spreads[k + 4] for k in (0, 1))
-    return decide(
-        bool(flat[0] < 1.25 and flat[1] > 0.8 and min(spreads) > 0.3 and max(spreads) < 3 and min(tails) > 2),
-        measured=f"spread over mean {spreads[4]:.2f} independent, {spreads[5]:.2f} Gaussian, at d = 64; the same "
-        "at d = 16",
-        claimed="relative fluctuations O(1), non-degenerate",
-        tolerance="between 0.3 and 3, within 25 % from d = 16 to 64",
+    growth = max(abs(spreads[k] / spreads[k + 4] - 1) for k in (0, 1))
+    return compared(
+        Row(
+            f"spread over mean {spreads[4]:.2f} independent, {spreads[5]:.2f} Gaussian, at d = 64",
+            "relative fluctuations of order 1",
+            "between 0.3 and 3",
+            min(spreads) > 0.3 and max(spreads) < 3,
+        ),
+        off("the same at d = 16", growth, 0.25),
+        true("not degenerate: the loss's last decile begins at twice the end of its first", min(tails) > 2),
     )
 
 
 def a31(*, dims: int = 50, seed: int = 31) -> Evidence:
-    """Sums over spectra far beyond the window, divided by the printed power and by that over d."""
+    """Sums over 400 spectra far beyond the window, divided by the printed power and by that over d."""
     rng = np.random.default_rng(seed)
     ratios = []
-    for lam in (
-        rng.random((200, dims)) ** 2,
-        np.linalg.svd(rng.standard_normal((200, dims, dims)), compute_uv=False) ** 2 / dims,
-    ):
-        lam = np.sort(lam, axis=1)
+    for lam in (np.sort(rng.random((200, dims)) ** 2, axis=1), _spectra(200, dims, rng)):
         n = (60 * dims) ** 2
         power = 2 * n * (np.log1p(-0.2 * lam) - np.log1p(-0.2 * lam[:, :1]))
-        ratios.append(float(np.median(np.exp(power).mean(axis=1))))
-    return decide(
-        min(ratios) > 0.9,
-        all(abs(dims * f - 1) < 0.05 for f in ratios),
-        measured=f"loss over (1 - eta lmin)^2n: {ratios[0]:.4f}, {ratios[1]:.4f}, and 1/d = {1 / dims:g}",
-        claimed="1",
-        tolerance="5 %, median of 200 draws",
-    )
+        ratios.append(np.median(np.exp(power).mean(axis=1)))
+    require(abs(ratios[0] / ratios[1] - 1) < 1e-3, "one ratio for both kinds of spectra")
+    name = "loss over (1 - eta lmin)^2n, median"
+    return compared(near(name, ratios[1], 1, 0.01), repaired=[near(name, ratios[1], 1 / dims, 0.01)])
 
 
 def a32(*, ratio: float = 1.0, draws: int = 40000, size: int = 10, seed: int = 32) -> Evidence:
-    """The mean over Gaussian draws far beyond the window: Edelman's law by mpmath, the library, and random
-    matrices."""
+    """The mean over draws far beyond the window: Edelman's law by mpmath, the library, and random matrices."""
     with mpmath.workdps(20):
         s = mpmath.mpf(10) ** 8  # E exp(-s z) with P(z > x) = exp(-x/2 - sqrt(x)), over the law 1/sqrt(pi s)
         mean = mpmath.quad(lambda y: (1 + y) * mpmath.exp(-(s + 0.5) * y * y - y), [0, 1e-4, 1e-3])
         limit = float(mean * mpmath.sqrt(mpmath.pi * s))
     n = 10**8
-    library = float(
-        regimes.expected_loss(n, 40, 0.25) / (gradient_descent.test_constant(0.25) / math.sqrt(n))
-    )
+    library = float(regimes.expected_loss(n, 40, 0.25) * math.sqrt(n) / gradient_descent.test_constant(0.25))
     rng = np.random.default_rng(seed)
-    lam = np.concatenate(
-        [
-            np.linalg.svd(rng.standard_normal((draws // 6, size, size)), compute_uv=False)[:, -1]
-            for _ in range(6)
-        ]
-    )
+    smallest = np.concatenate([_spectra(draws // 6, size, rng)[:, 0] for _ in range(6)])
     t = 30.0 * size**2
-    loss = np.exp(-t * lam**2 / size) / size * math.sqrt(math.pi * t)
+    loss = np.exp(-t * smallest) / size * math.sqrt(math.pi * t)
     error = loss.std() / math.sqrt(draws)
     truth = float(regimes.expected_smallest(round(2 * t), size, 0.25)) * math.sqrt(math.pi * t)
     require(error < 0.03 and abs(loss.mean() - truth) < 4 * error + 0.1 / size * truth, "random matrices")
@@ -764,76 +647,67 @@ def _growth_of_the_end(seed):
         ends = [_end_of_law(((np.arange(d) + 0.5) / d) ** (1 / beta), beta, 1.0) for d in (500, 8000)]
         exponents.append((ends[1] - ends[0]) / math.log(16) * beta)
     rng = np.random.default_rng(seed)
-    medians = []
-    for d, count in ((16, 600), (64, 300)):
-        draws = np.linalg.svd(rng.standard_normal((count, d, d)), compute_uv=False) ** 2 / d
-        medians.append(np.median([_end_of_law(lam, 0.5, 2 / np.pi) for lam in draws]))
+    medians = [
+        np.median([_end_of_law(lam, 0.5, 2 / np.pi) for lam in _spectra(count, d, rng)])
+        for d, count in ((16, 600), (64, 300))
+    ]
     return exponents, (medians[1] - medians[0]) / math.log(4) / 2
 
 
 def a33(*, exponent: float = 1.0, seed: int = 33) -> Evidence:
-    """The epoch at which the loss is half the power law, against d, for designed spectra of three exponents
-    and Gaussian draws."""
+    """The epoch at which the loss is half the power law, against d, for three exponents and 900 Gaussian draws."""
     exponents, gaussian = _growth_of_the_end(seed)
     require(abs(gaussian - 1) < 0.15, "the median Gaussian draw")
-    return decide(
-        max(abs(x - exponent) for x in exponents) < 0.005,
-        measured=f"end of the law ~ d^(x/beta) with x = {min(exponents):.4f} to {max(exponents):.4f}; "
-        f"median Gaussian draw {gaussian:.2f}",
-        claimed=f"x = {exponent:g}",
-        tolerance="0.005; 0.15 for draws",
-    )
+    farthest = max(exponents, key=lambda x: abs(x - 1))
+    return compared(near("x where the end of the law ~ d^(x/beta)", farthest, exponent, 5e-3))
 
 
 @functools.cache
 def _three_stages(seed):
     """IID sampling on Gaussian designs: rate of the first update, slope in the window, rates at the end."""
-    rng, n = np.random.default_rng(seed), [10, 20, 40, 80, 160, 320]
+    rng, n = np.random.default_rng(seed), [20, 40, 80, 160, 320]
     early, middle, late = [], [], []
-    for _ in range(12):
-        X = rng.standard_normal((256, 256))
-        U = X / np.linalg.norm(X, axis=1)[:, None]
+    for _ in range(64):
+        U = routes.unit_rows(400, 400, rng)
         lam = np.linalg.eigvalsh(U.T @ U)
-        middle.append(exact.curve("iid", lam, n).test[1:])
+        middle.append(routes.slope(n, exact.curve("iid", lam, n).test[1:]))
         end = round(30 / (lam[1] - lam[0]))
         last = exact.curve("iid", lam, [end, round(1.2 * end)]).test[1:]
         late.append(math.log(last[0] / last[1]) / (round(1.2 * end) - end) / (2 * lam[0]))
-        A = U.T @ U / 256
-        early.append((np.log(np.trace(np.eye(256) - A) / 256)) * 256)  # one update at step 1: 1 - 1/d exactly
+        early.append(-np.log(1 - np.trace(U.T @ U) / 400**2) * 400)  # one update at step 1: 1 - 1/d exactly
     X = rng.standard_normal((24, 24))
     run = kaczmarz.simulate(X, "iid", [10, 40], probes=32, runs=200, rng=1)
     truth = exact.expected_curve(X, [10, 40])
     require((np.abs(run.test[1:] - truth.test[1:]) < 4 * run.test_se[1:]).all(), "the simulated curve")
-    return -float(np.mean(early)), routes.slope(n, np.mean(middle, axis=0)), late
+    return float(np.mean(early)), middle, late
 
 
 def a34(*, slope: float = -0.5, initial: float = 1.0, seed: int = 34) -> Evidence:
-    """Exact mean curves of IID sampling on Gaussian designs: first updates, local slope in the window, rate at
-    the end."""
+    """Exact mean curves of IID sampling on 64 Gaussian designs of d = 400: first update, slope, rate at the end."""
     first, middle, late = _three_stages(seed)
-    return decide(
-        bool(
-            abs(middle - slope) < 0.008
-            and abs(first - initial) < 0.01
-            and max(abs(x - 1) for x in late) < 0.02
-        ),
-        measured=f"first decay e^(-{first:.3f} k/d), slope {middle:.4f}, end at {np.median(late):.3f} times 2 lmin",
-        claimed=f"exponential, slope {slope:g} for 1 << n << d^2, exponential",
-        tolerance="0.008 in the slope, 12 designs of d = 256",
+    require(np.std(middle) / 8 < 0.0025, "a standard error of the slope below 0.0025")
+    return compared(
+        near("first decay e^(-x k/d), x", first, initial, 0.01),
+        near("slope for 1 << n << d^2, standard error below 0.0025", np.mean(middle), slope, 0.01),
+        off("rate at the end over 2 lmin", max(abs(x - 1) for x in late), 0.02),
     )
 
 
-def _closure_of_a_data_set(size):
-    """How far the pair moments of one square Gaussian data set are from the closure: mean and spread over pairs."""
-    U = routes.unit_rows(size, size, np.random.default_rng(1))
-    lam, V = np.linalg.eigh(U.T @ U / size)
-    y2 = (U @ V) ** 2
-    pairs = ((y2.T @ y2 / size) / np.outer(lam, lam) - 1)[~np.eye(size, dtype=bool)]
-    return float(pairs.mean()), float(pairs.std())
+def _closure_of_a_data_set(size, draws=16):
+    """How far pair moments of square Gaussian data sets are from the closure, times d: mean, its error, the spread."""
+    rng, means, spreads = np.random.default_rng(1), [], []
+    for _ in range(draws):
+        U = routes.unit_rows(size, size, rng)
+        lam, V = np.linalg.eigh(U.T @ U / size)
+        y2 = (U @ V) ** 2
+        pairs = ((y2.T @ y2 / size) / np.outer(lam, lam) - 1)[~np.eye(size, dtype=bool)]
+        means.append(size * pairs.mean())
+        spreads.append(pairs.std())
+    return np.mean(means), np.std(means, ddof=1) / math.sqrt(draws), np.mean(spreads)
 
 
 def a35(*, seed: int = 35) -> Evidence:
-    """Fourth moments by exact cubatures: the icosahedron for directions, Gauss-Hermite products for Gaussian rows."""
+    """Fourth moments by exact cubatures for directions and Gaussian rows, and 16 fixed data sets of two sizes."""
     golden = (1 + math.sqrt(5)) / 2
     corners = np.array([np.roll([0, a, b * golden], k) for k in range(3) for a in (1, -1) for b in (1, -1)])
     corners /= np.linalg.norm(corners, axis=1)[:, None]
@@ -846,13 +720,12 @@ def a35(*, seed: int = 35) -> Evidence:
     A, rows = root @ root.T, grid @ root.T
     gauss = np.einsum("r,ri,rj,r->ij", weights, rows, rows, np.einsum("ri,ij,rj->r", rows, M, rows))
     second = np.abs(gauss - 2 * A @ M @ A - np.trace(A @ M) * A).max()
-    (small, scatter), (large, less) = _closure_of_a_data_set(64), _closure_of_a_data_set(256)
-    require(abs(64 * small + 2) < 0.3 and abs(256 * large + 2) < 0.3, "a mean of -2/d over pairs")
-    require(abs(less / scatter - 0.5) < 0.1, "single pairs scatter by d^(-1/2)")
-    return decide(
-        bool(max(first, second) < 1e-12),
-        measured=f"directions: off by {first:.0e}; Gaussian rows: {second:.0e}; pairs of a fixed data set of 64 rows: "
-        f"{small:.3f} on average, {scatter:.2f} the spread of a pair",
-        claimed="the closure is exact for rows drawn afresh from these models",
-        tolerance="1e-12",
+    (_, error, scatter), (large, late, less) = _closure_of_a_data_set(64), _closure_of_a_data_set(256)
+    require(max(error, late) < 0.03 and abs(large + 2) < 4 * late + 0.05, "a mean of -2/d over pairs")
+    require(
+        abs(less / scatter - 0.5) < 0.06 and round(scatter, 2) == 0.22, "single pairs scatter by d^(-1/2)"
+    )
+    return compared(
+        off("closure for directions drawn afresh", first, 1e-12),
+        off("for Gaussian rows", second, 1e-12),
     )
