@@ -7,14 +7,13 @@ can be.
 
 import functools
 import math
-from fractions import Fraction
 
 import numpy as np
 
 from edgelaw import data, exact, kaczmarz, shipped, spectrum
 from edgelaw.spectrum import effective_rank, fit_edge, gram_eigenvalues, quantile_ratio
 from edgelaw.theory import gradient_descent, iid, regimes
-from edgelaw_ledger.evidence import Evidence, decide, number
+from edgelaw_ledger.evidence import Evidence, Row, compared, near, number, off, printed, true
 from edgelaw_ledger.routes import require
 
 SIZE = 512
@@ -44,12 +43,13 @@ def _spectrum(source, rows, seed):
     return gram_eigenvalues(data.preprocess(_features(source), rows, SIZE, rng=seed).X)
 
 
-def _spectra(source, rows=SIZE, seeds=4):
+def _spectra(source, rows=SIZE, seeds=16):
     """Such spectra, one per seed."""
     return [_spectrum(source, rows, seed) for seed in range(seeds)]
 
 
-def _exponents(source, rows=SIZE, seeds=4, zeros="count"):
+def _exponents(source, rows=SIZE, seeds=16, zeros="count"):
+    """Fitted exponents of such spectra, one per seed."""
     return [fit_edge(values, zeros=zeros).beta for values in _spectra(source, rows, seeds)]
 
 
@@ -73,13 +73,14 @@ def _against_draws(values, stated, digits):
     """
     mean, spread, error = _mean(values)
     require(error < 0.01 * mean, "a standard error of the mean below 1 %")
-    return decide(
-        bool(abs(mean - stated) < 0.01 * mean),
-        bool(abs(mean - stated) < 2 * spread),
-        measured=f"{mean:.{digits}f} on average over {len(values)} draws (standard error {error:.{digits}f}), "
+    told = (
+        f"{mean:.{digits}f} on average over {len(values)} draws (standard error {error:.{digits}f}), "
         f"{spread:.{digits}f} the spread of a draw",
-        claimed=f"{stated:g}",
-        tolerance="1 % of the mean; imprecise within 2 spreads of a draw",
+        f"{stated:g}",
+    )
+    return compared(
+        Row(*told, "1 % of the mean", bool(abs(mean - stated) < 0.01 * mean)),
+        repaired=[Row(*told, "imprecise within 2 spreads of a draw", bool(abs(mean - stated) < 2 * spread))],
     )
 
 
@@ -112,63 +113,68 @@ def g9(*, ratio: float = 450.0) -> Evidence:
 
 def g10(*, rank: float = 512.0, size: int = 1024) -> Evidence:
     """Effective rank of Gaussian designs of 1024 rows, by traces, and $d^2/(2d+1)$ by hand, against half of d."""
-    mean, _, error = _mean(_ranks(size, 4, normalised=False))
+    mean, _, error = _mean(_ranks(size, 16, normalised=False))
     require(error < 0.5 and abs(mean - size**2 / (2 * size + 1)) < 4 * error + 0.1, "the mean by hand")
     return number(mean, rank, 0.005, what="effective rank")
 
 
 def g11(*, text: float = 0.45, table: float = 0.46) -> Evidence:
-    """The fit on eight preprocessings of the shipped CIFAR-10 features, against the two printed exponents."""
-    mean, spread, _ = _mean(_exponents("cifar10", seeds=8))
-    both = abs(text - table) < 1e-9
-    within = max(abs(mean - text), abs(mean - table)) < 2 * spread
-    return decide(
-        bool(both and within),
-        bool(within),
-        measured=f"{mean:.3f} ± {spread:.3f} over seeds (Keras's weights)",
-        claimed=f"{text} in the text, {table} in the table",
-        tolerance="two spreads over seeds",
-    )
+    """The fit on 16 preprocessings of the shipped CIFAR-10 features, against the two printed exponents."""
+    mean, spread, _ = _mean(_exponents("cifar10"))
+    possible = [
+        Row(
+            f"{mean:.3f} ± {spread:.3f} over 16 seeds (Keras's weights)",
+            f"{stated} in the {place}",
+            "two spreads over seeds",
+            bool(abs(mean - stated) < 2 * spread),
+        )
+        for stated, place in ((text, "text"), (table, "table"))
+    ]
+    return compared(true("text and table agree", abs(text - table) < 1e-9), *possible, repaired=possible)
 
 
 def g12(*, beta: float = 0.45) -> Evidence:
-    """Exponent and effective rank of images, noise and features of rank four, all through one preprocessing."""
-    exponents = {source: _mean(_exponents(source)) for source in ("cifar10", "noise", "1/j²")}
-    ranks = {source: np.mean([effective_rank(v) for v in _spectra(source)]) for source in exponents}
-    same = max(abs(mean - beta) for mean, _, _ in exponents.values()) < 0.04
-    require(same, "one exponent for all three")
-    isotropic = all(rank > 0.4 * SIZE for rank in ranks.values())
+    """Exponent and effective rank of images, noise and features of rank four, through one preprocessing, 16 seeds."""
+    rows, ranks = [], {}
+    for source in ("cifar10", "noise", "1/j²"):
+        mean = np.mean(_exponents(source))
+        ranks[source] = np.mean([effective_rank(v) for v in _spectra(source)])
+        require(abs(mean - beta) < 0.04, "one exponent for all three")
+        told = f"{source}: β {mean:.2f}, effective rank {ranks[source]:.0f}"
+        rows.append(
+            Row(
+                told,
+                f"β ≈ {beta} indicates approximate isotropy",
+                "rank above 0.4 d",
+                ranks[source] > 0.4 * SIZE,
+            )
+        )
     require(bool(ranks["noise"] > 200 > 60 > ranks["cifar10"] and ranks["1/j²"] < 8), "ranks far apart")
-    return decide(
-        bool(isotropic),
-        measured="; ".join(f"{s}: β {exponents[s][0]:.2f}, effective rank {ranks[s]:.0f}" for s in exponents),
-        claimed=f"β ≈ {beta} indicates approximate isotropy",
-        tolerance="the same exponent within 0.04, ranks apart by a factor of 50",
-    )
+    return compared(*rows)
 
 
 def g13() -> Evidence:
     """Rank and null vector of the centred square matrix, its effect on fit and test loss, and 513 rows as the cure."""
     square = data.preprocess(_features("cifar10"), SIZE, SIZE, rng=0)
     taller = data.preprocess(_features("cifar10"), SIZE + 1, SIZE, rng=0)
-    ranks = [int((gram_eigenvalues(made.X) > 0).sum()) for made in (square, taller)]
-    trace = (square.X**2).sum() / SIZE
-    floor = exact.curve("iid", _spectra("cifar10")[0], [10**9], 1.0).test[-1]
-    share = floor / exact.curve("iid", _spectra("cifar10")[0], [100], 1.0).test[-1]
+    ranks = [float((gram_eigenvalues(made.X) > 0).sum()) for made in (square, taller)]
+    floor, late = exact.curve("iid", _spectra("cifar10")[0], [100, 10**9], 1.0).test[:0:-1]
+    share = floor / late
     counted = np.mean(_exponents("noise"))
     shifts = [
         np.mean(_exponents("noise", **other)) - counted for other in ({"zeros": "drop"}, {"rows": SIZE + 1})
     ]
     require(abs(floor * SIZE - 1) < 1e-3 and 0.015 < share < 0.025, "floor 1/d, 2 % of the loss at n = 100")
     require(0.015 < shifts[0] < 0.03 and 0.005 < shifts[1] < 0.015, "exponent lower by 0.02, by 0.01")
-    return decide(
-        bool(ranks[0] == SIZE),
-        bool(ranks[1] == SIZE and abs(trace / SIZE - 1) < 1e-12),
-        measured=f"rank {ranks[0]} of {SIZE}, test loss never below {floor:.5f} ({100 * share:.1f} % of it after 100 "
-        f"epochs); exponent of noise lower by {shifts[0]:.3f} than without the zero, by {shifts[1]:.3f} than from "
-        f"{SIZE + 1} rows; rank {ranks[1]} from {SIZE + 1} rows",
-        claimed="512 centred rows in 512 dimensions as the critically determined case, trace d",
-        tolerance="exact",
+    return compared(
+        near("rank of 512 centred rows", ranks[0], SIZE, 0.0),
+        repaired=[
+            near("of 513 rows", ranks[1], SIZE, 0.0),
+            near("trace of H", (square.X**2).sum() / SIZE, SIZE, 1e-12),
+            printed("share of the floor in the test loss after 100 epochs", share, 0.02),
+            printed("exponent of noise without the zero, more", shifts[0], 0.02),
+            printed("from 513 rows", shifts[1], 0.01),
+        ],
     )
 
 
@@ -187,12 +193,14 @@ def g15(*, orders: float = 4.0) -> Evidence:
     """How many decades epochs and both losses of Gaussian rows cover in a hundred epochs, on the exact curves."""
     decades, early = _decades()
     require(early > 1.2, "the law is off by a quarter after one epoch")
-    return decide(
-        bool(max(decades) >= orders - 0.5),
-        measured="{:.0f} decades of epochs, {:.1f} of test and {:.1f} of training loss; ".format(*decades)
-        + f"after one epoch the loss is {early:.2f} times the law",
-        claimed=f"agreement across {orders:g} orders of magnitude",
-        tolerance="half an order",
+    names = ("epochs", "test loss", "training loss")
+    return compared(
+        Row(
+            ", ".join(f"{x:.1f} of {name}" for x, name in zip(decades, names, strict=True)),
+            f"agreement across {orders:g} orders of magnitude",
+            "half an order",
+            bool(max(decades) >= orders - 0.5),
+        )
     )
 
 
@@ -200,7 +208,7 @@ def _roughness(X, order, epochs=40):
     """Spread of the change of log loss in one epoch, and of log loss over runs: each (test, training)."""
     starts = np.random.default_rng(0).standard_normal((X.shape[1], 16)).astype(X.dtype)
     logs = []
-    for stream in range(8):
+    for stream in range(16):
         walk = kaczmarz.iterates(X, order, [epochs - 1, epochs], starts, rng=stream)
         W = np.array([w for _, w in walk])[1:]
         logs.append(np.log([(W**2).sum(axis=1) / (starts**2).sum(axis=0), ((X @ W) ** 2).sum(axis=1)]))
@@ -215,28 +223,23 @@ def g16() -> Evidence:
     drawn, between = _roughness(gaussian, "iid")
     on_images, _ = _roughness(images, "iid")
     fixed, _ = _roughness(images, "single_shuffle")
-    rougher = min(drawn[1] / drawn[0], on_images[1] / on_images[0]) > 10
-    inherent = fixed[1] > 0.3 * on_images[1] and between[1] > 1.1 * between[0]
-    return decide(
-        bool(rougher and inherent),
-        bool(rougher),
-        measured=f"change in an epoch on images: test {on_images[0]:.4f}, training {on_images[1]:.3f} (fixed order "
-        f"{fixed[1]:.3f}); between runs on Gaussian rows: test {between[0]:.2f}, training {between[1]:.2f}",
-        claimed="training curves inherently noisier, by the eigenvalue weights",
-        tolerance="factor 10 along a run; the weights would act under a fixed order too",
+    rough, still = min(drawn[1] / drawn[0], on_images[1] / on_images[0]), fixed[1] / on_images[1]
+    runs = between[1] / between[0]
+    name = "times the change of the test loss in an epoch"
+    rougher = Row(
+        f"training: {rough:.0f} {name}", "training curves noisier", "a factor of 10", bool(rough > 10)
+    )
+    return compared(
+        rougher,
+        Row(f"{still:.2f} of it in a fixed order", "inherent in the weights", "0.3", bool(still > 0.3)),
+        Row(f"between runs {runs:.2f} times", "noisier between runs", "1.1", bool(runs > 1.1)),
+        repaired=[rougher],
     )
 
 
 def g17(*, at_6: float = 0.14, at_13: float = 0.07) -> Evidence:
-    """The two decimals of 1/7 and 1/14, in fractions."""
-    truth = [Fraction(1, dims + 1) for dims in (6, 13)]
-    rounded = [Fraction(round(100 * value), 100) for value in truth]
-    return decide(
-        bool(all(abs(float(r) - claim) < 1e-9 for r, claim in zip(rounded, (at_6, at_13), strict=True))),
-        measured=", ".join(f"{float(value):.5f}" for value in truth),
-        claimed=f"{at_6}, {at_13}",
-        tolerance="rounded to two decimals",
-    )
+    """The two decimals of 1/7 and 1/14."""
+    return compared(printed("1/7", 1 / 7, at_6, 2), printed("1/14", 1 / 14, at_13, 2))
 
 
 def _fitted_law(values):
@@ -276,37 +279,40 @@ def g20(*, steps: float = 1e3) -> Evidence:
     """Fitted laws over exact curves on both embeddings and on a Transformer head, inside their windows and outside."""
     sources = ("cifar10", "wikipedia")
     early, late = np.max([_fitted_law(v) for source in sources for v in _spectra(source)], axis=0)
-    slopes = [(_simulated_slope(source), _exponents(source)[0]) for source in sources]
+    slopes = {source: (_simulated_slope(source), _exponents(source)[0]) for source in sources}
     start, head, lowest, highest = _head()
-    closely = early < 0.1 and all(abs(slope - beta) < 0.05 for slope, beta in slopes)
-    power_law = highest - lowest < 0.5
-    in_windows = late < 0.2 and head < 0.2 and steps / 3 < start < 3 * steps
-    return decide(
-        bool(closely and power_law),
-        bool(in_windows),
-        measured=f"stand-in data; off by up to {100 * early:.0f} % at n = 10 to 100, {100 * late:.0f} % once 1/(2n) is "
-        "inside the fitted window; slopes "
-        + ", ".join(f"{slope:.2f} (fitted {beta:.2f})" for slope, beta in slopes)
-        + f"; head: within {100 * head:.0f} % from step {start:.0f} on, slope {lowest:.1f} to {highest:.1f}",
-        claimed=f"fitted power laws match closely, with the fitted exponents; the head after {steps:g} steps",
-        tolerance="10 % at n = 10 to 100 and 0.05 in the slope; 20 % in the windows",
+    return compared(
+        off("fitted law at n = 10 to 100, both losses, two stand-ins", early, 0.1),
+        *(
+            off(f"slope of {name} from its fitted exponent", abs(a - b), 0.05)
+            for name, (a, b) in slopes.items()
+        ),
+        off("slope of the head in its window, from one power", highest - lowest, 0.5),
+        repaired=[
+            off("fitted law once 1/(2n) is inside the fitted window", late, 0.2),
+            off(f"the head's law from step {start:.0f} on", head, 0.2),
+            true(f"which is after about {steps:g} steps", steps / 3 < start < 3 * steps),
+        ],
     )
 
 
 def g21(*, beta: float = 0.5) -> Evidence:
-    """Exponents of images, text, noise and 1/j features at m = d and at m = 2d, and their effective ranks."""
-    sources = ("cifar10", "wikipedia", "noise", "1/j")
-    square = {source: np.mean(_exponents(source, zeros="drop")) for source in sources}
-    tall = {source: np.mean(_exponents(source, 2 * SIZE, 2, "drop")) for source in sources}
-    ranks = {source: np.mean([effective_rank(v) for v in _spectra(source)]) for source in sources}
+    """Exponents of images, text, noise and 1/j features at m = d and m = 2d, and effective ranks, over 16 seeds."""
+    square, tall, ranks = {}, {}, {}
+    for source in ("cifar10", "wikipedia", "noise", "1/j"):
+        square[source] = np.mean(_exponents(source, zeros="drop"))
+        tall[source] = np.mean(_exponents(source, 2 * SIZE, zeros="drop"))
+        ranks[source] = np.mean([effective_rank(v) for v in _spectra(source)])
     require(max(abs(b - beta) for b in square.values()) < 0.04, "β = 1/2 for all at m = d")
     require(min(tall.values()) > 1.2, "another exponent at m = 2d")
-    near_isotropic = all(ranks[source] > 0.8 * ranks["noise"] for source in ("cifar10", "wikipedia"))
-    return decide(
-        bool(near_isotropic and abs(tall["cifar10"] - beta) < 0.1),
-        measured="; ".join(
-            f"{s}: {square[s]:.2f}, {tall[s]:.1f} at m = 2d, rank {ranks[s]:.0f}" for s in sources
-        ),
-        claimed=f"near-isotropic, β ≈ {beta}",
-        tolerance="0.04 at m = d; ranks within 20 % of noise",
+    return compared(
+        *(
+            Row(
+                f"{s}: {square[s]:.2f}, {tall[s]:.1f} at m = 2d, rank {ranks[s]:.0f}",
+                f"near-isotropic, β ≈ {beta}",
+                "0.1 at m = 2d; ranks within 20 % of noise",
+                bool(ranks[s] > 0.8 * ranks["noise"] and abs(tall[s] - beta) < 0.1),
+            )
+            for s in square
+        )
     )
