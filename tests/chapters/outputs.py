@@ -18,13 +18,13 @@ def cells(chapter):
 
 @functools.cache
 def text(chapter):
-    """All that the chapter prints (streams and markdown outputs), in one piece."""
+    """All that the chapter prints (streams and markdown outputs), in one piece, a blank line after each output."""
     pieces = []
     for cell in cells(chapter):
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             pieces += output.get("text", []), data.get("text/markdown", [])
-    return "".join("".join(piece) for piece in pieces)
+    return "\n".join("".join(piece) for piece in pieces if piece)
 
 
 @functools.cache
@@ -65,3 +65,10 @@ def table(chapter, header):
 def as_float(number):
     """A number as a chapter prints it: thousands may be parted by commas or blanks, percents stay percents."""
     return float(re.sub(r"[,\s%]", "", number))
+
+
+@functools.cache
+def captions(chapter):
+    """What stands below the chapter's figures, every run of white space as one space."""
+    figures = (cell["metadata"].get("mystnb", {}).get("figure", {}) for cell in cells(chapter))
+    return " ".join(" ".join(figure["caption"] for figure in figures if figure).split())

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from outputs import cells, numbers, prose, table, text
+from outputs import captions, numbers, prose, table, text
 from scipy import interpolate, optimize
 
 from edgelaw import kaczmarz
@@ -13,12 +13,6 @@ from edgelaw.theory import BY_ORDER, free, single_shuffle
 
 BUDGETS = (1, 2, 5, 10, 20, 50, 100)
 TWO_ROWS = np.array([[1, 0], [12 / 13, 5 / 13]])
-
-
-def caption(figure):
-    """What stands below a figure."""
-    figures = (cell["metadata"].get("mystnb", {}).get("figure", {}) for cell in cells("07"))
-    return next(" ".join(one["caption"].split()) for one in figures if one.get("name") == figure)
 
 
 def printed_map():
@@ -69,11 +63,10 @@ def test_one_epoch_of_two_rows_and_its_slow_factor_by_hand():
 
 
 def test_the_best_steps_of_two_rows_are_those_of_the_caption():
-    words = r"best step, ([\d.]+), ([\d.]+), ([\d.]+) and ([\d.]+), and .* many epochs, \$\\eta_\* = 13/9\$"
-    said = re.search(words, caption("fig-lr-two-rows")).groups()
-    for n, step in zip((1, 2, 3, 5), said, strict=True):
+    words = r"dots mark the best step, ([\d.]+), ([\d.]+), ([\d.]+) and ([\d.]+), and the dashed line"
+    for n, step in zip((1, 2, 3, 5), numbers("07", words, captions), strict=True):
         best = optimize.minimize_scalar(lambda s, n=n: np.log(two_rows(n, s)), bounds=(0.5, 1.9)).x
-        assert best == pytest.approx(float(step), abs=0.006)
+        assert best == pytest.approx(step, abs=0.006)
     before, at, beyond = (two_rows(50, 13 / 9 + shift) for shift in (-0.02, 0.005, 0.03))
     assert at < min(before, beyond)
 
@@ -96,8 +89,8 @@ def test_the_power_law_is_as_far_off_after_20_epochs_as_the_caption_says():
         module = BY_ORDER[order]
         over = [module.test_loss(20, s) * 20**0.5 / module.test_constant(s) for s in steps]
         np.testing.assert_allclose(printed[order], over, atol=5.1e-4)
-    words = r"off by (\d+) % at step 1 and by a factor of ([\d.]+) at step 1.8; .* within (\d+) % from"
-    one, late, flat = map(float, re.search(words, caption("fig-lr-asymptote")).groups())
+    words = r"off by (\d+) % at step 1 and by a factor of ([\d.]+) at step 1.8; .* within (\d+) % from step"
+    one, late, flat = numbers("07", words, captions)
     single = dict(zip(steps, printed["single_shuffle"], strict=True))
     assert round(100 * (single[1.0] - 1)) == one
     assert round(single[1.8], 1) == late
