@@ -7,7 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pages
 import pytest
+
+import book
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
@@ -72,19 +75,21 @@ def test_a_link_to_nowhere_is_caught(tmp_path):
 
 
 def test_the_gallery_shows_every_figure_of_the_book_and_links_to_its_cell():
-    gallery = page(HTML / "gallery.html")
+    gallery = page(HTML / "reference" / "gallery.html")
     for entry in gallery_pages.floats(ROOT / "data" / "gallery.toml"):
         assert gallery_pages.anchor(entry) in gallery.ids
         names = entry.get("figures") or [entry["table"]]
-        assert all(f"chapters/{entry['chapter']}.html#{name}" in gallery.links for name in names)
+        assert all(f"../chapters/{entry['chapter']}.html#{name}" in gallery.links for name in names)
     for name in TOC:
         if name.startswith("chapters/"):
             for figure in gallery_pages.chapter(ROOT / f"{name}.ipynb")[0]:
-                assert f"{name}.html#{figure}" in gallery.links
+                assert f"../{name}.html#{figure}" in gallery.links
                 assert figure in page(HTML / f"{name}.html").ids
     assert all(len(image.get("alt", "")) >= 20 for image in gallery.images if "_images" in image["src"])
     weight = sum(
-        (HTML / image["src"]).stat().st_size for image in gallery.images if "_images" in image["src"]
+        (HTML / "reference" / image["src"]).stat().st_size
+        for image in gallery.images
+        if "_images" in image["src"]
     )
     assert weight < 1.7e6
 
@@ -93,7 +98,7 @@ def test_a_figure_with_a_counterpart_in_the_paper_leads_to_the_gallery():
     for entry in gallery_pages.floats(ROOT / "data" / "gallery.toml"):
         if entry["kind"] == "figure":
             links = page(HTML / "chapters" / f"{entry['chapter']}.html").links
-            assert f"../gallery.html#{gallery_pages.anchor(entry)}" in links
+            assert f"../reference/gallery.html#{gallery_pages.anchor(entry)}" in links
 
 
 def test_a_theorem_and_the_place_that_uses_it_lead_to_each_other():
@@ -107,3 +112,30 @@ def test_a_theorem_and_the_place_that_uses_it_lead_to_each_other():
     box = text[text.index('id="thm-marchenko-pastur"') :]
     box = box[box.index("Used in: ") :][:2000]
     assert 'href="04_free_probability.html#exercises"' in box
+
+
+def test_every_page_that_moved_is_led_to_from_its_old_address():
+    assert {f"reference/{name}.html" for name in book.MOVED} <= {f"{name}.html" for name in TOC}
+    for name in book.MOVED:
+        assert (HTML / "reference" / f"{name}.html").exists(), "run make book first"
+        text = (HTML / f"{name}.html").read_text()
+        assert f'<a href="reference/{name}.html">' in text
+        assert f'rel="canonical" href="https://edgelaw.github.io/edgelaw/reference/{name}.html"' in text
+
+
+@pages.NEEDS_CHROMIUM
+def test_an_old_address_keeps_its_query_and_its_place(chromium, address):
+    page = chromium.new_page()
+    try:
+        page.goto(f"{address}/claims.html?q=Lambert#claim-e12")
+        page.wait_for_url("**/reference/claims.html?q=Lambert#claim-e12")
+        page.locator("#claim-e12").wait_for(state="visible")
+    finally:
+        page.close()
+    plain = chromium.new_context(java_script_enabled=False).new_page()
+    try:
+        plain.goto(f"{address}/notation.html")
+        plain.wait_for_url("**/reference/notation.html")
+        plain.locator("h1").first.wait_for(state="visible")
+    finally:
+        plain.context.close()

@@ -17,14 +17,14 @@ import edgelaw_ledger as claims  # noqa: E402
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 PAGES = [
     ROOT / "intro.md",
-    ROOT / "notation.md",
-    ROOT / "claims.md",
-    ROOT / "certificates.md",
-    ROOT / "gallery.md",
-    ROOT / "results.md",
-    ROOT / "glossary.md",
-    ROOT / "api.md",
-    ROOT / "bibliography.md",
+    ROOT / "reference" / "notation.md",
+    ROOT / "reference" / "claims.md",
+    ROOT / "reference" / "certificates.md",
+    ROOT / "reference" / "gallery.md",
+    ROOT / "reference" / "results.md",
+    ROOT / "reference" / "glossary.md",
+    ROOT / "reference" / "api.md",
+    ROOT / "reference" / "bibliography.md",
 ]
 LEDGER = claims.load()
 ROLE = re.compile(r"\{claim\}`([^`]*)`")

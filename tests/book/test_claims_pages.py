@@ -14,10 +14,10 @@ CONF = """
 extensions = ["myst_parser", "claims_pages"]
 myst_enable_extensions = ["dollarmath"]
 html_theme = "basic"
-exclude_patterns = ["data"]
+exclude_patterns = ["data", "README.md"]
 """
 # The claims page without its links to pages that this book does not have.
-PAGE = re.sub(r"\{doc\}`(?!claims)([^`]*)`", r"the page \1", (ROOT / "claims.md").read_text())
+PAGE = re.sub(r"\{doc\}`(?!claims)([^`]*)`", r"the page \1", (ROOT / "reference" / "claims.md").read_text())
 CHAPTER = """# A chapter
 
 ## A section with $x$
@@ -29,20 +29,17 @@ We know {claim}`C2`, but not {claim}`!C17`.
 ```{claims} 04_free_probability
 ```
 """
-
+MARKED = "\nIt rises. It falls like $n$, see {doc}`the chapter <04_free_probability>`. <!-- result small-1 --> So.\n"
+ROW = "| given | do |\n|---|---|\n| noise | a new shuffle <!-- result small-2 --> |\n"
 
 SENTENCE = """
 [[sentence]]
 id = "small-1"
-text = "It falls like $n$, see {doc}`the chapter <04_free_probability>`."
-place = "chapters/04_free_probability"
 status = "fitted"
 check = "edgelaw_ledger.checks.beyond:exact_sums"
 
 [[sentence]]
 id = "small-2"
-text = "noise | a new shuffle"
-place = "README"
 status = "measured"
 check = "edgelaw_ledger.checks.beyond:exact_sums"
 """
@@ -61,10 +58,11 @@ def build(folder, chapters):
     """Build a book of the claims page and chapters with warnings as errors: exit status and complaints."""
     (folder / "data").mkdir()
     (folder / "chapters").mkdir()
+    (folder / "reference").mkdir()
     (folder / "conf.py").write_text(CONF)
     names = "\n".join(f"chapters/{name}" for name in chapters)
-    (folder / "index.md").write_text(f"# Book\n\n```{{toctree}}\nclaims\n{names}\n```\n")
-    (folder / "claims.md").write_text(PAGE)
+    (folder / "index.md").write_text(f"# Book\n\n```{{toctree}}\nreference/claims\n{names}\n```\n")
+    (folder / "reference" / "claims.md").write_text(PAGE)
     for name, text in chapters.items():
         (folder / "chapters" / f"{name}.md").write_text(text)
     text = (ROOT / "data" / "claims.toml").read_text()
@@ -76,31 +74,33 @@ def build(folder, chapters):
     (folder / "data" / "evidence.json").write_text(json.dumps(evidence))
     additions = (ROOT / "data" / "additions.toml").read_text()
     additions = re.sub(r"\{(prf:ref|numref)\}`[^`]*`", "a theorem", additions)
-    (folder / "data" / "additions.toml").write_text(additions + SENTENCE)
+    (folder / "data" / "additions.toml").write_text(additions.split("[[sentence]]")[0] + SENTENCE)
+    (folder / "README.md").write_text(ROW)
     return small_books.build(folder, "-W", "-n", "--keep-going")
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
-    status, complaints = build(folder, {"04_free_probability": CHAPTER})
+    status, complaints = build(folder, {"04_free_probability": CHAPTER + MARKED})
     assert status == 0, complaints
     chapter = (folder / "html" / "chapters" / "04_free_probability.html").read_text()
-    return (folder / "html" / "claims.html").read_text(), chapter
+    return (folder / "html" / "reference" / "claims.html").read_text(), chapter
 
 
 @pytest.fixture(scope="module")
 def wrong_book(tmp_path_factory):
     """A book with a chapter for every way to be wrong, and one that is right: exit status and complaints."""
     chapters = {f"wrong_{i}": CHAPTER.replace(*change) for i, change in enumerate(WRONG.values())}
-    return build(tmp_path_factory.mktemp("wrong"), {"04_free_probability": CHAPTER, **chapters})
+    return build(tmp_path_factory.mktemp("wrong"), {"04_free_probability": CHAPTER + MARKED, **chapters})
 
 
 def test_a_citation_shows_the_verdict_and_leads_to_its_row(book):
     page, chapter = book
     for name, verdict in (("C2", "holds"), ("C17", "fails")):
         link = re.search(
-            rf'<a class="claim[^"]*" href="\.\./claims\.html#claim-{name.lower()}"[^>]*>.*?</a>', chapter
+            rf'<a class="claim[^"]*" href="\.\./reference/claims\.html#claim-{name.lower()}"[^>]*>.*?</a>',
+            chapter,
         )
         assert link
         assert f'title="{name} {verdict}: ' in link[0]
@@ -111,8 +111,8 @@ def test_a_citation_shows_the_verdict_and_leads_to_its_row(book):
 def test_a_row_leads_back_to_the_chapter_and_the_section_that_cites_it(book):
     page, _ = book
     row = re.search(r'<tr class="claim-row row-fails[^"]*" id="claim-c17">.*?</tr>', page, flags=re.S)[0]
-    assert 'href="chapters/04_free_probability.html">' in row
-    assert 'href="chapters/04_free_probability.html#a-section-with-x">' in row
+    assert 'href="../chapters/04_free_probability.html">' in row
+    assert 'href="../chapters/04_free_probability.html#a-section-with-x">' in row
     assert "what &lt;came&gt; out" in row
 
 
@@ -138,17 +138,29 @@ def test_the_page_counts_says_what_is_missing_and_lists_errata_and_additions(boo
 def test_the_books_own_sentences_are_shown_with_status_evidence_and_place(book):
     page, _ = book
     section = page[page.index('id="claims-sentences"') :]
-    count = len(claims.load_sentences()) + 2
-    assert f"{count} sentences, of which" in section
-    assert len(re.findall(r'<tr[^>]* id="sentence-[\w-]+"', section)) == count
+    assert "2 sentences, of which" in section
+    assert len(re.findall(r'<tr[^>]* id="sentence-[\w-]+"', section)) == 2
     row = re.search(r'<tr[^>]* id="sentence-small-1">.*?</tr>', section, flags=re.S)[0]
-    assert 'href="chapters/04_free_probability.html">' in row
+    assert 'href="../chapters/04_free_probability.html">' in row
     assert "see the chapter." in row
     assert "<strong>fitted</strong>: The sums over" in row
     assert "Measured: slope 1.00." in row
     row = re.search(r'<tr[^>]* id="sentence-small-2">.*?</tr>', section, flags=re.S)[0]
     assert "README</span>" in row
     assert "noise – a new shuffle" in row
+
+
+def test_readers_do_not_see_the_markers_of_results(book):
+    _, chapter = book
+    assert "It falls like" in chapter
+    assert "small-1" not in chapter
+
+
+def test_the_build_fails_when_a_marker_has_no_entry(tmp_path):
+    page = CHAPTER + MARKED + "\nIt is new. <!-- result small-9 -->\n"
+    status, complaints = build(tmp_path, {"04_free_probability": page})
+    assert status != 0
+    assert "small-9 is marked in chapters/04_free_probability, but data/additions.toml has no" in complaints
 
 
 @pytest.mark.parametrize("complaint", WRONG)
