@@ -48,23 +48,20 @@ def test_a_proved_theorem_is_let_pass_wherever_it_stands(tmp_path):
     assert problems(tmp_path, BOX.replace("theorem", "definition").replace("Status", "State")) == []
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "complaint"),
-    [
+def test_a_theorem_without_its_status_or_with_another_is_caught(tmp_path):
+    for before, after, complaint in (
         ("Status: **proved**, given {prf:ref}`thm-large`.", "", "has no line 'Status"),
         ("Status: **proved**", "Status: proved", "has no line 'Status"),
         ("**proved**", "**hoped**", "has no line 'Status"),
         ("It is small.", "Status: **derived**", "has no line 'Status"),
         ("**proved**", "**derived**", "is derived: what is neither proved nor cited"),
         ("**proved**", "**conjectured**", "is conjectured: what is neither"),
-    ],
-)
-@pytest.mark.parametrize("kind", sorted(boxes.PROVED))
-def test_a_theorem_without_its_status_or_with_another_is_caught(tmp_path, kind, before, after, complaint):
-    text = BOX.replace("prf:theorem", f"prf:{kind}").replace(before, after)
-    [(place, text)] = problems(tmp_path, text)
-    assert place == "page"
-    assert f"the {kind} thm-small {complaint}" in text
+    ):
+        for kind in boxes.PROVED:
+            text = BOX.replace("prf:theorem", f"prf:{kind}").replace(before, after)
+            [(place, found)] = problems(tmp_path, text)
+            assert place == "page"
+            assert f"the {kind} thm-small {complaint}" in found
 
 
 def test_a_result_needs_a_check_and_a_conjecture_none(tmp_path):
