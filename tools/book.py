@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
 SOURCES = (
     "*.md",
+    "reference/*.md",
     "*.yml",
     "*.bib",
     "requirements.txt",

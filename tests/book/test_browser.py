@@ -72,7 +72,7 @@ def test_claims_can_be_searched_and_filtered_and_a_citation_leads_to_its_row(chr
     ledger = claims.load()
     tally = claims.counts(ledger.values())
     page = pages.without_formulas(chromium, viewport={"width": width, "height": 900})
-    page.goto(f"{address}/claims.html")
+    page.goto(f"{address}/reference/claims.html")
     shown = page.locator("tr.claim-row:visible")
     assert shown.count() == len(ledger)
     for verdict, number in tally.items():
@@ -108,7 +108,7 @@ def test_claims_can_be_searched_and_filtered_and_a_citation_leads_to_its_row(chr
 # ------------------------------------------------------------------------------------------ shown to fail
 
 
-HOST = "scaling.html"  # a page with one formula: MathJax is there, and soon done
+HOST = "reference/scaling.html"  # a page with one formula: MathJax is there, and soon done
 PLANTED = {
     "TeX error": r'<span class="math notranslate nohighlight">\(x^2^3\)</span>',
     "unknown TeX command": r'<span class="math notranslate nohighlight">\(\nosuchcommand x\)</span>',

@@ -37,10 +37,13 @@ PAGE = """# Certified constants
 def build(folder, change=("", ""), page=PAGE):
     """A book of this page and a claims page, with the ledger changed: exit status and complaints."""
     (folder / "data").mkdir()
+    (folder / "reference").mkdir()
     (folder / "conf.py").write_text(CONF)
-    (folder / "index.md").write_text("# Book\n\n```{toctree}\nclaims\ncertificates\n```\n")
-    (folder / "claims.md").write_text("# Claims\n")
-    (folder / "certificates.md").write_text(page)
+    (folder / "index.md").write_text(
+        "# Book\n\n```{toctree}\nreference/claims\nreference/certificates\n```\n"
+    )
+    (folder / "reference" / "claims.md").write_text("# Claims\n")
+    (folder / "reference" / "certificates.md").write_text(page)
     ledger = (ROOT / "data" / "claims.toml").read_text()
     assert change[0] in ledger
     (folder / "data" / "claims.toml").write_text(ledger.replace(*change))
@@ -56,7 +59,7 @@ def extension(monkeypatch):
 def test_the_table_shows_the_ball_our_number_and_the_papers_with_its_claim(tmp_path):
     status, complaints = build(tmp_path)
     assert (status, complaints) == (0, "")
-    text = (tmp_path / "html" / "certificates.html").read_text()
+    text = (tmp_path / "html" / "reference" / "certificates.html").read_text()
     (row,) = re.findall(
         r"<tr[^>]*>(?:(?!</tr>).)*claims\.html#claim-d15(?:(?!</tr>).)*</tr>", text, flags=re.S
     )
@@ -100,7 +103,7 @@ def test_claims_that_state_one_value_share_a_line():
 
 
 def test_the_page_shows_every_part_once_and_is_in_the_table_of_contents():
-    page = (ROOT / "certificates.md").read_text()
+    page = (ROOT / "reference" / "certificates.md").read_text()
     parts = re.findall(r"^```\{certificates\} (\w+)$", page, flags=re.M)
     assert parts == ["count", *certificates_page.package.PARTS]
-    assert "- file: certificates\n" in (ROOT / "_toc.yml").read_text()
+    assert "- file: reference/certificates\n" in (ROOT / "_toc.yml").read_text()

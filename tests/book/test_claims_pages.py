@@ -17,7 +17,7 @@ html_theme = "basic"
 exclude_patterns = ["data"]
 """
 # The claims page without its links to pages that this book does not have.
-PAGE = re.sub(r"\{doc\}`(?!claims)([^`]*)`", r"the page \1", (ROOT / "claims.md").read_text())
+PAGE = re.sub(r"\{doc\}`(?!claims)([^`]*)`", r"the page \1", (ROOT / "reference" / "claims.md").read_text())
 CHAPTER = """# A chapter
 
 ## A section with $x$
@@ -61,10 +61,11 @@ def build(folder, chapters):
     """Build a book of the claims page and chapters with warnings as errors: exit status and complaints."""
     (folder / "data").mkdir()
     (folder / "chapters").mkdir()
+    (folder / "reference").mkdir()
     (folder / "conf.py").write_text(CONF)
     names = "\n".join(f"chapters/{name}" for name in chapters)
-    (folder / "index.md").write_text(f"# Book\n\n```{{toctree}}\nclaims\n{names}\n```\n")
-    (folder / "claims.md").write_text(PAGE)
+    (folder / "index.md").write_text(f"# Book\n\n```{{toctree}}\nreference/claims\n{names}\n```\n")
+    (folder / "reference" / "claims.md").write_text(PAGE)
     for name, text in chapters.items():
         (folder / "chapters" / f"{name}.md").write_text(text)
     text = (ROOT / "data" / "claims.toml").read_text()
@@ -86,7 +87,7 @@ def book(tmp_path_factory):
     status, complaints = build(folder, {"04_free_probability": CHAPTER})
     assert status == 0, complaints
     chapter = (folder / "html" / "chapters" / "04_free_probability.html").read_text()
-    return (folder / "html" / "claims.html").read_text(), chapter
+    return (folder / "html" / "reference" / "claims.html").read_text(), chapter
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +101,8 @@ def test_a_citation_shows_the_verdict_and_leads_to_its_row(book):
     page, chapter = book
     for name, verdict in (("C2", "holds"), ("C17", "fails")):
         link = re.search(
-            rf'<a class="claim[^"]*" href="\.\./claims\.html#claim-{name.lower()}"[^>]*>.*?</a>', chapter
+            rf'<a class="claim[^"]*" href="\.\./reference/claims\.html#claim-{name.lower()}"[^>]*>.*?</a>',
+            chapter,
         )
         assert link
         assert f'title="{name} {verdict}: ' in link[0]
@@ -111,8 +113,8 @@ def test_a_citation_shows_the_verdict_and_leads_to_its_row(book):
 def test_a_row_leads_back_to_the_chapter_and_the_section_that_cites_it(book):
     page, _ = book
     row = re.search(r'<tr class="claim-row row-fails[^"]*" id="claim-c17">.*?</tr>', page, flags=re.S)[0]
-    assert 'href="chapters/04_free_probability.html">' in row
-    assert 'href="chapters/04_free_probability.html#a-section-with-x">' in row
+    assert 'href="../chapters/04_free_probability.html">' in row
+    assert 'href="../chapters/04_free_probability.html#a-section-with-x">' in row
     assert "what &lt;came&gt; out" in row
 
 
@@ -142,7 +144,7 @@ def test_the_books_own_sentences_are_shown_with_status_evidence_and_place(book):
     assert f"{count} sentences, of which" in section
     assert len(re.findall(r'<tr[^>]* id="sentence-[\w-]+"', section)) == count
     row = re.search(r'<tr[^>]* id="sentence-small-1">.*?</tr>', section, flags=re.S)[0]
-    assert 'href="chapters/04_free_probability.html">' in row
+    assert 'href="../chapters/04_free_probability.html">' in row
     assert "see the chapter." in row
     assert "<strong>fitted</strong>: The sums over" in row
     assert "Measured: slope 1.00." in row

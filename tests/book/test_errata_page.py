@@ -20,10 +20,11 @@ IDS = ("C15", "C16", "C17", "D8")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("errata")
     (folder / "data").mkdir()
+    (folder / "reference").mkdir()
     (folder / "conf.py").write_text(CONF)
     # the rows that a claim's id links to stand in the table, so that it is there too
-    (folder / "index.md").write_text("# Book\n\n```{toctree}\nclaims\n```\n")
-    (folder / "claims.md").write_text(
+    (folder / "index.md").write_text("# Book\n\n```{toctree}\nreference/claims\n```\n")
+    (folder / "reference" / "claims.md").write_text(
         "# Claims\n\n```{ledger} table\n```\n\n## Errata\n\n```{ledger} errata\n```\n"
     )
     text = (ROOT / "data" / "claims.toml").read_text()
@@ -33,7 +34,7 @@ def page(tmp_path_factory):
     (folder / "data" / "claims.toml").write_text("".join(kept))
     status, complaints = small_books.build(folder, "-W", "-n", "--keep-going")
     assert status == 0, complaints
-    html = (folder / "html" / "claims.html").read_text()
+    html = (folder / "html" / "reference" / "claims.html").read_text()
     return html[html.index('id="errata"') :]
 
 

@@ -106,7 +106,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("rule", PLANTED)
 def test_a_planted_barrier_is_found(chromium, tmp_path, rule):
-    text = (HTML / "bibliography.html").read_text()
+    text = (HTML / "reference" / "bibliography.html").read_text()
     (tmp_path / "planted.html").write_text(text.replace("</article>", PLANTED[rule] + "</article>", 1))
     (tmp_path / "_static").symlink_to(HTML / "_static")
     with pages.served(tmp_path) as address:
@@ -115,7 +115,7 @@ def test_a_planted_barrier_is_found(chromium, tmp_path, rule):
 
 
 def test_text_that_only_the_dark_theme_hides_is_noticed(chromium, tmp_path):
-    text = (HTML / "bibliography.html").read_text()
+    text = (HTML / "reference" / "bibliography.html").read_text()
     hidden = (
         '<style>html[data-theme="dark"] .dim { color: #222222 }</style><p class="dim">hardly to be read</p>'
     )

@@ -141,14 +141,14 @@ A table.
 
 def build(folder, page=PAGE, change=lambda text: text):
     """Build chapter 3 (a stand-in) and a gallery of its two entries: exit status and complaints."""
-    for name in ("data", "chapters"):
+    for name in ("data", "chapters", "reference"):
         (folder / name).mkdir()
     (folder / "conf.py").write_text(CONF)
     (folder / "index.md").write_text(
-        "# Book\n\n```{toctree}\ngallery\nclaims\nchapters/03_shuffling_constants\n```\n"
+        "# Book\n\n```{toctree}\nreference/gallery\nreference/claims\nchapters/03_shuffling_constants\n```\n"
     )
-    (folder / "claims.md").write_text("# Claims\n")
-    (folder / "gallery.md").write_text(page)
+    (folder / "reference" / "claims.md").write_text("# Claims\n")
+    (folder / "reference" / "gallery.md").write_text(page)
     (folder / "chapters" / "03_shuffling_constants.md").write_text(CHAPTER)
     shutil.copy(CHAPTERS["03_shuffling_constants"], folder / "chapters")
     shutil.copy(ROOT / "assets" / "edge_and_order.png", folder / "chapters" / "picture.png")
@@ -165,21 +165,23 @@ def test_the_page_shows_our_figure_with_its_words_and_links_go_both_ways(tmp_pat
     status, complaints = build(tmp_path)
     assert status == 0, complaints
     folder = tmp_path / "html"
-    page = (folder / "gallery.html").read_text()
+    page = (folder / "reference" / "gallery.html").read_text()
     notebook = json.loads(CHAPTERS["03_shuffling_constants"].read_text())
     styles = [cell["metadata"].get("mystnb", {}) for cell in notebook["cells"]]
     alts = {style["figure"]["name"]: style["image"]["alt"] for style in styles if "figure" in style}
-    link = re.search(r'href="chapters/03_shuffling_constants.html#fig-four-orders"[^>]*>\s*<img[^>]*>', page)
+    link = re.search(
+        r'href="../chapters/03_shuffling_constants.html#fig-four-orders"[^>]*>\s*<img[^>]*>', page
+    )
     assert link
     assert f'alt="{alts["fig-four-orders"]}"' in link[0]
     assert "“Effect of shuffling method" in page.replace("“<span>", "“")
     assert "0.39894" in page  # the table, as the chapter prints it
-    assert 'href="chapters/03_shuffling_constants.html#tab-four-constants"' in page
+    assert 'href="../chapters/03_shuffling_constants.html#tab-four-constants"' in page
     new = page[page.index('id="new"') :]
     assert "#fig-constants-of-step" in new
     assert "#fig-four-orders" not in new
     chapter = (folder / "chapters" / "03_shuffling_constants.html").read_text()
-    assert 'href="../gallery.html#paper-figure-3"' in chapter
+    assert 'href="../reference/gallery.html#paper-figure-3"' in chapter
     pictures = list((tmp_path / "_build" / "gallery").glob("*.png"))
     assert len(pictures) == len(alts)
     assert all(path.stat().st_size < 150_000 for path in pictures)

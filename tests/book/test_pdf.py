@@ -13,8 +13,8 @@ CHAPTER = "chapters/appendix_triangular_solve.html"
 CHOSEN = [
     ("", "intro.html"),
     ("Appendices", CHAPTER),
-    ("Reference", "notation.html"),
-    ("Reference", "bibliography.html"),
+    ("Reference", "reference/notation.html"),
+    ("Reference", "reference/bibliography.html"),
 ]
 
 

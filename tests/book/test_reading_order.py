@@ -115,7 +115,7 @@ def labels(text):
 def symbols():
     """Rows of the index of symbols: the symbol, and the label of its first use."""
     rows = []
-    for line in (ROOT / "notation.md").read_text().splitlines():
+    for line in (ROOT / "reference" / "notation.md").read_text().splitlines():
         parts = [part.strip() for part in line.strip().strip("|").split("|")]
         if line.startswith("| $"):
             assert len(parts) == 5, line
@@ -179,45 +179,45 @@ OWN_LEDGER = "[[box]]\nlabel = 'thm-large'\nentry = 'C2'\n"
 
 
 def test_a_theorem_says_where_it_is_used_and_the_list_has_it_too(tmp_path):
-    for name in ("chapters", "data"):
+    for name in ("chapters", "data", "reference"):
         (tmp_path / name).mkdir()
     (tmp_path / "data" / "additions.toml").write_text(OWN_LEDGER)
     (tmp_path / "conf.py").write_text(CONF)
-    pages = "chapters/01_first\nchapters/02_second\nresults"
+    pages = "chapters/01_first\nchapters/02_second\nreference/results"
     (tmp_path / "index.md").write_text(f"# Book\n\n```{{toctree}}\n{pages}\n```\n")
     (tmp_path / "chapters" / "01_first.md").write_text(FIRST)
     (tmp_path / "chapters" / "02_second.md").write_text(SECOND)
     lists = "# Results\n\n```{results} boxes\n```\n\n## Equations\n\n```{results} equations\n```\n"
-    (tmp_path / "results.md").write_text(lists)
+    (tmp_path / "reference" / "results.md").write_text(lists)
     status, complaints = small_books.build(tmp_path, "-W", "-n")
     assert status == 0, complaints
     first, second, page = (
         (tmp_path / "html" / name).read_text()
-        for name in ("chapters/01_first.html", "chapters/02_second.html", "results.html")
+        for name in ("chapters/01_first.html", "chapters/02_second.html", "reference/results.html")
     )
     box = first[first.index('id="thm-small"') : first.index("equation-eq-one")]
     assert re.search(r'Used in: .*href="02_second.html#a-use".*chapter 2, A use', box)
     assert 'href="02_second.html">' in first
     assert "chapter 12 (your data)" in first
     theorem, equation = page.split('id="equations"')
-    assert 'href="chapters/01_first.html#thm-small"' in theorem
+    assert 'href="../chapters/01_first.html#thm-small"' in theorem
     assert re.search(
-        r'Equation <a [^>]*href="chapters/01_first.html#equation-eq-one"[^>]*>\(1\)</a>', equation
+        r'Equation <a [^>]*href="../chapters/01_first.html#equation-eq-one"[^>]*>\(1\)</a>', equation
     )
     for part in (theorem, equation):
-        assert 'href="chapters/02_second.html#a-use"' in part
+        assert 'href="../chapters/02_second.html#a-use"' in part
     assert "2 statements: 1 proved, 1 derived." in page
     assert re.search(r"thm-small.*: <span class=\"box-status status-proved\">proved</span>[.,]", page)
     assert re.search(r"thm-large.*status-derived\">derived</span>, checked by .*C2", page)
     assert "Result 1 " in first
     assert "(derived: Large)" in first
     assert re.search(r'href="01_first.html#thm-large"[^>]*>Result 1<', second)
-    assert re.search(r'href="chapters/01_first.html#thm-large"[^>]*>Result 1<', page)
-    (tmp_path / "results.md").write_text(lists.replace("boxes", "nonsense"))
+    assert re.search(r'href="../chapters/01_first.html#thm-large"[^>]*>Result 1<', page)
+    (tmp_path / "reference" / "results.md").write_text(lists.replace("boxes", "nonsense"))
     status, complaints = small_books.build(tmp_path, "-W", "-n")
     assert status != 0
     assert "no list of 'nonsense'" in complaints
-    (tmp_path / "results.md").write_text(lists)
+    (tmp_path / "reference" / "results.md").write_text(lists)
     (tmp_path / "chapters" / "01_first.md").write_text(FIRST.replace("**proved**", "**derived**"))
     status, complaints = small_books.build(tmp_path, "-W", "-n", "--keep-going")
     assert status != 0

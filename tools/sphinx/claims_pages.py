@@ -21,7 +21,7 @@ from edgelaw_ledger import errata
 from sphinx import addnodes
 
 logger = logging.getLogger(__name__)
-PAGE = "claims"
+PAGE = "reference/claims"
 SYMBOLS = {"holds": "✓", "fails": "✗", "imprecise": "≈", "open": "?"}
 CONSEQUENCES = {
     1: "A result, a constant or a recommendation changes",
@@ -374,7 +374,9 @@ class Ledger(_Ledger):
             """The words of a role; the role itself where they are the name of a page, which becomes a link."""
             is_page = role[1] == "doc" and role[3] in self.env.found_docs
             is_work = role[1].startswith("cite:") and "sphinxcontrib.bibtex" in self.env.app.extensions
-            return role[0] if is_page or is_work else role[2] or role[3]
+            if is_page:
+                return f"{{doc}}`/{role[3]}`"
+            return role[0] if is_work else role[2] or role[3]
 
         if text.startswith("|"):
             text = " – ".join(cell.strip() for cell in text.strip("| ").split("|"))

@@ -26,7 +26,7 @@ from edgelaw.plots import DARK_COLORS, ORDER_STYLES
 sys.path.append(str(Path(__file__).resolve().parents[2] / "data" / "build"))
 import explorer
 
-PAGE = "explorer"
+PAGE = "reference/explorer"
 VIEWS = {"gaussian": "isotropic", "spectrum": "spectra"}  # the page's name of a view, the table's
 RHO_LABELS = {0.25: "1/4", 0.5: "1/2", 2 / 3: "2/3"}
 LABELS = {

@@ -22,7 +22,7 @@ from sphinx.util.nodes import make_refnode
 
 from sphinx import addnodes
 
-PAGE = "gallery"
+PAGE = "reference/gallery"
 WIDE, SMALL = 1000, 360  # pixels: a counterpart, and one of the many small ones
 
 

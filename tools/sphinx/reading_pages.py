@@ -22,15 +22,10 @@ import edgelaw_ledger as claims
 from sphinx import addnodes
 
 logger = logging.getLogger(__name__)
-PAGE = "results"
-CLAIMS = "claims"
-INDEXES = {
-    "results",
-    "claims",
-    "gallery",
-    "glossary",
-    "notation",
-}  # they name everything, which is no use of it
+PAGE = "reference/results"
+CLAIMS = "reference/claims"
+#: They name everything, which is no use of it.
+INDEXES = {PAGE, CLAIMS, "reference/gallery", "reference/glossary", "reference/notation"}
 
 
 # A chapter that may be missing -----------------------------------------------------------------------------
