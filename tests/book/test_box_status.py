@@ -10,15 +10,16 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
 
 import boxes  # noqa: E402
-import prose  # noqa: E402
 
 import edgelaw_ledger as claims  # noqa: E402
+from edgelaw_ledger.pages import sources  # noqa: E402
 
 TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
 
 
 def test_every_box_of_the_book_says_how_it_is_known():
-    read = boxes.read([(name, prose.source(ROOT, name)) for name in TOC])
+    paths = {path.relative_to(ROOT).with_suffix("").as_posix(): path for path in sources(ROOT)}
+    read = boxes.read([(name, paths[name]) for name in TOC])
     assert len(read) > 40
     assert boxes.problems(read, boxes.entries(), boxes.known_entries()) == []
 

@@ -12,7 +12,8 @@ import small_books
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "sphinx"))
 
 import house_pages
-import prose
+
+from edgelaw_ledger.pages import folded
 
 CONFIGURATION = """
 import sys
@@ -85,7 +86,7 @@ def test_the_colon_behind_a_name_of_code_is_tied_to_it(page):
 
 
 def test_a_no_break_space_is_white_space_where_sentences_are_compared():
-    assert prose.folded("5\u00a0% and 6\u202f%") == prose.folded("5 % and 6 %")
+    assert folded("5\u00a0% and 6\u202f%") == "5 % and 6 %"
 
 
 def test_the_words_before_a_propertys_colon_are_no_type():

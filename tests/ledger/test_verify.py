@@ -202,7 +202,7 @@ def own(monkeypatch):
     module.good = lambda: claims.number(1.0, 1.0, 1e-3)
     module.bad = lambda: claims.number(2.0, 1.0, 1e-3)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    entry = {"text": "It is one.", "place": "intro", "status": "measured"}
+    entry = {"status": "measured", "text": "It is one.", "place": "intro"}
     sentences = {
         name: claims.Sentence(id=name, check=f"edgelaw_ledger.own.pretended:{check}", **entry)
         for name, check in (("03-1", "good"), ("intro-1", "bad"))

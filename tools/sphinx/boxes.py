@@ -9,10 +9,14 @@ data/additions.toml.
 import re
 from typing import NamedTuple
 
-import prose
+from markdown_it import MarkdownIt
+from mdit_py_plugins.colon_fence import colon_fence_plugin
 
 import edgelaw_ledger as claims
+from edgelaw_ledger import pages as marked
 
+PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
+OPTION = re.compile(r":([\w-]+):[ \t]*(.*)")
 PROVED = {"theorem", "proposition", "lemma", "corollary"}
 OTHERS = {"conjecture", "observation", "property", "criterion"}
 CHECKED = {"derived", "fitted", "measured"}  # what stands on numbers needs some
@@ -29,11 +33,21 @@ class Box(NamedTuple):
     place: str
 
 
+def _directive(token):
+    """The name of the directive that a fence is, its options and its content; the name is empty for code."""
+    name = re.match(r"\{([\w:-]+)\}", token.info.strip())
+    if not name:
+        return "", {}, ""
+    lines = token.content.split("\n")
+    count = next((i for i, line in enumerate(lines) if not OPTION.fullmatch(line)), len(lines))
+    return name[1], dict(OPTION.fullmatch(line).groups() for line in lines[:count]), "\n".join(lines[count:])
+
+
 def _in_text(text, place):
     """The boxes of a MyST text, those inside other directives too."""
-    for token in prose.PARSER.parse(text):
+    for token in PARSER.parse(text):
         if token.type in ("fence", "colon_fence"):
-            name, options, content = prose.directive(token)
+            name, options, content = _directive(token)
             kind = name.removeprefix("prf:")
             if name.startswith("prf:") and kind in PROVED | OTHERS:
                 yield Box(options.get("label", ""), kind, tuple(STATUS.findall(content)), place)
@@ -43,7 +57,7 @@ def _in_text(text, place):
 
 def read(pages):
     """The boxes of some pages, given as pairs of (place, path)."""
-    return [box for place, path in pages for text in prose.cells(path) for box in _in_text(text, place)]
+    return [box for place, path in pages for text in marked.pieces(path) for box in _in_text(text, place)]
 
 
 def entries(path=None):

@@ -18,6 +18,7 @@ from sphinx.util.nodes import make_refnode
 
 import edgelaw_ledger as claims
 from edgelaw_ledger import errata
+from edgelaw_ledger import pages as marked
 from sphinx import addnodes
 
 logger = logging.getLogger(__name__)
@@ -347,13 +348,16 @@ class Ledger(_Ledger):
 
     def sentences(self, evidence):
         """The book's own sentences as they are printed, each with its status, its evidence and its place."""
-        entries = claims.load_sentences(Path(self.env.srcdir) / "data" / "additions.toml")
+        root = Path(self.env.srcdir)
+        for path in marked.sources(root):
+            self.env.note_dependency(str(path))
+        entries = claims.load_sentences(root / "data" / "additions.toml")
         section = self.section("Sentence by sentence", "claims-sentences")
         tally = claims.status_counts(entries.values())
         counted = ", ".join(f"{number} {status}" for status, number in tally.items())
         section += self.paragraph(
-            "Each sentence that states a result in a chapter's summary, on the first page, in the README, in the "
-            "table of advice or in the command line's recommendation has a check: "
+            "Sentences of the book that state a result, among them every bullet of a chapter's summary and every row "
+            "of the table of advice, each with its check: "
             f"{len(entries)} sentences, of which {counted}. `edgelaw verify 03-1` runs the check of one."
         )
         rows = []
@@ -378,8 +382,6 @@ class Ledger(_Ledger):
                 return f"{{doc}}`/{role[3]}`"
             return role[0] if is_work else role[2] or role[3]
 
-        if text.startswith("|"):
-            text = " – ".join(cell.strip() for cell in text.strip("| ").split("|"))
         text = re.sub(r"\$[^$]*\$| \| ", lambda match: " – " if match[0] == " | " else match[0], text)
         plain = re.sub(r"\{([\w:]+)\}`(?:([^`<]*?)\s*<[^`>]*>|([^`]*))`", words, text)
         plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", plain)
@@ -506,10 +508,16 @@ def _say_counts(_app, config):
     config.myst_substitutions |= {f"claims_{name}": number for name, number in counts.items()}
 
 
+def _unmarked(_app, _docname, source):
+    """The text of a page without the markers of its results, which are no readers' business."""
+    source[0] = marked.MARKER.sub("", source[0])
+
+
 def setup(app):
     """Register the role, the directives, and what has to happen once all pages are read."""
     app.add_role("claim", ClaimRole())
     app.connect("config-inited", _say_counts)
+    app.connect("source-read", _unmarked)
     app.add_directive("claims", ChapterClaims)
     app.add_directive("ledger", Ledger)
     app.add_node(cited_in)

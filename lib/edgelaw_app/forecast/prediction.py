@@ -28,6 +28,7 @@ LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared ear
 SMALLEST, SIGMAS = 1e-7, 3.0  # runs in batches: losses compared, standard errors beyond what is promised
 WORTH = 1e-9  # of a loss: the same of the lowest, where it is only known afterwards
 ASSUMED = (
+    # result cli-11
     "Assumed: targets are an exact linear function of the rows. With noisy labels a loss ends at a floor that rises "
     "with lr; `edgelaw probe FILE --labels Y` finds the lr for yours."
 )
@@ -307,6 +308,7 @@ def _advice(
     margin = found.margins[rival] if rival else ranking.Margin(0.0, 0.0)
     count = f"{epochs} epoch{'s' if epochs > 1 else ''}"
     how = f"{ranking.NAMES[found.order]} ({ranking.DOES[found.order]})"
+    # result cli-4
     use = f"Use {how} with lr = {one.lr:.3g}, batch {problem.batch}, {count}."
     when = f"after {count}" if time >= 1 else f"after {round(time * problem.shape[0]):,} rows"
     target = question.request.target
@@ -314,9 +316,12 @@ def _advice(
     if target is not None:
         first = reached[found.order]
         by_then = first is not None and first <= epochs
+        # result cli-6
         goal = f" The target {target:g} is {'reached' if by_then else 'not reached'} by then."
+    # result cli-5
     leaves = f"It leaves {ranking.value_in_words(value, error)} of the {loss} {when}.{goal}"
     rest = ranking.in_words(found, values)
+    # result cli-7
     rest = f"Each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
     sentences = tuple(text for text in (use, leaves, rest) if text)
     return Advice(

@@ -314,9 +314,11 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
     decayed = decay.get(shape, f" with {shape} decay")
     count = f"{epochs} epoch{'s' if epochs > 1 else ''}"
     use = (
+        # result cli-8
         f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}{decayed}, "
         f"batch {problem.batch}, {count}."
     )
+    # result cli-9
     expect = f"Expect a {loss} of {ranking.value_in_words(value, error, problem.start)} after {count}"
     if value > FLOOR * problem.start:
         expect += f", {100 * value / problem.start:.3g} % of that of zero weights"
@@ -326,6 +328,7 @@ def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast
         known = f"{share:.1f} ± {spread:.1f}" if spread >= 0.05 else f"{share:.1f}"
         expect += f", and {known} % of held-out rows classified correctly{then}"
     rest = ranking.in_words(found, values)
+    # result cli-10
     rest = f"After {last:.0f} epochs, each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
     advice = Advice(
         found.order,
