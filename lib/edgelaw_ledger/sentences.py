@@ -8,21 +8,23 @@ check backs the sentence as quantified: what it says of all cells is computed fo
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from edgelaw.shipped import folder
 from edgelaw_ledger import pages
 from edgelaw_ledger.evidence import Evidence
 from edgelaw_ledger.ledger import LedgerError, check_function, stated_numbers
+from edgelaw_ledger.recorded import Table
 
 STATUSES = ("proved", "derived", "fitted", "measured")
 _ID = re.compile(r"(\d\d|[a-z]{2,})-[1-9]\d*")
 _CHECK = re.compile(r"edgelaw_ledger\.(own|checks)\.\w+:\w+")
 _BLOCKS = {"addition", "box", "sentence"}
-_KEYS = ("id", "status", "check")
+_TEXTS = ("id", "status", "scope", "check")
+_TABLES = ("rows", "let")
 
 
 @dataclass(frozen=True)
@@ -35,22 +37,26 @@ class Sentence:
         Its page's number or short name and a running number, such as "03-1" or "intro-2".
     status : str
         "proved", "derived", "fitted" or "measured".
-    check : str
-        "module:function" of the check.
     text : str
         The sentence as its page prints it, in MyST, on one line; cells of a row are divided by " | ".
     place : str
         Its page, without the suffix: "chapters/03_shuffling_constants", "intro", "README".
     scope : str
-        What it ranges over; empty where nothing is said of that.
+        What it ranges over, and so what the check ranges over; empty where nothing is said of that.
+    check : str
+        "module:function" of the check; empty where `rows` are the check.
+    rows, let : sequence
+        A table that reads what is recorded, see :mod:`edgelaw_ledger.recorded`.
     """
 
     id: str
     status: str
-    check: str
     text: str
     place: str
     scope: str = ""
+    check: str = ""
+    rows: Sequence[Mapping[str, Any]] = ()
+    let: Sequence[str] = ()
 
     verdict: ClassVar[str] = "holds"  # what is not so is not printed
     correction: ClassVar[str] = ""
@@ -67,8 +73,8 @@ class Sentence:
         return self.text
 
     def function(self) -> Callable[..., Evidence] | None:
-        """The function that checks this."""
-        return check_function(self.id, self.check)
+        """The function that checks this, or the table that does."""
+        return Table(self.rows, self.let, self.scope) if self.rows else check_function(self.id, self.check)
 
     def stated(self) -> dict[str, float]:
         """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
@@ -90,17 +96,21 @@ def _blocks(path, kind):
 
 def _problems(entry):
     """Everything wrong with one block, in words."""
-    for key in sorted(set(entry) - {*_KEYS, "scope"}):
+    for key in sorted(set(entry) - {*_TEXTS, *_TABLES}):
         yield f"there is no key {key!r}"
-    for key in (*_KEYS, *(["scope"] if "scope" in entry else [])):
+    for key in ("id", "status", *(key for key in ("scope", "check") if key in entry)):
         if not isinstance(entry.get(key), str) or not entry[key].strip():
             yield f"{key} must be text that says something"
             return
+    if ("check" in entry) == ("rows" in entry):
+        yield "an entry has either a check or rows"
+    if "rows" in entry and "scope" not in entry:
+        yield "an entry with rows has a scope"
     if not _ID.fullmatch(entry["id"]):
         yield "an id is a chapter's two digits or a page's short name, a hyphen and a number, such as 03-1"
     if entry["status"] not in STATUSES:
         yield f"the status must be one of {', '.join(STATUSES)}, not {entry['status']!r}"
-    if not _CHECK.fullmatch(entry["check"]):
+    if "check" in entry and not _CHECK.fullmatch(entry["check"]):
         yield f"the check must look like 'edgelaw_ledger.own.orders:name', not {entry['check']!r}"
 
 

@@ -156,6 +156,13 @@ def test_readers_do_not_see_the_markers_of_results(book):
     assert "small-1" not in chapter
 
 
+def test_the_build_fails_when_a_marker_has_no_entry(tmp_path):
+    page = CHAPTER + MARKED + "\nIt is new. <!-- result small-9 -->\n"
+    status, complaints = build(tmp_path, {"04_free_probability": page})
+    assert status != 0
+    assert "small-9 is marked in chapters/04_free_probability, but data/additions.toml has no" in complaints
+
+
 @pytest.mark.parametrize("complaint", WRONG)
 def test_the_build_fails_when_a_page_and_the_ledger_disagree(wrong_book, complaint):
     before, _ = WRONG[complaint]

@@ -153,7 +153,7 @@ def test_an_entry_that_breaks_a_rule_is_refused_by_name(tmp_path, changes, compl
 @pytest.mark.usefixtures("pretended")
 def test_a_missing_key_a_twin_and_another_block_are_refused(tmp_path):
     for entries, complaint in (
-        ([{key: value for key, value in GOOD.items() if key != "check"}], "check must be text"),
+        ([{key: value for key, value in GOOD.items() if key != "check"}], "either a check or rows"),
         ([GOOD, GOOD], "03-1 stands twice"),
     ):
         with pytest.raises(claims.LedgerError, match=complaint):
