@@ -1,10 +1,9 @@
-"""Ways through the book: what a chapter needs, what comes next, where a symbol is, and links both ways."""
+"""Ways through the book: what a chapter needs, what comes next, and where a symbol is."""
 
 import re
 from pathlib import Path
 
 import nbformat
-import small_books
 
 ROOT = Path(__file__).resolve().parents[2]
 TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
@@ -12,7 +11,7 @@ CHAPTERS = [name for name in TOC if name.startswith("chapters/")]
 NUMBERED = [name for name in CHAPTERS if re.match(r"chapters/\d", name)]
 
 BOX = re.compile(r"^:::\{container\} reading-order\n(.*?)\n:::$", flags=re.S | re.M)
-ROLE = re.compile(r"\{(prf:ref|eq|numref|ref|doc|term|chapter)\}`([^`]+)`")
+ROLE = re.compile(r"\{(prf:ref|eq|numref|ref|doc|term)\}`([^`]+)`")
 
 
 def source(name):
@@ -63,11 +62,9 @@ def missing(name, pieces, following=None):
         )
     for place, box in (("opening", top), ("last", last)):
         after = box[1].split("**Next:**")[-1] if box else ""
-        links = {
-            target(text).split("/")[-1] for role, text in ROLE.findall(after) if role in ("doc", "chapter")
-        }
+        links = {target(text).split("/")[-1] for role, text in ROLE.findall(after) if role == "doc"}
         if box and not links:
-            faults.append(f"'Next' in the {place} cell links to no chapter, by {{doc}} or {{chapter}}")
+            faults.append(f"'Next' in the {place} cell links to no chapter, by {{doc}}")
         if box and following and following.split("/")[-1] not in links:
             faults.append(f"'Next' in the {place} cell does not name the chapter that follows, {following}")
     return [f"{name}: {fault}" for fault in faults]
@@ -138,87 +135,3 @@ def test_every_symbol_is_to_be_seen_where_its_link_leads():
                 f"{symbol} is not in the piece of {name} that defines {label}, said to be in {cell}"
             )
     assert complaints == []
-
-
-# ------------------------------------------------------------------------------------------- a book of two pages
-
-
-CONF = """
-extensions = ["myst_parser", "sphinx_proof", "reading_pages"]
-myst_enable_extensions = ["dollarmath", "colon_fence", "amsmath"]
-html_theme = "basic"
-"""
-FIRST = """# First
-
-## Statement
-
-```{prf:theorem} Small
-:label: thm-small
-
-It is small.
-
-Status: **proved**.
-```
-
-````{prf:observation} Result (derived): Large
-:label: thm-large
-
-It is large.
-
-Status: **derived**, checked numerically.
-````
-
-$$
-x = 1
-$$ (eq-one)
-
-Next is {chapter}`02_second`, later {chapter}`12_your_data`.
-"""
-SECOND = "# Second\n\n## A use\n\nBy {prf:ref}`thm-small`, {prf:ref}`thm-large` and {eq}`eq-one`.\n"
-OWN_LEDGER = "[[box]]\nlabel = 'thm-large'\nentry = 'C2'\n"
-
-
-def test_a_theorem_says_where_it_is_used_and_the_list_has_it_too(tmp_path):
-    for name in ("chapters", "data", "reference"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "data" / "additions.toml").write_text(OWN_LEDGER)
-    (tmp_path / "conf.py").write_text(CONF)
-    pages = "chapters/01_first\nchapters/02_second\nreference/results"
-    (tmp_path / "index.md").write_text(f"# Book\n\n```{{toctree}}\n{pages}\n```\n")
-    (tmp_path / "chapters" / "01_first.md").write_text(FIRST)
-    (tmp_path / "chapters" / "02_second.md").write_text(SECOND)
-    lists = "# Results\n\n```{results} boxes\n```\n\n## Equations\n\n```{results} equations\n```\n"
-    (tmp_path / "reference" / "results.md").write_text(lists)
-    status, complaints = small_books.build(tmp_path, "-W", "-n")
-    assert status == 0, complaints
-    first, second, page = (
-        (tmp_path / "html" / name).read_text()
-        for name in ("chapters/01_first.html", "chapters/02_second.html", "reference/results.html")
-    )
-    box = first[first.index('id="thm-small"') : first.index("equation-eq-one")]
-    assert re.search(r'Used in: .*href="02_second.html#a-use".*chapter 2, A use', box)
-    assert 'href="02_second.html">' in first
-    assert "chapter 12 (your data)" in first
-    theorem, equation = page.split('id="equations"')
-    assert 'href="../chapters/01_first.html#thm-small"' in theorem
-    assert re.search(
-        r'Equation <a [^>]*href="../chapters/01_first.html#equation-eq-one"[^>]*>\(1\)</a>', equation
-    )
-    for part in (theorem, equation):
-        assert 'href="../chapters/02_second.html#a-use"' in part
-    assert "2 statements: 1 proved, 1 derived." in page
-    assert re.search(r"thm-small.*: <span class=\"box-status status-proved\">proved</span>[.,]", page)
-    assert re.search(r"thm-large.*status-derived\">derived</span>, checked by .*C2", page)
-    assert "Result 1 " in first
-    assert "(derived: Large)" in first
-    assert re.search(r'href="01_first.html#thm-large"[^>]*>Result 1<', second)
-    assert re.search(r'href="../chapters/01_first.html#thm-large"[^>]*>Result 1<', page)
-    (tmp_path / "reference" / "results.md").write_text(lists.replace("boxes", "nonsense"))
-    status, complaints = small_books.build(tmp_path, "-W", "-n")
-    assert status != 0
-    assert "no list of 'nonsense'" in complaints
-    (tmp_path / "reference" / "results.md").write_text(lists)
-    (tmp_path / "chapters" / "01_first.md").write_text(FIRST.replace("**proved**", "**derived**"))
-    status, complaints = small_books.build(tmp_path, "-W", "-n", "--keep-going")
-    assert status != 0
-    assert "the theorem thm-small is derived" in complaints

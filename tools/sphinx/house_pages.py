@@ -42,7 +42,7 @@ def polished(body, pictures):
 
     def sized(match):
         width, height = png_size(pictures.get(match[2], ""))
-        image = f'<img width="{width}" height="{height}" {match[1]}/>' if width else match[0]
+        image = f'<img width="{width}" height="{height}" {match[1].rstrip(" /")} />' if width else match[0]
         return (
             f'<div class="figure-scroll" style="--drawn: {width}px">{image}</div>' if width > WIDE else image
         )

@@ -121,8 +121,8 @@ def plain(text):
 
 def known(entry, mark="**"):
     """How it is known: the kind, then what the check compares, or why there is none."""
-    words = (entry.function().__doc__ or "") if entry.check else entry.reason
-    first, *_ = words.split("\n\n")
+    check = entry.function()
+    first, *_ = (check.__doc__ or "" if check else entry.reason).split("\n\n")
     return f"{mark}{entry.known}{mark}: {first}"
 
 
