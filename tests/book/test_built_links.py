@@ -7,6 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pages
+
+import book
+
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
@@ -150,7 +154,7 @@ def test_an_erratum_quotes_the_paper_and_says_what_to_change_and_how_to_run_the_
     words = " ".join(re.sub(r"<[^>]*>", "", mine).split())
     assert r"this gives \(\phi(A^n) \sim \frac{1}{\sqrt{\pi n}}\), matching Theorem (shuffle-once)." in words
     assert "Change: A factor" in words
-    assert "Run the checks: edgelaw verify C15 C16 C17" in words
+    assert "Run the checks: python -m edgelaw_ledger C15 C16 C17" in words
 
 
 def test_a_certificate_shows_the_ball_our_number_and_the_papers_with_its_claim():
@@ -181,3 +185,30 @@ def test_the_list_of_results_says_how_each_is_known_what_checks_it_and_where_it_
     assert "claims.html#addition-effective_steps" in line
     assert "Used in" in line
     assert 'href="../chapters/03_shuffling_constants.html#thm-four-constants"' in line
+
+
+def test_every_page_that_moved_is_led_to_from_its_old_address():
+    assert {f"reference/{name}.html" for name in book.MOVED} <= {f"{name}.html" for name in TOC}
+    for name in book.MOVED:
+        assert (HTML / "reference" / f"{name}.html").exists(), "run make book first"
+        text = (HTML / f"{name}.html").read_text()
+        assert f'<a href="reference/{name}.html">' in text
+        assert f'rel="canonical" href="https://edgelaw.github.io/edgelaw/reference/{name}.html"' in text
+
+
+@pages.NEEDS_CHROMIUM
+def test_an_old_address_keeps_its_query_and_its_place(chromium, address):
+    page = chromium.new_page()
+    try:
+        page.goto(f"{address}/claims.html?q=Lambert#claim-e12")
+        page.wait_for_url("**/reference/claims.html?q=Lambert#claim-e12")
+        page.locator("#claim-e12").wait_for(state="visible")
+    finally:
+        page.close()
+    plain = chromium.new_context(java_script_enabled=False).new_page()
+    try:
+        plain.goto(f"{address}/notation.html")
+        plain.wait_for_url("**/reference/notation.html")
+        plain.locator("h1").first.wait_for(state="visible")
+    finally:
+        plain.context.close()

@@ -209,11 +209,9 @@ class Explorer(SphinxDirective):
             raise self.error("A page has room for one {explorer}.")
         self.env.temp_data["explorer"] = True
         tables = explorer.tables()
-        _depend(self.env)
         compact, figure = "compact" in self.options, self.options.get("figure")
         start = {key: value for key, value in self.options.items() if key in CONTROLS}
-        problem = not_in_the_tables(tables, start)
-        if problem:
+        if problem := not_in_the_tables(tables, start):
             raise self.error(problem)
         shown = self.options.get("controls", IN_A_CHAPTER if compact else CONTROLS)
         open_at = compact and PAGE in self.env.found_docs
@@ -235,18 +233,12 @@ class Presets(SphinxDirective):
     def run(self):
         """A list of links."""
         tables = explorer.tables()
-        _depend(self.env)
         items = "".join(
             f'<li><a class="reference internal" href="{address(state).replace("&", "&amp;")}">{title}</a>. '
             f"{sentence(tables, state, winner, text)}</li>"
             for title, state, winner, text in PRESETS
         )
         return [nodes.raw("", f'<ul class="explorer-presets">{items}</ul>', format="html")]
-
-
-def _depend(env):
-    for path in (Path(__file__), TEMPLATE, Path(env.srcdir) / "data" / "explorer.npz"):
-        env.note_dependency(str(path))
 
 
 def _write(app):

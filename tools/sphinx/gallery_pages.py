@@ -75,7 +75,6 @@ class Gallery(Part):
         self.root = Path(self.env.srcdir)
         names = re.findall(r"file: chapters/(\S+)", (self.root / "_toc.yml").read_text())
         self.chapters = {name: chapter(self.root / "chapters" / f"{name}.ipynb") for name in names}
-        self.env.note_reread()
         return list(parts[self.arguments[0]](floats(self.root / "data" / "gallery.toml")))
 
     def picture(self, stem, name, width):

@@ -184,9 +184,6 @@ class Part(SphinxDirective):
     def run(self):
         """The part asked for."""
         folder, name = Path(self.env.srcdir) / "data", self.arguments[0]
-        used = [folder / f"{file}.toml" for file in ("claims", "errata", "additions")]
-        for path in [*used, folder / "evidence.json", *Path(claims.__file__).parent.rglob("*.py")]:
-            self.env.note_dependency(str(path))
         self.ledger, self.own = claims.load(folder / "claims.toml"), folder / "additions.toml"
         recorded = folder / "evidence.json"
         self.evidence = json.loads(recorded.read_text(encoding="utf-8")) if recorded.exists() else {}
@@ -332,7 +329,7 @@ class Part(SphinxDirective):
         shown = f"{word}: {entry.proof}. " if entry.proof else ""
         shown += f"Discussed in {self.page(f'chapters/{told[0].chapter}')}{{cited-in}}`{told[0].id}`."
         checked = " ".join(claim.id for claim in told if claim.check)
-        shown += f" Run the checks: `edgelaw verify {checked}`." if checked else ""
+        shown += f" Run the checks: `python -m edgelaw_ledger {checked}`." if checked else ""
         return "", (), [where, [*what, *measured(told[0], self.evidence), ("claim-chapter", shown)]]
 
     def ledger_additions(self):
@@ -346,15 +343,13 @@ class Part(SphinxDirective):
 
     def sentences(self):
         """Each sentence that states a result, with its status, its evidence and its place."""
-        for path in marked.sources(Path(self.env.srcdir)):
-            self.env.note_dependency(str(path))
         entries, rows = claims.load_sentences(self.own), []
         tally = claims.status_counts(entries.values())
         text = self.text(
             "Sentences of the book that state a result, among them every bullet of a chapter's summary and every row "
             "of the table of advice, each with its check: "
             f"{len(entries)} sentences, of which {', '.join(f'{n} {status}' for status, n in tally.items())}. "
-            "`edgelaw verify 03-1` runs the check of one."
+            "`python -m edgelaw_ledger 03-1` runs the check of one."
         )
         for entry in entries.values():
             second = [self.quoted(entry.text), known(entry), *measured(entry, self.evidence)]
@@ -403,7 +398,6 @@ class ClaimRole(SphinxRole):
         claim = ledger.get(self.text.removeprefix("!"))
         if claim is None:
             return [nodes.Text(self.text)], []
-        self.env.note_dependency(str(Path(self.env.srcdir) / "data" / "claims.toml"))
         link = addnodes.pending_xref(
             "", refdomain="", reftype="claim", reftarget=claim.id, refwarn=True, citing=citing
         )
@@ -506,16 +500,12 @@ def _collect(app, doctree):
 
 
 def _judge(app, env):
-    """Remember how every box is known, warn where one does not say it, and name the pages to be written again."""
+    """Warn where a box does not say how it is known; remember which entries check it."""
     path = Path(env.srcdir) / "data" / "additions.toml"
     env.ledger_checks, entries = box_checks(path) if path.exists() else ({}, ())
     boxes = [box for page in _pages(env).values() for box in page.boxes]
     for complaint in box_problems(boxes, env.ledger_checks, entries):
         logger.warning("%s", complaint)
-    uses = {name: [_uses(env, box.label) for box in page.boxes] for name, page in _pages(env).items()}
-    before, env.ledger_uses = getattr(env, "ledger_uses", {}), uses
-    changed = [name for name in uses if name in before and uses[name] != before[name]]
-    return changed + [name for name in (CLAIMS, RESULTS) if name in env.found_docs]
 
 
 def _uses(env, target):
@@ -649,4 +639,4 @@ def setup(app):
     app.connect("env-updated", _judge)
     app.connect("missing-reference", _resolve)
     app.connect("doctree-resolved", _fill)
-    return {"parallel_read_safe": False, "env_version": 1}
+    return {"parallel_read_safe": False}
