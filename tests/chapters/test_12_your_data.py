@@ -11,8 +11,8 @@ from outputs import numbers, prose, table, text
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import labels as noise
 from edgelaw.orders import ORDERS
+from edgelaw_app.learning_rate import learning_rate
 from edgelaw_app.training import splits
-from edgelaw_app.training.samplers import learning_rate
 
 THREE_ROWS = np.array([[1, 0], [0.5, 0.75**0.5], [-0.5, 0.75**0.5]])
 STEPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # at most 1
