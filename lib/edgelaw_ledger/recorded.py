@@ -1,10 +1,10 @@
 """Checks that only read what is recorded: a table of rows in ``data/additions.toml`` instead of a function.
 
 An entry with ``rows`` needs no ``check``. A row has a ``what``, a ``value`` (an expression) and the stated number under
-the name of a comparison of :mod:`edgelaw_ledger.evidence`: ``printed`` (with ``digits``, where the last ones are zeros),
-``most``, ``least``, or ``near`` with ``within``; a row with ``true`` has an expression that must be so. An expression knows numpy as ``np``, the orders as
-``ORDERS``, the study of probes as ``study``, :func:`ends`, each recorded sweep by its name, and what ``let`` defines
-before:
+the name of a comparison of :mod:`edgelaw_ledger.evidence`: ``printed`` (with ``digits`` where the last is a zero),
+``most``, ``least``, or ``near`` with ``within``; a row with ``true`` has an expression that must be so. An expression
+knows numpy as ``np``, the orders as ``ORDERS``, the study of probes as ``study``, :func:`ends`, each recorded sweep by
+its name, and what ``let`` defines before:
 
     let = ["ratio = what_breaks['off'].mean(axis=1)"]
     rows = [
