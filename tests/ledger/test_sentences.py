@@ -98,6 +98,8 @@ def test_a_number_that_is_moved_by_two_per_cent_turns_its_check_red(pretended):
 def test_the_check_of_a_sentence_can_be_called_as_it_is_and_says_what_it_compares(sentence):
     function = sentence.function()
     assert len((function.__doc__ or "").split()) >= 5
+    if sentence.rows:
+        return  # a table takes any of its numbers
     for parameter in inspect.signature(function).parameters.values():
         assert parameter.kind is parameter.KEYWORD_ONLY
         assert parameter.default is not parameter.empty
