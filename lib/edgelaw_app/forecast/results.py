@@ -40,7 +40,8 @@ class OrderForecast:
         "training loss" and "held-out loss" (squared errors summed over outputs, means over rows).
     errors : dict
         The relative standard error of each: of the runs, or what theory is good for.
-    how : {"theory", "simulated", "pilot"}
+    how : {"theory", "simulated", "pilot", "part"}
+        A pilot is run on a part of the rows and corrected by theory; a part alone compares orders, but has no level.
     why : str
         A sentence, where it is not theory.
     runs : int
@@ -226,7 +227,8 @@ class Forecast:
         lines = [f"{type(self).__name__}({self.shape[0]:,} × {self.shape[1]:,}): {self.advice.sentences[0]}"]
         for order, one in self.orders.items():
             value = with_error(*one.at(self.advice.time, self.advice.loss), self.start)
-            lines.append(f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value}")
+            how = "" if one.how == "theory" else f" ({one.how})"
+            lines.append(f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value}{how}")
         more = [f"  {len(self.cautions)} caution(s): {', '.join(one.code for one in self.cautions)}"]
         return "\n".join([*lines, *(more if self.cautions else [])])
 
