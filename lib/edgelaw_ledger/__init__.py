@@ -3,10 +3,11 @@
 ``ledger`` reads and validates ``data/claims.toml``, ``sentences`` the book's own sentences, whose words ``pages`` finds
 in the book; ``errata`` has the mistakes in the paper's own words; ``runner`` runs the checks, ``evidence`` is what they
 return, ``checks`` holds those of claims, ``own`` those of the book's sentences, ``routes`` what they share,
-``certificates`` the enclosures of closed-form numbers; ``verify`` is the command ``edgelaw verify``. Everything here
-imports edgelaw; edgelaw imports nothing from here.
+``certificates`` the enclosures of closed-form numbers; ``verify`` is the command ``python -m edgelaw_ledger``.
+Everything here imports edgelaw; edgelaw imports nothing from here. It is part of the repository, not of the package
+that pip installs.
 
-The names below are loaded when they are first used, because the command line imports this package to offer its command.
+The names below are loaded when they are first used, so that the command's ``--help`` is instant.
 """
 
 import importlib

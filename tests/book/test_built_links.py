@@ -7,7 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pages
 import pytest
+
+import book
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
@@ -109,3 +112,30 @@ def test_a_theorem_and_the_place_that_uses_it_lead_to_each_other():
     box = text[text.index('id="thm-marchenko-pastur"') :]
     box = box[box.index("Used in: ") :][:2000]
     assert 'href="04_free_probability.html#exercises"' in box
+
+
+def test_every_page_that_moved_is_led_to_from_its_old_address():
+    assert {f"reference/{name}.html" for name in book.MOVED} <= {f"{name}.html" for name in TOC}
+    for name in book.MOVED:
+        assert (HTML / "reference" / f"{name}.html").exists(), "run make book first"
+        text = (HTML / f"{name}.html").read_text()
+        assert f'<a href="reference/{name}.html">' in text
+        assert f'rel="canonical" href="https://edgelaw.github.io/edgelaw/reference/{name}.html"' in text
+
+
+@pages.NEEDS_CHROMIUM
+def test_an_old_address_keeps_its_query_and_its_place(chromium, address):
+    page = chromium.new_page()
+    try:
+        page.goto(f"{address}/claims.html?q=Lambert#claim-e12")
+        page.wait_for_url("**/reference/claims.html?q=Lambert#claim-e12")
+        page.locator("#claim-e12").wait_for(state="visible")
+    finally:
+        page.close()
+    plain = chromium.new_context(java_script_enabled=False).new_page()
+    try:
+        plain.goto(f"{address}/notation.html")
+        plain.wait_for_url("**/reference/notation.html")
+        plain.locator("article h1").wait_for(state="visible")
+    finally:
+        plain.context.close()

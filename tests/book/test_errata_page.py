@@ -53,4 +53,4 @@ def test_the_row_quotes_the_paper_and_says_what_to_change_and_how_to_run_the_che
     )
     assert "matching Theorem (shuffle-once)." in words
     assert "Change: A factor" in words
-    assert "Run the checks: edgelaw verify C15 C16 C17" in words
+    assert "Run the checks: python -m edgelaw_ledger C15 C16 C17" in words

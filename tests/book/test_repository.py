@@ -96,17 +96,16 @@ def test_the_library_never_prints():
             )
 
 
-def test_the_wheel_carries_the_library_and_the_data(tmp_path):
+def test_the_wheel_carries_the_library_and_the_data_and_nothing_else(tmp_path):
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     inside = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
-    for name in tracked():
-        if name.startswith("lib/"):
-            assert name.removeprefix("lib/") in inside
-    for name in tracked():
-        if name.startswith("data/") and not name.startswith("data/build/"):
-            assert f"edgelaw/_data/{name.removeprefix('data/')}" in inside
-    assert not any("build/" in name or "__pycache__" in name for name in inside)
+    data = {
+        name.removeprefix("data/") for name in tracked() if re.fullmatch(r"data/[^/]+\.(md|npz|txt)", name)
+    }
+    code = {name.removeprefix("lib/") for name in tracked() if re.match("lib/edgelaw(_app)?/", name)}
+    expected = code | {f"edgelaw/_data/{name}" for name in data - {"README.md"}}
+    assert {name for name in inside if ".dist-info/" not in name} == expected
 
 
 def test_what_is_tracked_stays_small_and_holds_no_environment():

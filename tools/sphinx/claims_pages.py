@@ -330,7 +330,7 @@ class Ledger(_Ledger):
         parts.append(cited_in("", claim=first.id))
         names = [name for name in entry.claims if ledger[name].check]
         if names:
-            command = nodes.literal("", f"edgelaw verify {' '.join(names)}")
+            command = nodes.literal("", f"python -m edgelaw_ledger {' '.join(names)}")
             parts += [nodes.Text(". Run the checks: "), command]
         return self.paragraph(*parts, nodes.Text("."), classes=["claim-chapter"])
 
@@ -358,7 +358,7 @@ class Ledger(_Ledger):
         section += self.paragraph(
             "Sentences of the book that state a result, among them every bullet of a chapter's summary and every row "
             "of the table of advice, each with its check: "
-            f"{len(entries)} sentences, of which {counted}. `edgelaw verify 03-1` runs the check of one."
+            f"{len(entries)} sentences, of which {counted}. `python -m edgelaw_ledger 03-1` runs the check of one."
         )
         rows = []
         for entry in entries.values():
