@@ -1,6 +1,7 @@
 """``edgelaw sweep``: the simulator's own numbers, every combination once."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -34,12 +35,19 @@ def test_the_curves_are_those_of_the_simulator(file):
         assert one["train"] == pytest.approx(curve.train, rel=1e-9)
 
 
-def test_the_table_has_means_and_errors_over_seeds(file):
+def test_the_table_has_means_and_errors_over_seeds_in_the_columns_of_their_names(file, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     status, out, err = run("sweep", file, "--epochs", "3", "--order", "iid", "--seeds", "4")
     assert (status, err) == (0, "")
     machine = json.loads(run("sweep", file, "--epochs", "3", "--order", "iid", "--seeds", "4", "--json")[1])
-    last = np.array([one["test"][-1] for one in machine["runs"]])
-    assert f"{digits(last.mean())} ± {digits(last.std(ddof=1) / 2, 1)}" in out
+    names, cells = (
+        re.split(r" {2,}", line.strip()) for line in out.splitlines() if re.match("order|iid", line)
+    )
+    assert names == ["order", "step", "test, epoch 1", "test, epoch 3", "train, epoch 3"]
+    for name, cell in zip(names[2:], cells[2:], strict=True):
+        loss, _, epoch = name.replace(",", "").split()
+        values = np.array([one[loss][int(epoch)] for one in machine["runs"]])
+        assert cell == f"{digits(values.mean())} ± {digits(values.std(ddof=1) / 2, 1)}"
     assert "±" not in run("sweep", file, "--epochs", "3", "--seeds", "1")[1]
 
 
