@@ -116,7 +116,7 @@ def test_the_answer_says_everything_in_the_order_in_which_it_is_needed(here, fou
 )
 def test_the_answer_fits_a_screen_whatever_is_asked(here, words):
     words = words if "--epochs" in words else [*words, *QUICK]
-    status, out, err = run("predict", *words)
+    status, out, err = run("predict", *words, "--operations", "2e9")
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
