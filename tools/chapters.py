@@ -58,7 +58,7 @@ def imported(code):
         if isinstance(node, ast.Import | ast.ImportFrom):
             before = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             found |= {before + alias.name for alias in node.names}
-    found = {DOORS.get(name, name) for name in found}
+    found |= {DOORS[name] for name in found & DOORS.keys()}
     return {".".join(name.split(".")[:k]) for name in found for k in range(1, name.count(".") + 2)}
 
 
