@@ -104,7 +104,7 @@ def _sample_against_covariance(dims, samples):
     return np.reshape(found, (3, samples))
 
 
-def sample_of_any_shape(*, apart: float = 0.002, dims: int = 300, samples: int = 64) -> Evidence:
+def sample_of_any_shape(*, apart: float = 0.00187, dims: int = 300, samples: int = 64) -> Evidence:
     """The functional of a sample at three aspect ratios, mean of 64 samples, against its covariance."""
     found = _sample_against_covariance(dims, samples)
     errors = found.std(axis=1, ddof=1) / math.sqrt(samples)
@@ -166,9 +166,7 @@ def step_of_a_buffer(*, half: float = 0.5, quarter: float = 0.25, rows: int = 30
     found = []
     for size in (rows // 4, rows // 2, rows):
         first, second, error = _slow_forms(size, rows)
-        law = (
-            quarter * (1 - concordance(ShuffleBuffer(size), rows)) * (rows - 1) / rows
-        )  # of the sum of K_ij², j ≠ i
+        law = quarter * (1 - concordance(ShuffleBuffer(size), rows))
         found += [
             near(f"first coefficient, {size} of {rows} rows", -first, half, 0.004),
             drawn("second", -second, error, law),
