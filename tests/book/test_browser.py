@@ -20,13 +20,15 @@ def test_which_kind_of_build_was_checked(capsys):
     assert ("_static/mathjax/tex-mml-chtml.js" in config) != ONLINE
 
 
-@pytest.mark.parametrize("path", pages.table_of_contents())
-def test_the_page_is_whole_on_a_phone_and_on_a_desk_and_weighs_less_than_two_megabytes(
-    chromium, address, path
-):
-    faults, asked = pages.visit(chromium, address, path, sorted(pages.WIDTHS), HOSTS)
-    assert faults == []
-    assert 50_000 < pages.weight(path, asked) < pages.HEAVIEST
+def test_every_page_is_whole_on_a_phone_and_on_a_desk_and_weighs_less_than_two_megabytes(chromium, address):
+    complaints = []
+    for path in pages.table_of_contents():
+        faults, asked = pages.visit(chromium, address, path, sorted(pages.WIDTHS), HOSTS)
+        weight = pages.weight(path, asked)
+        if not 50_000 < weight < pages.HEAVIEST:
+            faults.append(f"weighs {weight} bytes")
+        complaints += [f"{path}: {fault}" for fault in faults]
+    assert complaints == []
 
 
 def test_formulas_are_really_there_to_be_checked(chromium, address):
@@ -101,7 +103,7 @@ def test_claims_can_be_searched_and_filtered_and_a_citation_leads_to_its_row(chr
     assert row.bounding_box()["y"] < 900
     row.locator("summary").click()
     assert row.locator(".claim-check").is_visible()
-    assert row.locator("a[href^='chapters/06_flip_flop.html#']").count() >= 1
+    assert row.locator("a[href^='../chapters/06_flip_flop.html#']").count() >= 1
     page.close()
 
 

@@ -68,6 +68,10 @@ def test_a_slow_direction_sees_the_mean_that_is_proved():
 def test_effective_steps_meet_in_one_batch_and_are_the_closed_ones_before():
     rows = np.array(table(CHAPTER, "Gaussian rows, tau = 1/2"))
     tau, kappa = 0.5, np.array([1, 8, 64, 256, 512]) / 512
+    flat = gram_eigenvalues(data.normalize_rows(data.gaussian(512, 512, rng=0)))
+    for order, printed in zip(ORDERS, rows, strict=True):
+        found = [exact.effective_step(order, b * tau, flat, b) for b in (1, 8, 64, 256, 512)]
+        assert printed == pytest.approx(found, abs=6e-5)
     assert (rows[:, -1] == tau).all()
     assert (rows[0] == tau).all()
     assert rows[1] == pytest.approx(tau + tau**2 / 2 * (1 - kappa), rel=2e-3)

@@ -79,10 +79,15 @@ def test_independent_orders_give_the_integral_and_one_order_twice_does_not():
         CHAPTER, r"two orders (\S+), integral of \(T1\)² (\S+) one order twice (\S+)"
     )
     curve = exact.curve("random_reshuffle", np.repeat([0.4, 1.6], 20), [1], step=1.2)
-    T1 = np.linalg.solve([[0.5, 0.5], [0.2, 0.8]], [curve.test[1], curve.train[1]])
+    T1 = _at_atoms(curve)
     assert integral == round(float((T1**2).mean()), 4)
     assert abs(pairs / integral - 1) < 4 * 0.004
     assert twice > 1.5 * integral
+
+
+def _at_atoms(curve):
+    """T1 at the eigenvalues 0.4 and 1.6, from both losses after one epoch."""
+    return np.linalg.solve([[0.5, 0.5], [0.2, 0.8]], [curve.test[1], curve.train[1]])
 
 
 def test_an_epoch_between_two_functions_is_the_expression_of_the_page():
@@ -145,4 +150,6 @@ def test_the_contraction_is_at_least_its_bound():
     assert "smallest value of $(1-T1)/\\lambda$" in prose(CHAPTER)
     for step in (0.5, 1.0, 1.5, 1.9):
         rate, bound = numbers(CHAPTER, rf"step {step}: smallest \(1 - T1\)/λ (\S+), bound (\S+)")
+        curve = exact.curve("random_reshuffle", np.repeat([0.4, 1.6], 20), [1], step)
+        assert rate == round(float(np.min((1 - _at_atoms(curve)) / [0.4, 1.6])), 3)
         assert rate > bound > 0
