@@ -133,7 +133,7 @@ def _distance(U, r, steps, orders):
 
 def reversal(*, draws: int = 16) -> Evidence:
     """All orders of up to three epochs on three rows: schedules and their reverses, without noise and with."""
-    gaps = {0: [], 1: []}
+    gaps: dict[int, list[float]] = {0: [], 1: []}
     orders = list(itertools.permutations(range(3))), list(itertools.product(range(3), repeat=3))
     schedules_ = (1.0, 0.2), (1.7, 0.4), (0.6, 0.5), (1.5, 0.9, 0.2), (0.3, 1.8, 1.0)
     for seed, steps, visits, noise in itertools.product(range(draws), schedules_, orders, gaps):

@@ -387,7 +387,7 @@ def paired_reversal(*, single: float = 2.0, paired: float = 3.0) -> Evidence:
         )
         pairs = epochs.swapaxes(1, 2) @ epochs
         spreads.append([np.linalg.norm(P - P.mean(axis=0), 2, axis=(1, 2)).max() for P in (epochs, pairs)])
-    slopes = np.log2(np.divide(*spreads))
+    slopes = np.log2(np.divide(spreads[0], spreads[1]))
     return compared(
         near("an epoch", slopes[0], single, _NEAR), near("and its reverse", slopes[1], paired, _NEAR)
     )

@@ -116,8 +116,8 @@ def order_is_lowest_or_tied() -> Evidence:
             elif not above:
                 ties.add(order)
         right = _named(TIED, text) == ties and _named(UNDECIDED, text) == undecided.keys()
-        if undecided:
-            right &= abs(float(UNDECIDED.search(text)[2]) - max(undecided.values())) <= 0.51
+        if undecided and (match := UNDECIDED.search(text)):
+            right &= abs(float(match[2]) - max(undecided.values())) <= 0.51
         answers.append(right and not any(_over(losses, chosen, order)[2] for order in losses))
         unsure += bool(undecided)
     return _verdict(
