@@ -14,15 +14,9 @@ from edgelaw.orders import ORDERS
 from edgelaw.theory import BY_ORDER, flip_flop, gap, gradient_descent, random_reshuffle, single_shuffle
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, compared, drawn, near, off, true
-from edgelaw_ledger.routes import limit_in_root
+from edgelaw_ledger.routes import averaged, limit_in_root, require
 
 SPECTRA = ((0.4, 1.6), (0.2, 0.9, 1.9))  # eigenvalues of the covariances in edge_constants, of mean 1
-
-
-def _mean(values):
-    """Mean and standard error over draws, the first axis."""
-    values = np.asarray(values)
-    return values.mean(axis=0), values.std(axis=0, ddof=1) / math.sqrt(len(values))
 
 
 def exact_sums() -> Evidence:
@@ -85,13 +79,9 @@ def single_shuffle_training() -> Evidence:
         limit = limit_in_root(lambda n, eta=eta: single_shuffle.train_loss(n, eta) * n**1.5, 400)
         worst = max(worst, abs(limit / stated - 1))
     for eta, rho in ((0.6, 0.7), (1.4, 1.6)):
-        statistic = functools.partial(_train_after_three, step=eta)
-        mean, error = routes.extrapolated(statistic, 50, 100, 3, rho)
-        rows.append(
-            drawn(
-                f"matrices, n = 3, step {eta}, rho {rho}", mean, error, single_shuffle.train_loss(3, eta, rho)
-            )
-        )
+        sample = routes.extrapolated(functools.partial(_train_after_three, step=eta), 50, 100, 3, rho)
+        truth = single_shuffle.train_loss(3, eta, rho)
+        rows.append(drawn(f"matrices, n = 3, step {eta}, rho {rho}", *sample, truth))
     return compared(off("the constant, steps 0.1 to 1.8", worst, 1e-3), *rows)
 
 
@@ -181,8 +171,8 @@ def effective_steps() -> Evidence:
             loss = BY_ORDER[order].test_loss
             limit = limit_in_root(lambda n, loss=loss, eta=eta: loss(n, eta) * n**0.5, 1000)
             worst = max(worst, abs(limit / slow * math.sqrt(step / 0.4) - 1))
-    steps = "eta, eta (1 + eta/2), eta / (1 - eta/2), tau / (2 - tau)"
-    return compared(off(f"constants at {steps}, five steps to 1.7", worst, 1e-4))
+    stated = "eta, eta (1 + eta/2), eta / (1 - eta/2), tau / (2 - tau)"
+    return compared(off(f"constants at {stated}, five steps to 1.7", worst, 1e-4))
 
 
 def iid_any_spectrum(*, draws: int = 16, seed: int = 7) -> Evidence:
@@ -242,7 +232,7 @@ def _steps_on_designs(beta, doublings, *, size=240, draws=16, seed=8):
             single, flip, iid = gap.equivalent_step(np.array([once, back, drawn_rows]), values, n)
             law = exact.effective_step("flip_flop", eta, values)
             ratios.append(((single / iid * (1 - eta / 2)) ** beta, (flip / law) ** beta))
-    return {eta: _mean(ratios) for eta, ratios in found.items()}
+    return {eta: averaged(ratios) for eta, ratios in found.items()}
 
 
 def gain_at_any_edge() -> Evidence:
@@ -256,7 +246,7 @@ def gain_at_any_edge() -> Evidence:
     values = spectrum.gram_eigenvalues(data.normalize_rows(data.power_law(240, 240, 0.3, rng=8)))
     loss = exact.curve("random_reshuffle", values, [2**12], 1.0).test[-1]
     law = exact.effective_step("random_reshuffle", 1.0, values)
-    routes.require(max(errors) < 0.005, "a standard error below 0.5 %")
+    require(max(errors) < 0.005, "a standard error below 0.5 %")
     return compared(
         off("gain over IID over (1 - eta/2)^-beta, beyond 4 standard errors", max(gains), 0.02),
         off("flip-flop's over its law's", max(flips), 0.02),
@@ -285,12 +275,12 @@ def curves_on_any_spectrum(*, dims: int = 120, draws: int = 16, seed: int = 9) -
     for rho, epochs in ((1, np.array([1, 3, 10])), (2, np.array([1, 3]))):
         designs = [data.normalize_rows(rng.standard_normal((rho * dims, dims)) * shape) for _ in range(draws)]
         for order in ORDERS:
-            mean, error = _mean([_over_its_curve(X, order, epochs, rng) for X in designs])
+            mean, error = averaged([_over_its_curve(X, order, epochs, rng) for X in designs])
             others.append((np.abs(mean - 1) - 4 * error).max())
             if rho == 1:
                 tests.append(np.abs(mean[0] - 1).max())
                 errors.append(error[0].max())
-    routes.require(max(errors) < 0.004, "a standard error of the test losses below 0.4 %")
+    require(max(errors) < 0.004, "a standard error of the test losses below 0.4 %")
     return compared(
         off("test loss of any order, m = d, mean of 16 draws", max(tests), 0.01),
         off("both losses, m = d and 2d, beyond 4 standard errors", max(others), 0.01),

@@ -14,15 +14,15 @@ from edgelaw import data, exact, kaczmarz, shipped, spectrum
 from edgelaw.spectrum import effective_rank, fit_edge, gram_eigenvalues, quantile_ratio
 from edgelaw.theory import gradient_descent, iid, regimes
 from edgelaw_ledger.evidence import Evidence, Row, compared, near, number, off, printed, true
-from edgelaw_ledger.routes import require
+from edgelaw_ledger.routes import averaged, require
 
 SIZE = 512
 
 
 def _mean(values):
     """Mean, standard deviation of one value, and standard error of the mean."""
-    spread = np.std(values, ddof=1)
-    return np.mean(values), spread, spread / np.sqrt(len(values))
+    mean, error = averaged(values)
+    return mean, error * np.sqrt(len(values)), error
 
 
 @functools.cache
@@ -141,14 +141,8 @@ def g12(*, beta: float = 0.45) -> Evidence:
         ranks[source] = np.mean([effective_rank(v) for v in _spectra(source)])
         require(abs(mean - beta) < 0.04, "one exponent for all three")
         told = f"{source}: β {mean:.2f}, effective rank {ranks[source]:.0f}"
-        rows.append(
-            Row(
-                told,
-                f"β ≈ {beta} indicates approximate isotropy",
-                "rank above 0.4 d",
-                ranks[source] > 0.4 * SIZE,
-            )
-        )
+        stated = f"β ≈ {beta} indicates approximate isotropy"
+        rows.append(Row(told, stated, "rank above 0.4 d", bool(ranks[source] > 0.4 * SIZE)))
     require(bool(ranks["noise"] > 200 > 60 > ranks["cifar10"] and ranks["1/j²"] < 8), "ranks far apart")
     return compared(*rows)
 
@@ -183,7 +177,7 @@ def _decades():
     """Decades of epochs and of both losses in a hundred epochs on Gaussian rows; the first test loss over its law."""
     n = np.array([1, 100])
     losses = [iid.test_loss(n), iid.train_loss(n)]
-    simulated = kaczmarz.simulate(data.gaussian(SIZE, SIZE, rng=0), "iid", n, probes=8, runs=4, rng=0)
+    simulated = kaczmarz.simulate(data.gaussian(SIZE, SIZE, rng=0), "iid", n, probes=4, runs=16, rng=0)
     for truth, curve in zip(losses, (simulated.test, simulated.train), strict=True):
         require(np.abs(np.log(curve[1:] / truth)).max() < 0.35, "matrices cover the same decades")
     return [2.0, *(math.log10(loss[0] / loss[1]) for loss in losses)], losses[0][0] / iid.test_constant()
@@ -271,7 +265,7 @@ def _head():
 def _simulated_slope(source):
     """The decades that IID sampling's test loss falls between 10 and 100 epochs, run on shipped embeddings."""
     X = data.preprocess(_features(source), SIZE, SIZE, rng=0).X.astype(np.float32)
-    run = kaczmarz.simulate(X, "iid", [10, 100], probes=32, runs=2, rng=0).test
+    run = kaczmarz.simulate(X, "iid", [10, 100], probes=8, runs=16, rng=0).test
     return math.log10(run[1] / run[2])
 
 

@@ -40,7 +40,9 @@ def _series_product(a, b):
     return [sum((a[i] * b[k - i] for i in range(k + 1)), Fraction(0)) for k in range(len(a))]
 
 
-def _resolvent(z, d, draws, seed, step=1.0, rho=1.0):
+def _resolvent(
+    z: float, d: int, draws: int, seed: int, step: float = 1.0, rho: float = 1.0
+) -> tuple[float, float]:
     """tr (1 − zA)⁻¹/d of random epochs, extrapolated in d: mean and standard error, below 0.5 %."""
 
     def statistic(U):

@@ -95,7 +95,7 @@ def b4(*, seed: int = 4) -> Evidence:
     for beta, step in ((0.3, 0.5), (0.75, 1.5), (0.5, 1.9), (1.5, 1.0)):
         test, train, Q = routes.power_law_iid(beta, step, 10**5)
         law = iid.edge_law(10**5, EdgeFit(beta, Q), step)
-        worst = max(worst, abs(test / law[0] - 1), abs(train / law[1] - 1))
+        worst = max(worst, abs(test / float(law[0]) - 1), abs(train / float(law[1]) - 1))
     values, weights, Q = routes.power_law_nodes(0.5)
     curve = exact.curve("iid", values, [10**4], 1.0, rho=2.0, weights=weights)
     doubled = curve.test[1] / EdgeFit(0.5, Q).laplace(2e4)

@@ -411,11 +411,11 @@ def a23(*, size: int = 900, draws: int = 16) -> Evidence:
     """Kernel matrices of a two-layer network on random points of two spheres: left and right exponents, 16 draws."""
     rows = []
     for dim, decay in ((2, 2.0), (3, 1.5)):
-        rng, logs = np.random.default_rng(dim), []
+        rng, draw = np.random.default_rng(dim), []
         for _ in range(draws):
             X = routes.unit_rows(size, dim, rng)
-            logs.append(np.log(np.linalg.eigvalsh(_network_kernel(X @ X.T) / size)))
-        logs = np.array(logs)
+            draw.append(np.log(np.linalg.eigvalsh(_network_kernel(X @ X.T) / size)))
+        logs = np.array(draw)
         growth = (logs[:, size // 5] - logs[:, size // 50]) / math.log((size // 5 + 0.5) / (size // 50 + 0.5))
         left, right = 1 / growth.mean(), (logs[:, -20] - logs[:, -160]).mean() / math.log(8)
         error = left**2 * growth.std(ddof=1) / math.sqrt(draws)
@@ -457,7 +457,8 @@ def a24(*, soft: float = 0.5, cusp: float = 1 / 3) -> Evidence:
 def a25(*, seed: int = 25) -> Evidence:
     """Row updates on 16 consistent and 16 noisy problems, against the homogeneous recursion for the error."""
     rng = np.random.default_rng(seed)
-    apart, floors = {0.0: [], 0.5: []}, {0.0: [], 0.5: []}
+    apart: dict[float, list[float]] = {0.0: [], 0.5: []}
+    floors: dict[float, list[float]] = {0.0: [], 0.5: []}
     for noise in [0.0, 0.5] * 16:
         X = rng.standard_normal((20, 8))
         y = X @ rng.standard_normal(8) + noise * rng.standard_normal(20)
@@ -467,7 +468,7 @@ def a25(*, seed: int = 25) -> Evidence:
             share = 0.9 / (x @ x) * x
             w, e = w - share * (x @ w - target), e - share * (x @ e)
         apart[noise].append(np.abs(w - best - e).max())
-        floors[noise].append(np.linalg.norm(w - best))
+        floors[noise].append(float(np.linalg.norm(w - best)))
     require(min(floors[0.5]) > 0.01, "a floor with noisy targets")
     consistent = off("w - w* obeys it, consistent targets", max(apart[0.0] + floors[0.0]), 1e-9)
     return compared(consistent, off("noisy targets", min(apart[0.5]), 1e-9), repaired=[consistent])
@@ -476,15 +477,15 @@ def a25(*, seed: int = 25) -> Evidence:
 def a26(*, seed: int = 26) -> Evidence:
     """The updates applied one by one against the product in the order printed, at three steps."""
     U, w = routes.unit_rows(12, 12, np.random.default_rng(seed)), np.random.default_rng(1).standard_normal(12)
-    forward, backward = [], []
+    gaps = []
     for step in (0.3, 1.3, 1.9):
         after, product = w.copy(), np.eye(12)
         for u in U:
             after = after - step * u * (u @ after)
             product = product @ (np.eye(12) - step * np.outer(u, u))
         require(np.allclose(kaczmarz.epoch_matrix(U, step), product.T, atol=1e-12), "the library's epoch")
-        for gaps, turned in ((forward, product), (backward, product.T)):
-            gaps.append(np.linalg.norm(turned @ w - after) / np.linalg.norm(after))
+        gaps.append([np.linalg.norm(P @ w - after) / np.linalg.norm(after) for P in (product, product.T)])
+    forward, backward = np.transpose(gaps)
     return compared(
         off("product of I - eta u_k u_k^T from left to right", min(forward), 1e-10),
         repaired=[off("from right to left", max(backward), 1e-10)],
@@ -703,7 +704,7 @@ def _closure_of_a_data_set(size, draws=16):
         pairs = ((y2.T @ y2 / size) / np.outer(lam, lam) - 1)[~np.eye(size, dtype=bool)]
         means.append(size * pairs.mean())
         spreads.append(pairs.std())
-    return np.mean(means), np.std(means, ddof=1) / math.sqrt(draws), np.mean(spreads)
+    return *routes.averaged(means), np.mean(spreads)
 
 
 def a35(*, seed: int = 35) -> Evidence:

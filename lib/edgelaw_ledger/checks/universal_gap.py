@@ -5,6 +5,7 @@ and clusters of near-parallel rows, computed without a limit: powers of small ep
 second-moment operator for IID.
 """
 
+import collections
 import functools
 from math import sqrt
 
@@ -13,7 +14,7 @@ import numpy as np
 from edgelaw import data, exact, kaczmarz, shipped
 from edgelaw.theory import flip_flop, gap, iid, single_shuffle
 from edgelaw_ledger.evidence import Evidence, Row, compared, near, off
-from edgelaw_ledger.routes import require
+from edgelaw_ledger.routes import averaged, require
 
 DRAWS = 16
 
@@ -22,11 +23,6 @@ def _design(dims, beta, rng):
     """Unit rows with Haar bases and a power-law edge, and their eigenvalues."""
     U = data.normalize_rows(data.power_law(dims, dims, beta, rng)) / np.sqrt(dims)
     return U, np.linalg.svd(U, compute_uv=False) ** 2
-
-
-def _mean(values):
-    """Mean and standard error over draws."""
-    return np.mean(values), np.std(values, ddof=1) / sqrt(len(values))
 
 
 @functools.cache
@@ -39,7 +35,7 @@ def _gain(beta, step, doublings, dims=240, seed=12):
         drawn = exact.curve("iid", values, [n], step).test[-1]
         single, fresh = gap.equivalent_step(np.array([once, drawn]), values, n)
         gains.append((single / fresh) ** beta)
-    return _mean(gains)
+    return averaged(gains)
 
 
 @functools.cache
@@ -140,7 +136,7 @@ def _flip_flop_against_iid(beta, dims=240, seed=3):
         flip, drawn = gap.equivalent_step(np.array(losses), values, 64)
         ratios.append(flip / drawn)
         laws.append(flip / exact.effective_step("flip_flop", 1.0, values))
-    return *_mean(ratios), np.mean(laws)
+    return *averaged(ratios), np.mean(laws)
 
 
 def g3() -> Evidence:
@@ -185,7 +181,7 @@ def _on_images(center, draws=DRAWS):
         U = data.preprocess(shipped.cifar10().features, 150, 150, rng=seed, center=center).X / np.sqrt(150)
         once = gap.doubled_losses(kaczmarz.epoch_matrix(U, 1.0), 5)[-1]
         gains.append(exact.expected_curve(U, [32], 1.0, tolerance=1e-4).test[-1] / once)
-    return _mean(gains)
+    return averaged(gains)
 
 
 def g6(*, ratio: float = 2**0.5) -> Evidence:
@@ -209,15 +205,15 @@ def g22(*, dims: int = 160) -> Evidence:
     """Slopes and effective steps on 16 designs, edges 0.3 and 0.5, in averaged batches of 1, 16 and 80 of 160 rows."""
     tau, rows, laws = 0.8, [], []  # the step per row
     for beta, doublings in ((0.5, 8), (0.3, 11)):
-        rng, found = np.random.default_rng(22), {1: [], 16: [], 80: []}
+        rng, found = np.random.default_rng(22), collections.defaultdict(list)
         for _ in range(DRAWS):
             U, values = _design(dims, beta, rng)
-            for batch, pairs in found.items():
+            for batch in (1, 16, 80):
                 problem = kaczmarz.Problem(U, batch=batch)
                 walk = kaczmarz.iterates(problem, "single_shuffle", 1, np.eye(dims), tau * batch, rng=rng)
                 losses = gap.doubled_losses(list(walk)[-1][1], doublings)
                 step = gap.equivalent_step(losses[-2], values, 2 ** (doublings - 1))
-                pairs.append((-np.log2(losses[-2] / losses[-6]) / 4, step))
+                found[batch].append((-np.log2(losses[-2] / losses[-6]) / 4, step))
         means = {batch: np.mean(pairs, axis=0) for batch, pairs in found.items()}
         require(means[80][1] < means[16][1] < 0.96 * means[1][1], "constants that differ")
         for batch, (slope, step) in means.items():

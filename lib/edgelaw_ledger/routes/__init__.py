@@ -9,7 +9,7 @@ costs a comparison and not the whole computation again.
 several groups ask for.
 """
 
-from edgelaw_ledger.routes.comparing import close, errors_away, require, within
+from edgelaw_ledger.routes.comparing import averaged, close, errors_away, require, within
 from edgelaw_ledger.routes.equations import (
     gaussian_cubature,
     gaussian_iid,
@@ -37,6 +37,7 @@ from edgelaw_ledger.routes.moments import (
 )
 
 __all__ = [
+    "averaged",
     "close",
     "constant",
     "constant_evidence",

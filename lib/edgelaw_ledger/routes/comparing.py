@@ -27,6 +27,12 @@ def errors_away(mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: flo
     return float((np.abs(mean - expected) / error).max())
 
 
+def averaged(draws: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard error over draws, the first axis."""
+    values = np.asarray(draws, dtype=float)
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
 def within(
     mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005, sigmas: float = 4
 ) -> bool:
