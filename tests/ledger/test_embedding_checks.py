@@ -26,7 +26,7 @@ def test_a_power_law_spectrum_comes_far_closer_to_its_fitted_law():
 
 def test_the_claim_on_figures_would_hold_if_laws_and_slopes_agreed(monkeypatch):
     monkeypatch.setattr(embeddings, "_spectra", lambda source: [np.ones(4)])
-    monkeypatch.setattr(embeddings, "_simulated_slope", {"cifar10": 0.47, "wikipedia": 0.34}.__getitem__)
+    monkeypatch.setattr(embeddings, "_slope", {"cifar10": 0.47, "wikipedia": 0.34}.__getitem__)
     exponent = {"cifar10": 0.47, "wikipedia": 0.46}
     monkeypatch.setattr(embeddings, "_exponents", lambda source: [exponent[source]])
     monkeypatch.setattr(embeddings, "_fitted_law", lambda values: [0.05, 0.05])
