@@ -41,6 +41,7 @@ first few are taken as they are; the others by the Gauss rule of the measure :ma
 """
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +53,19 @@ from edgelaw.exact.single_shuffle import kernel
 from edgelaw.exact.single_shuffle.targets import StartMeasure
 
 SUM_DIGITS = 11.3  # decimal, of the sum over k
+
+
+class Points(NamedTuple):
+    """Points and their conjugates: log z, a, weights of τ and T at the nodes, and nodes of their own with weights.
+
+    `own` is (places, weights of τ, weights of T), points, nodes.
+    """
+
+    logs: npt.NDArray
+    a: npt.NDArray
+    tau: npt.NDArray
+    rest: npt.NDArray
+    own: npt.NDArray
 
 
 class Pairs:
@@ -128,7 +142,7 @@ class Pairs:
         points = self._points(log_z, solved)
         logs, heavy = points.logs, points.rest.sum(axis=1) + points.own[2].sum(axis=1)
         tau = (points.tau / self.nodes).sum(axis=1) + (points.own[1] / points.own[0]).sum(axis=1)
-        phi, psi, *_ = self._sums(points, first, second)
+        phi, psi = self._sums(points, first, second)
         phi -= (tau[first] + tau[second]) / np.expm1(logs[first] + logs[second])
         phi += self.null / (np.expm1(logs[first]) * np.expm1(logs[second]))
         psi += (heavy[first] + heavy[second]) / 2
@@ -138,10 +152,7 @@ class Pairs:
         self, log_z: npt.NDArray, solved: npt.NDArray, start: StartMeasure, first: Integers, second: Integers
     ) -> npt.NDArray:
         """The sums over k of training loss, fresh-row loss and distance (`label_pairs`), for single rows."""
-        points = self._points(log_z, solved)
-        begun = self.alpha(points.logs, points.a[:, None], start.nodes)
-        points = points._replace(begun=start.weights * start.nodes * (0.5 + begun))
-        return self._sums(points, first, second, start.nodes.astype(complex))[2:]
+        return self._sums(self._points(log_z, solved), first, second, start)
 
     def resolvents(
         self, log_z: npt.NDArray, solved: npt.NDArray
@@ -152,34 +163,76 @@ class Pairs:
         D = alpha @ self._divided - alpha * self._divided.sum(axis=0)
         return alpha, D - self.heavy * slope * alpha * (1 + alpha), np.empty((3, len(log_z), 0), complex)
 
-    def _points(self, log_z: npt.NDArray, solved: npt.NDArray) -> kernel.Points:
+    def _points(self, log_z: npt.NDArray, solved: npt.NDArray) -> Points:
         """What the sums need to know of the points and their conjugates."""
         alpha, D, own = self.resolvents(log_z, solved)
         own = np.stack([own[0], own[1], self.rho * own[1] + own[2]])
         tau = self.heavy * (0.5 + alpha)
         rest = self.rho * tau + self.heavy * D
         tau, rest = (np.concatenate([x, x.conj()[:, self._mirror]]) for x in (tau, rest))
-        logs, a, begun = (
-            np.concatenate([x, x.conj()]) for x in (log_z, solved[:, 0], np.empty((len(log_z), 0), complex))
-        )
-        return kernel.Points(logs, a, tau, rest, np.concatenate([own, own.conj()], axis=1), begun)
+        logs, a = (np.concatenate([x, x.conj()]) for x in (log_z, solved[:, 0]))
+        return Points(logs, a, tau, rest, np.concatenate([own, own.conj()], axis=1))
 
     def _sums(
-        self, points: kernel.Points, first: Integers, second: Integers, starts: npt.NDArray | None = None
+        self, points: Points, first: Integers, second: Integers, start: StartMeasure | None = None
     ) -> npt.NDArray:
-        """The sums over k, over ρ, for pairs of points."""
-        starts = np.empty(0, complex) if starts is None else starts
+        """The sums over k, over ρ, for pairs of points: in Φ and Ψ, or in the three losses from a start."""
         a = points.a[:, None]
-        reach = [
-            self.decay(a, self.nodes),
-            self.rho * a * points.own[0],
-            self.decay(a, starts),
-            points.logs.real,
-        ]
+        reach = [self.decay(a, self.nodes), self.rho * a * points.own[0], points.logs.real]
+        begun: tuple[npt.NDArray, ...] = ()
+        if start is not None:
+            reach.append(self.decay(a, start.nodes))
+            tau = start.weights * start.nodes * (0.5 + self.alpha(points.logs, a, start.nodes))
+            begun = start.nodes, tau
         furthest = max(np.abs(x).max(initial=0.0) for x in reach) / np.pi
-        rule = kernel.Rule(*terms(furthest, self.count), self.rho, self.kappa, 2 / self.tau - 1)
-        measure = kernel.Measure(self.nodes, self.heavy, starts)
-        return kernel.sums(first, second, points, measure, rule) / self.rho
+        places, shares = terms(furthest, self.count)
+        size = max(1, 2**18 // (len(places) * (len(self.nodes) + 2 * points.own.shape[2])))
+        blocks = [slice(k, k + size) for k in range(0, len(first), size)]
+        with np.errstate(all="ignore"):  # where amplitudes are not known
+            parts = [self._block(first[k], second[k], points, places, *begun) @ shares for k in blocks]
+        return np.concatenate(parts, axis=1) / self.rho
+
+    def _block(
+        self,
+        i: Integers,
+        j: Integers,
+        points: Points,
+        places: Array,
+        starts: npt.NDArray | None = None,
+        begun: npt.NDArray | None = None,
+    ) -> npt.NDArray:
+        """The terms of the sums for so few pairs that their arrays are in memory at once.
+
+        A start has nodes and, at each point, weights of τ there.
+        """
+        kappa, own = self.kappa, points.own
+        logs, sigma, p = points.logs[i] + points.logs[j], points.a[i] + points.a[j], points.a[i] * points.a[j]
+        logs, sigma, p = logs[:, None], sigma[:, None], p[:, None]
+        v = (2j * np.pi * (places + np.rint(logs.imag / (2 * np.pi))) - logs) / self.rho
+        w = np.expm1(kappa * v) / kappa if kappa else v
+
+        def means(nodes: npt.NDArray, *weights: npt.NDArray) -> npt.NDArray:
+            slopes = nodes * (sigma - kappa * p * nodes)
+            return np.moveaxis(kernel.inverse_sums(w, slopes, np.stack(weights, axis=1)), 2, 0)
+
+        shared = np.broadcast_to(self.nodes, (len(i), len(self.nodes)))
+        nodes = np.concatenate([shared, own[0][i], own[0][j]], axis=1)
+        tau = np.concatenate([points.tau[i] + points.tau[j], own[1][i], own[1][j]], axis=1)
+        rest = np.concatenate([points.rest[i] + points.rest[j], own[2][i], own[2][j]], axis=1)
+        light = np.broadcast_to(np.append(self.heavy, np.zeros(2 * own.shape[2])), tau.shape)
+        if kappa:
+            t0, u0, e0, t1, u1 = means(nodes, tau, rest, light, nodes * tau, nodes * (rest + kappa * light))
+            r, c, b = 1 + kappa * w, p / (1 - p * t1), sigma * t0 - kappa * p * t1
+            psi = r * (u0 + c * t0 * (u1 + w * e0 * t0) - b * e0) - kappa / 2 * rest.sum(axis=1)[:, None]
+            return np.stack([r * (c * t0 * t0 - b / w), psi])
+        (t0, u0, e0), gain = means(nodes, tau, rest, light), 2 / self.tau - 1
+        whole, total = tau.sum(axis=1)[:, None], rest.sum(axis=1)[:, None]
+        c = 1 / (gain + w * t0)  # 1 − pt₁ is (gain + wt₀)p/σ, since σ/p = gain + ⟨λτ⟩: so no digits are lost
+        if starts is None or begun is None:
+            return np.stack([-sigma * gain * c * t0 / w, c * (t0 * total + gain * (u0 - sigma * e0 * t0))])
+        c = c * means(starts + 0 * sigma, begun[i] + begun[j])[0]
+        fresh, distance = c * (whole - w * t0), sigma * c * t0
+        return np.stack([c * (total - w * u0) + w * e0 * distance, fresh, distance])
 
 
 def terms(furthest: float, count: int = 0) -> tuple[Array, Array]:
