@@ -7,6 +7,7 @@ import scipy.special
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import agreement, graded_circle, sources
 from edgelaw.exact.single_shuffle import kernel as shuffle_kernel
+from edgelaw.exact.single_shuffle import pairs as shuffle_pairs
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
@@ -303,7 +304,17 @@ def test_sums_over_nodes_are_the_same_in_vectors():
     def numbers(*shape):
         return rng.normal(size=shape) + 1j * rng.normal(size=shape)
 
-    given = numbers(7, 5), numbers(7, 9), numbers(7, 3, 9)
+    pairs = graded_circle.all_pairs(3)
+    given = *pairs, numbers(len(pairs[0]), 9), numbers(6, 3, 9), numbers(len(pairs[0]), 5)
     loops = shuffle_kernel.inverse_sums.function(*given)
     for made in (shuffle_kernel.inverse_sums(*given), shuffle_kernel.inverse_sums.twin(*given)):
         np.testing.assert_allclose(made, loops, rtol=1e-10)
+
+
+def test_sums_of_single_rows_in_one_go_are_those_of_any_pairs(monkeypatch):
+    values = np.linspace(0.05, 1.0, 60) ** 2
+    one = exact.curve("single_shuffle", values, 30, 1.2)
+    monkeypatch.setattr(shuffle_pairs, "has_numba", lambda: False)
+    other = exact.curve("single_shuffle", values, 30, 1.2)
+    np.testing.assert_allclose(one.test, other.test, rtol=1e-9)
+    np.testing.assert_allclose(one.train, other.train, rtol=1e-8)

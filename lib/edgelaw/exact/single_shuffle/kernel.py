@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common.compiled import compiled
-from edgelaw._common.types import Array
+from edgelaw._common.types import Array, Integers
 
 
 class Equation(NamedTuple):
@@ -154,31 +154,115 @@ def _arrow_solution(system: npt.NDArray, right: npt.NDArray) -> npt.NDArray:
     return solution
 
 
-def _inverse_sums_numpy(shifts: npt.NDArray, slopes: npt.NDArray, weights: npt.NDArray) -> npt.NDArray:
+class Points(NamedTuple):
+    """Points and their conjugates: log z, a, and weights (points, kinds, nodes) of τ, of T and of ½ times λ.
+
+    Batches have τ and T + κ times λ again as well. A point may have `places` of its own, with the first three weights.
+    """
+
+    logs: npt.NDArray
+    a: npt.NDArray
+    weights: npt.NDArray
+    places: npt.NDArray
+    own: npt.NDArray
+    totals: npt.NDArray  # of the first two weights, a row each
+
+
+class Rule(NamedTuple):
+    """k and their weights in the sums, ρ, and 2/τ − 1."""
+
+    places: Array
+    shares: Array
+    rho: float
+    gain: float
+
+
+def _inverse_sums_numpy(
+    first: Integers, second: Integers, slopes: npt.NDArray, weights: npt.NDArray, shifts: npt.NDArray
+) -> npt.NDArray:
     """The same in vectors."""
-    return (1 / (shifts[:, :, None] + slopes[:, None])) @ weights.transpose(0, 2, 1)
+    inverse = 1 / (shifts[:, :, None] + slopes[:, None])
+    return (inverse @ (weights[first] + weights[second]).transpose(0, 2, 1)).transpose(2, 0, 1)
 
 
 @compiled(numpy=_inverse_sums_numpy)
-def inverse_sums(shifts: npt.NDArray, slopes: npt.NDArray, weights: npt.NDArray) -> npt.NDArray:
-    """Σ weight/(shift + slope) over the nodes, the last axis of `slopes` and `weights`: (pairs, shifts, weights).
+def inverse_sums(
+    first: Integers, second: Integers, slopes: npt.NDArray, weights: npt.NDArray, shifts: npt.NDArray
+) -> npt.NDArray:
+    """Σ weight/(shift + slope) over nodes for pairs of points: (weights, pairs, shifts).
 
-    Real and imaginary parts are kept in arrays of their own, for vector registers.
+    A weight of a pair (points, weights, nodes) is the sum of the points'. Real and imaginary parts are kept in arrays
+    of their own, for vector registers.
     """
     (pairs, terms), (_, kinds, size) = shifts.shape, weights.shape
-    sums, x, y = np.empty((pairs, terms, kinds), np.complex128), np.empty(size), np.empty(size)
+    sums, weight = np.empty((kinds, pairs, terms), np.complex128), np.empty((2, kinds, size))
+    x, y, mr, mi = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     for i in range(pairs):
-        mr, mi = slopes[i].real.copy(), slopes[i].imag.copy()
-        wr, wi = weights[i].real.copy(), weights[i].imag.copy()
+        for k in range(size):
+            mr[k], mi[k] = slopes[i, k].real, slopes[i, k].imag
+            for q in range(kinds):
+                both = weights[first[i], q, k] + weights[second[i], q, k]
+                weight[0, q, k], weight[1, q, k] = both.real, both.imag
         for n in range(terms):
             a, b = shifts[i, n].real, shifts[i, n].imag
             for k in range(size):
-                scale = 1 / ((a + mr[k]) * (a + mr[k]) + (b + mi[k]) * (b + mi[k]))
-                x[k], y[k] = (a + mr[k]) * scale, -(b + mi[k]) * scale
+                real, imag = a + mr[k], b + mi[k]
+                scale = 1 / (real * real + imag * imag)
+                x[k], y[k] = real * scale, -imag * scale
             for q in range(kinds):
-                real, imag = 0.0, 0.0
+                wr, wi, real, imag = weight[0, q], weight[1, q], 0.0, 0.0
                 for k in range(size):
-                    real += wr[q, k] * x[k] - wi[q, k] * y[k]
-                    imag += wr[q, k] * y[k] + wi[q, k] * x[k]
-                sums[i, n, q] = complex(real, imag)
+                    real += wr[k] * x[k] - wi[k] * y[k]
+                    imag += wr[k] * y[k] + wi[k] * x[k]
+                sums[q, i, n] = complex(real, imag)
     return sums
+
+
+@compiled
+def single_row_sums(
+    first: Integers, second: Integers, points: Points, nodes: npt.NDArray, rule: Rule
+) -> npt.NDArray:
+    """The sums in Φ and Ψ of single rows for pairs of points, in one go: what most curves spend their time on."""
+    values, slopes = np.empty((2, first.size), np.complex128), np.empty((2, nodes.size))
+    weights, (mr, mi) = np.empty((6, nodes.size)), slopes
+    for pair in range(first.size):
+        i, j = first[pair], second[pair]
+        sigma, logarithm, phi, psi = points.a[i] + points.a[j], points.logs[i] + points.logs[j], 0j, 0j
+        for k in range(nodes.size):
+            slope = nodes[k] * sigma
+            mr[k], mi[k] = slope.real, slope.imag
+            for q in range(3):
+                weight = points.weights[i, q, k] + points.weights[j, q, k]
+                weights[2 * q, k], weights[2 * q + 1, k] = weight.real, weight.imag
+        turn, total = np.rint(logarithm.imag / (2 * np.pi)), points.totals[1, i] + points.totals[1, j]
+        tr, ti, dr, di, hr, hi = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
+        for n in range(rule.places.size):
+            a, b = (
+                -logarithm.real / rule.rho,
+                (2 * np.pi * (rule.places[n] + turn) - logarithm.imag) / rule.rho,
+            )
+            gr, gi, ur, ui, vr, vi = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for k in range(nodes.size):
+                x, y = a + mr[k], b + mi[k]
+                scale = 1 / (x * x + y * y)
+                x, y = x * scale, -y * scale
+                gr += tr[k] * x - ti[k] * y
+                gi += tr[k] * y + ti[k] * x
+                ur += dr[k] * x - di[k] * y
+                ui += dr[k] * y + di[k] * x
+                vr += hr[k] * x - hi[k] * y
+                vi += hr[k] * y + hi[k] * x
+            t0, u0, e0 = complex(gr, gi), complex(ur, ui), complex(vr, vi)
+            w = complex(a, b)
+            c = rule.shares[n] * _inverse(rule.gain + w * t0)
+            phi -= c * t0 * _inverse(w)
+            psi += c * (t0 * total + rule.gain * (u0 - sigma * e0 * t0))
+        values[0, pair], values[1, pair] = sigma * rule.gain * phi, psi
+    return values
+
+
+@compiled
+def _inverse(z: complex) -> complex:
+    """1/z, without a complex division, which is slow."""
+    scale = 1 / (z.real * z.real + z.imag * z.imag)
+    return complex(z.real * scale, -z.imag * scale)
