@@ -19,7 +19,7 @@ import numpy as np
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import agreement, sources
-from edgelaw.exact.batches import edges, limits
+from edgelaw.exact.batches import limits, requests
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.labels import curves, interpolation
 from edgelaw.exact.labels.curves import LabelCurve, LabelFloor, State
@@ -33,7 +33,6 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _OWN_OPERATORS = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
-_LINEAR = 3.0  # the part of their ruler that goes with the step
 
 Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
 Compared = tuple[float, LabelCurve]  # how far two resolutions are apart, and the finer one
@@ -56,13 +55,13 @@ def _requested(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike, batch: in
     """The epochs to return and the steps of all epochs; steps beyond stability are refused."""
     n, steps = curves.requested(epochs, step, 2.0 if batch == 1 else np.inf)
     if batch != 1 and steps.any():
-        edges.of_sample("random_reshuffle", rows.spectrum, steps.max(), batch, rows.aspect)
+        requests.of_sample("random_reshuffle", rows.spectrum, steps.max(), batch, rows.aspect, fewest=1)
     return n, steps
 
 
 def _best(what: str, attempts: Iterable[Callable[[], tuple[float, Any]]], enough: float = 0.0) -> Any:
     """The best attempt; a thousandth is `enough`, or more where norms add more: targets and a finite d do too."""
-    return engine.best(f"The reshuffle {what}", attempts, max(agreement.LARGEST_ERROR / 20, enough))
+    return agreement.agreeing(f"The reshuffle {what}", attempts, max(agreement.LARGEST_ERROR / 20, enough))[1]
 
 
 def _attempts(rows: LabelledRows, n: Integers, steps: Array, batch: int) -> Iterator[Callable[[], Compared]]:
@@ -202,7 +201,7 @@ def _families(rows: LabelledRows, batch: int) -> list[Family]:
     """Interpolated epochs at two resolutions; none where no contour has operators good enough at every step."""
     high = interpolation.BELOW * step_limit(rows, batch)
     smooth = 2 / (rows.aspect * rows.eigenvalues[-1])  # gradient descent's limit
-    ruler = Ruler(0.0, high, smooth, _LINEAR)
+    ruler = Ruler(0.0, high, smooth)
     attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
         return list(_best("family", attempts))
