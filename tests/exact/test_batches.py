@@ -200,7 +200,7 @@ def test_null_vectors_of_matrices_have_the_slow_forms(covariance, batch, tau):
     second = (COVARIANCES[covariance] ** 2).mean()
     truth = [*edges.slow_forms(cut, 256, second)]
     blocks = PopulationRows(*arguments.spectrum(COVARIANCES[covariance]), 1.0)
-    truth.append(edges.flip_flop(edges.Edge(256, cut, blocks)))
+    truth.append(edges.flip_flop(cut, 256, blocks))
     drawn = np.array([forms(unit_rows(covariance, seed), batch, cut.taus) for seed in range(6)])
     errors = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
     assert (errors < 0.01 * np.abs(truth)).all()

@@ -11,9 +11,8 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.exact import sources
-from edgelaw.exact.batches import requests
 from edgelaw.exact.batches.blocks import Rows, SampleRows
-from edgelaw.exact.batches.partition import Partition
+from edgelaw.exact.batches.partition import Partition, requested
 from edgelaw.exact.iid import batches as iid
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
@@ -48,8 +47,8 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     """
     arguments.choice(order, "order", orders.ORDERS)
     values, shares = sources.sample(eigenvalues)
-    cut, step, rho = requests.requested(eigenvalues, batch, 1.0, rho)
-    if requests.single_rows(batch):
+    cut, step, rho = requested(eigenvalues, batch, 1.0, rho)
+    if batch == 1:
         return 2.0
     return step * _factor(order, SampleRows(values, shares, rho), cut)
 
@@ -72,7 +71,12 @@ def refuse_unstable(order: str, rows: Rows, cut: Partition, step: float) -> None
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
     if iid.stable(*iid.of_rows(rows), cut) if order == "iid" else contraction(rows, cut) > 1:
         return
-    if order == "random_reshuffle" and engine.amplification(_reshuffle_law(rows), Batches(cut)) < 1:
+    if (
+        order == "random_reshuffle"
+        and engine.amplification(contours.of_rows(rows, reach=0.01), Batches(cut)) < 1
+    ):
+        return
+    if order == "single_shuffle" and cut.batches > 1 and single_shuffle.stable(rows, cut):
         return
     limit = step * _factor(order, rows, cut)
     if step >= limit:
@@ -96,11 +100,5 @@ def _factor(order: str, rows: Rows, cut: Partition) -> float:
     if order == "flip_flop" or cut.batches == 1:
         return contracting
     if order == "random_reshuffle":
-        return contracting * engine.stable_factor(_reshuffle_law(rows), cut.scaled(contracting))
+        return contracting * engine.stable_factor(contours.of_rows(rows, reach=0.01), cut.scaled(contracting))
     return max(contracting, single_shuffle.stable_factor(rows, cut))
-
-
-def _reshuffle_law(rows: Rows) -> contours.Law:
-    if isinstance(rows, SampleRows):
-        return contours.sample(rows.values, rows.shares, rows.rho)
-    return contours.population(rows.values, rows.shares, rows.rho, reach=0.01)

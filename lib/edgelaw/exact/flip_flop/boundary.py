@@ -1,31 +1,23 @@
 r"""Flip-flop on any spectrum: the two-point boundary problem behind its curves, and the losses from it.
 
-For an average :math:`\langle\cdot\rangle` (`edgelaw.exact.levy`), a step η and m = ρ d rows, find
-:math:`Y(s,\lambda)`, :math:`0 \le s \le \rho`, with Y(0) = 1 and, a tilde meaning :math:`s \to \rho - s`,
+For an average ⟨·⟩, a step η and m = ρd rows, find :math:`Y(s,\lambda)`, :math:`0 \le s \le \rho`, with Y(0) = 1 and, a
+tilde meaning :math:`s \to \rho - s` (:math:`1/\tilde Y` is q in the appendix "Any spectrum"),
 
 .. math:: Y' = \frac{\lambda}{D}\,(r - 2HY + z\tilde rY^2), \qquad D = H^2 - zr\tilde r, \qquad
    r = \Bigl\langle\frac{\lambda Y}{1-zY\tilde Y}\Bigr\rangle, \quad
    H = \frac1\eta + \Bigl\langle\frac{\lambda zY\tilde Y}{1-zY\tilde Y}\Bigr\rangle .
 
-H is symmetric about ρ/2 and D constant. With :math:`Y_\rho = Y(\rho)` the generating functions of the losses are
+H is symmetric about ρ/2 and D constant. With :math:`Y_\rho = Y(\rho)` and :math:`E' = -\frac\lambda D(H - z\tilde
+rY)E`, E(0) = 1, the generating functions of the losses are
 
-.. math:: \sum_n z^n\,\text{test}_n = \Bigl\langle\frac1{1-zY_\rho}\Bigr\rangle, \qquad
-   \sum_n z^n\,\text{train}_n = \Bigl\langle\frac\lambda{1-zY_\rho}\Bigr\rangle
-   + \frac z\rho\int_0^\rho \frac{zrX^2 - 2HXX_1 + \tilde rX_1^2}{D}\,ds,
+.. math:: \Bigl\langle\frac1{1-zY_\rho}\Bigr\rangle, \qquad \Bigl\langle\frac\lambda{1-zY_\rho}\Bigr\rangle
+   + \frac z\rho\int_0^\rho \frac{zrX^2 - 2HXX_1 + \tilde rX_1^2}{D}\,ds, \qquad
+   X, X_1 = \Bigl\langle\frac{\lambda E\,(\tilde Y, 1)}{1-zY\tilde Y}\Bigr\rangle .
 
-with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`,
-:math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle` and
-:math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1.
-
-They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a
-cut from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and
-subtracted. If the eigenvalues of the sample reach down to 1/n and less, z* = 1 does, and the problem is solved along a
-circle inside |z| = 1 (`graded_circle`), from the far side, every guess extrapolated from the last solutions, by
-:mod:`.collocation`. Otherwise losses fall exponentially, and a circle inside 1 gives the first digits only. But ratios
-of moments grow to 1/z*, so the rate at which those losses fall says where a circle beyond 1 may be.
-
-An attempt is a circle, and two resolutions, each with another average, number of points in a panel, and radius;
-:mod:`edgelaw.exact.agreement` compares them.
+They are Stieltjes functions with a cut from z* on, the inverse of the largest eigenvalue of AᵀA other than 1;
+eigenvalues 1 are a pole at z = 1, known and subtracted. If the sample's eigenvalues reach down to 1/n, z* = 1, and the
+problem is solved along a circle inside |z| = 1 (`graded_circle`), from the far side, by :mod:`.collocation`. Otherwise
+losses fall exponentially: the rate at which the first digits fall says where a circle beyond 1 may be.
 """
 
 import functools

@@ -41,20 +41,8 @@ class Distance(NamedTuple):
 def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distance:
     """The squared distance to the least-squares solution under flip-flop at a constant step, in the mean over orders.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        With at least 20 positive eigenvalues.
-    epochs : int or array of int
-        Up to which epoch, or the epochs wanted; 0 is always among those returned.
-    step : float
-        Learning rate times `rows.scale`, in (0, 2).
-
-    Returns
-    -------
-    Distance
-        `error` is three times the largest difference between two resolutions, relative to the distance or, where that
-        is below a ten-thousandth of its start, to that.
+    For rows with at least 20 positive eigenvalues. The error is three times the largest difference between two
+    resolutions, relative to the distance or, where that is below a ten-thousandth of its start, to that.
     """
     n, step, targets = sources.recorded(epochs), arguments.step(step), Targets(rows)
     start = rows.energies.sum()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from edgelaw._common.types import Array
 from edgelaw.exact import levy, silverstein
+from edgelaw.exact.batches import blocks
 
 SCALE = 1.0  # eigenvalues below it look alike to the kernel; above a gap, it is in units of the gap
 _HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
@@ -86,6 +87,13 @@ class Law:
     transform: Callable[[Complex], tuple[Complex, Complex]]
     average: Callable[[Contour], tuple[Complex, Complex]]
     measure: Callable[[Contour, bool], tuple[Complex, Complex]]
+
+
+def of_rows(rows: blocks.Rows, reach: float) -> Law:
+    """The law of rows; if it is a covariance's, its measure comes within `reach` of the left edge."""
+    if isinstance(rows, blocks.SampleRows):
+        return sample(rows.values, rows.shares, rows.rho)
+    return population(rows.values, rows.shares, rows.rho, reach)
 
 
 def sample(values: Array, shares: Array, rho: float = 1.0) -> Law:

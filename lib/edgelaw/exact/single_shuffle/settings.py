@@ -3,22 +3,17 @@ r"""Single shuffle on any spectrum: from its two-variable generating functions t
 The coefficients :math:`[z^nw^n]` of Φ and Ψ (`pairs`) come from one graded circle (`graded_circle`), on which a
 hundred points serve all epochs. Three things decide where it lies.
 
-**The domain.** Φ(z, z̄) and Ψ(z, z̄) are squared norms as long as the series converge, so where one of them is not
-positive the domain has ended, and by Cauchy and Schwarz a circle inside it is one on which both are analytic in z and
-in w. Without a gap in the spectrum the domain ends at :math:`z^* = 1` on the positive axis. With one the losses decay
-exponentially, and :math:`z^* > 1` is bisected. The same test on wider circles says how far the domain reaches at
-other angles: near step 2 singularities come close from all sides, and the circle then needs more points, less graded.
+**The domain.** Φ(z, z̄) and Ψ(z, z̄) are squared norms as long as the series converge: where one is not positive the
+domain has ended. Without a gap in the spectrum that is at :math:`z^* = 1` on the positive axis; with one
+:math:`z^* > 1` is bisected. Wider circles say how far the domain reaches at other angles: near step 2 not far.
 
-**The average.** α has a pole at :math:`\lambda = \log z/(\rho a)`, whose place in the plane ζ of the Gram matrix's
-Cauchy transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive
-for z > 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone, if
-these have the whole functional inside. Where no contour can, the poles are followed (`poles`), at several times the
-cost. Batches and labels, whose poles are not followed, try contours further out and closer to the spectrum instead.
+**The average.** α has a pole at :math:`\lambda = \log z/(\rho a)`, which the contour must keep outside. Its place in
+the plane ζ of the Gram matrix's Cauchy transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that
+matter for n epochs, and positive beyond z = 1, where contours are in the gap. Where no contour can, the poles are
+followed (`poles`), at several times the cost, or for batches and labels other contours are tried.
 
 **The plateau.** Directions that no row has keep their share of the test loss. The pole that this share makes,
 plateau/((1 − z)(1 − w)), is taken out of Φ, so that a circle may pass z = 1 on either side.
-
-Everything is computed twice, with other averages and circles: an attempt for :func:`edgelaw.exact.agreement.settled`.
 """
 
 import contextlib
