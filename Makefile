@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 FILLED := .venv/.filled
 
-.PHONY: help book pdf serve test notebooks verify evidence build-tests lowest conformance portability bench map address pins clean
+.PHONY: help book pdf serve test notebooks verify evidence build-tests lowest conformance portability bench address pins clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,7 +12,7 @@ help: ## say what there is to make
 book: $(FILLED) ## build the HTML book; its last line says where it is
 	@$(PY) tools/book.py
 
-pdf: $(FILLED) ## print the book to one PDF, _build/edgelaw.pdf (needs Chromium; a few minutes)
+pdf: $(FILLED) ## print the built book to one PDF, _build/edgelaw.pdf (needs Chromium; a few minutes)
 	@$(PY) tools/pdf.py
 
 serve: book ## serve the built book on localhost (PORT=8000)
@@ -25,8 +25,8 @@ test: $(FILLED) ## run everything: lint, imports, types, unit tests (the ledger'
 notebooks: $(FILLED) ## re-execute chapters and write their outputs back (ONLY=01_spectral_condition for one)
 	@$(PY) tools/chapters.py execute $(ONLY)
 
-verify: $(FILLED) ## check every claim of the paper (ONLY="D15 E12" for some)
-	@.venv/bin/edgelaw verify $(ONLY)
+verify: $(FILLED) ## check every claim of the paper and the book (ONLY="D15 E12" for some, ONLY=--help for more)
+	@$(PY) -m edgelaw_ledger $(ONLY)
 
 evidence: $(FILLED) ## run all checks of the ledger and write what they measured to data/evidence.json, which the book shows
 	@$(PY) data/build/evidence.py
@@ -55,13 +55,10 @@ bench: $(FILLED) ## measure speed side by side with peers, and stated errors aga
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/probes.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/cluster.py
 
-map: $(FILLED) ## write the map of the rooms into CONTRIBUTING.md, from the tree and the declared imports
-	@$(PY) tools/house.py
-
 address: $(FILLED) ## change the repository's address everywhere: make address URL=https://github.com/you/fork
 	@$(PY) tools/address.py $(URL)
 
-pins: ## resolve requirements.in afresh and rewrite requirements.txt
+pins: ## resolve requirements.in afresh; rewrite requirements.txt and binder/requirements.txt
 	@$(PYTHON) tools/environment.py --refresh-pins
 
 clean: ## remove what was built, keep .venv

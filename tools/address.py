@@ -13,32 +13,32 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FORM = re.compile(r"https://github\.com/(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)")
+#: What stands before the owner and between the owner and the name wherever the address is written.
+WAYS = (
+    (r"git\+https://github\.com/", "/"),
+    (r"mybinder\.org/v2/gh/", "/"),
+    (r"colab\.research\.google\.com/github/", "/"),
+    ("https://", r"\.github\.io/"),
+)
+TEXT = {".toml", ".yml", ".md", ".cff", ".ipynb", ".py", ".txt", ".bib"}
+GENERAL = {"address.py", "test_address.py"}  # they talk of addresses in general
 
 
 def patterns(name):
     """Every way in which the address of this project, called ``name``, is written."""
-    owner, this, any_name = r"(?P<owner>[\w.-]+)", rf"(?P<name>{re.escape(name)})\b", r"(?P<name>[\w-]+)"
-    return (
-        re.compile(rf"https(?<!git\+https)://github\.com/{owner}/{this}"),
-        re.compile(rf"git\+https://github\.com/{owner}/{any_name}"),
-        re.compile(rf"mybinder\.org/v2/gh/{owner}/{any_name}"),
-        re.compile(rf"colab\.research\.google\.com/github/{owner}/{any_name}"),
-        re.compile(rf"https://{owner}\.github\.io/{any_name}"),
-    )
+    form = r"(?P<before>{})(?P<owner>[\w.-]+)(?P<between>{})(?P<name>{})"
+    ours = [form.format(before, between, r"[\w-]+") for before, between in WAYS]
+    # another name on GitHub is another project
+    ours.append(form.format(r"(?<!git\+)https://github\.com/", "/", rf"{re.escape(name)}\b"))
+    return [re.compile(way) for way in ours]
 
 
-def files(root):
-    """Text files under version control."""
-    names = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True
-    ).stdout
-    for name in filter(None, names.split("\0")):
-        path = Path(root) / name
-        if (
-            path.suffix in {".toml", ".yml", ".md", ".cff", ".ipynb", ".py", ".txt", ".bib"}
-            and path.is_file()
-        ):
-            yield path
+def texts(root):
+    """The text files under version control that name the repository, as pairs of path and text."""
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True)
+    for path in (Path(root) / name for name in listing.stdout.split("\0") if name):
+        if path.suffix in TEXT and path.name not in GENERAL and path.is_file():
+            yield path, path.read_text()
 
 
 def stated(root=ROOT):
@@ -48,16 +48,13 @@ def stated(root=ROOT):
 
 def occurrences(root=ROOT):
     """Every place that names the repository, as (file, owner, name)."""
-    places, spellings = [], patterns(FORM.fullmatch(stated(root))["name"])
-    for path in files(root):
-        if path.name in ("address.py", "test_address.py"):  # they talk of addresses in general
-            continue
-        text = path.read_text()
-        for pattern in spellings:
-            places += [
-                (path.relative_to(root), match["owner"], match["name"]) for match in pattern.finditer(text)
-            ]
-    return places
+    ways = patterns(FORM.fullmatch(stated(root))["name"])
+    return [
+        (path.relative_to(root), match["owner"], match["name"])
+        for path, text in texts(root)
+        for way in ways
+        for match in way.finditer(text)
+    ]
 
 
 def disagreements(root=ROOT):
@@ -73,20 +70,14 @@ def change(url, root=ROOT):
         raise ValueError(f"The address must look like https://github.com/owner/name, not {url!r}.")
 
     def rewrite(match):
-        if match.groupdict() != old.groupdict():
-            return match[0]
-        start, text = match.start(), match[0]
-        for group in ("name", "owner"):  # from the right, so that positions stay true
-            text = text[: match.start(group) - start] + new[group] + text[match.end(group) - start :]
-        return text
+        ours = (match["owner"], match["name"]) == (old["owner"], old["name"])
+        return match["before"] + new["owner"] + match["between"] + new["name"] if ours else match[0]
 
     changed = 0
-    for path in files(root):
-        if path.name in ("address.py", "test_address.py"):
-            continue
-        text = before = path.read_text()
-        for pattern in patterns(old["name"]):
-            text = pattern.sub(rewrite, text)
+    for path, before in texts(root):
+        text = before
+        for way in patterns(old["name"]):
+            text = way.sub(rewrite, text)
         if text != before:
             path.write_text(text)
             changed += 1

@@ -10,8 +10,8 @@ import os
 import subprocess
 import sys
 
-from environment import ROOT, create, pip, torch_index
-from lowest import lowest, pins
+from environment import ROOT, create, package, pins, pip, torch_index
+from lowest import lowest
 
 VENV = ROOT / ".venv-conformance"
 FOLDER = ROOT / "tests" / "conformance"
@@ -22,11 +22,10 @@ def main():
     """Create the environment, install the library as it is pinned and the others, and run every cell."""
     pinned = pins()
     needed = {*lowest(), *BUILT_WITH} - {"torch", "pyarrow", "safetensors", "zarr", "dask", "distributed"}
-    if not (VENV / "bin" / "python").exists():
-        create(VENV)
+    create(VENV)
     pip(VENV, *torch_index(), f"torch=={pinned['torch']}")
     pip(VENV, *(f"{name}=={pinned[name]}" for name in sorted(needed)), "-r", FOLDER / "requirements.txt")
-    pip(VENV, "--no-deps", "--no-build-isolation", "--editable", ROOT)
+    package(VENV)
     command = [VENV / "bin" / "python", FOLDER / "matrix.py"]
     sys.exit(subprocess.run(command, cwd=ROOT, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode)
 

@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,9 @@ TORCH_CPU = "https://download.pytorch.org/whl/cpu"
 
 
 def create(venv):
-    """Create a virtual environment by whatever means this machine has."""
+    """Create a virtual environment, unless it is there, by whatever means this machine has."""
+    if (venv / "bin" / "python").exists():
+        return
     if importlib.util.find_spec("ensurepip"):
         command = [sys.executable, "-m", "venv", venv]
     elif shutil.which("uv"):
@@ -32,17 +35,8 @@ def create(venv):
 def pip(venv, *arguments):
     """Run the environment's pip, with its progress shown where someone may be watching."""
     quiet = [] if sys.stdout.isatty() else ["--quiet"]
-    command = [
-        venv / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        *quiet,
-        "--disable-pip-version-check",
-        *arguments,
-    ]
-    result = subprocess.run(command, cwd=ROOT)
-    if result.returncode:
+    command = [venv / "bin" / "python", "-m", "pip", "install", *quiet, "--disable-pip-version-check"]
+    if subprocess.run([*command, *arguments], cwd=ROOT).returncode:
         sys.exit("Installing failed; the lines above say why. Running the same command again continues.")
 
 
@@ -57,54 +51,60 @@ def torch_index():
     return ["--extra-index-url", TORCH_CPU]
 
 
+def pins():
+    """The exact versions of requirements.txt, by normalised name."""
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pairs = [line.split("==") for line in lines if "==" in line]
+    return {name.lower().replace("_", "-"): version for name, version in pairs}
+
+
 def fill(venv, requirements):
     """Install the requirements, torch first and alone so that only torch can come from torch's index."""
-    torch = next(
-        line.split("#")[0].strip()
-        for line in requirements.read_text().splitlines()
-        if line.startswith("torch==")
-    )
+    torch = re.search(r"^torch==\S+", requirements.read_text(), flags=re.M)[0]
     pip(venv, *torch_index(), torch)
     pip(venv, "-r", requirements)
 
 
+def package(venv):
+    """Install this package as it lies here, without what it needs."""
+    pip(venv, "--no-deps", "--no-build-isolation", "--editable", ROOT)
+
+
+def pinned(text, versions):
+    """A requirements file with the given versions in the place of its own."""
+    return re.sub(
+        r"^([\w.-]+)==\S+", lambda m: f"{m[1]}=={versions[m[1].lower().replace('_', '-')]}", text, flags=re.M
+    )
+
+
 def refresh_pins():
-    """Resolve requirements.in in an empty environment and write what came out to requirements.txt."""
+    """Resolve requirements.in in an empty environment; write what came out to requirements.txt and Binder's file."""
     with tempfile.TemporaryDirectory() as folder:
         venv = Path(folder) / "venv"
         create(venv)
         fill(venv, ROOT / "requirements.in")
-        frozen = subprocess.run(
-            [venv / "bin" / "python", "-m", "pip", "freeze", "--disable-pip-version-check"],
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
+        command = [venv / "bin" / "python", "-m", "pip", "freeze", "--disable-pip-version-check"]
+        frozen = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     lines = [line.split("+")[0] for line in frozen.splitlines() if "==" in line]
     header = "# Exact versions of everything, resolved from requirements.in by `make pins`.\n"
     (ROOT / "requirements.txt").write_text(header + "\n".join(lines) + "\n")
+    binder = ROOT / "binder" / "requirements.txt"
+    binder.write_text(pinned(binder.read_text(), pins()))
     print(f"requirements.txt now pins {len(lines)} packages; run make test before committing it.")
 
 
 def main():
     """Create and fill .venv, or refresh the pins."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--refresh-pins", action="store_true", help="rewrite requirements.txt from requirements.in"
-    )
+    parser.add_argument("--refresh-pins", action="store_true", help="resolve requirements.in afresh")
     if parser.parse_args().refresh_pins:
         return refresh_pins()
     if sys.version_info < (3, 11):  # noqa: UP036  (this runs before pip could refuse)
         sys.exit(f"Python 3.11 or newer is needed, but {sys.executable} is {sys.version.split()[0]}.")
-    if not (VENV / "bin" / "python").exists():
-        print("Creating .venv ...", flush=True)
-        create(VENV)
-    print(
-        "Installing the pinned packages into .venv (about two minutes and 2 GB the first time) ...",
-        flush=True,
-    )
+    print("Installing the pinned packages into .venv (two minutes and 2 GB the first time) ...", flush=True)
+    create(VENV)
     fill(VENV, ROOT / "requirements.txt")
-    pip(VENV, "--no-deps", "--no-build-isolation", "--editable", ROOT)
+    package(VENV)
     # as pip does for what it installs: else every start of the command compiles the source where bytecode is not kept
     subprocess.run([VENV / "bin" / "python", "-m", "compileall", "-q", ROOT / "lib"], check=True)
     (VENV / ".filled").touch()

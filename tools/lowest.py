@@ -6,13 +6,14 @@ A lower bound that nobody has run is a guess. Torch's oldest CPU build is on PyT
 index does not answer, the pinned torch is used instead, and the last line says so.
 """
 
+import itertools
 import os
 import re
 import subprocess
 import sys
 import tomllib
 
-from environment import ROOT, create, pip, torch_index
+from environment import ROOT, create, package, pins, pip, torch_index
 
 VENV = ROOT / ".venv-lowest"
 TESTED_WITH = ("pytest", "pytest-xdist", "hypothesis", "python-flint", "hatchling", "editables", "tomli-w")
@@ -21,11 +22,9 @@ TESTED_WITH = ("pytest", "pytest-xdist", "hypothesis", "python-flint", "hatchlin
 def lowest():
     """The package's requirements, each at its lower bound: a dictionary from name to version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [
-        line for name, lines in project["optional-dependencies"].items() if name != "all" for line in lines
-    ]
+    extras = {name: lines for name, lines in project["optional-dependencies"].items() if name != "all"}
     versions = {}
-    for requirement in [*project["dependencies"], *extras]:
+    for requirement in [*project["dependencies"], *itertools.chain(*extras.values())]:
         match = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement)
         if match is None:
             sys.exit(f"{requirement!r} in pyproject.toml must look like name>=version.")
@@ -33,23 +32,16 @@ def lowest():
     return versions
 
 
-def pins():
-    """The exact versions of requirements.txt, by normalised name."""
-    lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
-    return {line.split("==")[0].lower().replace("_", "-"): line.split("==")[1] for line in lines}
-
-
 def main():
     """Create the environment, install, run, and say what was run."""
     versions, pinned, index = lowest(), pins(), torch_index()
     if not index:
         versions["torch"] = pinned["torch"]
-    if not (VENV / "bin" / "python").exists():
-        create(VENV)
+    create(VENV)
     pip(VENV, *index, f"torch=={versions['torch']}")
     pip(VENV, *(f"{name}=={version}" for name, version in versions.items() if name != "torch"))
     pip(VENV, *(f"{name}=={pinned[name]}" for name in TESTED_WITH))
-    pip(VENV, "--no-deps", "--no-build-isolation", "--editable", ROOT)
+    package(VENV)
     command = [VENV / "bin" / "python", "-m", "pytest", "-q", "tests", "--ignore=tests/book", "-n", "2"]
     command += ["-o", "filterwarnings=default"]  # old releases warn of one another
     status = subprocess.run(command, cwd=ROOT, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode

@@ -5,6 +5,7 @@ book into links inside the file.
 """
 
 import argparse
+import contextlib
 import html
 import os
 import shutil
@@ -16,12 +17,11 @@ from urllib.parse import unquote, urlsplit
 import yaml
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NullObject
+from pypdf.generic import ArrayObject, NameObject, NullObject
 
 import book
+from book import HTML, ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-HTML = ROOT / "_build" / "html"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 PAPER = {"format": "A4", "margin": {"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"}}
 # What the screen needs and paper does not. Solutions are unfolded by `OPEN`; the evidence of the claims is not, nor are
@@ -85,8 +85,7 @@ def _ready(page):
 
 def print_page(browser, path, target):
     """Print one built page and return its title."""
-    page = browser.new_page(viewport={"width": 660, "height": 960})
-    try:
+    with contextlib.closing(browser.new_page(viewport={"width": 660, "height": 960})) as page:
         page.goto((HTML / path).as_uri(), wait_until="load")
         page.emulate_media(media="print", color_scheme="light")
         page.add_style_tag(content=PRINT)
@@ -95,8 +94,6 @@ def print_page(browser, path, target):
         _ready(page)
         page.pdf(path=target, print_background=True, **PAPER)
         return page.locator("h1").first.evaluate("node => node.firstChild.textContent.trim()") or path
-    finally:
-        page.close()
 
 
 def print_text(browser, body, target, margin=PAPER["margin"]):
@@ -104,11 +101,10 @@ def print_text(browser, body, target, margin=PAPER["margin"]):
     style = "body { font: 12pt/1.5 'DejaVu Sans', sans-serif; color: #222832; margin: 0; }"
     source = Path(target).with_suffix(".html")
     source.write_text(f"<meta charset='utf-8'><style>{style}</style>{body}")
-    page = browser.new_page()
-    page.goto(source.as_uri(), wait_until="load")
-    _ready(page)
-    page.pdf(path=target, print_background=True, format="A4", margin=margin)
-    page.close()
+    with contextlib.closing(browser.new_page()) as page:
+        page.goto(source.as_uri(), wait_until="load")
+        _ready(page)
+        page.pdf(path=target, print_background=True, format="A4", margin=margin)
 
 
 def cover():
@@ -146,63 +142,55 @@ def numbers(first, last):
 
 
 def _inside(writer, starts):
-    """Turn links to pages of the book into links inside the file; how many were turned."""
-    turned = 0
+    """Turn links to pages of the book into links inside the file; a path of the machine that printed leads nowhere."""
     for page in writer.pages:
         for reference in page.get("/Annots") or []:
-            action = reference.get_object().get("/A")
-            if not action or "/URI" not in action:
-                continue
-            address = urlsplit(str(action["/URI"]))
+            link = reference.get_object()
+            address = urlsplit(str((link.get("/A") or {}).get("/URI", "")))
             if address.scheme != "file":
                 continue
+            del link[NameObject("/A")]
             target = os.path.relpath(unquote(address.path), HTML)
             if target in starts:
-                place = writer.pages[starts[target]].indirect_reference
-                reference.get_object()[NameObject("/A")] = DictionaryObject(
-                    {
-                        NameObject("/S"): NameObject("/GoTo"),
-                        NameObject("/D"): ArrayObject([place, NameObject("/XYZ"), *[NullObject()] * 3]),
-                    }
-                )
-                turned += 1
-            else:  # a path of the machine that printed it leads nowhere
-                del reference.get_object()[NameObject("/A")]
-    return turned
+                place = [writer.pages[starts[target]].indirect_reference, NameObject("/XYZ")]
+                link[NameObject("/Dest")] = ArrayObject([*place, *[NullObject()] * 3])
+
+
+def _printed(browser, folder, chosen, say):
+    """Print the chosen pages into a folder: of each its part, path, title, file and number of sheets."""
+    for count, (part, path) in enumerate(chosen, 1):
+        file = folder / f"{count}.pdf"
+        title = print_page(browser, path, file)
+        sheets = len(PdfReader(file).pages)
+        say(f"{count:>3} of {len(chosen)}  {path}  {sheets} pages", flush=True)
+        yield part, path, title, file, sheets
 
 
 def make(target, chosen=None, say=print):
     """Print the book to ``target``, all of it or the chosen pages; return the number of sheets."""
-    chosen = chosen or files()
     chromium = shutil.which(os.environ.get("CHROMIUM", "chromium"))
     if not chromium:
         sys.exit("make pdf needs Chromium: install it or set CHROMIUM to its program.")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        folder = Path(folder)
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        printed = []
-        for count, (part, path) in enumerate(chosen, 1):
-            sheet = folder / f"{count}.pdf"
-            title = print_page(browser, path, sheet)
-            printed.append((part, path, title, sheet, len(PdfReader(sheet).pages)))
-            say(f"{count:>3} of {len(chosen)}  {path}  {printed[-1][-1]} pages", flush=True)
-        print_text(browser, cover(), folder / "cover.pdf")
+        printed = list(_printed(browser, folder, chosen or files(), say))
         numbered, number = [], 1  # the first page after the contents is page 1
-        for part, _, title, _, length in printed:
+        for part, _, title, _, sheets in printed:
             numbered.append((part, title, number))
-            number += length
+            number += sheets
+        print_text(browser, cover(), folder / "cover.pdf")
         print_text(browser, contents(numbered), folder / "contents.pdf")
-        print_text(
-            browser, numbers(1, number - 1), folder / "numbers.pdf", dict.fromkeys(PAPER["margin"], "0")
-        )
+        none = dict.fromkeys(PAPER["margin"], "0")
+        print_text(browser, numbers(1, number - 1), folder / "numbers.pdf", none)
         browser.close()
         writer, starts = PdfWriter(), {}
         for front in ("cover.pdf", "contents.pdf"):
             writer.append(folder / front, import_outline=False)
         ahead = len(writer.pages)
-        for _, path, title, sheet, _ in printed:
+        for _, path, title, file, _ in printed:
             starts[path] = len(writer.pages)
-            writer.append(sheet, outline_item=title, import_outline=False)
+            writer.append(file, outline_item=title, import_outline=False)
         for page, stamp in zip(writer.pages[ahead:], PdfReader(folder / "numbers.pdf").pages, strict=False):
             page.merge_page(stamp)
         _inside(writer, starts)
@@ -213,20 +201,16 @@ def make(target, chosen=None, say=print):
 
 
 def main():
-    """Build the book if it is not, and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--to", type=Path, default=ROOT / "_build" / "edgelaw.pdf", help="where to write the PDF"
-    )
-    arguments = parser.parse_args()
-    book.main()
-    pages = make(arguments.to)
-    size = arguments.to.stat().st_size / 1e6
-    print(
-        f"The book is printed to {os.path.relpath(arguments.to, Path.cwd())}: {pages} pages, {size:.1f} MB."
-    )
+    """Print the book, if it is built and nothing has changed since."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    place = ROOT / "_build" / "edgelaw.pdf"
+    parser.add_argument("--to", type=Path, default=place, help="where to write the PDF")
+    target = parser.parse_args().to
+    if problem := book.problem():
+        sys.exit(problem)
+    pages, size = make(target), target.stat().st_size / 1e6
+    print(f"The book is printed to {os.path.relpath(target)}: {pages} pages, {size:.1f} MB.")
 
 
 if __name__ == "__main__":

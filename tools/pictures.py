@@ -31,6 +31,7 @@ def edge_and_order(size=512, epochs=EPOCHS, runs=4):
     plots.spectrum_cdf(left, eigenvalues, markersize=5)
     reach = np.geomspace(1e-6, 1, 50)
     left.plot(reach, edge.cdf(reach), **plots.ASYMPTOTE)
+    # result cover-8
     left.annotate(r"edge: $F \approx \frac{2}{\pi}\,\lambda^{1/2}$", (2e-3, 0.02), (2e-2, 0.02), fontsize=13)
     left.set(title="The eigenvalues of the data", ylim=(1e-3, 1.5), xlim=(1e-6, 10))
 
@@ -38,6 +39,7 @@ def edge_and_order(size=512, epochs=EPOCHS, runs=4):
         curve = _simulated(X, order, epochs, probes=32, runs=runs)
         right.plot(curve.epochs[1:], curve.test[1:], markevery=2, **plots.order_style(order))
     right.plot(epochs, edge.laplace(2 * epochs), **plots.ASYMPTOTE)
+    # result cover-9
     right.annotate(r"slope $-\frac{1}{2}$, from the edge", (20, 0.1), (14, 0.13), fontsize=12)
     bound = np.exp(-2 * epochs * eigenvalues[0])
     right.plot(epochs, bound, color="#444444", linestyle=":", label="classical bound (GD)")
@@ -50,11 +52,12 @@ def cover(size=512, epochs=100, runs=2):
     """What was predicted from eigenvalues alone, and what SGD did: Gaussian rows, and real image embeddings."""
     embeddings = data.preprocess(data.cifar10().features, size, size, rng=0).X
     designs = {
-        "Gaussian rows: shuffling once wins": data.gaussian(size, size, rng=7),
-        "CIFAR-10 embeddings: reshuffling wins": data.normalize_rows(embeddings),
+        "Gaussian rows: shuffling once wins": data.gaussian(size, size, rng=7),  # result cover-5
+        "CIFAR-10 embeddings: reshuffling wins": data.normalize_rows(embeddings),  # result cover-6
     }
     shown = np.unique(np.geomspace(1, epochs, 14).astype(int))
     figure, axes = plt.subplots(1, 2, figsize=(10, 5.25), sharey=True)
+    # result cover-7
     figure.suptitle("The eigenvalues say how SGD will learn, and in which order it should", fontsize=17)
     for ax, (title, X) in zip(axes, designs.items(), strict=True):
         eigenvalues = spectrum.gram_eigenvalues(data.normalize_rows(X))

@@ -1,12 +1,13 @@
 """The audit of the paper: every claim, its verdict, and the check that could contradict it.
 
-``ledger`` reads and validates ``data/claims.toml``, ``sentences`` the book's own sentences, ``errata`` has the
-mistakes in the paper's own words; ``runner`` runs the checks, ``evidence`` is what they return, ``checks`` holds those
-of claims, ``own`` those of the book's sentences, ``routes`` what they share, ``certificates`` the enclosures of
-closed-form numbers; ``verify`` is the command ``edgelaw verify``. Everything here imports edgelaw; edgelaw imports
-nothing from here.
+``ledger`` reads and validates ``data/claims.toml``, ``sentences`` the book's own sentences, whose words ``pages`` finds
+in the book; ``errata`` has the mistakes in the paper's own words; ``runner`` runs the checks, ``evidence`` is what they
+return, ``checks`` holds those of claims, ``own`` those of the book's sentences, ``routes`` what they share,
+``certificates`` the enclosures of closed-form numbers; ``verify`` is the command ``python -m edgelaw_ledger``.
+Everything here imports edgelaw; edgelaw imports nothing from here. It is part of the repository, not of the package
+that pip installs.
 
-The names below are loaded when they are first used, because the command line imports this package to offer its command.
+The names below are loaded when they are first used, so that the command's ``--help`` is instant.
 """
 
 import importlib
@@ -27,14 +28,7 @@ if TYPE_CHECKING:
         missing,
     )
     from edgelaw_ledger.runner import Outcome, examine, run
-    from edgelaw_ledger.sentences import (
-        NoResult,
-        Sentence,
-        load_boxes,
-        load_no_results,
-        load_sentences,
-        status_counts,
-    )
+    from edgelaw_ledger.sentences import Sentence, load_boxes, load_sentences, status_counts
 
 __all__ = [
     "GROUPS",
@@ -44,7 +38,6 @@ __all__ = [
     "Claim",
     "Evidence",
     "LedgerError",
-    "NoResult",
     "Outcome",
     "Sentence",
     "additions",
@@ -54,7 +47,6 @@ __all__ = [
     "examine",
     "load",
     "load_boxes",
-    "load_no_results",
     "load_sentences",
     "missing",
     "number",

@@ -1,8 +1,8 @@
-"""``python -m edgelaw_ledger`` is ``edgelaw verify``, with the same options."""
+"""``python -m edgelaw_ledger`` checks the claims: :mod:`edgelaw_ledger.verify`."""
 
 import sys
 
-from edgelaw_app import cli
+from edgelaw_ledger.verify import main
 
 if __name__ == "__main__":
-    sys.exit(cli.main(["verify", *sys.argv[1:]]))
+    sys.exit(main())

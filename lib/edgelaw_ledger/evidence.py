@@ -1,12 +1,15 @@
-"""What a check returns, and three ways to reach a verdict: a number, a sample, a yes or no.
+"""What a check returns: the verdict that follows from a few rows, each of which compares one number.
 
 A check is a function without required arguments. Its keyword-only arguments are the numbers the paper states,
 with the paper's values as defaults, so that a test can move each by 2 % and see the verdict fall; sizes and
-seeds are integers, which are left alone. It returns an :class:`Evidence`, whose verdict is computed.
+seeds are integers, which are left alone. It returns ``compared(near(...), most(...), ...)``, an :class:`Evidence`
+whose verdict is computed. :func:`number`, :func:`sampled` and :func:`decide` are short for one row.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -241,3 +244,104 @@ def decide(
     else:
         verdict = "fails"
     return Evidence(verdict, measured, claimed, tolerance)
+
+
+# Rows ------------------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """One comparison: what came out, what is stated, how far apart they may be, and whether they agree."""
+
+    measured: str
+    claimed: str
+    tolerance: str
+    holds: bool
+
+
+def _row(what, measured, stated, tolerance, holds):
+    return Row(_phrase(measured, what), _phrase(stated, what), tolerance, bool(holds))
+
+
+def near(what: str, measured: float, stated: float, tolerance: float) -> Row:
+    """A number that is the stated one up to a relative tolerance below 1.1 %, or 2 % could pass."""
+    measured, stated, tolerance = _finite(measured=measured, stated=stated, tolerance=tolerance)
+    if not 0 <= tolerance < 0.011:
+        raise ValueError(f"tolerance must be at least 0 and below 0.011, not {tolerance!r}.")
+    return _row(
+        what, measured, stated, f"relative {tolerance:g}", abs(measured - stated) <= tolerance * abs(stated)
+    )
+
+
+def printed(what: str, measured: float, stated: float, digits: int | None = None) -> Row:
+    """A number that is the stated one when it is rounded to the decimals that are printed.
+
+    Examples
+    --------
+    >>> printed("ratio", 0.7618, 0.76).holds, printed("ratio", 0.7618, 0.76, digits=4).holds
+    (True, False)
+    """
+    measured, stated = _finite(measured=measured, stated=stated)
+    decimals = len(f"{stated!r}".partition(".")[2].removesuffix("0")) if digits is None else digits
+    return _row(what, measured, stated, "as printed", round(measured, decimals) == stated)
+
+
+def most(what: str, measured: float, stated: float) -> Row:
+    """An upper bound that is true and tight; see :func:`at_most`."""
+    measured, stated = _finite(measured=measured, stated=stated)
+    return _row(what, measured, stated, "a true bound that 2 % would loosen", at_most(measured, stated))
+
+
+def least(what: str, measured: float, stated: float) -> Row:
+    """A lower bound that is true and tight; see :func:`at_least`."""
+    measured, stated = _finite(measured=measured, stated=stated)
+    return _row(what, measured, stated, "a true bound that 2 % would loosen", at_least(measured, stated))
+
+
+def off(what: str, deviation: float, limit: float) -> Row:
+    """A deviation that must stay below a limit which no text states."""
+    deviation, limit = _finite(deviation=deviation, limit=limit)
+    return Row(f"{what}: off by {deviation:.2g}", what, f"{limit:g}", bool(deviation < limit))
+
+
+def drawn(what: str, mean: float, error: float, stated: float, sigmas: float = 4) -> Row:
+    """A mean over draws that is the stated number within some of its standard errors."""
+    mean, error, stated = _finite(mean=mean, error=error, stated=stated)
+    tolerance = f"{sigmas:g} standard errors of {error:.2g}"
+    return _row(what, mean, stated, tolerance, 0 < error and abs(mean - stated) <= sigmas * error)
+
+
+def true(what: str, answer: bool | np.bool_) -> Row:
+    """A computed yes or no."""
+    return Row(what if _truth(answer, what) else f"not: {what}", what, "none", bool(answer))
+
+
+def compared(*rows: Row, repaired: Iterable[Row] = ()) -> Evidence:
+    """The evidence of some rows.
+
+    Parameters
+    ----------
+    *rows : Row
+        What the statement says as it stands.
+    repaired : iterable of Row
+        What is so once the missing condition, scaling or constant is supplied.
+
+    Returns
+    -------
+    Evidence
+        "holds" if all rows hold, "imprecise" if only the repaired ones do, else "fails".
+
+    Examples
+    --------
+    >>> compared(near("slope", -0.499, -0.5, 0.01), true("all 40 designs", True)).verdict
+    'holds'
+    """
+    other = tuple(repaired)
+    told = (*rows, *other)
+    return decide(
+        bool(rows) and all(row.holds for row in rows),
+        all(row.holds for row in other) if other else None,
+        measured="; ".join(dict.fromkeys(row.measured for row in told)),
+        claimed="; ".join(dict.fromkeys(row.claimed for row in rows)),
+        tolerance="; ".join(dict.fromkeys(row.tolerance for row in told if row.tolerance != "none"))
+        or "none",
+    )

@@ -155,9 +155,11 @@ def check_function(name: str, check: str) -> Callable[..., Evidence] | None:
 
 
 def stated_numbers(function: Callable[..., Evidence] | None) -> dict[str, float]:
-    """The keyword-only arguments of a function whose defaults are floats."""
+    """The keyword-only arguments of a function whose defaults are floats; of a table, the numbers of its rows."""
     if function is None:
         return {}
+    if hasattr(function, "stated"):
+        return function.stated
     parameters = inspect.signature(function).parameters.values()
     return {p.name: p.default for p in parameters if isinstance(p.default, float)}
 

@@ -1,27 +1,30 @@
 """The book's own ledger: each sentence of the book that states a result, with the check that backs it.
 
-The entries are the ``[[sentence]]`` blocks of ``data/additions.toml``; a ``[[no_result]]`` block of that file is a
-sentence of a front page that states no result, and so needs no check; a ``[[box]]`` names the entry that checks a box.
-A check backs the sentence as quantified: what it says of all cells is computed for all of them. That the words stand
-in the book as they stand here is seen by the book's build (``tools/sphinx/sentence_pages.py``).
+The entries are the ``[[sentence]]`` blocks of ``data/additions.toml``; the words of an entry stand on the page that
+marks them, ``<!-- result 03-1 -->`` (``edgelaw_ledger.pages``). A ``[[box]]`` names the entry that checks a box. A
+check backs the sentence as quantified: what it says of all cells is computed for all of them.
 """
 
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from edgelaw.shipped import folder
+from edgelaw_ledger import pages
 from edgelaw_ledger.evidence import Evidence
 from edgelaw_ledger.ledger import LedgerError, check_function, stated_numbers
+from edgelaw_ledger.recorded import Table
 
 STATUSES = ("proved", "derived", "fitted", "measured")
 _ID = re.compile(r"(\d\d|[a-z]{2,})-[1-9]\d*")
 _CHECK = re.compile(r"edgelaw_ledger\.(own|checks)\.\w+:\w+")
-_BLOCKS = {"addition", "box", "no_result", "sentence"}
+_BLOCKS = {"addition", "box", "sentence"}
+_TEXTS = ("id", "status", "scope", "check")
+_TABLES = ("rows", "let")
 
 
 @dataclass(frozen=True)
@@ -32,21 +35,28 @@ class Sentence:
     ----------
     id : str
         Its page's number or short name and a running number, such as "03-1" or "intro-2".
-    text : str
-        The sentence as printed, in MyST.
-    place : str
-        Its page, without the suffix: "chapters/03_shuffling_constants", "intro", "README".
     status : str
         "proved", "derived", "fitted" or "measured".
+    text : str
+        The sentence as its page prints it, in MyST, on one line; cells of a row are divided by " | ".
+    place : str
+        Its page, without the suffix: "chapters/03_shuffling_constants", "intro", "README".
+    scope : str
+        What it ranges over, and so what the check ranges over; empty where nothing is said of that.
     check : str
-        "module:function" of the check.
+        "module:function" of the check; empty where `rows` are the check.
+    rows, let : sequence
+        A table that reads what is recorded, see :mod:`edgelaw_ledger.recorded`.
     """
 
     id: str
+    status: str
     text: str
     place: str
-    status: str
-    check: str
+    scope: str = ""
+    check: str = ""
+    rows: Sequence[Mapping[str, Any]] = ()
+    let: Sequence[str] = ()
 
     verdict: ClassVar[str] = "holds"  # what is not so is not printed
     correction: ClassVar[str] = ""
@@ -59,35 +69,16 @@ class Sentence:
 
     @property
     def quote(self) -> str:
-        """The sentence, on one line."""
-        return folded(self.text)
+        """The sentence, under the name that claims use."""
+        return self.text
 
     def function(self) -> Callable[..., Evidence] | None:
-        """The function that checks this."""
-        return check_function(self.id, self.check)
+        """The function that checks this, or the table that does."""
+        return Table(self.rows, self.let, self.scope) if self.rows else check_function(self.id, self.check)
 
     def stated(self) -> dict[str, float]:
         """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
         return stated_numbers(self.function())
-
-
-@dataclass(frozen=True)
-class NoResult:
-    """A sentence of a front page that states no result: its page and its words."""
-
-    place: str
-    text: str
-
-
-def folded(text: str) -> str:
-    """A text with every run of white space as one blank, which is how sentences are compared.
-
-    Examples
-    --------
-    >>> folded("two  lines\\n  as one ")
-    'two lines as one'
-    """
-    return " ".join(text.split())
 
 
 def _blocks(path, kind):
@@ -103,23 +94,36 @@ def _blocks(path, kind):
     return entries.get(kind, [])
 
 
-def _problems(entry, kind):
+def _problems(entry):
     """Everything wrong with one block, in words."""
-    names = [field.name for field in fields(kind)]
-    for key in sorted(set(entry) - set(names)):
+    for key in sorted(set(entry) - {*_TEXTS, *_TABLES}):
         yield f"there is no key {key!r}"
-    for key in names:
+    for key in ("id", "status", *(key for key in ("scope", "check") if key in entry)):
         if not isinstance(entry.get(key), str) or not entry[key].strip():
             yield f"{key} must be text that says something"
             return
-    if kind is NoResult:
-        return
+    if ("check" in entry) == ("rows" in entry):
+        yield "an entry has either a check or rows"
+    if "rows" in entry and "scope" not in entry:
+        yield "an entry with rows has a scope"
     if not _ID.fullmatch(entry["id"]):
         yield "an id is a chapter's two digits or a page's short name, a hyphen and a number, such as 03-1"
     if entry["status"] not in STATUSES:
         yield f"the status must be one of {', '.join(STATUSES)}, not {entry['status']!r}"
-    if not _CHECK.fullmatch(entry["check"]):
+    if "check" in entry and not _CHECK.fullmatch(entry["check"]):
         yield f"the check must look like 'edgelaw_ledger.own.orders:name', not {entry['check']!r}"
+
+
+def _marked(root):
+    """The words and the page of every result that the pages of a book mark, by id."""
+    marked = {}
+    for name, text, place in pages.results(root):
+        first, page = marked.setdefault(name, (text, place))
+        if not text:
+            raise LedgerError(f"{name} is marked in {place}, but no words stand before the marker.")
+        if text != first:
+            raise LedgerError(f"{name} is marked twice, with other words in {place} than in {page}.")
+    return marked
 
 
 def load_sentences(path: Path | str | None = None) -> dict[str, Sentence]:
@@ -128,7 +132,7 @@ def load_sentences(path: Path | str | None = None) -> dict[str, Sentence]:
     Parameters
     ----------
     path : path-like, optional
-        Another file than the one that ships.
+        Another file than the book's, in the folder ``data`` of another book.
 
     Returns
     -------
@@ -138,27 +142,26 @@ def load_sentences(path: Path | str | None = None) -> dict[str, Sentence]:
     Raises
     ------
     LedgerError
-        If an entry breaks a rule, its check cannot be found, or an id stands twice.
+        If an entry breaks a rule, its check cannot be found, an id stands twice, or entries and markers differ.
     """
+    path = folder() / "additions.toml" if path is None else Path(path)
+    blocks, marked = _blocks(path, "sentence"), _marked(path.resolve().parent.parent)
     entries: dict[str, Sentence] = {}
-    for entry in _blocks(path, "sentence"):
-        name = entry.get("id", "A sentence")
-        for complaint in _problems(entry, Sentence):
+    for block in blocks:
+        name = block.get("id", "A sentence")
+        for complaint in _problems(block):
             raise LedgerError(f"{name}: {complaint}.")
         if name in entries:
             raise LedgerError(f"{name} stands twice.")
-        entries[name] = Sentence(**entry)
+        if name not in marked:
+            raise LedgerError(f"{name}: no page marks its words by <!-- result {name} -->.")
+        text, place = marked[name]
+        entries[name] = Sentence(**block, text=text, place=place)
         entries[name].function()
-    return entries
-
-
-def load_no_results(path: Path | str | None = None) -> list[NoResult]:
-    """Read and validate the sentences of the front pages that state no result, in the order of the file."""
-    entries = []
-    for entry in _blocks(path, "no_result"):
-        for complaint in _problems(entry, NoResult):
-            raise LedgerError(f"A sentence without a result, {entry!r}: {complaint}.")
-        entries.append(NoResult(**entry))
+    for name in sorted(set(marked) - set(entries)):
+        raise LedgerError(
+            f"{name} is marked in {marked[name][1]}, but data/additions.toml has no such entry."
+        )
     return entries
 
 

@@ -1,65 +1,71 @@
-"""``edgelaw verify``: run the checks of both ledgers and compare them with what is recorded.
+"""``python -m edgelaw_ledger``: run the checks of both ledgers and compare them with what is recorded.
 
-The command line finds :func:`add` through the entry point ``edgelaw.commands``, so nothing heavy is imported before the
-command runs. ``--json`` prints one object: ``schema`` ("edgelaw.verify/1"), ``version``, ``claims`` (one record per
-claim of the paper, see :func:`_record`), ``own`` (the same for what the book says itself) and ``missing`` (ids without
-an entry in the ledger).
+``--json`` prints one object: ``schema`` ("edgelaw.verify/1"), ``version``, ``claims`` (one record per claim of the
+paper, see :func:`_record`), ``own`` (the same for what the book says itself) and ``missing`` (ids without an entry in
+the ledger). Nothing heavy is imported before the checks run, so that ``--help`` is instant.
 """
 
 import argparse
 import os
+from collections.abc import Sequence
 
-VERIFY_EXAMPLES = """\
-examples:
-  edgelaw verify                  check all claims of the paper and the book's own results
-  edgelaw verify D15 E12          check these two
-  edgelaw verify 03-1             check the first sentence of chapter 3's summary
-  edgelaw verify --own            check the book's own results
-  edgelaw verify --group F        check all of Appendix F (groups: A to H)
-  edgelaw verify --failing        what does not hold, and what is true instead
-  edgelaw verify --json -j 2      for machines, on two cores
+from edgelaw_app.cli.parser import answered
+from edgelaw_app.cli.terminal import Refusal, SentenceParser, add_json, whole
 
-The verdict of each check is computed; it is compared with the one recorded in the ledger. The exit status is 0 when
-all agree, 1 when a check contradicts its record or breaks down, 2 when an id or an option is unknown. JSON has schema
-"edgelaw.verify/1" with claims (the paper's) and own (the book's), each with id, verdict, recorded, confirmed, checked,
-measured, claimed, tolerance, error and seconds, and missing."""
+EXAMPLES = """\
+examples, in a clone of the repository:
+  python -m edgelaw_ledger               check all claims of the paper and the
+                                         book's own results
+  python -m edgelaw_ledger D15 E12       check these two
+  python -m edgelaw_ledger 03-1          check the first sentence of chapter 3's
+                                         summary
+  python -m edgelaw_ledger --own         check the book's own results
+  python -m edgelaw_ledger --group F     check all of Appendix F (A to H)
+  python -m edgelaw_ledger --failing     what does not hold, and what is true
+                                         instead
+  python -m edgelaw_ledger --json -j 2   for machines, on two cores
+
+The verdict of each check is computed; it is compared with the one recorded in
+the ledger. The exit status is 0 when all agree, 1 when a check contradicts its
+record or breaks down, 2 when an id or an option is unknown, 130 when stopped
+by Ctrl-C. JSON has schema "edgelaw.verify/1" with claims (the paper's) and own
+(the book's), each with id, verdict, recorded, confirmed, checked, measured,
+claimed, tolerance, error and seconds, and missing."""
 
 STYLES = {"holds": "green", "fails": "red", "imprecise": "yellow", "open": "blue"}
 
 
-def add(commands: "argparse._SubParsersAction") -> None:
-    """Add the command ``verify`` to argparse's subparsers."""
-    from edgelaw_app.cli.terminal import add_json, command, whole
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status; ``words`` are those after its name, ``sys.argv`` by default."""
+    return answered(lambda: parser().parse_args(words), words is None)
 
-    parser = command(
-        commands,
-        "verify",
-        run,
-        "check the paper's claims and the book's",
-        "Check the paper's claims and the book's own, each by computing evidence that could contradict it.",
-        VERIFY_EXAMPLES,
+
+def parser() -> SentenceParser:
+    """What can be asked for."""
+    made = SentenceParser(
+        prog="python -m edgelaw_ledger",
+        description="Check the paper's claims and the book's own, each by evidence that could\ncontradict it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15 or 03-1 (default: all)")
-    parser.add_argument(
-        "--group", action="append", default=[], metavar="LETTER", help="a whole group, A to H"
+    made.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15 or 03-1 (default: all)")
+    made.add_argument("--group", action="append", default=[], metavar="LETTER", help="a whole group, A to H")
+    made.add_argument("--own", action="store_true", help="the book's own results")
+    made.add_argument("--failing", action="store_true", help="only what does not hold, with corrections")
+    add_json(made)
+    cores = os.cpu_count() or 1
+    made.add_argument(
+        "-j", "--jobs", type=whole(1), default=cores, metavar="N", help="processes (default: all cores)"
     )
-    parser.add_argument("--own", action="store_true", help="the book's own results")
-    parser.add_argument("--failing", action="store_true", help="only what does not hold, with corrections")
-    add_json(parser)
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=whole(1),
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="processes (default: all cores)",
-    )
+    made.set_defaults(run=run)
+    return made
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks, show their outcomes, and return the exit status."""
     import edgelaw_ledger as claims
-    from edgelaw_app.cli.terminal import Bar, Refusal, console, machine
+    from edgelaw_app.cli.terminal import Bar, console, machine
 
     try:
         ledger, own = claims.load(), _own()
@@ -100,7 +106,6 @@ def _everything(arguments):
 
 def _selected(arguments, ledger, own):
     """What was asked for, by id, group or ledger, or all; with --failing only what is not recorded to hold."""
-    from edgelaw_app.cli.terminal import Refusal
     from edgelaw_ledger.ledger import GROUPS, IDS
 
     names = [name.lower() if name.lower() in own else name.upper() for name in arguments.claims]

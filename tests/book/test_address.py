@@ -36,7 +36,7 @@ def test_the_address_is_the_same_everywhere(root):
     assert yaml.safe_load((root / "_config.yml").read_text())["repository"]["url"] == stated
     assert yaml.safe_load((root / "CITATION.cff").read_text())["repository-code"] == stated
     places = {str(place[0]) for place in address.occurrences()}
-    assert {"README.md", "_config.yml", "CITATION.cff", "pyproject.toml", "api.md"} <= places
+    assert {"README.md", "_config.yml", "CITATION.cff", "pyproject.toml", "reference/api.md"} <= places
     assert {f"chapters/{path.name}" for path in (root / "chapters").glob("*.ipynb")} <= places
 
 

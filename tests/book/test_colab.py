@@ -129,6 +129,38 @@ def needs_torch(notebook):
     )
 
 
+def clean():
+    """The environment of a reader's shell."""
+    own = ("PYTHONPATH", "VIRTUAL_ENV", "MPLBACKEND")
+    return {key: value for key, value in os.environ.items() if key not in own}
+
+
+def test_the_wheel_alone_answers_in_an_empty_environment(wheel, machine, tmp_path):
+    """With nothing but what it requires; then with the extra that brings the command line."""
+    run(sys.executable, "-m", "venv", machine)
+    pip(machine, "install", "--no-compile", wheel)
+    here = {"cwd": tmp_path, "env": clean()}
+    script = """
+import numpy as np, edgelaw
+from edgelaw import shipped
+rows = np.random.default_rng(0).standard_normal((80, 40))
+np.save("rows.npy", rows)
+answer = edgelaw.predict(rows, 20)
+assert answer.advice.order in answer.orders and answer.advice.lr > 0, answer.advice
+assert shipped.cifar10().features.shape[1] == 2048
+"""
+    run(machine / "bin" / "python", "-c", script, **here)
+    command = [machine / "bin" / "edgelaw", "spectrum", "rows.npy"]
+    bare = subprocess.run(command, capture_output=True, text=True, **here)
+    assert (bare.returncode, bare.stdout) == (1, "")
+    assert "pip install 'edgelaw[cli]'" in bare.stderr
+    pip(machine, "install", "--no-compile", f"{wheel}[cli]")
+    assert "left edge" in run(*command, **here)
+    gone = subprocess.run([*command[:1], "verify", "E12"], capture_output=True, text=True, **here)
+    assert gone.returncode == 2
+    assert f"in a clone of {address.stated()}" in gone.stderr
+
+
 @pytest.mark.parametrize(
     "path", CHAPTERS if os.environ.get("EDGELAW_COLAB") == "all" else CHAPTERS[:1], ids=lambda path: path.stem
 )
@@ -147,11 +179,7 @@ def test_the_chapter_runs_alone_on_a_fresh_machine(path, colab, machine, tmp_pat
     first.source = first.source.replace(f"git+{address.stated()}", source)
     nbformat.write(notebook, tmp_path / "alone.ipynb")
     script = "import nbformat, nbclient as c; c.NotebookClient(nbformat.read('alone.ipynb', 4), timeout=600).execute()"
-    environment = {
-        key: value
-        for key, value in os.environ.items()
-        if key not in ("PYTHONPATH", "VIRTUAL_ENV", "MPLBACKEND")
-    }
+    environment = clean()
     environment["NUMBA_CACHE_DIR"] = str(machine.with_name("machine-code"))
     environment["PATH"] = f"{machine / 'bin'}{os.pathsep}{environment['PATH']}"
     run(machine / "bin" / "python", "-c", script, cwd=tmp_path, env=environment)

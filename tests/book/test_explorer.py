@@ -185,8 +185,9 @@ def book(tmp_path_factory):
     """The explorer and a chapter that holds one, in the theme of the book; it must build without a warning."""
     folder = tmp_path_factory.mktemp("explorer")
     (folder / "conf.py").write_text(CONF.format(assets=str(ROOT / "assets")))
-    (folder / "index.md").write_text("# Book\n\n```{toctree}\nexplorer\nchapters/one\n```\n")
-    (folder / "explorer.md").write_text(PAGE)
+    (folder / "index.md").write_text("# Book\n\n```{toctree}\nreference/explorer\nchapters/one\n```\n")
+    (folder / "reference").mkdir()
+    (folder / "reference" / "explorer.md").write_text(PAGE)
     (folder / "chapters").mkdir()
     (folder / "chapters" / "one.md").write_text(COMPACT)
     shutil.copy(ROOT / "assets" / "logo.svg", folder)
@@ -209,7 +210,7 @@ def chromium():
 
 
 @contextlib.contextmanager
-def opened(chromium, book, width=1280, address="", theme="light", path="explorer.html"):
+def opened(chromium, book, width=1280, address="", theme="light", path="reference/explorer.html"):
     """The page from its folder, no server and the network off; any error or request elsewhere fails."""
     faults = []
     context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True, color_scheme=theme)
@@ -643,5 +644,9 @@ def test_a_directive_that_asks_for_what_is_not_there_is_refused(tmp_path, before
 
 
 def test_only_pages_with_an_explorer_load_its_tables(book):
-    for path, loads in (("explorer.html", True), ("chapters/one.html", True), ("index.html", False)):
+    for path, loads in (
+        ("reference/explorer.html", True),
+        ("chapters/one.html", True),
+        ("index.html", False),
+    ):
         assert ("explorer-data.js" in (book / path).read_text()) == loads

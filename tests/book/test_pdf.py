@@ -1,11 +1,13 @@
 """The printed book: a few of its pages, joined as `make pdf` joins all of them."""
 
 import re
+import sys
 
 import pages
 import pypdf
 import pytest
 
+import book
 import pdf
 
 pytestmark = pages.NEEDS_CHROMIUM
@@ -13,8 +15,8 @@ CHAPTER = "chapters/appendix_triangular_solve.html"
 CHOSEN = [
     ("", "intro.html"),
     ("Appendices", CHAPTER),
-    ("Reference", "notation.html"),
-    ("Reference", "bibliography.html"),
+    ("Reference", "reference/notation.html"),
+    ("Reference", "reference/bibliography.html"),
 ]
 
 
@@ -26,6 +28,18 @@ def printed(tmp_path_factory):
     reader = pypdf.PdfReader(target)
     assert len(reader.pages) == count
     return reader
+
+
+def test_a_book_that_is_not_built_or_was_changed_is_not_printed(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["pdf.py", "--to", str(tmp_path / "book.pdf")])
+    monkeypatch.setattr(book, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match=r"^The book is not built: run make book first\.$"):
+        pdf.main()
+    (tmp_path / "_build").mkdir()
+    (tmp_path / "_build" / "fingerprint").write_text("of another day")
+    with pytest.raises(SystemExit, match=r"^The book was changed since it was built: run make book first\.$"):
+        pdf.main()
+    assert not (tmp_path / "book.pdf").exists()
 
 
 def test_all_pages_of_the_book_are_printed_in_order():
@@ -72,7 +86,7 @@ def test_links_stay_inside_the_file_and_name_no_path_of_a_machine(printed):
     inside = 0
     for page in printed.pages:
         for reference in page.get("/Annots") or []:
-            action = reference.get_object().get("/A") or {}
-            assert not str(action.get("/URI", "")).startswith("file:")
-            inside += action.get("/S") == "/GoTo" and "/D" in action
+            link = reference.get_object()
+            assert not str((link.get("/A") or {}).get("/URI", "")).startswith("file:")
+            inside += "/Dest" in link
     assert inside >= 1  # the first page links to the notation

@@ -1,310 +1,127 @@
-"""The book's sentences and its own ledger: what counts as a sentence, and which books are not built."""
+"""What pages mark as results: which words a marker takes, and where the book must have one."""
 
 import json
-import sys
+import re
 from pathlib import Path
 
 import pytest
-import small_books
+
+from edgelaw_ledger import pages
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
-
-import prose  # noqa: E402
-import sentence_pages  # noqa: E402
-
-CHECK = "edgelaw_ledger.checks.beyond:exact_sums"  # any check will do: these tests run none
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+MARKED = re.compile(r"<!-- result [a-z\d]+-\d+ -->(\s*\|)?\s*\Z")
 
 
-def test_every_sentence_of_the_book_that_states_a_result_is_in_its_ledger():
-    assert sentence_pages.problems(ROOT) == []
+def section(text, title):
+    """The part of a page's text under a heading of the second rank, or nothing."""
+    found = re.search(rf"^## {title}.*?\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S)
+    return found[1] if found else ""
 
 
-# what is a sentence ----------------------------------------------------------------------------------------
+def bullets(text):
+    """The bullets of a list, each up to the next or to an empty line."""
+    return re.findall(r"^- .*?(?=^- |^\s*$|\Z)", text, flags=re.M | re.S)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("One. Two!\nThree? 4 is more.", ["One.", "Two!", "Three?", "4 is more."]),
-        ("It is 1.5 times, e.g. `a. B` or $x. Y$.", ["It is 1.5 times, e.g. `a. B` or $x. Y$."]),
-        ("By Ahle et al. (2026) it is so.", ["By Ahle et al. (2026) it is so."]),
-        (
-            "**You read.** Every one (of them.) *Do.* Yes",
-            ["**You read.**", "Every one (of them.)", "*Do.*", "Yes"],
-        ),
-        (
-            "See {doc}`a. B <c>`. [A. B](c.d) ends. {term}`x` too.",
-            ["See {doc}`a. B <c>`.", "[A. B](c.d) ends.", "{term}`x` too."],
-        ),
-        ("{{ claims }} hold. So.", ["{{ claims }} hold.", "So."]),
-        ("[![Badge](a.svg)](b.c) ![It wins. Always.](x.png)", ["Badge", "It wins.", "Always."]),
-    ],
-)
-def test_a_paragraph_is_split_into_its_sentences(text, sentences):
-    assert prose.split(text) == sentences
+def test_every_bullet_of_a_summary_is_marked():
+    counted = 0
+    for path in CHAPTERS:
+        found = bullets(section("\n\n".join(pages.pieces(path)), "Summary"))
+        assert found or path.stem.startswith("appendix"), f"{path.stem} has no summary"
+        assert [bullet for bullet in found if not MARKED.search(bullet)] == []
+        counted += len(found)
+    assert counted > 75
 
 
-PAGE = """# A title is none
+def test_every_row_of_the_table_of_advice_is_marked():
+    text = section("\n\n".join(pages.pieces(ROOT / "chapters" / "12_your_data.ipynb")), "What to do")
+    rows = re.findall(r"^\|.*", text, flags=re.M)[2:]  # without the head and its rule
+    assert len(rows) > 10
+    assert [row for row in rows if not MARKED.search(row)] == []
 
+
+PAGE = """# No words
 (a-label)=
-First. Second
-goes on.
+First. By Ahle et al. (2026) it is
+1.5, e.g. `a. B`. <!-- result a-1 --> **Three is $x. Y$.** <!-- result a-2 --> Four.
 
-```python
-code = "No sentence."
-```
-
-    indented("No sentence.")
-
-- A bullet. With two.
-  - Deeper.
-
-::::{grid} 1
-:gutter: 3
-
-:::{grid-item-card} Card title
-:link: x
-In a card.
-
-```{card-footer}
-Footer
-```
-:::
-::::
+- A bullet. With
+  two. <!-- result a-3 -->
+- Another. <!-- result a-4 -->
 
 ```{figure} x.png
 :name: fig-x
-:alt: Spoken. Words.
+:alt: Spoken. Words. <!-- result a-5 --> More.
 
-A caption. Its end.
+A caption. <!-- result a-6 -->
 ```
 
-```{ledger} table
-Filled by the build.
-```
+:::{card} Title
+:link: x
+{{ claims }} hold. <!-- result a-7 -->
+:::
 
 | head | is none |
 |---|---|
-| a row |  of two. Cells |
+| a row |  of $\\|x\\|$. Cells <!-- result a-8 --> |
 
-$$
-x = 1. Y
-$$
+![Pictures. Speak.](x.png) <!-- result a-9 -->
+[A. B](c.d) ends. <!-- result a-10 -->
 """
-SENTENCES = (
-    "First.|Second goes on.|A bullet.|With two.|Deeper.|In a card.|Footer|Spoken.|Words.|A caption.|Its end."
-)
-
-
-def test_cards_captions_lists_and_rows_are_read_and_code_and_headings_are_not():
-    units = prose.units(PAGE)
-    assert [unit.text for unit in units if unit.kind == "sentence"] == [
-        *SENTENCES.split("|"),
-        "$$ x = 1. Y $$",
-    ]
-    assert [unit.text for unit in units if unit.kind == "row"] == ["a row | of two. Cells"]
-    bullets = [unit.text for unit in prose.units(PAGE, whole_bullets=True) if unit.kind == "bullet"]
-    assert bullets == ["A bullet. With two. Deeper."]
-
-
-def test_a_row_is_the_same_with_and_without_its_outer_lines():
-    assert prose.folded("| a row |  of two |") == prose.folded("a row | of two") == "a row | of two"
-
-
-def test_a_section_ends_at_the_next_heading_that_is_not_below_it():
-    text = "# T\n\n## Summary\n\none\n\n### Deeper\n\ntwo\n\n## Next\n\nthree"
-    assert prose.section(text, "Summary$").split() == ["one", "###", "Deeper", "two"]
-    assert prose.section(text, "Absent") is None
-    assert prose.section("## Next\n\nthree", "Next") == "\nthree"
-
-
-def test_the_texts_of_a_program_are_read_without_its_docstrings_and_fields(tmp_path):
-    path = tmp_path / "x.py"
-    path.write_text(
-        '"""A docstring of many words."""\n'
-        'def f(x, ax):\n    """Another one of them."""\n'
-        '    ax.set(title="two words", label="one is ahead")\n'
-        '    return f"{x} is ahead of "\n'
-        "        f\"{f('the field is not read'):.2f}.\"\n".replace('of "\n        f', 'of " f')
-    )
-    assert prose.printed(path) == ["… is ahead of ….", "one is ahead"]
-
-
-# small books -----------------------------------------------------------------------------------------------
-
-BULLETS = ("Shuffling once wins.", "It holds in all 29 cells.", "The slope is $-0.5$.")
-INTRO = "# Book\n\nHello. Shuffling *always*\nwins.\n"
-TABLE = "| given | do |\n|---|---|\n| noise | a new shuffle |\n"
-
-
-def notebook(*cells, displayed=""):
-    """A notebook of markdown cells, and one that displays a table."""
-    made = [{"cell_type": "markdown", "metadata": {}, "source": [text]} for text in cells]
-    output = {"output_type": "display_data", "data": {"text/markdown": [displayed]}, "metadata": {}}
-    made.append({"cell_type": "code", "metadata": {}, "source": [], "outputs": [output] if displayed else []})
-    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-
-
-def summary(*bullets):
-    """A chapter's cell with a Summary."""
-    return "## Summary\n\n" + "".join(f"- {text}\n" for text in bullets) + "\n## Exercises\n\nWork. Hard.\n"
-
-
-def entry(name, text, place, status="measured"):
-    """A block of the ledger."""
-    return f"[[sentence]]\nid = {name!r}\ntext = {text!r}\nplace = {place!r}\nstatus = {status!r}\ncheck = {CHECK!r}\n"
-
-
-LEDGER = [
-    *(entry(f"01-{i}", text, "chapters/01_first") for i, text in enumerate(BULLETS, 1)),
-    *(entry(f"12-{i}", text, "chapters/12_your_data") for i, text in enumerate(BULLETS, 1)),
-    entry("advice-1", "| noise | a new shuffle |", "chapters/12_your_data"),
-    entry("intro-1", "Shuffling *always* wins.", "intro"),
-    "[[no_result]]\nplace = 'intro'\ntext = 'Hello.'\n",
-]
-
-
-def book(folder, files=(), ledger=LEDGER):
-    """A book of a first page and two chapters that agrees with its ledger, but for the files given."""
-    (folder / "chapters").mkdir()
-    (folder / "data").mkdir()
-    advice = notebook(summary(*BULLETS), "## What to do: a table\n\nRead.", displayed=TABLE)
-    texts = {
-        "intro.md": INTRO,
-        "chapters/01_first.ipynb": notebook("# First", summary(*BULLETS)),
-        "chapters/12_your_data.ipynb": advice,
-        "chapters/appendix_x.ipynb": notebook("# Needs no summary"),
-        "data/additions.toml": "\n".join(ledger),
-        **dict(files),
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-    return sentence_pages.problems(folder, front=["intro"])
-
-
-def test_a_book_that_agrees_with_its_ledger_is_let_pass(tmp_path):
-    assert book(tmp_path) == []
-
-
-FIRST = "chapters/01_first.ipynb"
-CHANGED = ("Shuffling once won.", *BULLETS[1:])
-PLANTED = {  # what is changed, and what has to be complained of, where
-    "a chapter without a Summary": (
-        {FIRST: notebook("# First")},
-        "chapters/01_first",
-        "one section '## Summary', not 0",
-    ),
-    "two Summaries": ({FIRST: notebook(summary(*BULLETS), summary(*BULLETS))}, "chapters/01_first", "not 2"),
-    "two bullets": (
-        {FIRST: notebook(summary(*BULLETS[:2]))},
-        "chapters/01_first",
-        "3 to 5 bullets in the cell of its heading, not 2",
-    ),
-    "a changed word": (
-        {FIRST: notebook(summary(*CHANGED))},
-        "chapters/01_first",
-        "no entry with its words: 'Shuffling once won.'",
-    ),
-    "an entry left behind": (
-        {FIRST: notebook(summary(*CHANGED))},
-        "chapters/01_first",
-        "01-1 does not stand on this page",
-    ),
-    "a new bullet": (
-        {FIRST: notebook(summary(*BULLETS, "It is new."))},
-        "chapters/01_first",
-        "no entry with its words: 'It is new.'",
-    ),
-    "two sentences in a bullet": (
-        {FIRST: notebook(summary(*BULLETS, "One. Two."))},
-        "chapters/01_first",
-        "one sentence: 'One. Two.'",
-    ),
-    "a sentence between": (
-        {FIRST: notebook(summary(*BULLETS).replace("\n\n- ", "\n\nMore.\n\n- ", 1))},
-        "chapters/01_first",
-        "this sentence of the Summary has no entry with its words: 'More.'",
-    ),
-    "a wrong summary of an appendix": (
-        {"chapters/appendix_x.ipynb": notebook(summary("One."))},
-        "chapters/appendix_x",
-        "3 to 5 bullets",
-    ),
-    "a changed row of advice": (
-        {
-            "chapters/12_your_data.ipynb": notebook(
-                summary(*BULLETS), "## What to do\n\n" + TABLE.replace("a new", "any")
-            )
-        },
-        "chapters/12_your_data",
-        "row of advice has no entry with its words: 'noise | any shuffle'",
-    ),
-    "no table of advice": (
-        {"chapters/12_your_data.ipynb": notebook(summary(*BULLETS))},
-        "chapters/12_your_data",
-        "no table under the heading",
-    ),
-    "a new sentence on the first page": (
-        {"intro.md": INTRO + "\nIt is fast.\n"},
-        "intro",
-        "listed as stating no result: 'It is fast.'",
-    ),
-    "a caption changed": (
-        {"intro.md": INTRO + "\n```{figure} x.png\n:alt: Hello.\n\nTo a per cent.\n```\n"},
-        "intro",
-        "'To a per cent.'",
-    ),
-    "no such page": (
-        {"data/additions.toml": "\n".join([*LEDGER, entry("09-1", "x", "chapters/09_gone")])},
-        "data/additions.toml",
-        "09-1: there is no page 'chapters/09_gone'",
-    ),
-    "a result and none": (
-        {"data/additions.toml": "\n".join([*LEDGER, entry("intro-2", "Hello.", "intro")])},
-        "intro",
-        "'Hello.' is both a result and none",
-    ),
-    "a stale sentence without a result": (
-        {"data/additions.toml": "\n".join([*LEDGER, "[[no_result]]\nplace = 'intro'\ntext = 'Bye.'"])},
-        "intro",
-        "stating no result does not stand on this page",
-    ),
-    "an entry that breaks a rule": (
-        {"data/additions.toml": LEDGER[0].replace("measured", "hoped")},
-        "data/additions.toml",
-        "01-1: the status must be one of",
-    ),
-    "a missing entry": (
-        {"data/additions.toml": "\n".join(LEDGER[1:])},
-        "chapters/01_first",
-        "no entry with its words: 'Shuffling once wins.'",
-    ),
+WORDS = {
+    "a-1": "By Ahle et al. (2026) it is 1.5, e.g. `a. B`.",
+    "a-2": "**Three is $x. Y$.**",
+    "a-3": "A bullet. With two.",
+    "a-4": "Another.",
+    "a-5": "Words.",
+    "a-6": "A caption.",
+    "a-7": "{{ claims }} hold.",
+    "a-8": "a row | of $\\|x\\|$. Cells",
+    "a-9": "Speak.",
+    "a-10": "[A. B](c.d) ends.",
 }
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_disagreement_is_complained_of_where_it_stands(tmp_path, name):
-    files, place, complaint = PLANTED[name]
-    problems = book(tmp_path, files)
-    assert any(where == place and complaint in text for where, text in problems), problems
+def test_a_marker_takes_the_sentence_the_bullet_or_the_row_that_it_ends():
+    assert dict(pages.in_text(PAGE)) == WORDS
 
 
-def test_a_front_page_that_is_missing_is_said(tmp_path):
-    book(tmp_path)
-    assert ("README", "there is no page 'README'") in sentence_pages.problems(tmp_path, front=["README"])
-
-
-def test_the_build_fails_of_a_disagreement_even_where_no_page_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(sentence_pages, "FRONT", ["intro"])
-    monkeypatch.setattr(sentence_pages.problems, "__defaults__", (["intro"], sentence_pages.ADVICE))
-    book(tmp_path)
-    (tmp_path / "conf.py").write_text(
-        'extensions = ["myst_parser", "sentence_pages"]\nroot_doc = "intro"\nexclude_patterns = ["chapters", "html"]\n'
+CODE = '''def f(x, ax):
+    """A docstring is not taken."""
+    ax.set(title="one", label=f"{x} is longer")  # result a-1
+    return (
+        # result a-2
+        f"{x} is ahead of "
+        f"{', '.join('the fields are not read')}."
     )
-    assert small_books.build(tmp_path, "-W") == (0, "")
-    (tmp_path / FIRST).write_text(notebook("# First", summary(*CHANGED)))
-    status, complaints = small_books.build(tmp_path, "-W", "--keep-going")
-    assert status != 0
-    assert "WARNING: chapters/01_first: 01-1 does not stand on this page word for word" in complaints
-    assert "this bullet of the Summary has no entry with its words: 'Shuffling once won.'" in complaints
+'''
+
+
+def test_a_marker_in_a_program_takes_the_string_it_stands_at():
+    assert list(pages.in_code(CODE)) == [("a-1", "… is longer"), ("a-2", "… is ahead of ….")]
+    assert list(pages.in_code("x = 1  # result a-3\n")) == [("a-3", "")]
+
+
+def test_a_notebooks_markdown_tables_and_captions_are_read(tmp_path):
+    mark = "{} <!-- result {} -->".format
+    shown = {"data": {"text/markdown": [mark("| a | b", "x-2"), " |"]}}
+    figure = {"mystnb": {"figure": {"caption": mark("A caption.", "x-3")}}}
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["Some ", mark("text.", "x-1")]},
+        {"cell_type": "code", "metadata": figure, "source": [mark("#", "x-4")], "outputs": [shown, {}]},
+    ]
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters" / "01_x.ipynb").write_text(json.dumps({"cells": cells}))
+    (tmp_path / "CONTRIBUTING.md").write_text(mark("An example.", "x-5"))
+    place = "chapters/01_x"
+    assert list(pages.results(tmp_path)) == [
+        ("x-1", "Some text.", place),
+        ("x-2", "a | b", place),
+        ("x-3", "A caption.", place),
+    ]
+
+
+@pytest.mark.parametrize("text", ["All. <!-- result a-1 --> So.", "| a | b <!-- result a-1 --> |"])
+def test_a_text_without_its_markers_is_as_if_there_had_been_none(text):
+    assert pages.MARKER.sub("", text) == text.replace(" <!-- result a-1 -->", "")

@@ -203,15 +203,10 @@ def test_labels_and_an_index_are_left_out_or_warned_of(tmp_path):
     assert "has no column 'lable'" in refused("spectrum", path, "--drop", "lable")
 
 
-def test_predict_and_sweep_warn_of_columns_too(tmp_path):
+def test_predict_warns_of_columns_too(tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 24))
     np.save(tmp_path / "x.npy", np.insert(X, 3, np.arange(60) % 2, axis=1))
     words = ["--json", "--epochs", 2, "--order", "iid"]
     answer = json.loads(run("predict", tmp_path / "x.npy", *words)[1])
     (caution,) = [caution for caution in answer["cautions"] if caution["code"] == "columns"]
     assert caution["text"].startswith("Column '3' holds 2 different integers only")
-    swept = json.loads(run("sweep", tmp_path / "x.npy", *words, "--seeds", 1)[1])
-    assert swept["warnings"] == [caution["text"]]
-    assert (
-        "! Column '3'" in run("sweep", tmp_path / "x.npy", "--epochs", 2, "--order", "iid", "--seeds", 1)[1]
-    )

@@ -10,7 +10,6 @@ import time
 import numpy as np
 import pytest
 
-from edgelaw import kaczmarz
 from edgelaw_app import files
 from edgelaw_app.cli import cluster
 from edgelaw_app.files import InputError, design, open_matrix
@@ -123,47 +122,6 @@ def test_what_a_worker_refuses_is_refused_here_in_the_same_words(client, shards,
     np.save(tmp_path / "5.npy", bad)
     with pytest.raises(InputError, match=f"Row {row} of .* is zero"):
         cluster.gram_eigenvalues(design(open_matrix(tmp_path), center=False), client)
-
-
-# sweeps
-
-
-def test_a_sweep_gives_the_same_digits_here_and_on_workers(client, shards):
-    made = design(open_matrix(shards), rows=40, dims=20)
-    asked = (["iid", "flip_flop"], [0.5, 1.5], [0, 4])
-    calls = []
-    there = cluster.sweep(made, *asked, epochs=3, client=client, progress=lambda *call: calls.append(call))
-    here = cluster.sweep(made, *asked, epochs=3)
-    assert calls == [(k, 8, "simulating") for k in range(1, 9)]
-    assert [run[:3] for run in here] == [(o, s, k) for o in asked[0] for s in asked[1] for k in asked[2]]
-    for one, other in zip(here, there, strict=True):
-        assert one[:3] == other[:3]
-        np.testing.assert_array_equal(one.curve.test, other.curve.test)
-        np.testing.assert_array_equal(one.curve.train, other.curve.train)
-    X = made.matrix()
-    sent = [
-        cluster.sweep(rows, "flip_flop", 1.5, 4, epochs=3, client=client)[0]
-        for rows in (X, design(X, center=False))
-    ]
-    for one in sent:  # an array, and a design that is in memory
-        np.testing.assert_allclose(one.curve.test, here[-1].curve.test, rtol=1e-9)
-    alone = kaczmarz.simulate(made.matrix(), "flip_flop", 3, 1.5, probes=16, rng=4)
-    np.testing.assert_array_equal(here[-1].curve.test, alone.test)
-
-
-@pytest.mark.parametrize(
-    ("orders", "steps", "seeds", "words"),
-    [
-        (["sideways"], [1], [0], "orders"),
-        (["iid"], [2], [0], "steps"),
-        (["iid"], [1], [-1], "seeds"),
-        ([], [1], [0], "at least one"),
-        (["iid"], [1], [], "at least one"),
-    ],
-)
-def test_a_sweep_that_cannot_be_is_refused_before_it_starts(orders, steps, seeds, words):
-    with pytest.raises(ValueError, match=words):
-        cluster.sweep(np.eye(3), orders, steps, seeds, epochs=2)
 
 
 # connecting

@@ -54,9 +54,8 @@ def test_a_file_that_is_not_there_gets_the_sentence_on_the_file(here, name):
         ("predcit", "did you mean predict;"),
         ("prob", "did you mean probe;"),
         ("Spectrum", "did you mean spectrum;"),
-        ("verfy", "did you mean verify;"),
         ("demos", "did you mean demo;"),
-        ("embeddings", "the commands are spectrum, predict, probe, sweep, demo, verify;"),
+        ("embeddings", "the commands are spectrum, predict, probe, demo;"),
     ],
 )
 def test_a_slip_of_a_command_gets_the_nearest_one(here, word, hint):
@@ -65,9 +64,11 @@ def test_a_slip_of_a_command_gets_the_nearest_one(here, word, hint):
 
 def test_a_command_wins_over_a_folder_of_its_name(here):
     os.mkdir("predict")
-    os.mkdir("verify")
     assert "There is no file nowhere.npy" in refused("predict", "nowhere.npy")
-    assert "There is no claim Z1" in refused("verify", "Z1")
+
+
+def test_the_command_that_checked_claims_says_where_they_are_checked_now(here):
+    assert re.search(r"in a clone of https://\S+, by python -m edgelaw_ledger", refused("verify", "E12"))
 
 
 def test_every_ending_that_can_be_read_counts_as_a_file():
@@ -109,7 +110,7 @@ def test_the_demo_shows_theory_runs_advice_and_what_is_next_in_eighty_columns(de
     assert len(examples) == 4
     for words in (example.split() for example in examples):
         if "--help" not in words:
-            assert parser.parser(plugins=False).parse_args(parser._file_alone(words)).run is not demo.run
+            assert parser.parser().parse_args(parser._file_alone(words)).run is not demo.run
 
 
 def test_the_demos_sgd_is_where_the_theory_says(demonstration):
@@ -189,7 +190,7 @@ def test_a_source_tree_predicts_and_verifies(uninstalled, here):
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(WORKING, done.stderr)
     assert "Use sampling with replacement" in done.stdout
-    done = uninstalled("-m", "edgelaw_app", "verify", "Z1")
+    done = uninstalled("-m", "edgelaw_ledger", "Z1")
     assert (done.returncode, done.stdout) == (2, "")
     assert "There is no claim Z1" in done.stderr
 
@@ -203,7 +204,7 @@ def test_a_copy_of_the_library_alone_says_so_in_one_sentence(uninstalled, tmp_pa
     assert (done.returncode, done.stdout) == (0, "edgelaw 0+unknown\n")
     done = uninstalled("-m", "edgelaw_app", "verify", "E12", lib=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "no command or file 'verify'" in done.stderr
+    assert "in a clone of its repository" in done.stderr
     code = "from edgelaw_app.cli import parser\nprint(parser._unexpected(ZeroDivisionError('x')))"
     assert "an issue at its repository" in uninstalled("-c", code, lib=tmp_path).stdout
     assert "https://" in uninstalled("-c", code).stdout

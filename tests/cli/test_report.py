@@ -376,16 +376,6 @@ def test_digits_are_close_to_the_number(value):
         assert text in "–∞−∞"
 
 
-@hypothesis.given(st.integers(1, 10**6))
-def test_milestones_are_a_few_and_end_with_the_last(last):
-    recorded = np.unique(np.round(np.geomspace(1, last, 300)).astype(int)).tolist()
-    chosen = format.milestones(recorded)
-    assert chosen[0] == 1
-    assert chosen[-1] == last
-    assert len(chosen) <= 4
-    assert set(chosen) <= set(recorded)
-
-
 @hypothesis.given(st.floats(1e-15, 1e6), st.floats(0, 2))
 def test_a_cell_has_its_error_where_it_was_run_and_no_digits_below_the_floor(forecast, value, error):
     one = only(forecast, np.array([0, 1]), np.array([1.0, value]), "simulated", error).orders["iid"]

@@ -105,7 +105,7 @@ def test_a_design_takes_what_was_found_elsewhere_and_the_forecast_sums_no_more(m
 @pytest.fixture
 def page(tmp_path):
     """A folder with the page's files and some shards."""
-    text = (ROOT / "scaling.md").read_text()
+    text = (ROOT / "reference" / "scaling.md").read_text()
     for name, code in re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n(.*?)```", text, re.DOTALL):
         (tmp_path / name).write_text(code)
     (tmp_path / "shards").mkdir()

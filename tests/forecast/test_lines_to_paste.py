@@ -10,7 +10,7 @@ import pytest
 from edgelaw import data
 from edgelaw.orders import ORDERS
 from edgelaw_app.forecast import predict, probe
-from edgelaw_app.forecast.recipe import without_labels
+from edgelaw_app.forecast.recipe import Plan, without_labels
 
 torch = pytest.importorskip("torch")
 RUNS = 16
@@ -158,7 +158,7 @@ def test_the_lines_without_labels_leave_the_promised_part_of_both_losses(order, 
 
 
 def test_rows_that_are_prepared_already_are_left_alone_by_the_lines():
-    code = without_labels((50, 20), "iid", 0.01, 4, 3, center=False, scale=False)
+    code = without_labels((50, 20), Plan("iid", 3 * [0.01], 4), [])
     names = trained(code, np.eye(50, 20), np.ones((50, 1)), 0)
     assert np.array_equal(names["X"].numpy(), np.eye(50, 20))
     assert all(len(line) <= 90 for line in code.splitlines())

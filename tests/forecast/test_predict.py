@@ -8,6 +8,7 @@ import pytest
 
 import edgelaw_app
 from edgelaw import data, exact
+from edgelaw_app.cli import answer
 from edgelaw_app.forecast import predict, ranking, tuning
 from edgelaw_app.forecast.exact_curves import exact_curve
 
@@ -201,3 +202,25 @@ def test_hostile_input_is_refused_in_one_sentence(change, message):
     with pytest.raises(ValueError, match=message) as refusal:
         predict(**arguments)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_part_of_rows_without_theory_compares_orders_and_states_no_level():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 15)) @ rng.standard_normal((15, 400))
+    made = predict(X, epochs=2, orders=["iid", "random_reshuffle"], operations=2e9)
+    assert {one.how for one in made.orders.values()} == {"part"}
+    assert made.advice.sentences[1].startswith("How much it leaves is not known: means over ")
+    assert "(part)" in repr(made)
+    rows = answer.rows(made, [made.advice.time])
+    best = next(row for row in rows if row[0] == made.advice.order)
+    assert best[2:] == ["1.00 ×", "1.00 ×"]
+    assert all(cell.endswith(" ×") for row in rows for cell in row[2:])
+
+
+def test_a_target_shortens_the_advice_where_theory_refuses_too():
+    X = np.random.default_rng(1).standard_normal((60, 12)) @ np.eye(12, 24)
+    made = predict(X, epochs=12, orders=["random_reshuffle"], target=0.6, center=False)
+    assert made.best.how == "simulated"
+    first = made.reached["random_reshuffle"]
+    assert made.advice.epochs == first < 12
+    assert "The target 0.6 is reached by then." in made.advice.sentences[1]

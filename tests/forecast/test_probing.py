@@ -1,11 +1,12 @@
 """Forecasts of rows with labels: what to do, in the units that a reader types, and how far it was checked."""
 
 import json
+import types
 
 import numpy as np
 import pytest
 
-from edgelaw_app.forecast import probe, probing, tuning
+from edgelaw_app.forecast import checking, probe, tuning
 from edgelaw_app.forecast.preparation import prepare
 from edgelaw_app.forecast.results import FLOOR
 from edgelaw_app.forecast.runs import Losses
@@ -149,7 +150,8 @@ def test_without_held_out_rows_the_training_loss_decides(classes):
 def verdict_of(gap, error):
     values = np.array([[1.0, 0.5]])
     ran = Losses(np.arange(2.0), values * [1, 1 + gap], np.array([[0.0, error]]), runs=64)
-    return probing._verdict(ran, values, "iid")[0]
+    problem = types.SimpleNamespace(promised=(0.05,), losses=("training loss",), batch=1)
+    return checking.judged(problem, ran, values, "iid")[0]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw_ledger import Evidence, decide, number, sampled
+from edgelaw_ledger.evidence import compared, drawn, least, most, near, off, printed, true
+from edgelaw_ledger.recorded import Table
 
 
 def phrases(**changes):
@@ -85,3 +87,56 @@ def test_evidence_says_something_and_knows_four_verdicts():
         Evidence("holds", "", "1", "0")
     with pytest.raises(ValueError, match="verdict must be one of"):
         Evidence("true", **phrases())
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (near("x", 1.009, 1.0, 0.01), near("x", 1.011, 1.0, 0.01)),
+        (printed("x", 0.7618, 0.76), printed("x", 0.7651, 0.76)),
+        (printed("x", 113.6, 114.0), printed("x", 113.4, 114.0)),
+        (most("x", 1.70, 1.71), most("x", 1.72, 1.71)),
+        (most("x", 1.70, 1.71), most("x", 1.60, 1.71)),  # true, but loose
+        (least("x", 0.802, 0.8), least("x", 0.79, 0.8)),
+        (off("x", 1e-10, 1e-9), off("x", 1e-8, 1e-9)),
+        (drawn("x", 1.03, 0.01, 1.0), drawn("x", 1.05, 0.01, 1.0)),
+        (true("x", np.True_), true("x", False)),
+    ],
+)
+def test_a_row_holds_or_not_and_evidence_holds_if_all_rows_do(good, bad):
+    assert good.holds
+    assert not bad.holds
+    assert compared(good, good).verdict == "holds"
+    assert compared(good, bad).verdict == "fails"
+    assert compared(bad, repaired=[good]).verdict == "imprecise"
+    assert compared(good, repaired=[bad]).verdict == "holds"
+
+
+@pytest.mark.parametrize("row", [near, most, least])
+def test_a_row_notices_a_stated_number_that_is_two_per_cent_off(row):
+    more = (0.01,) if row is near else ()
+    assert row("x", 1.0, 1.0, *more).holds
+    assert not row("x", 1.0, 1.02, *more).holds or not row("x", 1.0, 0.98, *more).holds
+    if row is near:
+        with pytest.raises(ValueError, match=r"below 0\.011"):
+            near("x", 1.0, 1.0, 0.011)
+
+
+def test_no_rows_are_no_evidence_and_nan_is_none():
+    assert compared(near("x", 1.0, 1.0, 0.0)).measured == "x = 1"
+    with pytest.raises(ValueError, match="phrase that says something"):
+        compared()
+    with pytest.raises(ArithmeticError, match="evidence of nothing"):
+        near("x", np.nan, 1.0, 0.0)
+
+
+def test_a_table_reads_what_is_recorded_and_can_be_moved():
+    rows = [
+        {"what": "edges", "value": "betas.min()", "near": 1 / 14, "within": 0.001},
+        {"what": "in their order", "true": "(np.diff(betas) > 0).all()"},
+    ]
+    table = Table(rows, ("betas = universal_gap['betas']",), "The edges of the sweep.")
+    assert table().verdict == "holds"
+    assert table.stated == {"edges": 1 / 14}
+    assert table(edges=1.02 / 14).verdict == "fails"
+    assert table.__doc__ == "The edges of the sweep."

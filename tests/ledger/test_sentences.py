@@ -4,24 +4,23 @@ The checks themselves are run in ``test_verdicts``, with numbers moved by 2 % to
 """
 
 import inspect
-from pathlib import Path
 
 import numpy as np
 import pytest
 from mutants import survivors
 
 import edgelaw_ledger as claims
-from edgelaw_ledger.sentences import folded
 
-ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = claims.load_sentences()
 GOOD = {
     "id": "03-1",
-    "text": "All is well.",
-    "place": "chapters/03_shuffling_constants",
     "status": "measured",
     "check": "edgelaw_ledger.own.pretended:all_cells",
 }
+PRINTED = {"text": "All is well.", "place": "intro"}
+OTHER = GOOD | {"id": "intro-2"}
+ALL = "All is well. <!-- result 03-1 -->"
+INTRO = f"# Book\n\nHello. {ALL} So is\nthis. <!-- result intro-2 --> Read on.\n"
 
 
 def cells(failing=0):
@@ -57,9 +56,13 @@ def pretended(monkeypatch):
     return module
 
 
-def written(folder, *entries, kind="sentence"):
-    """A ledger with these blocks."""
-    path = folder / "additions.toml"
+def written(folder, *entries, kind="sentence", **files):
+    """A book's ledger with these blocks, and a first page that marks two results, or other pages."""
+    for name, text in (files or {"intro.md": INTRO}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "data").mkdir(exist_ok=True)
+    path = folder / "data" / "additions.toml"
     lines = [f"[[{kind}]]\n" + "".join(f"{k} = {v!r}\n" for k, v in entry.items()) for entry in entries]
     path.write_text("\n".join(lines))
     return path
@@ -69,7 +72,7 @@ def written(folder, *entries, kind="sentence"):
 
 
 def test_a_false_quantifier_turns_its_check_red(pretended):
-    sentence = claims.Sentence(**GOOD)
+    sentence = claims.Sentence(**GOOD, **PRINTED)
     assert claims.examine(sentence).confirmed
     pretended.ratios = cells(failing=1)
     outcome = claims.examine(sentence)
@@ -79,7 +82,7 @@ def test_a_false_quantifier_turns_its_check_red(pretended):
 
 
 def test_a_number_that_is_moved_by_two_per_cent_turns_its_check_red(pretended):
-    sentence = claims.Sentence(**GOOD | {"check": "edgelaw_ledger.own.pretended:smallest"})
+    sentence = claims.Sentence(**GOOD | PRINTED | {"check": "edgelaw_ledger.own.pretended:smallest"})
     assert sentence.stated() == {"ratio": 0.5}
     assert claims.examine(sentence).confirmed
     assert survivors(sentence) == []
@@ -115,11 +118,13 @@ def test_every_status_is_counted_and_none_is_lost():
 
 @pytest.mark.usefixtures("pretended")
 def test_good_entries_are_read_in_their_order(tmp_path):
-    path = written(tmp_path, GOOD | {"id": "intro-2"}, GOOD)
+    path = written(tmp_path, OTHER | {"scope": "all cells"}, GOOD)
     sentences = claims.load_sentences(path)
     assert list(sentences) == ["intro-2", "03-1"]
+    assert [entry.scope for entry in sentences.values()] == ["all cells", ""]
     assert sentences["03-1"].known == "measured"
-    assert claims.load_no_results(path) == []
+    assert [entry.quote for entry in sentences.values()] == ["So is this.", "All is well."]
+    assert {entry.place for entry in sentences.values()} == {"intro"}
 
 
 @pytest.mark.usefixtures("pretended")
@@ -127,8 +132,9 @@ def test_good_entries_are_read_in_their_order(tmp_path):
     ("changes", "complaint"),
     [
         ({"colour": "red"}, "no key 'colour'"),
-        ({"text": " "}, "text must be text that says something"),
-        ({"place": 3}, "place must be text"),
+        ({"text": "All is well."}, "no key 'text'"),
+        ({"scope": " "}, "scope must be text that says something"),
+        ({"scope": 3}, "scope must be text"),
         ({"id": "E12"}, "an id is"),
         ({"id": "03-0"}, "an id is"),
         ({"status": "hoped"}, "status must be one of proved, derived, fitted, measured"),
@@ -147,7 +153,7 @@ def test_an_entry_that_breaks_a_rule_is_refused_by_name(tmp_path, changes, compl
 @pytest.mark.usefixtures("pretended")
 def test_a_missing_key_a_twin_and_another_block_are_refused(tmp_path):
     for entries, complaint in (
-        ([{key: value for key, value in GOOD.items() if key != "check"}], "check must be text"),
+        ([{key: value for key, value in GOOD.items() if key != "check"}], "either a check or rows"),
         ([GOOD, GOOD], "03-1 stands twice"),
     ):
         with pytest.raises(claims.LedgerError, match=complaint):
@@ -158,16 +164,29 @@ def test_a_missing_key_a_twin_and_another_block_are_refused(tmp_path):
         claims.load_sentences(tmp_path / "nowhere.toml")
 
 
-def test_a_sentence_without_a_result_has_a_place_and_words(tmp_path):
-    good = {"place": "intro", "text": "Hello."}
-    assert claims.load_no_results(written(tmp_path, good, kind="no_result")) == [claims.NoResult(**good)]
-    with pytest.raises(claims.LedgerError, match="text must be text"):
-        claims.load_no_results(written(tmp_path, {"place": "intro"}, kind="no_result"))
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize(
+    ("entries", "files", "complaint"),
+    [
+        ([GOOD], {}, "intro-2 is marked in intro, but data/additions.toml has no such entry"),
+        ([GOOD, OTHER, OTHER | {"id": "intro-3"}], {}, "intro-3: no page marks its words"),
+        (
+            [GOOD],
+            {"a.md": ALL, "b.md": ALL.replace("well", "bad")},
+            "03-1 is marked twice, with other words in b",
+        ),
+        ([GOOD], {"a.md": "<!-- result 03-1 -->"}, "03-1 is marked in a, but no words stand before"),
+    ],
+)
+def test_entries_and_markers_that_differ_are_refused(tmp_path, entries, files, complaint):
+    with pytest.raises(claims.LedgerError, match=complaint):
+        claims.load_sentences(written(tmp_path, *entries, **files))
 
 
-def test_white_space_is_folded():
-    assert folded(" one\n  two\tthree ") == "one two three"
-    assert claims.Sentence(**GOOD | {"text": "All\n is  well."}).quote == "All is well."
+@pytest.mark.usefixtures("pretended")
+def test_the_same_words_may_stand_in_two_places(tmp_path):
+    path = written(tmp_path, GOOD, **{"README.md": ALL, "chapters/03_x.md": ALL.replace(" is ", "\nis ")})
+    assert claims.load_sentences(path)["03-1"].text == "All is well."
 
 
 # the front pages' checks, shown to go red ------------------------------------------------------------------

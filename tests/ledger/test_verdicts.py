@@ -14,7 +14,7 @@ import edgelaw_ledger as claims
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = (*claims.load().values(), *claims.additions(), *claims.load_sentences().values())
-ENTRIES = [entry for entry in RECORDED if entry.check]
+ENTRIES = [entry for entry in RECORDED if entry.function()]
 SHOWN = json.loads((ROOT / "data" / "evidence.json").read_text())
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", flags=re.I)
 

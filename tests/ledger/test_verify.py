@@ -1,6 +1,5 @@
-"""``edgelaw verify``: what it shows, how it exits, and that it never shows a traceback."""
+"""``python -m edgelaw_ledger``: what it shows, how it exits, and that it never shows a traceback."""
 
-import argparse
 import json
 import subprocess
 import sys
@@ -9,7 +8,6 @@ import pytest
 
 import edgelaw
 import edgelaw_ledger as claims
-from edgelaw_app import cli
 from edgelaw_ledger import verify
 
 SOME = ["C2", "C5"]
@@ -18,7 +16,7 @@ SOME = ["C2", "C5"]
 def shown(capsys, *words):
     """Exit status, standard output, standard error."""
     try:
-        status = cli.main(list(words))
+        status = verify.main(list(words))
     except SystemExit as leaving:  # --help leaves by itself
         status = leaving.code
     streams = capsys.readouterr()
@@ -34,7 +32,7 @@ def tampered(monkeypatch):
 
 
 def test_claims_that_are_confirmed_give_a_table_and_status_0(capsys):
-    status, out, err = shown(capsys, "verify", "c5", "C2", "-j", "1")
+    status, out, err = shown(capsys, "c5", "C2", "-j", "1")
     assert status == 0
     assert err == ""
     head, *rows = out.splitlines()
@@ -47,7 +45,7 @@ def test_claims_that_are_confirmed_give_a_table_and_status_0(capsys):
 def test_a_group_is_the_claims_of_its_letter(capsys, monkeypatch):
     asked = []
     monkeypatch.setattr(claims, "run", lambda chosen, jobs, done: asked.extend(chosen) or [])
-    status, out, _ = shown(capsys, "verify", "--group", "c", "--group", "B", "D1")
+    status, out, _ = shown(capsys, "--group", "c", "--group", "B", "D1")
     assert status == 0
     names = [claim.id for claim in asked]
     assert names == [name for name in claims.IDS if name[0] in "BC" or name == "D1"]
@@ -55,7 +53,7 @@ def test_a_group_is_the_claims_of_its_letter(capsys, monkeypatch):
 
 
 def test_failing_shows_only_what_does_not_hold_with_its_correction(capsys):
-    status, out, _ = shown(capsys, "verify", "--failing", "C2", "C17", "-j", "1")
+    status, out, _ = shown(capsys, "--failing", "C2", "C17", "-j", "1")
     assert status == 0
     assert "what is true" in out
     assert "C2 " not in out
@@ -64,7 +62,7 @@ def test_failing_shows_only_what_does_not_hold_with_its_correction(capsys):
 
 
 def test_json_is_for_machines(capsys):
-    status, out, err = shown(capsys, "verify", "--json", *SOME, "-j", "1")
+    status, out, err = shown(capsys, "--json", *SOME, "-j", "1")
     assert status == 0
     assert err == ""
     answer = json.loads(out)
@@ -83,11 +81,11 @@ def test_json_is_for_machines(capsys):
 
 @pytest.mark.usefixtures("tampered")
 def test_a_verdict_changed_by_hand_is_found_out_with_status_1(capsys):
-    status, out, _ = shown(capsys, "verify", *SOME, "-j", "1")
+    status, out, _ = shown(capsys, *SOME, "-j", "1")
     assert status == 1
     assert "recorded: fails" in out
     assert "Not confirmed: C2." in out
-    status, out, _ = shown(capsys, "verify", "--json", *SOME, "-j", "1")
+    status, out, _ = shown(capsys, "--json", *SOME, "-j", "1")
     assert status == 1
     first, second = json.loads(out)["claims"]
     assert (first["verdict"], first["recorded"], first["confirmed"]) == ("holds", "fails", False)
@@ -99,12 +97,12 @@ def test_a_check_that_breaks_down_is_status_1_and_one_line(capsys, monkeypatch):
         raise FloatingPointError("[nothing] converged")  # brackets must not be taken for markup
 
     monkeypatch.setattr(claims.ledger, "check", broken)
-    status, out, err = shown(capsys, "verify", "C2")
+    status, out, err = shown(capsys, "C2")
     assert status == 1
     assert "FloatingPointError: [nothing]" in out  # a narrow table may put the last word on a line of its own
     assert "converged" in out
     assert "Traceback" not in out + err
-    status, out, _ = shown(capsys, "verify", "C2", "--json")
+    status, out, _ = shown(capsys, "C2", "--json")
     assert json.loads(out)["claims"][0]["verdict"] is None
 
 
@@ -113,10 +111,10 @@ def test_what_has_no_entry_yet_is_said_when_all_is_asked_for(capsys, monkeypatch
     del ledger["C5"]
     monkeypatch.setattr(claims, "load", lambda: ledger)
     monkeypatch.setattr(claims, "run", lambda chosen, jobs, done: [])
-    status, out, _ = shown(capsys, "verify")
+    status, out, _ = shown(capsys)
     assert status == 1
     assert "C5" in out.split("No entry in the ledger yet: ")[1]
-    status, _, err = shown(capsys, "verify", "C5")
+    status, _, err = shown(capsys, "C5")
     assert status == 2
     assert "has no entry" in err
 
@@ -124,12 +122,12 @@ def test_what_has_no_entry_yet_is_said_when_all_is_asked_for(capsys, monkeypatch
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["verify", "Z9"], "There is no claim Z9"),
-        (["verify", "C2", "F20"], "There is no claim F20"),
-        (["verify", "--group", "Q"], "There is no group Q"),
-        (["verify", "-j", "0"], "must be a positive integer"),
-        (["verify", "-j", "two"], "must be a positive integer"),
-        (["verify", "--nonsense"], "nrecognized arguments: --nonsense"),
+        (["Z9"], "There is no claim Z9"),
+        (["C2", "F20"], "There is no claim F20"),
+        (["--group", "Q"], "There is no group Q"),
+        (["-j", "0"], "must be a positive integer"),
+        (["-j", "two"], "must be a positive integer"),
+        (["--nonsense"], "nrecognized arguments: --nonsense"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused_in_one_sentence(capsys, words, sentence):
@@ -145,7 +143,7 @@ def test_a_ledger_that_cannot_be_read_is_told_in_one_sentence(capsys, monkeypatc
         raise claims.LedgerError("The ledger cannot be read: no such file.")
 
     monkeypatch.setattr(claims, "load", unreadable)
-    assert shown(capsys, "verify") == (2, "", "edgelaw: The ledger cannot be read: no such file.\n")
+    assert shown(capsys) == (2, "", "edgelaw: The ledger cannot be read: no such file.\n")
 
 
 def test_ctrl_c_is_not_a_traceback(capsys, monkeypatch):
@@ -153,29 +151,28 @@ def test_ctrl_c_is_not_a_traceback(capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(claims, "run", interrupted)
-    assert shown(capsys, "verify", "C2") == (130, "", "edgelaw: stopped.\n")
+    assert shown(capsys, "C2") == (130, "", "edgelaw: stopped.\n")
 
 
-def test_help_teaches_by_example(capsys):
-    status, out, _ = shown(capsys, "verify", "--help")
+def test_help_teaches_by_example_in_eighty_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = shown(capsys, "--help")
     assert status == 0
-    assert "examples:" in out
-    assert "edgelaw verify " in out
+    assert "examples, in a clone" in out
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_the_examples_of_the_help_are_understood():
-    parser = argparse.ArgumentParser()
-    verify.add(parser.add_subparsers())
-    lines = [line for line in verify.VERIFY_EXAMPLES.splitlines() if line.startswith("  edgelaw")]
+    start = "  python -m edgelaw_ledger"
+    lines = [line for line in verify.EXAMPLES.splitlines() if line.startswith(start)]
     assert len(lines) == 7
     for line in lines:
-        assert parser.parse_args(line[:32].split()[1:]).run is verify.run
+        assert verify.parser().parse_args(line[len(start) : 41].split()).run is verify.run
 
 
-def test_adding_the_command_loads_neither_the_ledger_nor_numpy_nor_rich():
+def test_its_help_loads_neither_the_ledger_nor_numpy_nor_rich():
     code = (
-        "import argparse, sys; from edgelaw_ledger.verify import add; "
-        "add(argparse.ArgumentParser().add_subparsers()); "
+        "import sys; from edgelaw_ledger.verify import parser; parser().format_help(); "
         "print([name for name in ('numpy', 'rich', 'edgelaw_ledger.ledger') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -202,7 +199,7 @@ def own(monkeypatch):
     module.good = lambda: claims.number(1.0, 1.0, 1e-3)
     module.bad = lambda: claims.number(2.0, 1.0, 1e-3)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    entry = {"text": "It is one.", "place": "intro", "status": "measured"}
+    entry = {"status": "measured", "text": "It is one.", "place": "intro"}
     sentences = {
         name: claims.Sentence(id=name, check=f"edgelaw_ledger.own.pretended:{check}", **entry)
         for name, check in (("03-1", "good"), ("intro-1", "bad"))
@@ -213,18 +210,18 @@ def own(monkeypatch):
 
 @pytest.mark.usefixtures("own")
 def test_a_sentence_of_the_book_is_checked_by_its_id(capsys):
-    status, out, _ = shown(capsys, "verify", "03-1", "C2", "-j", "1")
+    status, out, _ = shown(capsys, "03-1", "C2", "-j", "1")
     assert status == 0
     assert "1 claims: 1 holds." in out
     assert "1 results of the book." in out
-    status, out, _ = shown(capsys, "verify", "Intro-1", "--json")
+    status, out, _ = shown(capsys, "Intro-1", "--json")
     assert status == 1
     answer = json.loads(out)
     assert answer["claims"] == []
     assert [(entry["id"], entry["verdict"], entry["confirmed"]) for entry in answer["own"]] == [
         ("intro-1", "fails", False)
     ]
-    status, _, err = shown(capsys, "verify", "03-7")
+    status, _, err = shown(capsys, "03-7")
     assert status == 2
     assert "There is no claim 03-7" in err
 
@@ -232,8 +229,8 @@ def test_a_sentence_of_the_book_is_checked_by_its_id(capsys):
 def test_all_that_the_book_says_itself_can_be_asked_for_and_is_part_of_all(capsys, monkeypatch, own):
     asked = []
     monkeypatch.setattr(claims, "run", lambda chosen, jobs, done: asked.append([c.id for c in chosen]) or [])
-    shown(capsys, "verify", "--own")
-    shown(capsys, "verify")
-    shown(capsys, "verify", "--failing", "03-1")
+    shown(capsys, "--own")
+    shown(capsys)
+    shown(capsys, "--failing", "03-1")
     additions = [entry.id for entry in claims.additions()]
     assert asked == [[*additions, *own], [*claims.IDS, *additions, *own], []]

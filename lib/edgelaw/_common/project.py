@@ -1,4 +1,4 @@
-"""What the package says of itself: version, address and commands, as installed or from the source tree it lies in."""
+"""What the package says of itself: version and address, as installed or from the source tree it lies in."""
 
 import functools
 import importlib.metadata
@@ -41,12 +41,3 @@ def address() -> str:
     pairs = _source_tree().get("urls", {}).items()
     links = installed.get_all("Project-URL") or [] if installed else [", ".join(pair) for pair in pairs]
     return next((link.split(", ")[1] for link in links if link.startswith("Repository, ")), "its repository")
-
-
-def entry_points(group: str) -> list[importlib.metadata.EntryPoint]:
-    """The entry points of a group, with those that the source tree declares where it is not installed."""
-    points = list(importlib.metadata.entry_points(group=group))
-    declared = {} if _installed() else _source_tree().get("entry-points", {}).get(group, {})
-    for name in declared.keys() - {point.name for point in points}:
-        points.append(importlib.metadata.EntryPoint(name, declared[name], group))
-    return points

@@ -72,8 +72,8 @@ def moment(time: float, rows: int) -> str:
     return f"{round(time * rows):,} rows" if time < 1 else f"epoch {time:,.0f}"
 
 
-def cell(one: OrderForecast, time: float, loss: str, start: float = 1.0) -> str:
-    """A loss that began at `start`, with its error where it was run."""
+def cell(one: OrderForecast, time: float, loss: str, start: float = 1.0, unit: float = 1.0) -> str:
+    """A loss that began at `start`, with its error where it was run; over `unit`, where its level is not known."""
     place = np.flatnonzero(np.isclose(one.epochs, time))
     if not len(place):
         return "–"
@@ -82,6 +82,8 @@ def cell(one: OrderForecast, time: float, loss: str, start: float = 1.0) -> str:
         return "diverges"
     if value < FLOOR * start:
         return f"< {FLOOR * start:.0e}"
+    if one.how == "part":
+        return f"{digits(value / unit)} ×"
     if one.how == "theory" or error < 5e-4:
         return digits(value)
     return f"{digits(value)} ±{100 * error:.{0 if error >= 0.01 else 1}f}%"
@@ -89,9 +91,10 @@ def cell(one: OrderForecast, time: float, loss: str, start: float = 1.0) -> str:
 
 def rows(forecast: Forecast, times: Sequence[float]) -> list[list[str]]:
     """A row per order at its own best learning rate, and at the one that was asked for."""
-    losses = list(next(iter(forecast.orders.values())).losses)
+    places = [(time, loss) for loss in next(iter(forecast.orders.values())).losses for time in times]
+    unit = {place: forecast.best.at(*place)[0] for place in places}
     return [
-        [order, digits(one.lr), *(cell(one, time, loss, forecast.start) for loss in losses for time in times)]
+        [order, digits(one.lr), *(cell(one, *place, forecast.start, unit[place]) for place in places)]
         for group in (forecast.orders, forecast.asked)
         for order, one in group.items()
     ]

@@ -1,4 +1,4 @@
-"""Dask, for more than one process or machine: Gram matrices and sweeps as tasks (``pip install 'edgelaw[dask]'``).
+"""Dask, for more than one process or machine: a Gram matrix as tasks (``pip install 'edgelaw[dask]'``).
 
 Each task reads its own range of rows and returns a survey or sums, which are merged as they arrive. A worker is given
 its next range only after its last result has been fetched, so that it never holds more than that and one block of rows.
@@ -7,15 +7,11 @@ A task that dies with its worker is run again by Dask, elsewhere; it has no side
 
 import itertools
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from edgelaw._common import arguments, extras
-from edgelaw._common.types import Array, ArrayLike, Progress
-from edgelaw.curves import LearningCurve
-from edgelaw.orders import ORDERS
+from edgelaw._common.types import Array, Progress
 from edgelaw_app import files
 from edgelaw_app.files import InputError
 
@@ -23,15 +19,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
 TASKS_PER_WORKER = 4  # enough to level out differences between workers, few enough to send few matrices
-
-
-class Run(NamedTuple):
-    """One simulated learning curve of a :func:`sweep`."""
-
-    order: str
-    step: float
-    seed: int
-    curve: LearningCurve
 
 
 def connect(where: str = "local", workers: int | None = None, seconds: float = 5.0) -> "Client":
@@ -117,6 +104,7 @@ def gram_eigenvalues(
     those of :meth:`edgelaw_app.files.Design.gram_eigenvalues` up to the order of summation (tested, also when a worker
     dies); a design of at most 4096 rows and columns is decomposed here.
 
+    >>> import numpy as np
     >>> made = files.design(np.random.default_rng(0).normal(size=(5000, 20)))
     >>> there, here = gram_eigenvalues(made), files.design(made.source).gram_eigenvalues()
     >>> bool(abs(there - here).max() < 1e-10 * here[-1])
@@ -125,7 +113,9 @@ def gram_eigenvalues(
     if design.small:  # nothing to distribute
         return design.gram_eigenvalues(progress)
     ranges = design.parts(TASKS_PER_WORKER * (1 if client is None else max(len(client.nthreads()), 1)))
-    sent = _everywhere(client, design) if design.source.in_memory else design
+    sent: Any = design
+    if client is not None and design.source.in_memory:  # else every worker opens the files
+        sent = client.scatter(design, broadcast=True, hash=False)
     done = 0
 
     def merged(survey: Any, what: str) -> Any:
@@ -142,60 +132,6 @@ def gram_eigenvalues(
     survey = merged(None, "reading the mean")
     design.keep(survey)
     return design.finish(survey, merged(survey.light(), "summing the Gram matrix"), keep=False)
-
-
-def _everywhere(client: "Client | None", data: Any) -> Any:
-    """A promise of what was sent to every worker; without a client the data themselves."""
-    return data if client is None else client.scatter(data, broadcast=True, hash=False)
-
-
-def _simulate(X: Array, order: str, step: float, seed: int, epochs: int, probes: int) -> LearningCurve:
-    from edgelaw import kaczmarz
-
-    return kaczmarz.simulate(X, order, epochs, step, probes=probes, rng=seed)
-
-
-def sweep(
-    design: files.Design | ArrayLike,
-    orders: Iterable[str] | str,
-    steps: Iterable[float] | float,
-    seeds: Iterable[int] | int,
-    epochs: int,
-    client: "Client | None" = None,
-    progress: Progress | None = None,
-    probes: int = 16,
-) -> list[Run]:
-    """Simulated learning curves for every combination of order, step and seed, in this order, seeds fastest.
-
-    The rows must fit into the memory of every worker; without a client the same tasks run here. A seed gives the same
-    digits wherever it runs; `probes` starts are averaged in every curve.
-
-    >>> X = np.random.default_rng(0).normal(size=(40, 30))
-    >>> runs = sweep(X, ["iid", "single_shuffle"], [0.5, 1.0], [0], epochs=3)
-    >>> [(run.order, run.step, len(run.curve.test)) for run in runs][-1]
-    ('single_shuffle', 1.0, 4)
-    """
-    names = [arguments.choice(name, "orders", ORDERS) for name in _several(orders, "orders")]
-    numbers = [arguments.step(step, "steps") for step in _several(steps, "steps")]
-    whole = [arguments.whole(seed, "seeds", 0) for seed in _several(seeds, "seeds")]
-    grid = list(itertools.product(names, numbers, whole))
-    epochs, probes = arguments.whole(epochs, "epochs", 1), arguments.whole(probes, "probes", 1)
-    rows = design.matrix() if isinstance(design, files.Design) else arguments.matrix(design, minimum=1)
-    X = _everywhere(client, rows)
-    curves: dict[int, LearningCurve] = {}
-    for place, curve in _results(client, _simulate, [(X, *one, epochs, probes) for one in grid]):
-        curves[place] = curve
-        if progress:
-            progress(len(curves), len(grid), "simulating")
-    return [Run(*one, curves[place]) for place, one in enumerate(grid)]
-
-
-def _several(values: Any, name: str) -> list:
-    """At least one value; a single word or number is a list of one."""
-    values = [values] if isinstance(values, str) or np.isscalar(values) else list(values)
-    if not values:
-        raise ValueError(f"{name} must hold at least one value.")
-    return values
 
 
 def eigenvalues(design: files.Design, dask: str | None = None, progress: Progress | None = None) -> Array:

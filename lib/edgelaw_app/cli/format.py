@@ -1,11 +1,6 @@
 """Numbers and names as readers see them, the same in the terminal and in the report."""
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from edgelaw.curves import LearningCurve
 
 
 def digits(value: float | None, count: int = 3) -> str:
@@ -24,15 +19,6 @@ def digits(value: float | None, count: int = 3) -> str:
     return f"{value:.{max(places, 0)}f}"
 
 
-def as_typed(value: float | str) -> str:
-    """A number that a reader typed, without digits that nobody asked for; a word stays a word.
-
-    >>> as_typed(1.0), as_typed(0.05), as_typed("best")
-    ('1', '0.05', 'best')
-    """
-    return value if isinstance(value, str) else f"{value:.6g}"
-
-
 def with_error(value: float, error: float | None) -> str:
     """A value with its standard error, to as many digits as the error allows.
 
@@ -44,24 +30,3 @@ def with_error(value: float, error: float | None) -> str:
     size = math.floor(math.log10(error))
     places = max(1, -size + (error / 10.0**size < 2))
     return f"{value:.{places}f} ± {error:.{places}f}"
-
-
-def milestones(epochs: Sequence[int], most: int = 4) -> list[int]:
-    """A few recorded epochs for a table: 1, powers of ten, the last.
-
-    >>> milestones(range(201)), milestones(range(51)), milestones([0, 1])
-    ([1, 10, 100, 200], [1, 10, 50], [1])
-    """
-    times = [n for n in epochs if n > 0]
-    last = times[-1]
-    round_ones = [1, *(10**k for k in range(1, 9) if 10**k < last)]
-    if len(round_ones) < 2 < last:
-        round_ones.append(last // 2)
-    goals = [*round_ones[:1], *round_ones[1:][-(most - 2) :], last]
-    return sorted({min(times, key=lambda n: abs(n - goal)) for goal in goals})
-
-
-def value_at(curve: "LearningCurve", time: float, loss: str) -> float | None:
-    """The value of a curve at a time, or None where that was not recorded."""
-    place = [index for index, n in enumerate(curve.epochs) if n == time]
-    return float(getattr(curve, loss)[place[0]]) if place else None

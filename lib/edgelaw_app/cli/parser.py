@@ -1,13 +1,12 @@
 """The command line as a whole: which commands there are, and what happens when something goes wrong.
 
-Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``sweep``, ``demo``) with ``add(commands)``,
-which describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant. Other
-packages add commands by an entry point of the group ``edgelaw.commands`` that names such an ``add``: ``verify`` is one,
-of the ledger. ``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
+Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``demo``) with ``add(commands)``,
+which describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant.
+``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
 
 What goes wrong is said in one sentence on standard error, never as a traceback: status 2 for arguments or a file
-that cannot be used, 1 when the answer could not be computed (for ``verify``: when a check contradicts the ledger), 130
-when stopped by Ctrl-C. ``EDGELAW_DEBUG=1`` in the environment shows the traceback too.
+that cannot be used, 1 when the answer could not be computed, 130 when stopped by Ctrl-C. ``EDGELAW_DEBUG=1`` in the
+environment shows the traceback too.
 
 ``--json`` prints one JSON object and nothing else. Its ``schema`` names the command and a version, such as
 ``edgelaw.predict/3``; the version changes when a field changes its meaning or goes, not when one is added. Numbers that
@@ -23,18 +22,16 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.metadata import EntryPoint
 from typing import Any
 
 from edgelaw import __version__
 from edgelaw._common import extras
-from edgelaw._common.project import address, entry_points
-from edgelaw_app.cli import demo, predict, probe, spectrum, sweep
+from edgelaw._common.project import address
+from edgelaw_app.cli import demo, predict, probe, spectrum
 from edgelaw_app.cli.terminal import (
     Refusal,
     SentenceParser,
     Unwritten,
-    command,
     interruptible,
     printable,
     reason,
@@ -60,36 +57,26 @@ examples:
   edgelaw predict embeddings.npy     which order, which lr, how many epochs
   edgelaw probe --help               every option of probe, with examples
   edgelaw spectrum embeddings.npy    the left edge of the spectrum, and a plot
-  edgelaw sweep embeddings.npy       runs of SGD itself, nothing predicted
-  edgelaw verify E12                 check one claim of the paper
 
-Exit status: 0 for success, 1 if something could not be computed or confirmed,
-2 for arguments or a file that cannot be used, 130 if stopped by Ctrl-C. An
-error is one sentence on standard error; so is what a command does that takes
-more than two seconds. Standard output has the answer only."""
+Exit status: 0 for success, 1 if something could not be computed, 2 for
+arguments or a file that cannot be used, 130 if stopped by Ctrl-C. An error is
+one sentence on standard error; so is what a command does that takes more than
+two seconds. Standard output has the answer only."""
 
 COMMANDS: dict[str, Callable[[Any], None]] = {
     "spectrum": spectrum.add,
     "predict": predict.add,
     "probe": probe.add,
-    "sweep": sweep.add,
     "demo": demo.add,
 }
 FILE_ENDINGS = (
     *(".npy", ".npz", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow"),
     *(".safetensors", ".pt", ".pth", ".zarr"),
 )
-PLUGINS = "edgelaw.commands"  # the group of entry points by which other packages add commands
 
 
-def parser(plugins: bool = True) -> SentenceParser:
-    """The whole command line.
-
-    Parameters
-    ----------
-    plugins : bool
-        Whether to load the commands of other packages, too; one of the library's own does not need them.
-    """
+def parser() -> SentenceParser:
+    """The whole command line."""
     top = SentenceParser(
         prog="edgelaw",
         description="Forecasts of SGD on your data, from its spectrum: order, learning rate, epochs.",
@@ -103,32 +90,7 @@ def parser(plugins: bool = True) -> SentenceParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=SentenceParser)
     for add in COMMANDS.values():
         add(commands)
-    if plugins:
-        for point in entry_points(group=PLUGINS):
-            _add_plugin(commands, point)
     return top
-
-
-def _add_plugin(commands: Any, point: EntryPoint) -> None:
-    """Add the command of another package; one that is broken says so when it is asked for, and breaks nothing else."""
-    earlier = set(commands.choices)
-    try:
-        point.load()(commands)
-    except (Exception, SystemExit) as error:
-        what = printable(f"{type(error).__name__}: {error}").rstrip(" :.")
-        sentence = f"The command {point.name} ({point.value}) cannot be loaded: {what}."
-        if point.name in earlier:
-            tell(f"edgelaw: {sentence}")
-            return
-
-        def refuse(arguments: argparse.Namespace) -> int:
-            raise Refusal(sentence)
-
-        broken = commands.choices.get(point.name) or command(
-            commands, point.name, refuse, "(cannot be loaded)", sentence.replace("%", "%%"), ""
-        )
-        broken.add_argument("anything", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-        broken.set_defaults(run=refuse)
 
 
 def _with_dask(words: Sequence[str]) -> list[str]:
@@ -148,13 +110,12 @@ def _file_alone(words: Sequence[str]) -> list[str]:
         raise Refusal("--labels is not for predict, which has rows only; use edgelaw probe FILE --labels Y.")
     if first.startswith("-") or first in COMMANDS:
         return list(words)
-    names = [*COMMANDS, *(point.name for point in entry_points(group=PLUGINS))]
-    if first in names:
-        return list(words)
     if _looks_like_a_file(first):
         return ["probe" if labelled else "predict", *words]
-    near = difflib.get_close_matches(first.lower(), names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}" if near else f"the commands are {', '.join(names)}"
+    if first == "verify":
+        raise Refusal(f"The claims are checked in a clone of {address()}, by python -m edgelaw_ledger E12.")
+    near = difflib.get_close_matches(first.lower(), COMMANDS, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}" if near else f"the commands are {', '.join(COMMANDS)}"
     raise Refusal(f"There is no command or file {shortened(first)}: {hint}; edgelaw --help shows examples.")
 
 
@@ -222,20 +183,22 @@ def main(words: Sequence[str] | None = None) -> int:
         ends it, whatever it is computing.
     """
     process = words is None
-    if words is None:
-        words = sys.argv[1:]
-        if words[:1] == ["demo"]:  # nothing is compiled for it, which would take longer than all else
-            os.environ.setdefault("EDGELAW_NUMBA", "0")
+    words = sys.argv[1:] if words is None else list(words)
+    if not words:
+        print(SHORT_HELP, file=sys.stderr)
+        return 2
+    if process and words[0] == "demo":  # nothing is compiled for it, which would take longer than all else
+        os.environ.setdefault("EDGELAW_NUMBA", "0")
+    return answered(lambda: parser().parse_args(_with_dask(_file_alone(words))), process)
+
+
+def answered(parse: Callable[[], argparse.Namespace], process: bool) -> int:
+    """Parse arguments, do what their ``run`` does, and return the exit status; `process` is that of :func:`main`."""
     with warnings.catch_warnings():
         if not os.environ.get("EDGELAW_DEBUG"):  # a warning is for programmers
             warnings.showwarning = lambda *_, **__: None
         try:
-            if not words:
-                print(SHORT_HELP, file=sys.stderr)
-                return 2
-            words = _file_alone(words)
-            own = words[0] in (*COMMANDS, "--version")
-            arguments = parser(plugins=not own).parse_args(_with_dask(words))
+            arguments = parse()
             if not getattr(arguments, "json", False):
                 importlib.import_module("rich")  # tables and progress: missed before the work, not after it
             status = interruptible(lambda: arguments.run(arguments), process)

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from edgelaw import plots
 from edgelaw._common import svg
 from edgelaw._common.types import Array
-from edgelaw_app.cli.format import as_typed, digits, with_error
+from edgelaw_app.cli.format import digits, with_error
 
 if TYPE_CHECKING:
     from edgelaw.spectrum import EdgeLaw
@@ -117,7 +117,7 @@ def losses(forecast: "Forecast", loss: str) -> Figure | None:
                 low, high = y * np.maximum(1 - 2 * error, 1e-3), y * (1 + 2 * error)
                 ax.fill_between(one.epochs[1:], low, high, color=look["color"], alpha=0.18, linewidth=0)
         if target is not None:
-            _level(ax, target, f"target {as_typed(target)}")
+            _level(ax, target, f"target {target:.6g}")
         plots.log_ticks(ax)
         _legend(figure, columns)
     return figure

@@ -1,24 +1,17 @@
 """What the commands on a reader's own data print in a terminal."""
 
-import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from edgelaw_app.cli import format, textplot
-from edgelaw_app.cli.format import as_typed, digits, with_error
+from edgelaw_app.cli import textplot
+from edgelaw_app.cli.format import digits, with_error
 from edgelaw_app.cli.terminal import ascii_only, printable
 
-if TYPE_CHECKING:
-    from edgelaw.curves import LearningCurve
-    from edgelaw_app.cli.cluster import Run
-
-LOSSES = (("test", "test"), ("train", "train"))  # the attribute of a curve, and its name in print
 PLOT_COLOURS = ("cyan", "bold red")
 
 
@@ -90,40 +83,3 @@ def spectrum_plot(shown: Console, measured: Any) -> None:
     for pieces in textplot.loglog(layers, width, 15, plain):
         styled = [(text, PLOT_COLOURS[layer] if layer is not None else "") for text, layer in pieces]
         shown.print(Text.assemble(*styled), no_wrap=True, overflow="crop")
-
-
-def _table() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-
-
-def sweep_table(runs: "Sequence[Run]") -> Table:
-    """Means over seeds, with standard errors, at a few epochs; the lowest mean of each column stands out."""
-    moments = format.milestones(runs[0].curve.epochs.tolist())
-    groups: dict[tuple[str, float], list[LearningCurve]] = {}
-    for one in runs:
-        groups.setdefault((one.order, one.step), []).append(one.curve)
-    columns = [("test", n) for n in moments] + [("train", moments[-1])]
-    means = {key: [mean_over_seeds(curves, *column) for column in columns] for key, curves in groups.items()}
-    lowest = [min(row[place][0] for row in means.values()) for place in range(len(columns))]
-    table = _table()
-    table.add_column("order", no_wrap=True)
-    table.add_column("step", justify="right", no_wrap=True)
-    for loss, n in columns:
-        table.add_column(f"{dict(LOSSES)[loss]}, epoch {n:,}", justify="right")
-    for (order, step), row in means.items():
-        texts = [
-            digits(mean) + (f" ± {digits(error, 1)}" if math.isfinite(error) else "") for mean, error in row
-        ]
-        cells = [
-            f"[bold green]{text}[/]" if mean == least and len(means) > 1 else text
-            for text, (mean, _), least in zip(texts, row, lowest, strict=True)
-        ]
-        table.add_row(order, as_typed(step), *cells)
-    return table
-
-
-def mean_over_seeds(curves: "Sequence[LearningCurve]", loss: str, epoch: float) -> tuple[float, float]:
-    """Mean over seeds at an epoch, and its standard error (NaN for one seed)."""
-    values = np.array([format.value_at(curve, epoch, loss) for curve in curves])
-    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return float(values.mean()), float(error)

@@ -13,17 +13,20 @@ from edgelaw._common.types import Array, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw_app import files
 from edgelaw_app.forecast.exact_curves import exact_curve
-from edgelaw_app.forecast.spectral import random_part
+from edgelaw_app.forecast.spectral import Spectral, random_part
 
-PROMISED = {"test": 0.02, "train": 0.05}  # how far an exact curve may be off
-LOSSES = tuple(PROMISED)
+LOSSES = ("test", "train")
+PROMISED = dict(zip(LOSSES, Spectral.promised, strict=True))  # how far an exact curve may be off
 WATCHED = ("single_shuffle", "flip_flop")  # the powers of one matrix per shuffle give both, at any epoch
 LAST, FLOOR = 64, 1e-7  # no later epoch is watched, and no smaller loss
 PRECISE = 1e-3  # a smaller loss, which varies much from shuffle to shuffle, may fail but is not doubted
 # Up to SIDE rows, or dimensions, all of them are taken; else so many rows in so many random directions at most.
 SIDE, MOST_ROWS, MOST_DIMS = 640, 2048, 512
 TALLEST = 4  # rows per dimension: of more, hardly anything is left after an epoch
-OPERATIONS = 2e10  # multiplications and additions that decide how many shuffles there are
+OPERATIONS = 2e10  # multiply-adds that decide how many shuffles there are, where as many are allowed
+PRODUCT = (
+    0.2  # of the time of a multiply-add of SGD that one of a product of matrices in single precision takes
+)
 FEWEST, MOST = 6, 64  # shuffles
 CONFIDENCE, USELESS = 0.995, 0.5  # a standard error above this part of what is promised decides nothing
 NAMES = {
@@ -38,7 +41,7 @@ class Diagnostic(NamedTuple):
     """The verdict: the loss where it was decided, the worst place, measured and predicted.
 
     `excess` is measured/predicted − 1, `error` its standard error over shuffles, `threshold` what is promised of it;
-    `subset` says which rows and dimensions were run on, and `epochs` which were watched.
+    `subset` says which rows and dimensions were run on, `epochs` which were watched, and `operations` what it cost.
     """
 
     verdict: str
@@ -48,11 +51,12 @@ class Diagnostic(NamedTuple):
     error: float
     threshold: float
     subset: str
-    order: str
-    loss: str
-    epoch: int
-    epochs: tuple[int, ...]
-    shuffles: int
+    order: str = ""
+    loss: str = ""
+    epoch: int = 0
+    epochs: tuple[int, ...] = ()
+    shuffles: int = 0
+    operations: float = 0.0
     text: str = ""
 
     @property
@@ -77,6 +81,7 @@ def diagnose(
     rng: np.random.Generator,
     epochs: int = 50,
     step: float = 1.0,
+    operations: float = np.inf,
     shuffles: int | None = None,
 ) -> Diagnostic:
     """Single shuffle and flip-flop, run from all starts at epochs 1, 2, 4, ... of the budget, against their prediction.
@@ -88,7 +93,7 @@ def diagnose(
 
     - **fails** if one of them is further off than promised by more than a two-sided 99 % interval of Student's t;
     - **passes** if each of them is within what is promised and its standard error within half of that;
-    - **undecided** otherwise, which does not count as a pass.
+    - **undecided** otherwise, which does not count as a pass; **not run** if that costs more operations than allowed.
 
     **Measured** (`edgelaw.data.sweep("diagnostic_rates")`) on 104 designs of thirteen kinds besides Gaussian rows and
     embeddings, in draws that nothing was set on, though most kinds had been seen before. All orders at step 1, to
@@ -103,8 +108,10 @@ def diagnose(
     rng : numpy.random.Generator
     epochs, step
         Of the forecast.
+    operations : float
+        Multiply-adds of SGD that this may take the time of.
     shuffles : int, optional
-        By default between 6 and 64, as many as 2e10 operations allow.
+        By default between 6 and 64, as many as 2e10 multiply-adds allow.
     """
     X, subset = _part(design, rng)
     watched = 2 ** np.arange(int(np.log2(min(epochs, LAST))) + 1)
@@ -115,14 +122,27 @@ def diagnose(
     def curve_of(order: str) -> LearningCurve:
         return exact_curve(order, values, watched, step, rho)
 
+    nan = float("nan")
+    refused = Diagnostic("undecided", nan, nan, nan, nan, nan, subset)
     try:
         predicted, watched = _predicted(curve_of, watched)
     except ArithmeticError:
-        text = "Theory refuses this spectrum."
-        nan = float("nan")
-        return Diagnostic("undecided", nan, nan, nan, nan, nan, subset, "", "", 0, (), 0, text)
+        return refused._replace(text="Theory refuses this spectrum.")
+    cost = _cost(X.shape, len(watched) - 1)
+    if shuffles is None:
+        shuffles = int(min(OPERATIONS / cost, MOST))
+        shuffles = int(min(max(shuffles, FEWEST), operations / (PRODUCT * cost)))
+    if shuffles < FEWEST:
+        text = "No run was made to compare with, because it would take too long."
+        return refused._replace(verdict="not run", text=text)
     runs = _measured(X, watched, step, rng, predicted, shuffles)
-    return _judged(runs, subset)
+    return _judged(runs, subset)._replace(operations=shuffles * PRODUCT * cost)
+
+
+def _cost(shape: tuple[int, ...], squarings: int) -> float:
+    """Multiply-adds for one shuffle of rows of this shape."""
+    m, r = shape[0], min(shape)
+    return 4.0 * m * r**2 + 4.0 * squarings * r**3
 
 
 def _part(design: files.Design, rng: np.random.Generator) -> tuple[Array, str]:
@@ -161,14 +181,11 @@ def _predicted(curve_of: Callable[[str], LearningCurve], epochs: Integers) -> tu
 
 
 def _measured(
-    X: Array, epochs: Integers, step: float, rng: np.random.Generator, predicted: Array, shuffles: int | None
+    X: Array, epochs: Integers, step: float, rng: np.random.Generator, predicted: Array, shuffles: int
 ) -> _Runs:
     """Losses over all starts, mean over shuffles and its standard error."""
     U, heights = _rotated(X)
     (m, r), d, squarings = U.shape, X.shape[1], len(epochs) - 1
-    if shuffles is None:
-        cost = 4 * m * r**2 + 4 * squarings * r**3
-        shuffles = int(np.clip(OPERATIONS / cost, FEWEST, MOST))
     losses = np.empty((shuffles, len(WATCHED), len(LOSSES), len(epochs)))
 
     def of_map(P: Array) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from edgelaw_app.forecast.runs import Losses, Sample
 from edgelaw_app.forecast.spectral import OVERHEAD
 
 ACCURACY = 0.01  # relative, of theory on real rows; what was measured
+PROMISED = 0.05  # how far runs may be from theory, beside three of their standard errors
 FEWEST_DIMS = 20  # dimensions spanned by the rows, below which theory has no curve for shuffled orders
 PER_ROW = 0.8  # part of the step at which the longest row overshoots
 VANISHED = 1e-9  # of its start: below it reshuffle's theory is rounding, and runs are exact
@@ -38,12 +39,16 @@ class Labelled:
         As of `Spectral`.
     """
 
+    accuracy = ACCURACY
+
     def __init__(self, prepared: Prepared, batch: int = 1, weight_decay: float = 0.0) -> None:
         self.prepared, self.batch, self.weight_decay = prepared, batch, weight_decay
         self.rows = LabelledRows.of(prepared.X, prepared.T, prepared.held)
         self.shape, self.scale, self.outputs = prepared.X.shape, prepared.scale, prepared.T.shape[1]
         self.losses = ("training loss", "held-out loss")[: 1 + (prepared.held is not None)]
         self.ridge = weight_decay * self.outputs / 2  # of half the squared error, summed over outputs
+        self.promised = (PROMISED,) * len(self.losses)
+        self.eigenvalues = self.rows.spectrum
 
     @property
     def few_dimensions(self) -> bool:

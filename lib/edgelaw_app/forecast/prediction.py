@@ -16,18 +16,16 @@ from edgelaw._common.types import ArrayLike, Progress, Rng
 from edgelaw.orders import ORDERS
 from edgelaw_app import files
 from edgelaw_app.files.designs import STANDARDIZED
-from edgelaw_app.forecast import cautions, ranking, recipe, runs, tuning
-from edgelaw_app.forecast.diagnostic import PROMISED, diagnose
+from edgelaw_app.forecast import answering, cautions, ranking, recipe
 from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
-from edgelaw_app.forecast.results import Advice, Check, Forecast, OrderForecast
-from edgelaw_app.forecast.runs import Losses
+from edgelaw_app.forecast.results import Advice, Forecast, OrderForecast
 from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
-from edgelaw_app.forecast.tuning import Question, Runner, Tuned
+from edgelaw_app.forecast.tuning import Question
 
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
-SMALLEST, SIGMAS = 1e-7, 3.0  # runs in batches: losses compared, standard errors beyond what is promised
 WORTH = 1e-9  # of a loss: the same of the lowest, where it is only known afterwards
 ASSUMED = (
+    # result cli-11
     "Assumed: targets are an exact linear function of the rows. With noisy labels a loss ends at a floor that rises "
     "with lr; `edgelaw probe FILE --labels Y` finds the lr for yours."
 )
@@ -97,49 +95,32 @@ def predict(
     design, preparation = equal_norm_design(X, center, standardize)
     arguments.batch(request.batch, design.shape[0])
     problem = Spectral(design, request.batch)
-    given = _given(problem, request)
+    given = answering.given(problem, request)
     tell("learning rates")
-    question = _question(problem, request, tell, generator)
-    found, question = _tuned(problem, question)
-    check, simulated, run_on = _checked(problem, question, found, simulate, generator)
-    known = {**{o: t for o, t in found.items() if isinstance(t, Tuned)}, **simulated}
-    asked = _asked(problem, question, given, run_on, generator)
-    made = {order: tuning.of_order(problem, order, one.steps, one.losses) for order, one in known.items()}
-    made = {order: made[order] for order in request.orders if order in made}
+    found, question = answering.found(
+        problem, _question(problem, request, tell, generator), simulate, generator
+    )
+    asked = answering.asked(problem, question, given, found, generator)
+    made = answering.results(problem, question, found.tuned)
     if not made:
         raise ValueError(
             "These rows have no theory and are too large to run SGD on; give fewer rows or more operations."
         )
-    reached = {
-        order: _reached(one, problem.losses[question.loss], request.target) for order, one in made.items()
-    }
+    loss = problem.losses[question.loss]
+    reached = {order: answering.reached(one, loss, request.target) for order, one in made.items()}
     advice = _advice(problem, question, made, reached)
-    return Forecast(
-        shape=problem.shape,
+    return answering.assembled(
+        problem,
+        question,
+        found,
+        (made, asked),
         advice=advice,
-        orders=made,
-        asked=asked,
-        largest_lr={order: tuning.learning_rate(problem, problem.limit(order)) for order in request.orders},
-        budget=request.epochs,
-        target=request.target,
         reached=reached,
-        check=check,
-        cautions=cautions.without_labels(problem, check, advice, request.target),
+        cautions=cautions.without_labels(problem, found.check, advice, request.target),
         assumed=ASSUMED,
         code=_code(problem, advice, preparation),
         preparation=preparation,
-        operations=question.budget.spent,
-        eigenvalues=problem.eigenvalues,
     )
-
-
-def _given(problem: Spectral, request: Request) -> float | None:
-    """The step that was asked for, or None; a useless one is refused."""
-    step = request.step if request.lr is None else request.lr * 2 * problem.scale / problem.outputs
-    if step is None:
-        return None
-    tuning.refuse_useless(problem, request, step)
-    return step
 
 
 def _question(
@@ -162,179 +143,35 @@ def _question(
     return Question(request, loss, horizon, times, Budget(request.operations), int(rng.integers(2**31)), tell)
 
 
-def _tuned(problem: Spectral, question: Question) -> tuple[dict[str, Tuned | ArithmeticError], Question]:
-    """The orders at their best steps for the horizon, or for reaching the target as soon as one of them can."""
-    loss, target = problem.losses[question.loss], question.request.target
-    while True:
-        found = tuning.by_theory(problem, question, question.request.orders)
-        known = {order: one for order, one in found.items() if isinstance(one, Tuned)}
-        times = [
-            _reached(tuning.of_order(problem, order, one.steps, one.losses), loss, target)
-            for order, one in known.items()
-        ]
-        first = min((time for time in times if time is not None), default=question.horizon)
-        if first >= question.horizon:
-            return found, question
-        question = question._replace(horizon=first)  # other steps may reach it still sooner
-
-
-def _reached(one: OrderForecast, loss: str, target: float | None) -> float | None:
-    """The first recorded time at which a loss is at or below the target."""
-    below = np.flatnonzero(one.losses[loss] <= (-1.0 if target is None else target))
-    return float(one.epochs[below[0]]) if len(below) else None
-
-
-def _checked(
-    problem: Spectral,
-    question: Question,
-    found: dict[str, Tuned | ArithmeticError],
-    simulate: bool,
-    rng: np.random.Generator,
-) -> tuple[Check, dict[str, Tuned], Runner | None]:
-    """Whether real runs agree with theory; and the orders that are simulated instead, with what they ran on."""
-    theory = {order: one for order, one in found.items() if isinstance(one, Tuned)}
-    check = Check("not run", "Theory refuses this spectrum, so the losses here come from running SGD.")
-    if theory:
-        best = min(
-            theory,
-            key=lambda order: theory[order].losses.values[
-                question.loss, _place(theory[order].losses, question)
-            ],
-        )
-        if problem.batch > 1:
-            check = _batches_beside(problem, question, theory, rng.spawn(1)[0])
-        else:
-            step = min(float(theory[best].steps[0]), 1.9)
-            verdict = diagnose(problem.design, rng.spawn(1)[0], question.request.epochs, step)
-            names = {"passes": "agrees", "fails": "differs", "undecided": "undecided"}
-            check = Check(names[verdict.verdict], verdict.text)
-    question.tell("check")
-    wanted = question.request.orders if simulate or check.verdict in ("differs", "undecided") else ()
-    orders = [order for order in question.request.orders if order in wanted or order not in theory]
-    if not orders:
-        return check, {}, None
-    near = next(iter(theory.values()), None)  # where an order has no theory, another's best step is a guess
-    steps = tuning.SEARCHED if near is None else tuning.NEAR
-    shared = len(orders) * (1 + question.request.judged)
-    run_on = tuning.runner(problem, question, shared, rng, steps)
-    made: dict[str, Tuned | None] = {}
-    for order, child in zip(orders, rng.spawn(len(orders)), strict=True):
-        same = next((other for other in made if "iid" not in (order, other)), None)
-        if question.horizon <= 1 and same is not None:  # until a row comes again, shuffled orders are one
-            made[order] = made[same]
-        else:
-            known = theory.get(order, near)
-            made[order] = tuning.by_running(problem, question, order, run_on, known, child)
-        question.tell(f"{ranking.NAMES[order]}: runs")
-    ran = {order: one for order, one in made.items() if one is not None}
-    if check.verdict in ("differs", "undecided"):
-        instead = "so the losses here come from running SGD"
-        if len(ran) < len(orders):
-            instead = "and running SGD in every order would take too long, so theory is a guide only"
-        check = Check(check.verdict, f"{check.text[:-1]}, {instead}.")
-    return check, ran, run_on
-
-
-def _batches_beside(
-    problem: Spectral, question: Question, theory: dict[str, Tuned], rng: np.random.Generator
-) -> Check:
-    """SGD in batches against their theory, which is good for large dimensions only: in the best of the shuffled orders.
-
-    As many epochs as a third of the operations pay for.
-    """
-    orders = [order for order in theory if order != "iid"] or list(theory)
-    ends = {o: theory[o].losses.values[question.loss, _place(theory[o].losses, question)] for o in orders}
-    order = min(ends, key=ends.__getitem__)
-    one, share = theory[order], question.budget.total / 3
-    last = min(question.horizon, share // (4 * runs.FEWEST * problem.cost(np.array([0.0, 1.0]))))
-    ran = None
-    if last >= 1 and problem.can_run():
-        times = tuning.moments(question.times[question.times <= last])
-        ran = runs.until_precise(problem, order, one.steps, times, rng, question.budget, share)
-    if ran is None:
-        return Check("not run", "No run in batches was made beside theory, because it would take too long.")
-    promised = np.array([PROMISED["test"], PROMISED["train"]])[:, None]
-    known = one.losses.values[:, np.searchsorted(one.losses.epochs, ran.epochs)]
-    gaps = np.where(known > SMALLEST, ran.values / np.maximum(known, SMALLEST) - 1, 0.0)
-    part = np.abs(gaps) / (promised + SIGMAS * ran.errors)
-    place = np.unravel_index(int(part.argmax()), gaps.shape)
-    gap, error, epoch = gaps[place], ran.errors[place], ran.epochs[place[1]]
-    where = f"the {problem.losses[place[0]]} after {epoch:.0f} epoch{'s' if epoch > 1 else ''}"
-    off = f"{100 * gap:+.1f} ± {100 * error:.1f} %"
-    text = f"SGD, run {ran.runs} times in batches of {problem.batch} ({ranking.NAMES[order]} at its best lr),"
-    if part[place] > 1:
-        return Check("differs", f"{text} differs from theory: {where} is {off} off.")
-    if (unknown := np.where(known > SMALLEST, ran.errors, 0.0).max()) > PROMISED["train"]:
-        why = f"a loss is known to ± {100 * unknown:.0f} % only"
-        return Check("undecided", f"{text} neither confirms theory nor contradicts it: {why}.")
-    return Check("agrees", f"{text} agrees with theory: the largest gap is {off}, {where}.")
-
-
-def _place(losses: Losses, question: Question) -> int:
-    return int(np.argmin(np.abs(losses.epochs - question.horizon)))
-
-
-def _asked(
-    problem: Spectral, question: Question, step: float | None, run_on: Runner | None, rng: np.random.Generator
-) -> dict[str, OrderForecast]:
-    """Every order at the learning rate that was asked for: by theory, or as the others are known."""
-    made: dict[str, OrderForecast] = {}
-    if step is None:
-        return made
-    steps = question.steps(step)
-    for order in question.request.orders:
-        try:
-            if run_on is not None:
-                raise ArithmeticError
-            losses: Losses | None = problem.theory(order, steps, question.times, checked=True)
-        except ArithmeticError:
-            runner = run_on or tuning.runner(problem, question, len(question.request.orders), rng)
-            losses = tuning.at_steps(problem, question, order, runner, steps, rng.spawn(1)[0])
-        if losses is not None:
-            made[order] = tuning.of_order(problem, order, steps, losses)
-    return made
-
-
 def _advice(
     problem: Spectral, question: Question, made: dict[str, OrderForecast], reached: dict[str, float | None]
 ) -> Advice:
+    """What to do, compared at the last time at which something is left."""
     loss = problem.losses[question.loss]
     time = _compared(made, loss, question.horizon)
     values = {order: one.at(time, loss) for order, one in made.items()}
-    found = ranking.ranked(values)
-    one, epochs = made[found.order], max(1, int(np.ceil(time)))
-    (value, error), rival = values[found.order], found.rival
-    margin = found.margins[rival] if rival else ranking.Margin(0.0, 0.0)
-    count = f"{epochs} epoch{'s' if epochs > 1 else ''}"
-    how = f"{ranking.NAMES[found.order]} ({ranking.DOES[found.order]})"
-    use = f"Use {how} with lr = {one.lr:.3g}, batch {problem.batch}, {count}."
-    when = f"after {count}" if time >= 1 else f"after {round(time * problem.shape[0]):,} rows"
-    target = question.request.target
-    goal = ""
-    if target is not None:
-        first = reached[found.order]
-        by_then = first is not None and first <= epochs
-        goal = f" The target {target:g} is {'reached' if by_then else 'not reached'} by then."
-    leaves = f"It leaves {ranking.value_in_words(value, error)} of the {loss} {when}.{goal}"
-    rest = ranking.in_words(found, values)
-    rest = f"Each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
-    sentences = tuple(text for text in (use, leaves, rest) if text)
-    return Advice(
-        found.order,
-        one.lr,
-        problem.batch,
-        epochs,
-        loss,
-        time,
-        value,
-        error,
-        found.verdict,
-        rival,
-        margin.size,
-        margin.error,
-        found.open,
-        sentences,
+    place = ranking.ranked(values)
+    one, epochs = made[place.order], max(1, int(np.ceil(time)))
+    when = (
+        f"after {answering.count(epochs)}" if time >= 1 else f"after {round(time * problem.shape[0]):,} rows"
     )
+    goal, first = "", reached[place.order]
+    if question.request.target is not None and one.how != "part":
+        by_then = first is not None and first <= epochs
+        goal = (
+            # result cli-6
+            f" The target {question.request.target:g} is {'reached' if by_then else 'not reached'} by then."
+        )
+    # result cli-5
+    leaves = f"It leaves {ranking.value_in_words(*values[place.order])} of the {loss} {when}.{goal}"
+    if one.how == "part":
+        leaves = f"How much it leaves is not known: {one.why[0].lower()}{one.why[1:]}"
+    sentences = (
+        answering.use(problem, one, epochs),
+        leaves,
+        answering.others(place, values, "Each at its own best lr"),  # result cli-7
+    )
+    return answering.advice(problem, values, place, one, epochs, (loss, time), sentences)
 
 
 def _compared(made: dict[str, OrderForecast], loss: str, horizon: float) -> float:
@@ -351,13 +188,10 @@ def _compared(made: dict[str, OrderForecast], loss: str, horizon: float) -> floa
 
 def _code(problem: Spectral, advice: Advice, preparation: tuple[str, ...]) -> str:
     text = " ".join(preparation)
-    return recipe.without_labels(
-        problem.shape,
-        advice.order,
-        advice.lr,
-        advice.batch,
-        advice.epochs,
-        "mean row" in text,
-        "Scaled every row" in text or SCALED in text,
-        STANDARDIZED in text,
-    )
+    done = {
+        "center": "mean row" in text,
+        "normalize": "Scaled every row" in text or SCALED in text,
+        "standardize": STANDARDIZED in text,
+    }
+    plan = recipe.Plan(advice.order, advice.epochs * [advice.lr], advice.batch)
+    return recipe.without_labels(problem.shape, plan, [name for name, taken in done.items() if taken])

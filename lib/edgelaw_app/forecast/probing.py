@@ -16,22 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import Array, ArrayLike, Progress, Rng
-from edgelaw.exact.labels import schedules
+from edgelaw._common.types import ArrayLike, Progress, Rng
 from edgelaw_app import files
-from edgelaw_app.forecast import cautions, ranking, recipe, ridge, runs, tuning
-from edgelaw_app.forecast.labelled import ACCURACY, Labelled
+from edgelaw_app.forecast import answering, cautions, ranking, recipe, ridge, runs
+from edgelaw_app.forecast.labelled import Labelled
 from edgelaw_app.forecast.preparation import HeldOut, prepare
 from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
-from edgelaw_app.forecast.results import FLOOR, Advice, Check, Forecast, Labels, OrderForecast
-from edgelaw_app.forecast.runs import Losses
-from edgelaw_app.forecast.tuning import Question, Runner, Tuned
+from edgelaw_app.forecast.results import FLOOR, Advice, Forecast, Labels, OrderForecast
+from edgelaw_app.forecast.tuning import Question, Tuned
 
 ORDERS = ("random_reshuffle", "iid", "single_shuffle")  # those that data loaders have
 WITHIN = 0.01  # of the smallest loss: then more epochs are not worth it
-PROMISED = 0.05  # how far runs may be from theory, beside three of their standard errors
-SIGMAS = 3.0
-BETTER = 0.01  # relative: what counts as a difference
 
 
 @threads.one_blas_thread()
@@ -128,20 +123,19 @@ def probe(
     prepared = prepare(X, y, held_out, done, np.random.default_rng(seed), classes)
     arguments.batch(request.batch, len(prepared.X))
     problem = Labelled(prepared, request.batch, request.weight_decay)
-    given = _given(problem, request)
+    given = answering.given(problem, request)
     loss, last = len(problem.losses) - 1, request.epochs
     question = Question(request, loss, last, problem.times(last), Budget(request.operations), seed, tell)
     tell("learning rates")
-    found = _Found.of(problem, question, simulate, generator)
-    made = found.made()
+    found, question = answering.found(problem, question, simulate, generator)
+    made = answering.results(problem, question, found.tuned)
     if not made:
         raise ValueError(
             f"There is no theory of {', '.join(request.orders)} here, and running SGD takes more operations than there "
             "are; add random_reshuffle, or give fewer rows."
         )
-    asked = {} if given is None else _asked(problem, question, given, found, generator)
+    asked = answering.asked(problem, question, given, found, generator)
     advice, code = _advice(problem, question, made)
-    extra = _labels(problem, question, found, advice, code)
     missing = [order for order in request.orders if order not in made]
     other = None
     if not standardize:
@@ -150,217 +144,63 @@ def probe(
         *cautions.of_scale(prepared, other, request.epochs, request.batch),
         *cautions.with_labels(problem, made, advice, found.check, missing),
     )
-    return Forecast(
-        shape=problem.shape,
+    return answering.assembled(
+        problem,
+        question,
+        found,
+        (made, asked),
         advice=advice,
-        orders=made,
-        asked=asked,
-        largest_lr={order: tuning.learning_rate(problem, problem.limit(order)) for order in request.orders},
-        budget=request.epochs,
-        target=None,
         reached={},
-        check=found.check,
         cautions=warned,
         assumed=_assumed(problem),
         code=code,
         preparation=(*notes, *prepared.sentences),
-        operations=question.budget.spent,
-        eigenvalues=problem.rows.spectrum,
-        labels=extra,
+        labels=_labels(problem, question, found.tuned[advice.order], advice.order),
     )
-
-
-def _given(problem: Labelled, request: Request) -> Array | None:
-    """The step of every epoch that was asked for, or None; a useless one is refused."""
-    unit = 2 * problem.scale / problem.outputs
-    if request.rates is not None:
-        steps = request.rates * unit
-    elif request.lr is not None or request.step is not None:
-        height = request.lr * unit if request.lr is not None else request.step or 0.0
-        shape = "cosine" if request.schedule == "best" else request.schedule
-        steps = height * schedules.profile(shape, request.epochs, 1.0)
-    else:
-        return None
-    tuning.refuse_useless(problem, request, float(steps.max()))
-    return steps
-
-
-class _Found:
-    """Every order at its best: by theory, or by running SGD where there is none or the check fails."""
-
-    def __init__(self, problem: Labelled, question: Question) -> None:
-        self.problem, self.question = problem, question
-        self.tuned: dict[str, Tuned] = {}
-        self.check = Check("not run", "")
-        self.runner: Runner | None = None
-
-    @classmethod
-    def of(cls, problem: Labelled, question: Question, simulate: bool, rng: np.random.Generator) -> "_Found":
-        """Theory first, then the check, then runs."""
-        found, orders = cls(problem, question), question.request.orders
-        theory = {
-            order: one
-            for order, one in tuning.by_theory(problem, question, orders).items()
-            if isinstance(one, Tuned)
-        }
-        found.tuned = dict(theory)
-        if theory:
-            found._run_beside(rng.spawn(1)[0])
-        doubted = found.check.verdict in ("differs", "undecided")
-        again = orders if simulate or doubted else [order for order in orders if order not in theory]
-        if again:
-            found.runner = tuning.runner(problem, question, len(again) * (1 + question.request.judged), rng)
-            for order, child in zip(again, rng.spawn(len(again)), strict=True):
-                known = theory.get(order) or next(iter(theory.values()), None)
-                one = tuning.by_running(problem, question, order, found.runner, known, child)
-                if one is not None:
-                    found.tuned[order] = one
-                question.tell(f"{ranking.NAMES[order]}: runs")
-        return found
-
-    def _run_beside(self, rng: np.random.Generator) -> None:
-        """SGD at the best setting, compared with theory at a few epochs; a third of the operations may go there."""
-        loss = self.question.loss
-        ends = {
-            o: (float(t.losses.values[loss, -1]) / self.problem.start, float(t.losses.errors[loss, -1]))
-            for o, t in self.tuned.items()
-        }
-        order = ranking.ranked(ends).order
-        one = self.tuned[order]
-        times = tuning.moments(self.question.times)
-        share = self.question.budget.total / 3
-        ran = runs.until_precise(self.problem, order, one.steps, times, rng, self.question.budget, share)
-        self.question.tell("check")
-        if ran is None:
-            self.check = Check("not run", "No run was made to compare with, because it would take too long.")
-            return
-        theory = one.losses.values[:, np.searchsorted(one.losses.epochs, times)]
-        self.check, worst = _verdict(ran, theory, order)
-        if (
-            self.check.verdict == "agrees"
-        ):  # then theory is known to be as good as that here, whatever it states itself
-            errors = np.minimum(one.losses.errors, max(ACCURACY, worst))
-            losses = one.losses._replace(errors=errors, accuracy=ran.accuracy)
-            self.tuned[order] = one._replace(losses=losses)
-
-    def made(self) -> dict[str, OrderForecast]:
-        """Results by order."""
-        return {
-            order: tuning.of_order(self.problem, order, self.tuned[order].steps, self.tuned[order].losses)
-            for order in self.question.request.orders
-            if order in self.tuned
-        }
-
-
-def _verdict(ran: Losses, theory: Array, order: str) -> tuple[Check, float]:
-    """Whether runs and theory agree, by the errors of the runs, and how far they may be apart.
-
-    The worst place decides, among those where something is left.
-    """
-    with np.errstate(all="ignore"):
-        gaps = np.where(theory > 1e-9 * theory[:, :1], ran.values / theory - 1, 0.0)
-    if not np.isfinite(gaps).all():
-        text = "SGD, run at the learning rate of theory, diverges, so the losses here come from runs at smaller ones."
-        return Check("differs", text), np.inf
-    allowed = PROMISED + SIGMAS * ran.errors
-    place = np.unravel_index(int((np.abs(gaps) / allowed).argmax()), gaps.shape)
-    gap, error, worst = gaps[place], ran.errors[place], float((np.abs(gaps) + 2 * ran.errors).max())
-    when = f"after {ran.epochs[place[1]]:.0f} epoch{'s' if ran.epochs[place[1]] != 1 else ''}"
-    what = f"{100 * gap:+.1f} ± {100 * error:.1f} % {when}"
-    instead = "so the losses here come from running SGD"
-    ran_text = f"SGD, run {ran.runs} times ({ranking.NAMES[order]} at its best lr),"
-    if abs(gap) > allowed[place]:
-        return Check("differs", f"{ran_text} differs from theory by {what}, {instead}."), worst
-    unknown = np.where(theory > 1e-9 * theory[:, :1], ran.errors, 0.0)
-    if max(abs(gap), unknown.max()) > PROMISED:
-        if abs(gap) <= PROMISED:
-            place = np.unravel_index(int(unknown.argmax()), gaps.shape)
-            what = f"{100 * gaps[place]:+.1f} ± {100 * unknown[place]:.1f} % after {ran.epochs[place[1]]:.0f} epochs"
-        text = f"{ran_text} neither confirms theory nor contradicts it: it is off by {what}, {instead}."
-        return Check("undecided", text), worst
-    return Check("agrees", f"{ran_text} agrees with theory: the largest gap is {what}."), worst
-
-
-def _asked(
-    problem: Labelled, question: Question, steps: Array, found: _Found, rng: np.random.Generator
-) -> dict[str, OrderForecast]:
-    """Every order at the learning rates that were asked for."""
-    made = {}
-    for order in question.request.orders:
-        try:
-            if found.check.verdict in ("differs", "undecided"):
-                raise ArithmeticError
-            losses: Losses | None = problem.theory(order, steps, question.times)
-        except ArithmeticError:
-            runner = found.runner or tuning.runner(problem, question, len(question.request.orders), rng)
-            losses = tuning.at_steps(problem, question, order, runner, steps, rng.spawn(1)[0])
-        if losses is not None:
-            made[order] = tuning.of_order(problem, order, steps, losses)
-    return made
 
 
 def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast]) -> tuple[Advice, str]:
     """What to do, in words and as code."""
     loss, last = problem.losses[question.loss], question.horizon
     values = {order: one.at(last, loss) for order, one in made.items()}
-    found = ranking.ranked({order: (one / problem.start, error) for order, (one, error) in values.items()})
-    one, rival = made[found.order], found.rival
+    place = ranking.ranked({order: (one / problem.start, error) for order, (one, error) in values.items()})
+    one = made[place.order]
     shape = "constant" if question.request.schedule == "given" else question.request.schedule
     enough = np.flatnonzero(one.losses[loss] <= (1 + WITHIN) * one.losses[loss].min())
     epochs = int(max(1, one.epochs[enough[0]])) if shape == "constant" else question.request.epochs
-    value, error = one.at(epochs, loss)
-    margin = found.margins[rival] if rival else ranking.Margin(0.0, 0.0)
-    decay = {"constant": "", "best": ", then by epoch as in the code"}
-    decayed = decay.get(shape, f" with {shape} decay")
-    count = f"{epochs} epoch{'s' if epochs > 1 else ''}"
-    use = (
-        f"Use {ranking.NAMES[found.order]} ({ranking.DOES[found.order]}) with lr = {one.lr:.3g}{decayed}, "
-        f"batch {problem.batch}, {count}."
+    decayed = {"constant": "", "best": ", then by epoch as in the code"}.get(shape, f" with {shape} decay")
+    sentences = (
+        answering.use(problem, one, epochs, decayed),
+        _expected(problem, one, epochs, loss, last),
+        # result cli-10
+        answering.others(place, values, f"After {last:.0f} epochs, each at its own best lr"),
     )
-    expect = f"Expect a {loss} of {ranking.value_in_words(value, error, problem.start)} after {count}"
+    decay, done = question.request.weight_decay, problem.prepared.done
+    plan = recipe.Plan(place.order, one.rates[:epochs].tolist(), problem.batch, shape, decay)
+    code = recipe.with_labels(
+        problem.shape, problem.outputs, problem.prepared.classes is not None, plan, done
+    )
+    return answering.advice(problem, values, place, one, epochs, (loss, last), sentences), code
+
+
+def _expected(problem: Labelled, one: OrderForecast, epochs: int, loss: str, last: float) -> str:
+    """The sentence on the loss and the accuracy to expect."""
+    value, error = one.at(epochs, loss)
+    # result cli-9
+    text = f"Expect a {loss} of {ranking.value_in_words(value, error, problem.start)} after {answering.count(epochs)}"
     if value > FLOOR * problem.start:
-        expect += f", {100 * value / problem.start:.3g} % of that of zero weights"
+        text += f", {100 * value / problem.start:.3g} % of that of zero weights"
     if one.accuracy is not None:
         share, spread = (100 * part for part in one.accuracy)
         then = f" after {last:.0f} epochs" if epochs < last else ""
         known = f"{share:.1f} ± {spread:.1f}" if spread >= 0.05 else f"{share:.1f}"
-        expect += f", and {known} % of held-out rows classified correctly{then}"
-    rest = ranking.in_words(found, values)
-    rest = f"After {last:.0f} epochs, each at its own best lr: {rest[0].lower()}{rest[1:]}" if rest else ""
-    advice = Advice(
-        found.order,
-        one.lr,
-        problem.batch,
-        epochs,
-        loss,
-        last,
-        *values[found.order],
-        found.verdict,
-        rival,
-        margin.size,
-        margin.error,
-        found.open,
-        tuple(text for text in (use, f"{expect}.", rest) if text),
-    )
-    prepared = problem.prepared
-    code = recipe.with_labels(
-        problem.shape,
-        problem.outputs,
-        prepared.classes is not None,
-        found.order,
-        one.rates[:epochs].tolist(),
-        problem.batch,
-        question.request.weight_decay,
-        shape,
-        prepared.done,
-    )
-    return advice, code
+        text += f", and {known} % of held-out rows classified correctly{then}"
+    return f"{text}."
 
 
-def _labels(problem: Labelled, question: Question, found: _Found, advice: Advice, code: str) -> Labels:
+def _labels(problem: Labelled, question: Question, tuned: Tuned, order: str) -> Labels:
     """What is known only with labels."""
-    prepared, tuned = problem.prepared, found.tuned[advice.order]
-    largest = None
+    prepared, largest = problem.prepared, None
     if prepared.classes is not None and prepared.held is not None:
         largest = float(np.bincount(problem.held_out_classes).max() / len(problem.held_out_classes))
     ends, compared = tuned.losses.values[question.loss, -1], tuned.losses.how == "theory"
@@ -372,7 +212,7 @@ def _labels(problem: Labelled, question: Question, found: _Found, advice: Advice
         chance=problem.start,
         largest_class=largest,
         ridge=ridge.solve(problem.rows),
-        costs=_costs(problem, question, advice.order, tuned),
+        costs=_costs(problem, question, order, tuned),
         gain=1 - float(ends) / tuned.constant if scheduled and compared else None,
     )
 

@@ -45,6 +45,7 @@ class Margin(NamedTuple):
         if self.size < 1:
             return f"{100 * self.size:.0f} ± {max(100 * self.error, 1):.0f} % more"
         times = f"{1 + self.size:.3g}" if self.size < 999 else f"{1 + self.size:,.0f}"
+        # result cli-1
         return f"{times} times as much (± {max(100 * self.error / (1 + self.size), 1):.0f} %)"
 
 
@@ -114,11 +115,13 @@ def in_words(ranking: Ranking, values: Mapping[str, tuple[float, float]]) -> str
     tied = [NAMES[name] for name in ranking.open if ranking.margins[name].tied]
     unsure = [name for name in ranking.open if not ranking.margins[name].tied]
     if tied:
+        # result cli-2
         parts.append(f"{_listed(tied)} {'are' if len(tied) > 1 else 'is'} tied with it")
     if unsure:
         spread = 100 * max(ranking.margins[name].error for name in unsure)
         names = _listed([NAMES[name] for name in unsure])
         parts.append(
+            # result cli-3
             f"against {names} it is undecided (the margin is known to ± {min(spread, 999):.0f} % only)"
         )
     behind = [name for name in ranking.margins if name != ranking.order and name not in ranking.open]

@@ -1,7 +1,8 @@
 """Lines of PyTorch that do what a forecast says: rows, model, optimiser, order, loop."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 STANDARDIZE = (  # before rows are centred: a constant column has a spread of rounding
     "std = X.std(0, unbiased=False); std[std <= 1e-6 * X.abs().amax(0)] = 1e30"
@@ -18,9 +19,90 @@ ORDER = {  # how an epoch's rows come; a batch is a pair of rows and targets
 }
 
 
-def _loop(order: str, epochs: int, rates: Sequence[float] = (), schedule: str = "constant") -> list[str]:
+class Plan(NamedTuple):
+    """How to train: an order, the learning rate of each epoch and its schedule's name, batch and weight decay."""
+
+    order: str
+    rates: Sequence[float]
+    batch: int = 1
+    schedule: str = "constant"
+    weight_decay: float = 0.0
+
+
+def without_labels(shape: tuple[int, int], plan: Plan, prepared: Collection[str]) -> str:
+    """For rows X (m, d) and targets Y (m, 1), tensors: what `predict` forecasts.
+
+    `prepared` are the names of what was done to the rows: "center", "standardize", "normalize".
+
+    >>> plan = Plan("random_reshuffle", 50 * [0.0123456])
+    >>> print(without_labels((512, 64), plan, ["center", "normalize"]))
+    # X (512 x 64) and Y (512 x 1): rows and targets, tensors of float
+    X = X - X.mean(0); X = X * 64**0.5 / X.norm(dim=1, keepdim=True)
+    net = torch.nn.Linear(64, 1, bias=False); torch.nn.init.zeros_(net.weight)
+    opt, loss = torch.optim.SGD(net.parameters(), lr=0.0123), torch.nn.MSELoss()
+    batches = torch.utils.data.DataLoader(list(zip(X, Y)), 1, shuffle=True)
+    for x, y in (pair for n in range(50) for pair in batches):
+        opt.zero_grad(); loss(net(x), y).backward(); opt.step()
+    """
+    m, d = shape
+    lines = [f"# X ({m} x {d}) and Y ({m} x 1): rows and targets, tensors of float"]
+    done = _done(d, prepared, "X = X - X.mean(0)")
+    lines += [*done[:1], "; ".join(done[1:])] if "standardize" in prepared else ["; ".join(done)] * bool(done)
+    return _joined([*lines, *_trained(shape, 1, plan)])
+
+
+def with_labels(
+    shape: tuple[int, int], outputs: int, classes: bool, plan: Plan, prepared: Collection[str]
+) -> str:
+    """For rows X (m, d) and labels y, tensors: what `probe` forecasts.
+
+    `prepared` are the names of what was done to the rows: "center", "standardize", "normalize", "intercept".
+    """
+    constant = "intercept" in prepared and "center" not in prepared
+    m, d = shape[0], shape[1] - constant
+    kind = " (classes from 0)" if classes else " of float"
+    Y = "Y = torch.nn.functional.one_hot(y).float()" if classes else f"Y = y.reshape(-1, {outputs})"
+    if "center" in prepared and "intercept" in prepared:
+        Y += "; bias = Y.mean(0); Y = Y - bias"
+    return _joined(
+        [
+            f"# X ({m} x {d}), y: rows to train on and labels, tensors{kind}",
+            Y,
+            *_done(d, prepared, "mean = X.mean(0); X = X - mean"),
+            *_trained((m, d), outputs, plan, bias=constant),
+        ]
+    )
+
+
+def _done(d: int, prepared: Collection[str], centred: str) -> list[str]:
+    """What is done to the rows."""
+    lines = {
+        "standardize": [STANDARDIZE],
+        "center": [centred],
+        "scale": ["X = X / std"] * ("standardize" in prepared),
+        "normalize": [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"],
+    }
+    return [line for name in lines if name in prepared or name == "scale" for line in lines[name]]
+
+
+def _trained(shape: tuple[int, int], outputs: int, plan: Plan, bias: bool = False) -> list[str]:
+    """The model, the optimiser, the order and the loop."""
+    (m, d), zero = shape, "; torch.nn.init.zeros_(net.bias)" if bias else ""
+    net = f"net = torch.nn.Linear({d}, {outputs}, bias={bias}); torch.nn.init.zeros_(net.weight){zero}"
+    opt = f"torch.optim.SGD(net.parameters(), lr={plan.rates[0]:.3g}"
+    if plan.weight_decay:
+        opt = f"opt = {opt}, weight_decay={plan.weight_decay:.4g}); loss = torch.nn.MSELoss()"
+    else:
+        opt = f"opt, loss = {opt}), torch.nn.MSELoss()"
+    pairs, shuffled = "list(zip(X, Y))", "list(zip(X[i], Y[i]))"
+    order = ORDER[plan.order].format(pairs=pairs, shuffled=shuffled, batch=plan.batch, rows=m)
+    return [net, opt, *order.split("\n"), *_loop(plan)]
+
+
+def _loop(plan: Plan) -> list[str]:
     """The training loop; where the learning rate changes, with a line that says how."""
-    each = "batches" if order != "flip_flop" else "batches[n % 2]"
+    rates, schedule, epochs = plan.rates, plan.schedule, len(plan.rates)
+    each = "batches" if plan.order != "flip_flop" else "batches[n % 2]"
     if schedule == "constant":
         return [
             f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
@@ -50,13 +132,6 @@ def _loop(order: str, epochs: int, rates: Sequence[float] = (), schedule: str = 
     ]
 
 
-def _ordered(order: str, rows: int, batch: int, targets: str) -> list[str]:
-    text = ORDER[order].format(
-        pairs=f"list(zip(X, {targets}))", shuffled=f"list(zip(X[i], {targets}[i]))", batch=batch, rows=rows
-    )
-    return text.split("\n")
-
-
 def _joined(lines: Sequence[str]) -> str:
     """The lines as one text; a line too long for a terminal is broken between two statements."""
     made: list[str] = []
@@ -69,84 +144,3 @@ def _joined(lines: Sequence[str]) -> str:
             begun += f"{'; ' if begun else ''}{statement}"
         made.append(begun)
     return "\n".join(made)
-
-
-def without_labels(
-    shape: tuple[int, int],
-    order: str,
-    lr: float,
-    batch: int,
-    epochs: int,
-    center: bool,
-    scale: bool,
-    standardize: bool = False,
-) -> str:
-    """For rows X (m, d) and targets Y (m, 1), tensors: what `predict` forecasts.
-
-    >>> print(without_labels((512, 64), "random_reshuffle", 0.0123456, 1, 50, center=True, scale=True))
-    # X (512 x 64) and Y (512 x 1): rows and targets, tensors of float
-    X = X - X.mean(0); X = X * 64**0.5 / X.norm(dim=1, keepdim=True)
-    net = torch.nn.Linear(64, 1, bias=False); torch.nn.init.zeros_(net.weight)
-    opt, loss = torch.optim.SGD(net.parameters(), lr=0.0123), torch.nn.MSELoss()
-    batches = torch.utils.data.DataLoader(list(zip(X, Y)), 1, shuffle=True)
-    for x, y in (pair for n in range(50) for pair in batches):
-        opt.zero_grad(); loss(net(x), y).backward(); opt.step()
-    """
-    m, d = shape
-    done = ["X = X - X.mean(0)"] * center + ["X = X / std"] * standardize
-    done += [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * scale
-    lines = [
-        f"# X ({m} x {d}) and Y ({m} x 1): rows and targets, tensors of float",
-        *[STANDARDIZE] * standardize,
-        *(["; ".join(done)] if done else []),
-        f"net = torch.nn.Linear({d}, 1, bias=False); torch.nn.init.zeros_(net.weight)",
-        f"opt, loss = torch.optim.SGD(net.parameters(), lr={lr:.3g}), torch.nn.MSELoss()",
-        *_ordered(order, m, batch, "Y"),
-        *_loop(order, epochs),
-    ]
-    return _joined(lines)
-
-
-def with_labels(
-    shape: tuple[int, int],
-    outputs: int,
-    classes: bool,
-    order: str,
-    rates: Sequence[float],
-    batch: int,
-    weight_decay: float = 0.0,
-    schedule: str = "constant",
-    prepared: Sequence[str] = (),
-) -> str:
-    """For rows X (m, d) and labels y, tensors: what `probe` forecasts.
-
-    `prepared` are the names of what was done to the rows: "center", "standardize", "normalize", "intercept".
-    """
-    (m, d), lines = shape, []
-    constant = "intercept" in prepared and "center" not in prepared
-    d -= constant
-    lines.append(
-        f"# X ({m} x {d}), y: rows to train on and labels, tensors"
-        + (" (classes from 0)" if classes else " of float")
-    )
-    lines.append("Y = torch.nn.functional.one_hot(y).float()" if classes else f"Y = y.reshape(-1, {outputs})")
-    if "center" in prepared and "intercept" in prepared:
-        lines[-1] += "; bias = Y.mean(0); Y = Y - bias"
-    lines += [STANDARDIZE] * ("standardize" in prepared)
-    done = ["mean = X.mean(0); X = X - mean"] * ("center" in prepared)
-    done += ["X = X / std"] * ("standardize" in prepared)
-    done += [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] * ("normalize" in prepared)
-    lines += done
-    bias = "torch.nn.init.zeros_(net.bias)" if constant else ""
-    lines.append(
-        f"net = torch.nn.Linear({d}, {outputs}, bias={constant}); torch.nn.init.zeros_(net.weight)"
-        + (f"; {bias}" if bias else "")
-    )
-    opt = f"torch.optim.SGD(net.parameters(), lr={rates[0]:.3g}"
-    if weight_decay:
-        lines.append(f"opt = {opt}, weight_decay={weight_decay:.4g}); loss = torch.nn.MSELoss()")
-    else:
-        lines.append(f"opt, loss = {opt}), torch.nn.MSELoss()")
-    lines += _ordered(order, m, batch, "Y")
-    lines += _loop(order, len(rates), rates, schedule)
-    return _joined(lines)

@@ -40,7 +40,8 @@ class OrderForecast:
         "training loss" and "held-out loss" (squared errors summed over outputs, means over rows).
     errors : dict
         The relative standard error of each: of the runs, or what theory is good for.
-    how : {"theory", "simulated", "pilot"}
+    how : {"theory", "simulated", "pilot", "part"}
+        A pilot is run on a part of the rows and corrected by theory; a part alone compares orders, but has no level.
     why : str
         A sentence, where it is not theory.
     runs : int
@@ -79,14 +80,18 @@ class Advice:
         The loss that decides.
     time : float
         The epoch at which orders are compared.
-    value, error : float
-        That loss then, and its relative standard error.
+    value : float
+        That loss then.
+    error : float
+        Its relative standard error.
     verdict : {"ahead", "tied", "undecided", "alone"}
         Against the order named in `rival`: undecided where the margin's error is above 20 %.
     rival : str
         The nearest other order that is not better.
-    margin, margin_error : float
-        How much more it leaves, relatively, and the standard error of that.
+    margin : float
+        How much more it leaves, relatively.
+    margin_error : float
+        The standard error of that.
     tie : tuple of str
         All orders that are tied or undecided with it.
     sentences : tuple of str
@@ -131,7 +136,8 @@ class Labels:
 
     Attributes
     ----------
-    held_out_rows, outputs : int
+    held_out_rows : int
+    outputs : int
     classes : tuple of str, or None
     chance : float
         The loss of zero weights: for classes, of always answering with their frequencies.
@@ -226,7 +232,8 @@ class Forecast:
         lines = [f"{type(self).__name__}({self.shape[0]:,} × {self.shape[1]:,}): {self.advice.sentences[0]}"]
         for order, one in self.orders.items():
             value = with_error(*one.at(self.advice.time, self.advice.loss), self.start)
-            lines.append(f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value}")
+            how = "" if one.how == "theory" else f" ({one.how})"
+            lines.append(f"  {order:<17} lr {one.lr:.3g}: {self.advice.loss} {value}{how}")
         more = [f"  {len(self.cautions)} caution(s): {', '.join(one.code for one in self.cautions)}"]
         return "\n".join([*lines, *(more if self.cautions else [])])
 

@@ -46,7 +46,9 @@ class Spectral:
     """
 
     losses = ("parameter error", "training loss")
+    promised = (0.02, 0.05)  # how far theory may be off
     outputs = 1
+    start = 1.0  # of every loss
 
     def __init__(self, design: files.Design, batch: int = 1) -> None:
         self.design, self.batch = design, batch

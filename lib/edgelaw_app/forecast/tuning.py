@@ -202,11 +202,11 @@ def at_steps(
     if made is None or problem is whole:
         return made
     (rows, dims), (m, d) = problem.shape, whole.shape
-    note = f"{made.why[:-1]} on {rows:,} of {m:,} rows in {dims:,} of {d:,} random directions"
+    note = f"{made.why[:-1]}, on {rows:,} of {m:,} rows in {dims:,} of {d:,} random directions"
     try:
         full, part = whole.theory(order, steps, times), problem.theory(order, own, times)
     except ArithmeticError:
-        return made._replace(how="pilot", why=f"{note}, which compare orders; all rows have larger losses.")
+        return made._replace(how="part", why=f"{note}, which compare orders; all rows have larger losses.")
     return corrected(full, made, part)._replace(
         how="pilot", why=f"{note}, times theory of all rows over that of the part."
     )
