@@ -20,8 +20,8 @@ ENOUGH = 3e-6  # where two resolutions differ by more, another attempt is made
 VISIBLE = 1e-13  # losses that the two must agree on for that
 LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
 STATED_ABOVE = 1e-4  # of the start: the relative error of a labelled loss is stated of what is larger
-AT_ONCE = 1e-7  # losses below it after one epoch are rounding after two, and go on by their rate
-_UNSURE, _DISTRUSTED = 1e-7, 3e-5  # losses below are continued where two resolutions differ by so much
+AT_ONCE = 1e-7  # losses below it may go on by their rate: of one epoch they are rounding after two
+_DISTRUSTED = 3e-5  # such losses go on by their rate where two resolutions differ by more
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def _leading(good: npt.ArrayLike) -> int:
     return int(np.append(good, False).argmin())
 
 
-Rank = tuple[float, ...]
+Rank = TypeVar("Rank", float, tuple[float, float])
 Result = TypeVar("Result")
 
 
@@ -89,7 +89,9 @@ def settled(
     return vouched(n, computed, result.fine, result.coarse, result.plateau, result.floor)
 
 
-def _ranked(attempt: Callable[[Integers], Attempt], computed: Integers) -> tuple[Rank, Attempt]:
+def _ranked(
+    attempt: Callable[[Integers], Attempt], computed: Integers
+) -> tuple[tuple[float, float], Attempt]:
     """The attempt at these epochs: good is what agrees for many of them, and then how well."""
     result = attempt(computed)
     return (-result.agreed(), result.difference()), result
@@ -112,7 +114,7 @@ def chosen(
             continue
         if best is None or made[0] < best[0]:
             best = made
-        if made[0][-1] <= enough:
+        if np.ravel(made[0])[-1] <= enough:
             break
     if best is None:
         if isinstance(refusal, ArithmeticError):
@@ -127,12 +129,7 @@ def agreeing(
     what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enough: float
 ) -> tuple[float, Result]:
     """The best attempt and by how much its two resolutions differ, at most `LARGEST_ERROR`."""
-
-    def ranked(attempt: Callable[[], tuple[float, Result]]) -> tuple[Rank, Result]:
-        difference, result = attempt()
-        return (difference,), result
-
-    (difference,), result = chosen((functools.partial(ranked, attempt) for attempt in attempts), enough)
+    difference, result = chosen(attempts, enough)
     if not difference <= LARGEST_ERROR:
         raise ArithmeticError(
             f"{what} could not be computed: two resolutions differ by a relative {difference:.0e}."
@@ -172,7 +169,7 @@ def vouched(
     good[gone, 0], difference[gone, 0] = True, 0.0
     kept = [_trusted(*row) for row in zip(above, difference, map(_leading, good), strict=True)]
     for row, last in zip(above, kept, strict=True):
-        if last < len(row) and not (last > 0 and row[last - 1] < _UNSURE):
+        if last < len(row) and not (last > 0 and row[last - 1] < AT_ONCE):
             worst = difference[:, last].max()
             what = f"Two resolutions differ by a relative {worst:.0e}"
             if worst < LARGEST_ERROR:
@@ -195,10 +192,10 @@ def _trusted(losses: Array, difference: Array, count: int) -> int:
     if count == len(losses) or count == 0:
         return count
     vanished = losses[count - 1] < VANISHED
-    fewer = min(count, _leading((losses >= (VANISHED if vanished else _UNSURE)) | (difference < _DISTRUSTED)))
+    fewer = min(count, _leading((losses >= (VANISHED if vanished else AT_ONCE)) | (difference < _DISTRUSTED)))
     if vanished:  # the last one kept is the first that has
         return max(fewer, int(np.argmax(losses < VANISHED)) + 1)
-    return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
+    return fewer if fewer > 0 and losses[fewer - 1] < AT_ONCE else count
 
 
 def _continued(computed: npt.NDArray, losses: Array, count: int, n: npt.NDArray) -> Array:

@@ -35,6 +35,7 @@ AMPLIFIED = (
 PER_COEFFICIENT, BESIDES = 1.15, 45.0  # equidistant points per coefficient, and besides
 DIGITS = 13.5  # decimal, which aliases e^(−2LN) and rounding, amplified by e^(2Ln), have together
 MOST = 1600  # points
+LEAST = 2e-8  # error stated of what comes from a circle: rounding leaves as much of its sums
 
 
 @dataclass(frozen=True, eq=False)

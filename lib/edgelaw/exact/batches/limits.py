@@ -29,16 +29,12 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     - flip-flop: :math:`\tau < 2/\text{edge}(\kappa)`, the right edge of the spectrum of a batch's own Gram matrix;
       isotropic and m = d, :math:`2/(1+\sqrt\kappa)^2`. At m > d flip-flop may bear more;
     - IID: :math:`\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle < 1`, the mean over the eigenvalues given (mean 1);
-      isotropic and m = d, :math:`2/(1+\kappa)^2`;
     - single shuffle: the eigenvalues of its epoch fill a cloud that reaches the unit circle, isotropic and m = d at −1;
     - random reshuffle: the spectral radius of its operator is 1.
 
-    A shorter last batch, of r rows, moves by η/r per row and then sets the limit for single shuffle and flip-flop:
-    below 2 if it is a single row, so leave it out. The result is known to about 1e-6, for single shuffle to two
-    percent of the large-d equations; **proved** for batch = 1, and for flip-flop at m ≤ d given the edge, the rest
-    *derived*, and within 3 % of epochs of isotropic random matrices of 256 dimensions. Where few eigenvalues stand
-    apart the limit may be higher by up to 15 %: the largest ones of single batches fluctuate by a relative
-    :math:`b^{-1/2}`.
+    A shorter last batch of r rows moves by η/r per row and then sets the limit for single shuffle and flip-flop. The
+    result is known to about 1e-6, for single shuffle to two percent; **proved** for batch = 1, and for flip-flop at
+    m ≤ d given the edge, the rest *derived*. Where few eigenvalues stand apart the limit may be higher by up to 15 %.
 
     >>> from edgelaw.laws import MarchenkoPastur
     >>> eigenvalues = MarchenkoPastur().quantile((np.arange(512) + 0.5) / 512)

@@ -34,7 +34,6 @@ from edgelaw.exact.flip_flop import walk
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Panels, Problem, Unsolved, graded_panels
 from edgelaw.exact.flip_flop.spectra import FINE, FINER, Resolution, Spectrum
 
-FLOOR = 2e-8  # errors are not stated to be less: what rounding leaves of the sums over a circle
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
 _FOLDS = 3.0  # by which the training loss may fall in a panel, and the fastest node's part in the first
 
@@ -94,14 +93,16 @@ def _attempts(
 
     def attempt(edge: float, last: int, n: Integers) -> agreement.Attempt:
         coarse, fine = (at(z, last, way)(n) + null for z, way in ((edge, FINE), (_BELOW * edge, FINER)))
-        return agreement.Attempt(fine, coarse, spectrum.null, FLOOR)
+        return agreement.Attempt(fine, coarse, spectrum.null, graded_circle.LEAST)
 
     if 2 * spectrum.lowest * time > 1:  # else nothing falls exponentially so soon
         first = equations(False, FINE).first_epoch()
         if first.max() < agreement.AT_ONCE and spectrum.gapped:
             fine, coarse = (equations(True, way).first_epoch() for way in (FINER, FINE))
             rounded = 10 * np.finfo(float).eps / fine.max() if fine.max() > VANISHED else 0.0
-            yield functools.partial(agreement.vanished, fine, coarse, spectrum.null, FLOOR + rounded)
+            yield functools.partial(
+                agreement.vanished, fine, coarse, spectrum.null, graded_circle.LEAST + rounded
+            )
             return
         edge = _edge(functools.partial(at, 0.0, last, FINE), last, float(first[1]))
         if edge * last > 1 and spectrum.gapped:
@@ -115,14 +116,14 @@ def _edge(inside: Callable[[], Callable[[Integers], Array]], last: int, first: f
 
     With a cut that begins like a root they fall like z*⁻ⁿn^(−3/2).
     """
-    if first < FLOOR or last == 1:
-        return -_BELOW * np.log(max(first, FLOOR)) / 2
+    if first < graded_circle.LEAST or last == 1:
+        return -_BELOW * np.log(max(first, graded_circle.LEAST)) / 2
     n = agreement.supporting_epochs(np.unique(np.geomspace(1, last, 32).astype(int)))
     try:
         train = inside()(n)[1]
     except ArithmeticError:
         return 0.0
-    late = np.flatnonzero((np.diff(n) == 1) & (np.minimum.accumulate(train)[1:] > FLOOR))
+    late = np.flatnonzero((np.diff(n) == 1) & (np.minimum.accumulate(train)[1:] > graded_circle.LEAST))
     if not len(late):
         return float(-_BELOW * np.log(first) / 2)
     before, after = train[late[-1] :][:2]

@@ -21,7 +21,7 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import agreement, sources
+from edgelaw.exact import agreement, graded_circle, sources
 from edgelaw.exact.flip_flop import boundary, walk
 from edgelaw.exact.flip_flop.collocation import Complex, Unsolved
 from edgelaw.exact.flip_flop.spectra import FINE, FINER, Resolution, SampleSpectrum
@@ -54,7 +54,7 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     )
     if not difference < agreement.LARGEST_ERROR:
         raise Unsolved("Two resolutions of flip-flop's distance do not agree: ask for fewer epochs.")
-    return Distance(n, np.append(start, fine), 3 * difference + boundary.FLOOR)
+    return Distance(n, np.append(start, fine), 3 * difference + graded_circle.LEAST)
 
 
 def _distances(targets: Targets, n: Integers, step: float, way: Resolution) -> Array:

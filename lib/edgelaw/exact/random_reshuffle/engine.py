@@ -73,10 +73,7 @@ def _mean_rule(law: Law, contour: Contour, digits: float) -> tuple[Complex, Comp
 
 @dataclass(frozen=True, eq=False)
 class EpochMap:
-    """s becomes mean² s + left (kernel leftᵀ s + kick), s energies over the root of their node's share of F.
-
-    `asymmetry` and `first` are those of the epoch's `Pairs`.
-    """
+    """s becomes mean² s + left (kernel leftᵀ s + kick), s energies over the root of their node's share of F."""
 
     mean: Complex
     left: Complex

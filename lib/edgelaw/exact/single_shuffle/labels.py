@@ -32,7 +32,6 @@ from edgelaw.exact.single_shuffle.label_pairs import LabelPairs
 from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.exact.single_shuffle.targets import Targets
 
-SEEN = 0.02  # of a training loss: so much of it may be the residual of a row that was left out
 LONGEST = 4096  # epochs: the mean weights take three points of a circle for each
 
 
@@ -109,7 +108,7 @@ def _attempt(targets: Targets, n: Integers, setting: settings.Setting) -> tuple[
     reach = settings.domain(setting, int(n[-1]))
     fine, coarse = (_losses(targets, setting, which, n, reach) for which in (0, 1))
     rows = targets.rows
-    if setting.pairs[0].rho < rows.aspect and (SEEN * fine[0] < rows.residual).any():
+    if setting.pairs[0].rho < rows.aspect and (agreement.LARGEST_ERROR * fine[0] < rows.residual).any():
         raise ArithmeticError(
             "A row was left out, whose residual is a part of these late losses, so they are not returned: ask for "
             "fewer epochs."

@@ -36,7 +36,6 @@ from edgelaw.exact.single_shuffle.poles import FollowedPairs
 from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 
 GAPPED = 3.0  # decay times of the smallest eigenvalue from which the losses' decay is exponential
-LEAST = 1.4e-8  # error stated: circles are made for so much, and may agree better by chance
 LONG = 300  # epochs from which a hyperbola is tried: there a circle is slower and loses digits
 BORNE = 1e-6  # relative difference of two averages at a pole of α that they bear, and their error
 # contours left of zero: distances over that of the nearest pole at the last epoch, half-heights in the logarithm
@@ -142,7 +141,7 @@ class Setting:
     @property
     def floor(self) -> float:
         """The least error stated."""
-        return max(LEAST, *(average.error for average in self.averages))
+        return max(graded_circle.LEAST, *(average.error for average in self.averages))
 
 
 Maker = Callable[[], Setting]
