@@ -9,8 +9,9 @@ from edgelaw import exact
 from edgelaw._common import arguments
 from edgelaw.exact import critical_batch, stability
 from edgelaw.exact.batches import edges
-from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.batches.blocks import SampleRows
 from edgelaw.exact.batches.partition import partition
+from edgelaw.exact.silverstein import PopulationRows
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.orders import ORDERS
 

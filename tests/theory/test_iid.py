@@ -470,7 +470,7 @@ def test_bad_input_is_refused_in_a_sentence(call, complaint):
 
 
 def test_solvers_that_fail_say_so(monkeypatch):
-    monkeypatch.setattr(silverstein.Sample, "_newton", lambda self, x, v: v)
+    monkeypatch.setattr(silverstein.PopulationRows, "_newton", lambda self, x, v: v)
     with pytest.raises(ArithmeticError, match="Silverstein"):
         exact.population_curve("iid", [1.0, 2.0], 1)
 

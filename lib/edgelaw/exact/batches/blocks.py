@@ -91,17 +91,6 @@ class SampleRows(Rows):
         return Point(float(self.gram[-1] + np.exp(log)), self.rho * G, self.rho * G**2 / minus)
 
 
-class PopulationRows(Rows):
-    """Gaussian rows of a covariance with positive eigenvalues of mean 1."""
-
-    def at(self, log: float) -> Point:
-        """1/x beyond the largest eigenvalue by e^log times that; λx/(1 − λx) loses no digits there."""
-        largest = self.values[-1]
-        x = 1 / (largest * (1 + np.exp(log)))
-        ratios = self.values / (largest * np.exp(log) + (largest - self.values))
-        return Point((self.rho + self.shares @ ratios) / x, x, self.rho - self.shares @ ratios**2)
-
-
 class Asked(NamedTuple):
     """Rows and an update: its step, and its batches if they are of more than one row.
 

@@ -6,8 +6,9 @@ from edgelaw._common import arguments
 from edgelaw._common.types import ArrayLike
 from edgelaw.exact import sources
 from edgelaw.exact.batches import limits
-from edgelaw.exact.batches.blocks import Asked, PopulationRows, SampleRows
+from edgelaw.exact.batches.blocks import Asked, SampleRows
 from edgelaw.exact.batches.partition import requested
+from edgelaw.exact.silverstein import PopulationRows
 
 _NEVER_MOVES = (
     1e-100  # of the largest, under IID: laws of small exponents have much of their mass at tiny eigenvalues

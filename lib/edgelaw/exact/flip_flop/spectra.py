@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array
-from edgelaw.exact import agreement, levy, silverstein
-from edgelaw.exact.batches.blocks import PopulationRows, Rows, SampleRows
+from edgelaw.exact import agreement, levy
+from edgelaw.exact.batches.blocks import Rows, SampleRows
+from edgelaw.exact.silverstein import PopulationRows
 
 Complex = npt.NDArray[np.complex128]
 
@@ -100,7 +101,7 @@ class PopulationSpectrum(PopulationRows):
     def __init__(self, values: Array, shares: Array, rho: float) -> None:
         super().__init__(values, shares, rho)
         self.null, self.independent_rows = max(0.0, 1 - rho), rho < 1
-        self.lowest = rho * silverstein.Sample(values, shares, rho).leftmost()
+        self.lowest = rho * self.leftmost()
         self.gapped = self.lowest > 0
 
     def average(self, beyond: bool, time: float, way: Resolution) -> levy.Average:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from edgelaw._common.types import Array, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, silverstein, sources
-from edgelaw.exact.batches.blocks import Asked, Rows, SampleRows
+from edgelaw.exact.batches.blocks import Asked, Rows
 from edgelaw.exact.iid import batches
 from edgelaw.exact.iid.modes import distinct, secular
 from edgelaw.exact.labels.curves import ROUNDING
@@ -30,13 +30,13 @@ from edgelaw.theory import iid as closed_form
 def curve(n: Integers, asked: Asked) -> LearningCurve:
     """From a sample's spectrum, to a relative 1e-12 at any n, or from a covariance, to about 1e-9."""
     rows, cut = asked.rows, asked.cut
-    if isinstance(rows, SampleRows):
+    if not isinstance(rows, silverstein.PopulationRows):
         if cut is None:
             return flow(n, rows, asked.step)
         test, train = batches.losses(batches.of_rows(rows)[0], cut, n)
         return agreement.learning_curve(n, test, train, ROUNDING)
     if cut is None:
-        made = _population_flow(silverstein.Sample(rows.values, rows.shares, rows.rho), n, asked.step)
+        made = _population_flow(rows, n, asked.step)
     else:
         law = batches.sample_law(rows.values, rows.shares, rows.rho)
         made = agreement.settled(n, batches.attempts(law, cut, int(n[-1])))
@@ -62,7 +62,7 @@ def rates_and_weights(values: Array, shares: Array, step: float) -> tuple[Array,
     return rates, ((1 - b) / rates) ** 2 / (b * roots.squares)
 
 
-def _population_flow(law: silverstein.Sample, n: npt.NDArray, step: float) -> LearningCurve:
+def _population_flow(law: silverstein.PopulationRows, n: npt.NDArray, step: float) -> LearningCurve:
     """The limit of single rows, by 24 and by 20 points of Talbot's contour about the slowest rate."""
     if len(n) == 1:
         return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)

@@ -19,7 +19,7 @@ import numpy as np
 from edgelaw._common.types import Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement
-from edgelaw.exact.batches.blocks import Asked, PopulationRows
+from edgelaw.exact.batches.blocks import Asked, SampleRows
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.random_reshuffle.rows import Rows
@@ -49,7 +49,7 @@ def effective_step(asked: Asked) -> float:
 
     The edge sets in sooner than single shuffle's: the corrections are of order 1/n, whatever its exponent.
     """
-    if isinstance(asked.rows, PopulationRows):
+    if not isinstance(asked.rows, SampleRows):
         return asked.step * (1 + asked.step / 2)
     epoch, law = _epoch(asked), contours.of_rows(asked.rows, reach=0.01)
     around = contours.Contour(0.0, law.highest, contours.SCALE, contours.WIDTHS[-1]).lowered()

@@ -91,9 +91,9 @@ class Law:
 
 def of_rows(rows: blocks.Rows, reach: float) -> Law:
     """The law of rows; if it is a covariance's, its measure comes within `reach` of the left edge."""
-    if isinstance(rows, blocks.SampleRows):
-        return sample(rows.values, rows.shares, rows.rho)
-    return population(rows.values, rows.shares, rows.rho, reach)
+    if isinstance(rows, silverstein.PopulationRows):
+        return population(rows, reach)
+    return sample(rows.values, rows.shares, rows.rho)
 
 
 def sample(values: Array, shares: Array, rho: float = 1.0) -> Law:
@@ -125,17 +125,17 @@ def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
     )
 
 
-def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
-    """The law of m = ρd Gaussian rows whose covariance has these positive eigenvalues, of mean 1.
+def population(rows: silverstein.PopulationRows, reach: float) -> Law:
+    """The law of Gaussian rows of a covariance.
 
     F is integrated on a thin contour around its continuous part, whose tip is within `reach` of the left edge.
     """
-    covariance = silverstein.Sample(values, shares, rho)
-    left, right = float(rho * covariance.leftmost()), float(rho * covariance.rightmost())
+    values, shares, rho = rows.values, rows.shares, rows.rho
+    left, right = float(rho * rows.leftmost()), rows.edge(rho)
     gauss = levy.from_covariance(values, shares, tolerance=1e-13)
 
     def transform(z: Complex) -> tuple[Complex, Complex]:
-        x = -covariance.companion(np.where(z.imag > 0, z, z.conj()) / rho)
+        x = -rows.companion(np.where(z.imag > 0, z, z.conj()) / rho)
         x = np.where(z.imag > 0, x, x.conj())
         return x, 1 / (((values / (1 - np.multiply.outer(x, values))) ** 2) @ shares - rho / x**2)
 

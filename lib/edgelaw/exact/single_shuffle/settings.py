@@ -419,6 +419,6 @@ def of_covariance(rows: Rows, last: int) -> list[Maker]:
             max(0.0, 1 - rows.rho), averages, tuple(map(rows.pairs, averages)), gapped, borne=rows.borne
         )
 
-    edge = silverstein.Sample(rows.values, rows.shares, rows.rho).leftmost()
+    edge = silverstein.PopulationRows(rows.values, rows.shares, rows.rho).leftmost()
     gapped = last * edge * rows.rho / rows.rate > GAPPED
     return [functools.partial(make, choice) for choice in ((True, False) if gapped else (False,))]
