@@ -82,10 +82,10 @@ def operators(monkeypatch):
 
 
 def test_a_ruler_by_hand():
-    root = interpolation.Ruler(0.0, 3.0, 1.0)  # √(1 + step)
-    assert np.allclose(root.place(np.array([0.0, 1.25, 3.0, 7.0])), [-1, 0, 1, 1])
-    assert np.allclose(root.steps(1), 1.25)
-    fine = interpolation.Ruler(0.01, 2.0)
+    logarithm = interpolation.Ruler(0.0, 3.0, 1.0)  # log(1 + step)
+    assert np.allclose(logarithm.place(np.array([0.0, 1.0, 3.0, 7.0])), [-1, 0, 1, 1])
+    assert np.allclose(logarithm.steps(1), 1.0)
+    fine = interpolation.Ruler(0.01, 2.0, 0.1, 3.0)
     assert np.allclose(fine.place(fine.steps(7)), np.cos(np.pi * (np.arange(7) + 0.5) / 7), atol=1e-14)
 
 

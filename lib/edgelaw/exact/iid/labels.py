@@ -101,7 +101,7 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
             mean *= (1 - a) ** count
         return square, mean
 
-    ruler = interpolation.Ruler(low, high)
+    ruler = interpolation.Ruler(low, high, shift=0.1)  # evenly spaced below, above in the logarithm
     steps = ruler.steps(terms)
     made = [epoch(rows, step, batch) for step in steps]
     kernels = [

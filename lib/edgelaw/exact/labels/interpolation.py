@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy.special
 from numpy.polynomial import chebyshev
 
-from edgelaw._common.types import Array
+from edgelaw._common.types import Array, ArrayLike
 from edgelaw.exact.labels.curves import State
 
 BELOW = 0.98  # the largest step of a search, and of epochs for all schedules, over the limit of stability
@@ -38,21 +39,33 @@ class Epochs(NamedTuple):
 
 
 class Ruler(NamedTuple):
-    """Steps between two as points of [−1, 1], evenly in the root of step + shift: below the shift all is smooth."""
+    """Steps between two as points of [−1, 1], evenly in log(step + shift) + linear · step/high; the low end may be
+    zero.
+
+    Below the shift all is smooth in the step; `linear` keeps the largest steps from being too far apart.
+    """
 
     low: float
     high: float
-    shift: float = 0.0
+    shift: float
+    linear: float = 0.0
 
     def place(self, steps: Array) -> Array:
         """Where steps are; those outside the range are at its ends."""
-        first, last = np.sqrt([self.low + self.shift, self.high + self.shift])
-        return 2 * (np.sqrt(np.clip(steps, self.low, self.high) + self.shift) - first) / (last - first) - 1
+        return 2 * self._above_low(np.clip(steps, self.low, self.high)) / self._above_low(self.high) - 1
 
     def steps(self, count: int) -> Array:
         """The steps at Chebyshev's points, the largest first."""
-        first, last = np.sqrt([self.low + self.shift, self.high + self.shift])
-        return (first + (last - first) * (chebyshev.chebpts1(count)[::-1] + 1) / 2) ** 2 - self.shift
+        first, rate = self.low + self.shift, self.linear / self.high
+        grown = first * np.exp((chebyshev.chebpts1(count)[::-1] + 1) / 2 * self._above_low(self.high))
+        if rate == 0:
+            return grown - self.shift
+        # y exp(rate (y − first)) = grown
+        return scipy.special.lambertw(rate * grown * np.exp(rate * first)).real / rate - self.shift
+
+    def _above_low(self, steps: ArrayLike) -> Array:
+        above = np.asarray(steps, dtype=float) - self.low
+        return np.log1p(above / (self.low + self.shift)) + self.linear * above / self.high
 
 
 class Pieces(NamedTuple):
