@@ -88,6 +88,7 @@ def resolution(which, **changed):
         (agreement, "AT_ONCE", 1e-6, lambda: stated(GAPPED, 6, 1.0, 16.5), 1e-5),
         (agreement, "AT_ONCE", 1e-8, lambda: stated(GAPPED, 6, 1.0, 18.0), 3e-9),
         (labels, "_OPERATORS", 2, between, 1e-3),
+        (labels, "_LINEAR", 0.3, between, 4e-7),
     ],
 )
 def test_a_threshold_moved_by_a_factor_of_ten_makes_it_worse(monkeypatch, module, name, moved, worse, bar):

@@ -33,6 +33,7 @@ from edgelaw.exact.random_reshuffle.rows import Rows
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
 _OWN_OPERATORS = 3  # different steps of a schedule up to which each has an operator of its own
 _OPERATORS = 18  # that all other schedules share
+_LINEAR = 3.0  # the part of their ruler that goes with the step
 
 Moves = Callable[[float], Callable[[State], State]]  # from a step to its epoch
 Compared = tuple[float, LabelCurve]  # how far two resolutions are apart, and the finer one
@@ -201,7 +202,7 @@ def _families(rows: LabelledRows, batch: int) -> list[Family]:
     """Interpolated epochs at two resolutions; none where no contour has operators good enough at every step."""
     high = interpolation.BELOW * step_limit(rows, batch)
     smooth = 2 / (rows.aspect * rows.eigenvalues[-1])  # gradient descent's limit
-    ruler = Ruler(0.0, high, smooth)
+    ruler = Ruler(0.0, high, smooth, _LINEAR)
     attempts = (functools.partial(_family, rows, ruler, maps) for maps in all_maps(rows, batch))
     try:
         return list(_best("family", attempts))
