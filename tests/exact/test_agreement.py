@@ -109,7 +109,7 @@ def test_a_curve_below_its_plateau_is_refused():
 
 @pytest.mark.parametrize("agreed", [22, 25])
 def test_losses_go_on_by_their_last_rate_once_they_are_below_1e_7(agreed):
-    """AT_ONCE: half to the power of 22 is 2.4e-7, half to the power of 25 is 3e-8."""
+    """_UNSURE: half to the power of 22 is 2.4e-7, half to the power of 25 is 3e-8."""
     difference = np.where(np.arange(1, 41) <= agreed, 1e-9, 1.0)
     if agreed == 22:
         with pytest.raises(ArithmeticError, match="at epoch 23"):

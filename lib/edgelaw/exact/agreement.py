@@ -20,8 +20,8 @@ ENOUGH = 3e-6  # where two resolutions differ by more, another attempt is made
 VISIBLE = 1e-13  # losses that the two must agree on for that
 LARGEST_ERROR = 0.02  # a curve whose two resolutions differ by more is not returned
 STATED_ABOVE = 1e-4  # of the start: the relative error of a labelled loss is stated of what is larger
-AT_ONCE = 1e-7  # losses below it may go on by their rate: of one epoch they are rounding after two
-_DISTRUSTED = 3e-5  # such losses go on by their rate where two resolutions differ by more
+AT_ONCE = 1e-7  # losses below it after one epoch are rounding after two, and go on by their rate
+_UNSURE, _DISTRUSTED = 1e-7, 3e-5  # losses below are continued where two resolutions differ by so much
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ def vouched(
     good[gone, 0], difference[gone, 0] = True, 0.0
     kept = [_trusted(*row) for row in zip(above, difference, map(_leading, good), strict=True)]
     for row, last in zip(above, kept, strict=True):
-        if last < len(row) and not (last > 0 and row[last - 1] < AT_ONCE):
+        if last < len(row) and not (last > 0 and row[last - 1] < _UNSURE):
             worst = difference[:, last].max()
             what = f"Two resolutions differ by a relative {worst:.0e}"
             if worst < LARGEST_ERROR:
@@ -192,10 +192,10 @@ def _trusted(losses: Array, difference: Array, count: int) -> int:
     if count == len(losses) or count == 0:
         return count
     vanished = losses[count - 1] < VANISHED
-    fewer = min(count, _leading((losses >= (VANISHED if vanished else AT_ONCE)) | (difference < _DISTRUSTED)))
+    fewer = min(count, _leading((losses >= (VANISHED if vanished else _UNSURE)) | (difference < _DISTRUSTED)))
     if vanished:  # the last one kept is the first that has
         return max(fewer, int(np.argmax(losses < VANISHED)) + 1)
-    return fewer if fewer > 0 and losses[fewer - 1] < AT_ONCE else count
+    return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
 
 
 def _continued(computed: npt.NDArray, losses: Array, count: int, n: npt.NDArray) -> Array:
