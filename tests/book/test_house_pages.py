@@ -25,8 +25,11 @@ def test_a_picture_says_how_large_it_is_and_a_wide_one_can_be_swiped(tmp_path):
     shown = house_pages.polished(body.format("a"), pictures)
     assert re.search(r'<img width="40" height="30" alt="A" src="../_images/a.png" ?/><img width="7"', shown)
     assert "figure-scroll" not in shown
-    wide = house_pages.polished(body.format("b"), pictures)
-    assert re.match(r'<div class="figure-scroll" style="--drawn: 900px"><img width="900".*?/></div>', wide)
+    assert "figure-scroll" not in house_pages.polished(body.format("b"), pictures)
+    wide = house_pages.polished("<figure>" + body.format("b"), pictures)
+    assert re.match(
+        r'<figure><div class="figure-scroll" style="--drawn: 900px"><img width="900".*?/></div>', wide
+    )
     assert house_pages.polished(body.format("c"), pictures) == body.format("c")
 
 

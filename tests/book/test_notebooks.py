@@ -70,6 +70,10 @@ def problems(notebook, address):
             faults.append(f"{where} is empty")
         if cell.execution_count is None:
             faults.append(f"{where} has no execution count, so nbval would not check it")
+        if re.search(r"^\s*assert\b", cell.source, flags=re.M):
+            faults.append(
+                f"{where} asserts something: what a chapter's numbers must be stands in tests/chapters"
+            )
         if "nbval-skip" in cell.metadata.get("tags", []) or "NBVAL_SKIP" in cell.source:
             faults.append(f"{where} hides from nbval")
         for output in cell.outputs:
@@ -97,6 +101,7 @@ def _printing(text):
 
 
 PLANTED = [
+    (nbformat.v4.new_code_cell("x = 1\nassert x == 1", execution_count=1), "asserts something"),
     (_printing("saved in /home/me/x.npy"), "a machine path"),
     (_printing("[0.1 0.25 3.5]"), "a raw array"),
     (_printing("array([1, 2])"), "a raw array"),

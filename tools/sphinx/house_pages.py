@@ -6,10 +6,11 @@ from pathlib import Path
 
 LOCAL = "mathjax/tex-mml-chtml.js"
 ICON_SCRIPT = re.compile(r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*')
-PICTURE = re.compile(r'<img (?![^>]*width=)([^>]*src="[^"]*_images/([^"/]+\.png)"[^>]*)/?>')
-WIDE = (
-    770  # pixels: the words of a wider picture, mostly one of several panels, would be too small on a phone
+PICTURE = re.compile(
+    r'(<figure[^>]*>\s*)?<img (?![^>]*width=)([^>]*src="[^"]*_images/([^"/]+\.png)"[^>]*)/?>'
 )
+# Pixels: the words of a wider picture, mostly one of several panels, would be too small on a phone.
+WIDE = 770
 PNG = b"\x89PNG\r\n\x1a\n"
 # A formula or a name of code, with the marks before and behind it: a line must not end between them.
 FORMULA = r'<span class="math[^"]*">[^<]*</span>'
@@ -41,11 +42,13 @@ def polished(body, pictures):
     """A page whose pictures have sizes and may be swiped sideways, and whose lines end where they may."""
 
     def sized(match):
-        width, height = png_size(pictures.get(match[2], ""))
-        image = f'<img width="{width}" height="{height}" {match[1].rstrip(" /")} />' if width else match[0]
-        return (
-            f'<div class="figure-scroll" style="--drawn: {width}px">{image}</div>' if width > WIDE else image
-        )
+        width, height = png_size(pictures.get(match[3], ""))
+        if not width:
+            return match[0]
+        image = f'<img width="{width}" height="{height}" {match[2].rstrip(" /")} />'
+        if match[1] and width > WIDE:
+            image = f'<div class="figure-scroll" style="--drawn: {width}px">{image}</div>'
+        return (match[1] or "") + image
 
     def tied(match):
         if not match[1] + match[3]:

@@ -16,14 +16,19 @@ def close(values: ArrayLike, expected: ArrayLike, tolerance: float) -> bool:
     return bool((np.abs(a - b) <= tolerance * np.abs(b)).all())
 
 
-def within(
-    mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005, sigmas: float = 4
-) -> bool:
-    """Whether sample means lie within so many standard errors of what is expected.
+def errors_away(mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005) -> float:
+    """The largest distance of sample means from what is expected, in standard errors.
 
     A standard error of zero, or above `cap` times the largest expected number, says nothing and stops the check.
     """
     mean, error, expected = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (mean, error, expected))
     sharp = (error > 0) & (error <= cap * np.abs(expected).max())
     require(bool(sharp.all()), f"standard errors {error}, positive and at most {cap:g} of {expected}")
-    return bool((np.abs(mean - expected) <= sigmas * error).all())
+    return float((np.abs(mean - expected) / error).max())
+
+
+def within(
+    mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005, sigmas: float = 4
+) -> bool:
+    """Whether sample means lie within so many standard errors of what is expected; see :func:`errors_away`."""
+    return errors_away(mean, error, expected, cap) <= sigmas
