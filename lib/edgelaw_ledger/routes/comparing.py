@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from edgelaw_ledger.evidence import Row, drawn
+
 
 def require(truth: bool | np.bool_, what: str) -> None:
     """Stop a check whose own correction, or whose second route, is not confirmed."""
@@ -19,11 +21,25 @@ def close(values: ArrayLike, expected: ArrayLike, tolerance: float) -> bool:
 def within(
     mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005, sigmas: float = 4
 ) -> bool:
-    """Whether sample means lie within so many standard errors of what is expected.
+    """Whether sample means lie within so many standard errors of what is expected; see :func:`samples`."""
+    return all(row.holds for row in samples("sample", mean, error, expected, cap, sigmas))
+
+
+def samples(
+    what: str,
+    mean: ArrayLike,
+    error: ArrayLike,
+    expected: ArrayLike,
+    cap: float = 0.005,
+    sigmas: float = 4,
+) -> list[Row]:
+    """A row for each sample mean with its standard error, and the number that is expected.
 
     A standard error of zero, or above `cap` times the largest expected number, says nothing and stops the check.
     """
-    mean, error, expected = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (mean, error, expected))
+    mean, error, expected = np.broadcast_arrays(
+        *(np.atleast_1d(x).astype(float) for x in (mean, error, expected))
+    )
     sharp = (error > 0) & (error <= cap * np.abs(expected).max())
     require(bool(sharp.all()), f"standard errors {error}, positive and at most {cap:g} of {expected}")
-    return bool((np.abs(mean - expected) <= sigmas * error).all())
+    return [drawn(what, *triple, sigmas) for triple in zip(mean, error, expected, strict=True)]
