@@ -1,5 +1,7 @@
 """When numbers agree: up to a relative tolerance, or within so many standard errors."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -26,14 +28,14 @@ def within(
 
 
 def samples(
-    what: str,
+    what: str | Sequence[str],
     mean: ArrayLike,
     error: ArrayLike,
     expected: ArrayLike,
     cap: float = 0.005,
     sigmas: float = 4,
 ) -> list[Row]:
-    """A row for each sample mean with its standard error, and the number that is expected.
+    """A row for each sample mean with its standard error, and the number that is expected; named together or each.
 
     A standard error of zero, or above `cap` times the largest expected number, says nothing and stops the check.
     """
@@ -42,4 +44,5 @@ def samples(
     )
     sharp = (error > 0) & (error <= cap * np.abs(expected).max())
     require(bool(sharp.all()), f"standard errors {error}, positive and at most {cap:g} of {expected}")
-    return [drawn(what, *triple, sigmas) for triple in zip(mean, error, expected, strict=True)]
+    names = [what] * mean.size if isinstance(what, str) else what
+    return [drawn(*sample, sigmas) for sample in zip(names, mean, error, expected, strict=True)]
