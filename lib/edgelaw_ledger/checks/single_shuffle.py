@@ -128,9 +128,7 @@ def d2() -> Evidence:
     expected = float(mpmath.diff(lambda r: stieltjes(r, mpmath.mpf(lam)), 0.95))
     return compared(
         off("s_rho = -1/lambda - s_lambda/s, s = 1/(1 - lambda) at 0", stieltjes_residual(), 1e-20),
-        *samples(
-            "rate, then right side, on matrices", *extrapolated(both_sides, 60, 80, 202), expected, 0.03
-        ),
+        *samples(["rate on matrices", "right side"], *extrapolated(both_sides, 60, 80, 202), expected, 0.03),
     )
 
 
@@ -303,8 +301,8 @@ def d11(*, dims: int = 200, designs: int = 32) -> Evidence:
     ratios = np.array([_increments(dims, 1.6, 1.9, rng) for _ in range(designs)])
     mean, error = ratios.mean(axis=0), ratios.std(axis=0, ddof=1) / sqrt(designs)
     return compared(
-        *samples("increment of phi, psi over the printed one", mean, error, 1.0),
-        repaired=samples("d times that", dims * mean, dims * error, 1.0, cap=0.02),
+        *samples(["increment of phi over the printed one", "of psi"], mean, error, 1.0),
+        repaired=samples(["d times that of phi", "of psi"], dims * mean, dims * error, 1.0, cap=0.02),
     )
 
 

@@ -108,7 +108,7 @@ def double_coefficient(f: Callable, n: int, radius: float, nodes: int = 64) -> f
 
 
 @functools.cache
-def single_shuffle_loss(n: int, step: float, rho: float = 1.0, radius: float = 0.1) -> float:
+def single_shuffle_loss(n: int, step: float, rho: float = 1.0, radius: float = 0.07) -> float:
     """Single shuffle's test loss for few epochs, as a coefficient by Lagrange's formula about x = y = infinity."""
 
     def phi(h):
