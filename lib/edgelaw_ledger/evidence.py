@@ -303,6 +303,18 @@ def off(what: str, deviation: float, limit: float) -> Row:
     return Row(f"{what}: off by {deviation:.2g}", what, f"{limit:g}", bool(deviation < limit))
 
 
+def below(what: str, measured: float, limit: float) -> Row:
+    """A number, shown as it is, that must stay below a limit.
+
+    Examples
+    --------
+    >>> below("growth per update", 0.98, 1).measured
+    'growth per update: 0.98'
+    """
+    measured, limit = _finite(measured=measured, limit=limit)
+    return Row(f"{what}: {measured:.4g}", f"{what}: below {limit:g}", "none", bool(measured < limit))
+
+
 def drawn(what: str, mean: float, error: float, stated: float, sigmas: float = 4) -> Row:
     """A mean over draws that is the stated number within some of its standard errors."""
     mean, error, stated = _finite(mean=mean, error=error, stated=stated)

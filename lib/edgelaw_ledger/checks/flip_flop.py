@@ -14,7 +14,7 @@ import mpmath
 import numpy as np
 
 from edgelaw.theory import flip_flop, free, iid, single_shuffle
-from edgelaw_ledger.evidence import Evidence, compared, near, number, off, printed
+from edgelaw_ledger.evidence import Evidence, below, compared, near, number, off, printed
 from edgelaw_ledger.routes import (
     close,
     critical_moment,
@@ -186,7 +186,7 @@ def e3(*, leading: float = (2 * pi) ** -0.5) -> Evidence:
     exact = max(abs(flip_flop.test_loss(n) / float(critical_moment(n)) - 1) for n in (2, 100, 10000))
     mean, error = (x[[1, 3]] for x in extrapolated(_moments_of_squares, 60, 150, 303))
     return compared(
-        off("n (loss - leading) bounded, n to 1e6", max(map(abs, rests)), 0.1),
+        below("n (loss - leading), n to 1e6", max(map(abs, rests)), 0.1),
         off("n^n/(e^n n!)", exact, 1e-11),
         *samples(["b_2 on matrices", "b_4"], mean, error, [float(critical_moment(n)) for n in (2, 4)]),
     )
@@ -305,7 +305,7 @@ def e10(*, value: float = 3 / 2, slope: float = 2 * 2**0.5 / 3) -> Evidence:
         near("value at 1", edge, value, 1e-6),
         near("sum of the library's losses", _total_training_loss(), value, 1e-4),
         near("slope in sqrt(1 - z)", fall, slope, 1e-6),
-        off("rest over 1 - z bounded", max(rests), 10),
+        below("rest over 1 - z", max(rests), 10),
     )
 
 
@@ -315,7 +315,7 @@ def e11(*, leading: float = 2**0.5 / (3 * pi**0.5)) -> Evidence:
     mean, error = (x[1] for x in _sampled_coefficients())
     return compared(
         near("limit of n^3/2 a_n", _limits_at_step_one()["flip-flop"][1], leading, 1e-7),
-        off("n times the relative rest bounded, n to 1e5", max(map(abs, rests)), 2),
+        below("n times the relative rest, n to 1e5", max(map(abs, rests)), 2),
         *samples("a_2 on matrices", mean, error, float(_poisson_train(2)), cap=0.008),
     )
 

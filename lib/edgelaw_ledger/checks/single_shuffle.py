@@ -14,7 +14,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from edgelaw.theory import free, single_shuffle
-from edgelaw_ledger.evidence import Evidence, compared, drawn, near, number, off, true
+from edgelaw_ledger.evidence import Evidence, below, compared, drawn, near, number, off, true
 from edgelaw_ledger.routes import (
     close,
     decay_exponent,
@@ -349,7 +349,7 @@ def d13(*, leading: float = 0.5**0.5) -> Evidence:
     v = 1 - 1e-4
     z, _, test, _ = single_shuffle.generating_functions(v, v)
     require(close(test.real * 2 * (1 - z.real) ** 1.5 * sqrt(2), 1, 1e-3), "the library near the edge")
-    return compared(*rows, off("rest times 1 - x, bounded", max(rests), 1))
+    return compared(*rows, below("rest times 1 - x", max(rests), 1))
 
 
 def d14(*, value: float = 0.5 * pi**-0.5) -> Evidence:
@@ -423,7 +423,7 @@ def d19(*, leading: float = 0.5 * pi**-0.5) -> Evidence:
     """What exact sums at n up to 256000 leave beyond the leading term, and the loss at n = 3 on random matrices."""
     rests = [n * (exact_test(n) - leading / sqrt(n)) for n in (1000, 16000, 256000)]
     return compared(
-        off("n (loss - leading) bounded, n to 256e3", max(map(abs, rests)), 0.1),
+        below("n (loss - leading), n to 256e3", max(map(abs, rests)), 0.1),
         off("the library's loss", abs(exact_test(16000) / single_shuffle.test_loss(16000) - 1), 1e-11),
         *samples("loss at n = 3", *extrapolated(_third_loss, 60, 150, 219), exact_test(3), cap=0.008),
     )
