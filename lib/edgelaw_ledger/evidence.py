@@ -298,8 +298,8 @@ def least(what: str, measured: float, stated: float) -> Row:
 
 
 def off(what: str, deviation: float, limit: float) -> Row:
-    """A deviation that must stay below a limit which no text states."""
-    deviation, limit = _finite(deviation=deviation, limit=limit)
+    """A deviation, of either sign, that must stay below a limit which no text states."""
+    deviation, limit = _finite(deviation=abs(deviation), limit=limit)
     return Row(f"{what}: off by {deviation:.2g}", what, f"{limit:g}", bool(deviation < limit))
 
 

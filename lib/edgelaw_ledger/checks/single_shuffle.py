@@ -14,32 +14,15 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from edgelaw.theory import free, single_shuffle
+from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, below, compared, drawn, near, number, off, true
-from edgelaw_ledger.routes import (
-    close,
-    decay_exponent,
-    epoch,
-    exact_test,
-    exact_train,
-    extrapolated,
-    lambert,
-    limit_in_root,
-    one_row,
-    poisson_moment,
-    require,
-    samples,
-    stieltjes,
-    stieltjes_residual,
-    stirling_evidence,
-    taylor,
-    unit_rows,
-)
+from edgelaw_ledger.routes import close, epoch, extrapolated, limit_in_root, require, samples, stieltjes
 
 # ------------------------------------------------------------------------------------------ independent routes
 
 
 def _w(rho, x):
-    return lambert(1 / mpmath.mpf(x), rho) / rho
+    return routes.lambert(1 / mpmath.mpf(x), rho) / rho
 
 
 def _phi_closed(rho, x, y):
@@ -104,7 +87,7 @@ def _double_contour(function):
 
 def d1() -> Evidence:
     """The resolvent after a row of a 24 x 24 product, and its trace, at two real and a complex point."""
-    A, u, after, _ = one_row()
+    A, u, after, _ = routes.one_row()
     eye, worst = np.eye(len(u)), 0.0
     for lam in (1.4, -1.3, -1.2 + 0.9j):
         R, R1 = np.linalg.inv(A - lam * eye), np.linalg.inv(after - lam * eye)
@@ -127,7 +110,7 @@ def d2() -> Evidence:
 
     expected = float(mpmath.diff(lambda r: stieltjes(r, mpmath.mpf(lam)), 0.95))
     return compared(
-        off("s_rho = -1/lambda - s_lambda/s, s = 1/(1 - lambda) at 0", stieltjes_residual(), 1e-20),
+        off("s_rho = -1/lambda - s_lambda/s, s = 1/(1 - lambda) at 0", routes.stieltjes_residual(), 1e-20),
         *samples(["rate on matrices", "right side"], *extrapolated(both_sides, 60, 80, 202), expected, 0.03),
     )
 
@@ -146,11 +129,12 @@ def d3() -> Evidence:
             for rho in (mpmath.mpf("0.4"), mpmath.mpf(1), mpmath.mpf(2)):
                 lam = start * mpmath.exp(rho / C)
                 if abs(lam) > 1:  # where the moment series converges
-                    invariant = -rho / (lambert(1 / lam, rho) + rho)
+                    invariant = -rho / (routes.lambert(1 / lam, rho) + rho)
                     worst = max(worst, abs(invariant / C - 1), abs(invariant / (1 + invariant) / start - 1))
         lam, rhos = mpmath.mpf("2.2"), (mpmath.mpf(r) for r in ("0.5", "1", "2"))
         series = [
-            (-1 / lam - sum(poisson_moment(n, r) * lam ** (-n - 1) for n in range(1, 60))) / stieltjes(r, lam)
+            (-1 / lam - sum(routes.poisson_moment(n, r) * lam ** (-n - 1) for n in range(1, 60)))
+            / stieltjes(r, lam)
             for r in rhos
         ]
     rows = []
@@ -168,7 +152,7 @@ def d4() -> Evidence:
     """The printed sum against Taylor coefficients of the generating function, the library, and random matrices."""
     worst = 0.0
     for rho in (0.4, 1.0, 2.2):
-        by_series = taylor(lambda z, r=rho: r / (r + lambert(z, r)), 12)
+        by_series = routes.taylor(lambda z, r=rho: r / (r + routes.lambert(z, r)), 12)
         for n in (1, 2, 5, 11):
             with mpmath.workdps(40):
                 x = mpmath.mpf(rho) * n
@@ -178,13 +162,13 @@ def d4() -> Evidence:
     sampled = extrapolated(lambda U: np.sum((A := epoch(U)) * A.T) / U.shape[1], 60, 150, 204, 0.4)
     return compared(
         off("the sum, n = 1 to 11, three rho", worst, 1e-9),
-        *samples("m_2 on matrices, rho = 0.4", *sampled, float(poisson_moment(2, 0.4))),
+        *samples("m_2 on matrices, rho = 0.4", *sampled, float(routes.poisson_moment(2, 0.4))),
     )
 
 
 def d5(*, leading: float = (2 * pi) ** -0.5, second: float = 1 / 12, third: float = 1 / 288) -> Evidence:
     """Exact moments by mpmath at n = 200 and 2000: what the three printed terms leave, times n cubed."""
-    return stirling_evidence(leading, second, third, free.trace_moment)
+    return routes.stirling_evidence(leading, second, third, free.trace_moment)
 
 
 def d6() -> Evidence:
@@ -197,20 +181,22 @@ def d6() -> Evidence:
                 below = mpmath.gammainc(n, x, mpmath.inf, regularized=True)
                 stated = (1 - mpmath.mpf(rho)) * below + x**n * mpmath.exp(-x) / mpmath.factorial(n)
             library = free.trace_moment(n, rho=rho)
-            worst = max(worst, *(abs(m / stated - 1) for m in (poisson_moment(n, rho), library)))
+            worst = max(worst, *(abs(m / stated - 1) for m in (routes.poisson_moment(n, rho), library)))
     draws = np.maximum(1 - np.random.default_rng(206).poisson(2.0, 400000) / 4, 0)
     error = draws.std() / sqrt(len(draws))
     return compared(
         off("both forms at nine points", worst, 1e-9),
-        *samples("mean of Poisson draws, n = 4, rho = 1/2", draws.mean(), error, poisson_moment(4, 0.5)),
+        *samples(
+            "mean of Poisson draws, n = 4, rho = 1/2", draws.mean(), error, routes.poisson_moment(4, 0.5)
+        ),
     )
 
 
 def d7() -> Evidence:
     """Exact moments at n = 800 and three aspects, and a count of the eigenvalues at 1 of a matrix."""
     rhos = (0.2, 0.5, 0.8)
-    routes = (lambda r: float(poisson_moment(800, r)), lambda r: free.trace_moment(800, rho=r))
-    A = epoch(unit_rows(40, 80, np.random.default_rng(207)))
+    routes = (lambda r: float(routes.poisson_moment(800, r)), lambda r: free.trace_moment(800, rho=r))
+    A = epoch(routes.unit_rows(40, 80, np.random.default_rng(207)))
     atom = float(np.mean(np.abs(np.linalg.eigvals(A) - 1) < 1e-8))
     return compared(
         off("m_800 - (1 - rho)", max(abs(m(r) - (1 - r)) for m in routes for r in rhos), 1e-8),
@@ -225,11 +211,15 @@ def d8() -> Evidence:
         with mpmath.workdps(40):
             rate = mpmath.mpf(rho) * mpmath.exp(1 - mpmath.mpf(rho))
             ratios = [
-                float(poisson_moment(n, rho) * mpmath.sqrt(2 * mpmath.pi * n) / rate**n) for n in (1000, 2000)
+                float(routes.poisson_moment(n, rho) * mpmath.sqrt(2 * mpmath.pi * n) / rate**n)
+                for n in (1000, 2000)
             ]
         limit = (2 * 2000 * ratios[1] - 1000 * ratios[0]) * (rho - 1) ** 2 / rho
         require(abs(limit - 1) < 2e-3, "rho/(rho - 1)^2 r^n / (sqrt(2 pi) n^1.5)")
-        require(close(free.trace_moment(200, rho=rho), float(poisson_moment(200, rho)), 1e-9), "the library")
+        require(
+            close(free.trace_moment(200, rho=rho), float(routes.poisson_moment(200, rho)), 1e-9),
+            "the library",
+        )
         rows.append(near(f"m_n over the printed form, n = 2000, rho = {rho:g}", ratios[1], 1, 0.01))
     return compared(*rows)
 
@@ -238,9 +228,9 @@ def d8() -> Evidence:
 
 
 def d9() -> Evidence:
-    """The differential equations solved numerically, the library, and traces of random matrices, at two aspects."""
+    """The differential equations solved numerically, the library, and traces of random matrices, at three aspects."""
     worst, rows = 0.0, []
-    for k, (rho, x0, y0) in enumerate(((1.0, 4.0, 3.0), (0.6, -3.0, 2.5))):
+    for k, (rho, x0, y0) in enumerate(((1.0, 4.0, 3.0), (0.6, -3.0, 2.5), (1.7, 8.0, 6.0))):
         x, y, phi, _ = _along_characteristics(x0, y0, rho)
         stated = float(_phi_closed(rho, x, y).real)
         worst = max(worst, *(abs(p / stated - 1) for p in (phi, _library(rho, x, y)[0])))
@@ -268,7 +258,7 @@ def _two_traces(x, y, A, u):
 
 def d10() -> Evidence:
     """The identity on a 24 x 24 product, as printed and with the factors of the fourth term exchanged."""
-    A, u, _, _ = one_row()
+    A, u, _, _ = routes.one_row()
     cases = [_two_traces(x, y, A, u) for x, y in ((1.3, 1.3), (1.3, 1.8), (-1.4, 1.6))]
     printed, exchanged = np.max(cases, axis=0)
     require(exchanged < 1e-9, "the fourth term with u'R_yR_xu")
@@ -277,7 +267,7 @@ def d10() -> Evidence:
 
 def _increments(d, x, y, rng):
     """Increments of φ and ψ by one row over what is printed for them, each a mean over d fresh rows."""
-    rows, fresh, eye = unit_rows(d // 2, d, rng), unit_rows(d, d, rng), np.eye(d)
+    rows, fresh, eye = routes.unit_rows(d // 2, d, rng), routes.unit_rows(d, d, rng), np.eye(d)
     A, S = epoch(rows), rows.T @ rows
     X, Y = np.linalg.inv(A - x * eye), np.linalg.inv(A.T - y * eye)
     px, py, phi = (np.trace(M) / d for M in (X, Y, X @ Y))
@@ -307,10 +297,10 @@ def d11(*, dims: int = 200, designs: int = 32) -> Evidence:
 
 
 def _pde_residual(closed, source):
-    """The residual of f_ρ = f(1/(xy) + φ)/(φ_xφ_y) − f_y/φ_y − f_x/φ_x + source at two points."""
+    """The residual of f_ρ = f(1/(xy) + φ)/(φ_xφ_y) − f_y/φ_y − f_x/φ_x + source at three points."""
     with mpmath.workdps(40):
         worst = 0
-        for point in (("0.7", "1.5", "1.9"), ("1", "-2", "3")):
+        for point in (("0.7", "1.5", "1.9"), ("1", "-2", "3"), ("1.8", "1.5", "-2.2")):
             rho, x, y = map(mpmath.mpf, point)
             f, px, py = closed(rho, x, y), stieltjes(rho, x), stieltjes(rho, y)
             rates = [mpmath.diff(closed, (rho, x, y), k) for k in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
@@ -371,7 +361,7 @@ def _second_test(value):
 
 def d15(*, second: float = -1 / (6 * pi)) -> Evidence:
     """The second coefficient extrapolated from exact sums and from contour integrals of the generating function."""
-    coefficient = _second_test(exact_test)
+    coefficient = _second_test(routes.exact_test)
     require(
         close(coefficient, _second_test(single_shuffle.test_loss), 1e-5), "sum and contour integral agree"
     )
@@ -380,24 +370,24 @@ def d15(*, second: float = -1 / (6 * pi)) -> Evidence:
 
 def _remainder_of_test(sign):
     """What the two printed terms leave of the exact test loss, with either sign of the second."""
-    return lambda n: exact_test(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
+    return lambda n: routes.exact_test(n) - 0.5 / sqrt(pi * n) - sign / (6 * pi * n)
 
 
 def d16(*, power: float = 2.0) -> Evidence:
     """The power of what exact sums leave beyond the printed terms, with either sign, and its coefficient."""
     rows = []
     for sign in (-1, 1):
-        slope = decay_exponent(_remainder_of_test(sign))
+        slope = routes.decay_exponent(_remainder_of_test(sign))
         rows.append(near(f"power of n in the remainder, sign {sign:+d}", max(slope, -power), -power, 0.01))
     third = limit_in_root(lambda n: n**1.5 * _remainder_of_test(1)(n), 400)
     require(abs(third * 32 * sqrt(pi) - 1) < 5e-3, "the third coefficient is 1/(32 sqrt(pi))")
-    require(close(exact_test(64000), single_shuffle.test_loss(64000), 1e-11), "the library's loss")
+    require(close(routes.exact_test(64000), single_shuffle.test_loss(64000), 1e-11), "the library's loss")
     return compared(*rows)
 
 
 def d17(*, power: float = 1.5) -> Evidence:
     """The power of what exact losses leave beyond the printed terms, between n = 4000 and 64000, with either sign."""
-    printed, corrected = (decay_exponent(_remainder_of_test(sign)) for sign in (-1, 1))
+    printed, corrected = (routes.decay_exponent(_remainder_of_test(sign)) for sign in (-1, 1))
     gap = 64000 * _remainder_of_test(-1)(64000)
     require(abs(gap * 3 * pi - 1) < 5e-3, "what the printed terms leave is 1/(3 pi n)")
     require(abs(corrected + 1.5) < 0.05, "with the sign corrected it is O(n^-3/2)")
@@ -408,7 +398,7 @@ def d18(*, relative: float = -1 / (3 * pi**0.5)) -> Evidence:
     """The relative coefficient extrapolated from exact sums and from contour integrals."""
     coefficient, other = (
         limit_in_root(lambda n, f=f: sqrt(n) * (2 * sqrt(pi * n) * f(n) - 1), 400)
-        for f in (exact_test, single_shuffle.test_loss)
+        for f in (routes.exact_test, single_shuffle.test_loss)
     )
     require(close(coefficient, other, 1e-5), "the sum and the contour integral agree")
     return number(coefficient, relative, 1e-3, corrected=1 / (3 * sqrt(pi)), what="coefficient of n^-1/2")
@@ -421,11 +411,11 @@ def _third_loss(U):
 
 def d19(*, leading: float = 0.5 * pi**-0.5) -> Evidence:
     """What exact sums at n up to 256000 leave beyond the leading term, and the loss at n = 3 on random matrices."""
-    rests = [n * (exact_test(n) - leading / sqrt(n)) for n in (1000, 16000, 256000)]
+    rests = [n * (routes.exact_test(n) - leading / sqrt(n)) for n in (1000, 16000, 256000)]
     return compared(
         below("n (loss - leading), n to 256e3", max(map(abs, rests)), 0.1),
-        off("the library's loss", abs(exact_test(16000) / single_shuffle.test_loss(16000) - 1), 1e-11),
-        *samples("loss at n = 3", *extrapolated(_third_loss, 60, 150, 219), exact_test(3), cap=0.008),
+        off("the library's loss", abs(routes.exact_test(16000) / single_shuffle.test_loss(16000) - 1), 1e-11),
+        *samples("loss at n = 3", *extrapolated(_third_loss, 60, 150, 219), routes.exact_test(3), cap=0.008),
     )
 
 
@@ -441,7 +431,8 @@ def _first_training_loss(U):
 def _training_constants():
     """The limit of n^(3/2) times the training loss, from exact sums and from the library."""
     return [
-        limit_in_root(lambda n, f=f: n**1.5 * f(n), 400) for f in (exact_train, single_shuffle.train_loss)
+        limit_in_root(lambda n, f=f: n**1.5 * f(n), 400)
+        for f in (routes.exact_train, single_shuffle.train_loss)
     ]
 
 
@@ -450,14 +441,14 @@ def d20(
 ) -> Evidence:
     """Both coefficients extrapolated from exact sums and contour integrals, and one epoch on random matrices."""
     sums, library = _training_constants()
-    after = limit_in_root(lambda n: n**2 * (exact_train(n) - n**-1.5 / (8 * sqrt(pi))), 400)
+    after = limit_in_root(lambda n: n**2 * (routes.exact_train(n) - n**-1.5 / (8 * sqrt(pi))), 400)
     sampled = extrapolated(_first_training_loss, 60, 150, 220)
     return compared(
         near("n^3/2 loss, by sums", sums, leading, 1e-5),
         near("by the library", library, leading, 1e-5),
         near("coefficient of n^-2", after, second, 1e-3),
         near("relative", after / sums, relative, 1e-3),
-        *samples("loss after one epoch", *sampled, exact_train(1), cap=0.008),
+        *samples("loss after one epoch", *sampled, routes.exact_train(1), cap=0.008),
     )
 
 
@@ -465,19 +456,19 @@ def d21(*, power: float = 3.0) -> Evidence:
     """The power of what exact sums leave beyond the printed terms, and its coefficient."""
 
     def rest(n):
-        return exact_train(n) - n**-1.5 / (8 * sqrt(pi)) - 1 / (12 * pi * n**2)
+        return routes.exact_train(n) - n**-1.5 / (8 * sqrt(pi)) - 1 / (12 * pi * n**2)
 
-    slope, third = decay_exponent(rest, 1000), limit_in_root(lambda n: n**2.5 * rest(n), 200)
-    require(close(exact_train(16000), single_shuffle.train_loss(16000), 1e-10), "the library's loss")
+    slope, third = routes.decay_exponent(rest, 1000), limit_in_root(lambda n: n**2.5 * rest(n), 200)
+    require(close(routes.exact_train(16000), single_shuffle.train_loss(16000), 1e-10), "the library's loss")
     require(abs(third * 128 * sqrt(pi) / 3 - 1) < 5e-3, "the third coefficient is 3/(128 sqrt(pi))")
     return compared(near("power of n in the remainder", max(slope, -power), -power, 0.01))
 
 
 def d22(*, leading: float = pi**-0.5 / 8) -> Evidence:
     """The power of the relative remainder, from exact sums and from the library, and its coefficient."""
-    slope = decay_exponent(lambda n: exact_train(n) * n**1.5 / leading - 1)
-    library = decay_exponent(lambda n: single_shuffle.train_loss(n) * n**1.5 / leading - 1)
-    first = limit_in_root(lambda n: sqrt(n) * (exact_train(n) * n**1.5 * 8 * sqrt(pi) - 1), 400)
+    slope = routes.decay_exponent(lambda n: routes.exact_train(n) * n**1.5 / leading - 1)
+    library = routes.decay_exponent(lambda n: single_shuffle.train_loss(n) * n**1.5 / leading - 1)
+    first = limit_in_root(lambda n: sqrt(n) * (routes.exact_train(n) * n**1.5 * 8 * sqrt(pi) - 1), 400)
     require(abs(slope + 0.5) < 0.02 and abs(library - slope) < 1e-4, "the remainder is of order n^-1/2")
     require(abs(first * 3 * sqrt(pi) / 2 - 1) < 1e-3, "with coefficient 2/(3 sqrt(pi))")
     return compared(near("power of n in the relative remainder", max(slope, -1), -1, 0.01))
@@ -485,7 +476,7 @@ def d22(*, leading: float = pi**-0.5 / 8) -> Evidence:
 
 def d23() -> Evidence:
     """The loss after one epoch on random matrices of two sizes, with Gaussian and with unit rows."""
-    expected, rng, printed, repaired = exact_train(1), np.random.default_rng(223), [], []
+    expected, rng, printed, repaired = routes.exact_train(1), np.random.default_rng(223), [], []
     for d in (40, 160):
         losses = []
         for _ in range(60):
@@ -506,7 +497,7 @@ def d23() -> Evidence:
 
 def d24() -> Evidence:
     """The form on a 24 x 24 product at three pairs of points, and the null vector itself."""
-    _, u, after, _ = one_row()
+    _, u, after, _ = routes.one_row()
     eye, worst = np.eye(len(u)), 0.0
     for x, y in ((1.3, 1.7), (-1.4 + 0.5j, 1.2), (0.3 + 2j, -1.1)):
         value = u @ np.linalg.inv(after - x * eye) @ np.linalg.inv(after.T - y * eye) @ u
@@ -531,7 +522,7 @@ def d25() -> Evidence:
             50, 150, 225 + k, rho,
         )  # fmt: skip
         rows += samples(f"tr S R/d at z = 1.5 on matrices, rho = {rho:g}", *sampled, -rho / 1.5)
-    A, u, after, rows_before = one_row()
+    A, u, after, rows_before = routes.one_row()
     S, eye = rows_before.T @ rows_before, np.eye(len(u))
     R, R1 = np.linalg.inv(A - 1.5 * eye), np.linalg.inv(after - 1.5 * eye)
     step = -u @ S @ R @ u / (1.5 * (u @ R @ u)) - u @ R @ S @ R @ u / (u @ R @ u) - 1 / 1.5
@@ -631,10 +622,10 @@ def d30(*, value: float = (2 * pi) ** -0.5 / 4, constant: float = pi**-0.5 / 8) 
 def d31(*, factor: float = 4.0) -> Evidence:
     """Exact losses at n = 100 and 10000, their ratio and the limit of the ratio over n, at two steps."""
     plain = [
-        near(f"test over training loss, n = {n}", exact_test(n) / exact_train(n), factor, 0.01)
+        near(f"test over training loss, n = {n}", routes.exact_test(n) / routes.exact_train(n), factor, 0.01)
         for n in (100, 10000)
     ]
-    scaled = limit_in_root(lambda n: exact_test(n) / (n * exact_train(n)), 1000)
+    scaled = limit_in_root(lambda n: routes.exact_test(n) / (n * routes.exact_train(n)), 1000)
     half = single_shuffle.test_constant(0.5) / single_shuffle.train_constant(0.5)
     library = single_shuffle.test_loss(10**6, 0.5) / single_shuffle.train_loss(10**6, 0.5) / 1e6
     require(abs(half / 2.4 - 1) < 1e-9 and abs(library / half - 1) < 5e-3, "4a/(a^2 + 1/4) = 2.4 at step 1/2")
@@ -646,7 +637,7 @@ def _deviations(d, point, rng):
 
     Both are in units of the exact spread, which follows; then the bound 2‖R‖√log(2d), and the smallest form.
     """
-    R = np.linalg.inv(epoch(unit_rows(d // 2, d, rng)) - point * np.eye(d))
+    R = np.linalg.inv(epoch(routes.unit_rows(d // 2, d, rng)) - point * np.eye(d))
     values = np.linalg.eigvalsh((R + R.T) / 2)
     squares = rng.standard_normal((4000, d)) ** 2
     spread = values.std() * sqrt(2 * d / (d + 2))  # √d times that of the form of a uniform unit vector
