@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 FILLED := .venv/.filled
 
-.PHONY: help book pdf serve test notebooks verify evidence build-tests lowest conformance portability bench map address pins clean
+.PHONY: help book pdf serve test notebooks verify evidence build-tests lowest conformance portability bench address pins clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,9 +54,6 @@ bench: $(FILLED) ## measure speed side by side with peers, and stated errors aga
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/inputs.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/probes.py
 	@OMP_NUM_THREADS=1 $(PY) benchmarks/cluster.py
-
-map: $(FILLED) ## write the map of the rooms into CONTRIBUTING.md, from the tree and the declared imports
-	@$(PY) tools/house.py
 
 address: $(FILLED) ## change the repository's address everywhere: make address URL=https://github.com/you/fork
 	@$(PY) tools/address.py $(URL)

@@ -22,7 +22,7 @@ SOURCES = (
     "chapters/**/*",
     "assets/**/*",
 )
-SOURCES += ("lib/**/*.py", "data/**/*", "tools/sphinx/*.py", "tools/book.py", "tools/pictures.py")
+SOURCES += ("lib/**/*.py", "data/**/*", "tools/sphinx/*", "tools/book.py", "tools/pictures.py")
 SOURCES += ("benchmarks/*.png", "benchmarks/*.md", "tests/conformance/*")
 #: Pages that stood at the root until version 0.3: their addresses lead to where they are now.
 MOVED = ("api", "bibliography", "certificates", "claims", "explorer", "gallery", "glossary")

@@ -20,8 +20,10 @@ class LearningCurve:
     train : ndarray of float
         Mean of (1/m) ‖X (w_n − w*)‖² / ‖w_0 − w*‖², for the normalised update with the rows of X scaled to
         norm √d; it starts at 1, on average over the starts, when the mean eigenvalue of XᵀX/m is 1.
-    test_se, train_se : ndarray of float
-        Standard errors of the two means over independent runs; NaN where there was one run only.
+    test_se : ndarray of float
+        Standard errors of `test` over independent runs; NaN where there was one run only.
+    train_se : ndarray of float
+        The same of `train`.
     error : float
         For a computed curve, the largest relative numerical error that it estimates of itself; else NaN.
     continued : int or None

@@ -19,10 +19,16 @@ class EdgeFit:
 
     Attributes
     ----------
-    beta, Q, lambda_0 : float
-        Exponent and constant of the law, and where the edge sits.
-    count, null : int
-        Number of eigenvalues the fit used (0 for an exact law), and of exactly zero ones.
+    beta : float
+        Exponent of the law.
+    Q : float
+        Constant of the law.
+    lambda_0 : float
+        Where the edge sits.
+    count : int
+        Number of eigenvalues the fit used (0 for an exact law).
+    null : int
+        Number of eigenvalues that are exactly zero.
     residual : float
         Weighted root mean square of :math:`\log F` minus the line: how straight the edge is, not how sure ``beta`` is.
     window : tuple of float
@@ -140,7 +146,7 @@ class MarchenkoPastur:
 
     @property
     def edge(self) -> EdgeFit:
-        """The exact left edge of the continuous part: at ρ = 1 a hard one at 0, β = 1/2; else a soft one, β = 3/2."""
+        """The exact left edge of the continuous part, at ρ = 1 a hard one at 0, β = 1/2; else a soft one, β = 3/2."""
         left, right = self.support
         if left == 0:
             return EdgeFit(0.5, 2 / np.pi, 0.0, window=(left, right))

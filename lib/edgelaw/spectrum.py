@@ -204,10 +204,18 @@ class EdgeLaw:
         A sentence why it is not claimed; empty if it holds.
     failed : tuple of str
         Of curvature, drift, gap: those that contradict it.
-    fit, error : EdgeFit or None, float or None
-        By :func:`fit_edge_laplace`, also where the law does not hold, and the standard error of its exponent.
-    curvature, curvature_error, drift, drift_error, gap : float
-        The three tests; NaN where there are too few eigenvalues for one.
+    fit : EdgeFit or None
+        By :func:`fit_edge_laplace`, also where the law does not hold.
+    error : float or None
+        Standard error of the fitted exponent.
+    curvature : float
+        The first of three tests; each is NaN where there are too few eigenvalues for it.
+    curvature_error : float
+    drift : float
+        The second test.
+    drift_error : float
+    gap : float
+        The third test.
     eigenvalues : ndarray or None
         Those that were looked at, ascending.
     """

@@ -6,29 +6,13 @@ return, ``checks`` holds those of claims, ``own`` those of the book's sentences,
 ``certificates`` the enclosures of closed-form numbers; ``verify`` is the command ``python -m edgelaw_ledger``.
 Everything here imports edgelaw; edgelaw imports nothing from here. It is part of the repository, not of the package
 that pip installs.
-
-The names below are loaded when they are first used, so that the command's ``--help`` is instant.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from edgelaw_ledger.evidence import VERDICTS, Evidence, decide, number, sampled
-    from edgelaw_ledger.ledger import (
-        GROUPS,
-        IDS,
-        Addition,
-        Claim,
-        LedgerError,
-        additions,
-        check,
-        counts,
-        load,
-        missing,
-    )
-    from edgelaw_ledger.runner import Outcome, examine, run
-    from edgelaw_ledger.sentences import Sentence, load_boxes, load_sentences, status_counts
+from edgelaw_ledger import evidence, ledger, runner, sentences
+from edgelaw_ledger.evidence import VERDICTS, Evidence, decide, number, sampled
+from edgelaw_ledger.ledger import GROUPS, IDS, Addition, Claim, LedgerError, additions, check, counts, load
+from edgelaw_ledger.runner import Outcome, examine, run
+from edgelaw_ledger.sentences import Sentence, load_boxes, load_sentences, status_counts
 
 __all__ = [
     "GROUPS",
@@ -44,30 +28,16 @@ __all__ = [
     "check",
     "counts",
     "decide",
+    "evidence",
     "examine",
+    "ledger",
     "load",
     "load_boxes",
     "load_sentences",
-    "missing",
     "number",
     "run",
+    "runner",
     "sampled",
+    "sentences",
     "status_counts",
 ]
-
-_MODULES = ("evidence", "ledger", "runner", "sentences")
-
-
-def __getattr__(name: str) -> Any:
-    """Load a name from the module that has it."""
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in __all__:
-        home = next(module for module in map(__getattr__, _MODULES) if hasattr(module, name))
-        globals()[name] = value = getattr(home, name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

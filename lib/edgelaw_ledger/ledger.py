@@ -9,16 +9,12 @@ import inspect
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
 
 from edgelaw.shipped import folder
 from edgelaw_ledger.evidence import VERDICTS, Evidence
-
-if TYPE_CHECKING:
-    from edgelaw_ledger.sentences import Sentence
 
 KNOWN = ("proved", "derived", "fitted", "measured", "read")
 #: What each group of claims is about, and where the paper makes them.
@@ -46,8 +42,26 @@ class LedgerError(ValueError):
     """The ledger breaks one of its rules; the message says which entry and which rule."""
 
 
+class Checked:
+    """What has a check: a claim of the paper, or what the book says itself."""
+
+    id: str
+    check: str
+    verdict: str
+    correction: str
+    reason: str
+
+    def function(self) -> Callable[..., Evidence] | None:
+        """The function that checks this, or None where only reading can."""
+        return check_function(self.id, self.check)
+
+    def stated(self) -> dict[str, float]:
+        """The numbers that are stated, by the name under which the check takes another one."""
+        return stated_numbers(self.function())
+
+
 @dataclass(frozen=True)
-class Claim:
+class Claim(Checked):
     """One entry of the ledger.
 
     Attributes
@@ -100,17 +114,15 @@ class Claim:
         """Whether the recorded verdict is "holds"."""
         return self.verdict == "holds"
 
-    def function(self) -> Callable[..., Evidence] | None:
-        """The function that checks this, or None where only reading can."""
-        return check_function(self.id, self.check)
 
-    def stated(self) -> dict[str, float]:
-        """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
-        return stated_numbers(self.function())
+class Own(Checked):
+    """What the book says itself: what is not so is not printed."""
+
+    verdict, correction, reason = "holds", "", ""
 
 
 @dataclass(frozen=True)
-class Addition:
+class Addition(Own):
     """A result of the book that the paper does not have: title, statement, how it is known, its check, its place."""
 
     title: str
@@ -119,28 +131,15 @@ class Addition:
     check: str
     chapter: str
     see: str
+    id: str = field(init=False)
 
-    verdict: ClassVar[str] = "holds"  # what is not so is not added
-    correction: ClassVar[str] = ""
-    reason: ClassVar[str] = ""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", self.check.partition(":")[2])  # the name of its check
 
     @property
     def quote(self) -> str:
         """Its title."""
         return self.title
-
-    @property
-    def id(self) -> str:
-        """The name of its check."""
-        return self.check.partition(":")[2]
-
-    def function(self) -> Callable[..., Evidence] | None:
-        """The function that checks this, or None where only reading can."""
-        return check_function(self.id, self.check)
-
-    def stated(self) -> dict[str, float]:
-        """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
-        return stated_numbers(self.function())
 
 
 def check_function(name: str, check: str) -> Callable[..., Evidence] | None:
@@ -208,17 +207,17 @@ def load(path: Path | str | None = None) -> dict[str, Claim]:
     Parameters
     ----------
     path : path-like, optional
-        Another file than the one that ships.
+        Another file than the one that ships, which may leave claims out.
 
     Returns
     -------
     dict of str to Claim
-        By id, in the order of the paper. Claims without an entry are listed by :func:`missing`.
+        By id, in the order of the paper.
 
     Raises
     ------
     LedgerError
-        If an entry breaks a rule, an id is not one of the 197, stands twice or out of order.
+        If an entry breaks a rule, an id is not one of the 197, stands twice, out of order, or is left out.
 
     Examples
     --------
@@ -226,7 +225,7 @@ def load(path: Path | str | None = None) -> dict[str, Claim]:
     >>> claims.load()["E12"].verdict
     'fails'
     """
-    path = folder() / "claims.toml" if path is None else path
+    whole, path = path is None, folder() / "claims.toml" if path is None else path
     try:
         with open(path, "rb") as file:
             entries = tomllib.load(file)
@@ -246,6 +245,8 @@ def load(path: Path | str | None = None) -> dict[str, Claim]:
         claims[name] = Claim(**entry)
     if list(claims) != [name for name in IDS if name in claims]:
         raise LedgerError("The entries must stand in the order A1, A2, ..., H24.")
+    if whole and (absent := [name for name in IDS if name not in claims]):
+        raise LedgerError(f"There is no entry of {', '.join(absent)}.")
     return claims
 
 
@@ -267,11 +268,6 @@ def additions(path: Path | str | None = None) -> list[Addition]:
     return entries
 
 
-def missing(claims: Collection[str]) -> list[str]:
-    """The ids of the paper's claims that have no entry yet, in order."""
-    return [name for name in IDS if name not in claims]
-
-
 def counts(claims: Iterable[Claim | Evidence]) -> dict[str, int]:
     """How many claims have each verdict, every verdict listed.
 
@@ -287,7 +283,7 @@ def counts(claims: Iterable[Claim | Evidence]) -> dict[str, int]:
     return {verdict: tally[verdict] for verdict in VERDICTS}
 
 
-def check(claim: "Claim | Addition | Sentence", **stated: float) -> Evidence | None:
+def check(claim: Checked, **stated: float) -> Evidence | None:
     """Run one claim's check, optionally with other numbers than those stated.
 
     Returns

@@ -1,9 +1,10 @@
 """Checks that only read what is recorded: a table of rows in ``data/additions.toml`` instead of a function.
 
 An entry with ``rows`` needs no ``check``. A row has a ``what``, a ``value`` (an expression) and the stated number under
-the name of a comparison of :mod:`edgelaw_ledger.evidence`: ``printed``, ``most``, ``least``, or ``near`` with
-``within``; a row with ``true`` has an expression that must be so. An expression knows numpy as ``np``, the orders as
-``ORDERS``, the study of probes as ``study``, each recorded sweep by its name, and what ``let`` defines before:
+the name of a comparison of :mod:`edgelaw_ledger.evidence`: ``printed`` (with ``digits`` where the last is a zero),
+``most``, ``least``, or ``near`` with ``within``; a row with ``true`` has an expression that must be so. An expression
+knows numpy as ``np``, the orders as ``ORDERS``, the study of probes as ``study``, :func:`ends`, each recorded sweep by
+its name, and what ``let`` defines before:
 
     let = ["ratio = what_breaks['off'].mean(axis=1)"]
     rows = [
@@ -13,7 +14,7 @@ the name of a comparison of :mod:`edgelaw_ledger.evidence`: ``printed``, ``most`
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,12 +44,17 @@ class Table:
 
     def __call__(self, **stated: float) -> evidence.Evidence:
         """Compare every row."""
-        names = {"np": np, "ORDERS": ORDERS, "study": study}
+        names = {"np": np, "ORDERS": ORDERS, "study": study, "ends": ends}
         for line in self.let:
             name, _, expression = line.partition(" = ")
             names[name] = _value(expression, names)
         numbers = self.stated | stated
         return evidence.compared(*(_compared(row, names, numbers) for row in self.rows))
+
+
+def ends(grids: Collection[study.Grid], order: str, budgets: Collection[str] = study.BUDGETS) -> list[float]:
+    """Of an order's losses over random reshuffle's: least and largest in parameter error, then in training loss."""
+    return [end for measure in study.MEASURES for end in study.span(grids, order, [measure], budgets)]
 
 
 def _value(expression, names):
@@ -68,4 +74,5 @@ def _compared(row, names, numbers):
     if "near" in row:
         return evidence.near(what, value, numbers[what], row["within"])
     kind = next(name for name in COMPARISONS if name in row)
-    return COMPARISONS[kind](what, value, numbers[what])
+    digits = {"digits": row["digits"]} if "digits" in row else {}
+    return COMPARISONS[kind](what, value, numbers[what], **digits)

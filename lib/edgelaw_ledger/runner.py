@@ -11,12 +11,10 @@ from dataclasses import dataclass
 
 from edgelaw._common.arguments import whole
 from edgelaw._common.threads import one_blas_thread
-from edgelaw_ledger import ledger, sentences
+from edgelaw_ledger import ledger
 from edgelaw_ledger.evidence import Evidence
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-Entry = ledger.Claim | ledger.Addition | sentences.Sentence
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Outcome:
         How long it took.
     """
 
-    claim: Entry
+    claim: ledger.Checked
     evidence: Evidence | None
     error: str = ""
     seconds: float = 0.0
@@ -48,7 +46,7 @@ class Outcome:
         return self.evidence is None or self.evidence.verdict == self.claim.verdict
 
 
-def examine(claim: Entry) -> Outcome:
+def examine(claim: ledger.Checked) -> Outcome:
     """Run one claim's check in this process, on one BLAS thread; a broken check becomes an outcome too.
 
     A numerical warning (overflow, division by zero) is a breakdown: evidence must not rest on one.
@@ -65,7 +63,7 @@ def examine(claim: Entry) -> Outcome:
 
 
 def run(
-    claims: Iterable[Entry], jobs: int = 1, done: Callable[[Outcome], object] | None = None
+    claims: Iterable[ledger.Checked], jobs: int = 1, done: Callable[[Outcome], object] | None = None
 ) -> list[Outcome]:
     """Run the checks of some claims.
 

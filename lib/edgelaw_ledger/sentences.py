@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from edgelaw.shipped import folder
 from edgelaw_ledger import pages
 from edgelaw_ledger.evidence import Evidence
-from edgelaw_ledger.ledger import LedgerError, check_function, stated_numbers
+from edgelaw_ledger.ledger import LedgerError, Own, check_function
 from edgelaw_ledger.recorded import Table
 
 STATUSES = ("proved", "derived", "fitted", "measured")
@@ -28,7 +28,7 @@ _TABLES = ("rows", "let")
 
 
 @dataclass(frozen=True)
-class Sentence:
+class Sentence(Own):
     """A sentence of the book that states a result.
 
     Attributes
@@ -58,10 +58,6 @@ class Sentence:
     rows: Sequence[Mapping[str, Any]] = ()
     let: Sequence[str] = ()
 
-    verdict: ClassVar[str] = "holds"  # what is not so is not printed
-    correction: ClassVar[str] = ""
-    reason: ClassVar[str] = ""
-
     @property
     def known(self) -> str:
         """How it is known, under the name that claims use."""
@@ -75,10 +71,6 @@ class Sentence:
     def function(self) -> Callable[..., Evidence] | None:
         """The function that checks this, or the table that does."""
         return Table(self.rows, self.let, self.scope) if self.rows else check_function(self.id, self.check)
-
-    def stated(self) -> dict[str, float]:
-        """The numbers that are stated: the check's keyword-only arguments that are floats, with defaults."""
-        return stated_numbers(self.function())
 
 
 def _blocks(path, kind):

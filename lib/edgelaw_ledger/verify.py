@@ -1,8 +1,7 @@
 """``python -m edgelaw_ledger``: run the checks of both ledgers and compare them with what is recorded.
 
-``--json`` prints one object: ``schema`` ("edgelaw.verify/1"), ``version``, ``claims`` (one record per claim of the
-paper, see :func:`_record`), ``own`` (the same for what the book says itself) and ``missing`` (ids without an entry in
-the ledger). Nothing heavy is imported before the checks run, so that ``--help`` is instant.
+``--json`` prints one object: ``schema`` ("edgelaw.verify/2"), ``version``, ``claims`` (one record per claim of the
+paper, see :func:`_record`) and ``own`` (the same for what the book says itself).
 """
 
 import argparse
@@ -28,9 +27,9 @@ examples, in a clone of the repository:
 The verdict of each check is computed; it is compared with the one recorded in
 the ledger. The exit status is 0 when all agree, 1 when a check contradicts its
 record or breaks down, 2 when an id or an option is unknown, 130 when stopped
-by Ctrl-C. JSON has schema "edgelaw.verify/1" with claims (the paper's) and own
+by Ctrl-C. JSON has schema "edgelaw.verify/2" with claims (the paper's) and own
 (the book's), each with id, verdict, recorded, confirmed, checked, measured,
-claimed, tolerance, error and seconds, and missing."""
+claimed, tolerance, error and seconds."""
 
 STYLES = {"holds": "green", "fails": "red", "imprecise": "yellow", "open": "blue"}
 
@@ -72,7 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
     except claims.LedgerError as error:
         raise Refusal(str(error)) from None
     chosen = _selected(arguments, ledger, own)
-    absent = claims.missing(ledger) if _everything(arguments) else []
     with Bar() as bar:
         done = []
 
@@ -82,14 +80,14 @@ def run(arguments: argparse.Namespace) -> int:
 
         outcomes = claims.run(chosen, arguments.jobs, advance)
     if arguments.json:
-        machine(_records(outcomes, absent))
+        machine(_records(outcomes))
     else:
         shown = console(width=160)
         if outcomes:
             shown.print(_table(outcomes, arguments.failing))
             shown.print()
-        shown.print(_summary(outcomes, absent))
-    return int(bool(absent) or not all(outcome.confirmed for outcome in outcomes))
+        shown.print(_summary(outcomes))
+    return int(not all(outcome.confirmed for outcome in outcomes))
 
 
 def _own():
@@ -106,17 +104,15 @@ def _everything(arguments):
 
 def _selected(arguments, ledger, own):
     """What was asked for, by id, group or ledger, or all; with --failing only what is not recorded to hold."""
-    from edgelaw_ledger.ledger import GROUPS, IDS
+    from edgelaw_ledger.ledger import GROUPS
 
     names = [name.lower() if name.lower() in own else name.upper() for name in arguments.claims]
     for name in names:
-        if name not in IDS and name not in own:
+        if name not in ledger and name not in own:
             raise Refusal(
                 f"There is no claim {name}: the paper's run from A1 to H24, without F19 to F21; the book's own "
                 "have ids such as 03-1."
             )
-        if name not in ledger and name not in own:
-            raise Refusal(f"Claim {name} has no entry in the ledger yet.")
     for group in arguments.group:
         if group.upper() not in GROUPS:
             raise Refusal(f"There is no group {group}: groups are the letters A to H.")
@@ -130,16 +126,15 @@ def _selected(arguments, ledger, own):
 # for machines -----------------------------------------------------------------------------------------------
 
 
-def _records(outcomes, absent):
+def _records(outcomes):
     """The whole answer."""
     from edgelaw import __version__
 
     return {
-        "schema": "edgelaw.verify/1",
+        "schema": "edgelaw.verify/2",
         "version": __version__,
         "claims": [_record(outcome) for outcome in outcomes if _of_the_paper(outcome)],
         "own": [_record(outcome) for outcome in outcomes if not _of_the_paper(outcome)],
-        "missing": absent,
     }
 
 
@@ -199,7 +194,7 @@ def _table(outcomes, failing):
     return table
 
 
-def _summary(outcomes, absent):
+def _summary(outcomes):
     """The last lines: how many of each verdict, and what went wrong."""
     from edgelaw_ledger.ledger import counts
 
@@ -218,6 +213,4 @@ def _summary(outcomes, absent):
         lines.append(
             "Every check agrees with the ledger" + (f"; {read} settled by reading." if read else ".")
         )
-    if absent:
-        lines.append(f"[bold red]No entry in the ledger yet: {', '.join(absent)}.[/]")
     return "\n".join(lines)

@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pages
-import pytest
 
 import book
 
@@ -18,6 +17,9 @@ TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
 sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
 
 import gallery_pages  # noqa: E402
+
+import edgelaw_ledger as claims  # noqa: E402
+from edgelaw_ledger import errata  # noqa: E402
 
 
 class _Page(HTMLParser):
@@ -60,9 +62,9 @@ def broken(path):
     return sorted(set(faults))
 
 
-@pytest.mark.parametrize("name", TOC)
-def test_every_link_of_the_page_leads_to_a_place_that_exists(name):
-    assert broken(HTML / f"{name}.html") == []
+def test_every_link_of_the_book_leads_to_a_place_that_exists():
+    found = {name: broken(HTML / f"{name}.html") for name in TOC}
+    assert {name: links for name, links in found.items() if links} == {}
 
 
 def test_a_link_to_nowhere_is_caught(tmp_path):
@@ -112,6 +114,77 @@ def test_a_theorem_and_the_place_that_uses_it_lead_to_each_other():
     box = text[text.index('id="thm-marchenko-pastur"') :]
     box = box[box.index("Used in: ") :][:2000]
     assert 'href="04_free_probability.html#exercises"' in box
+
+
+# ------------------------------------------------------------------------------------------ what the ledger shows
+
+
+def text(name):
+    """A built page."""
+    return (HTML / f"{name}.html").read_text(encoding="utf-8")
+
+
+def row(name, words):
+    """The row of a table in which these words stand, and its words without markup."""
+    (found,) = [part for part in re.findall(r"<tr.*?</tr>", text(name), flags=re.S) if words in part]
+    return found, " ".join(re.sub(r"<[^>]*>", "", found).split())
+
+
+def test_a_claim_and_the_sections_that_cite_it_lead_to_each_other():
+    found, words = row("reference/claims", 'id="claim-c17"')
+    assert 'class="claim-row row-fails' in found
+    assert "C17 ✗ fails Appendix C.5, last sentence" in words
+    assert "evidence proved: The exact moment and the exact loss of the theorem at n = 1e6" in words
+    assert "Measured: sqrt(n) m_n = 0.39894" in words
+    section = "chapters/04_free_probability.html#where-the-paper-and-the-numbers-part-ways"
+    assert f'href="../{section}"' in found
+    link = r'<a class="claim[^"]*" href="../reference/claims.html#claim-c17" title="C17 fails: '
+    assert re.search(link, text("chapters/04_free_probability"))
+    assert len(re.findall('<tr class="claim-row ', text("reference/claims"))) == len(claims.load())
+
+
+def test_an_erratum_quotes_the_paper_and_says_what_to_change_and_how_to_run_the_checks():
+    page = text("reference/claims")
+    page = page[page.index('id="errata-1"') : page.index('id="what-the-book-adds"')]
+    rows = [part for part in re.findall(r"<tr.*?</tr>", page, flags=re.S) if "#claim-" in part]
+    named = [re.findall(r'#claim-(\w+)"', part) for part in rows]
+    ledger = claims.load()
+    assert named == [[name.lower() for name in entry.claims] for entry in errata.load(ledger)]
+    (mine,) = [part for part, names in zip(rows, named, strict=True) if names == ["c15", "c16", "c17"]]
+    words = " ".join(re.sub(r"<[^>]*>", "", mine).split())
+    assert r"this gives \(\phi(A^n) \sim \frac{1}{\sqrt{\pi n}}\), matching Theorem (shuffle-once)." in words
+    assert "Change: A factor" in words
+    assert "Run the checks: python -m edgelaw_ledger C15 C16 C17" in words
+
+
+def test_a_certificate_shows_the_ball_our_number_and_the_papers_with_its_claim():
+    found, words = row("reference/certificates", "claims.html#claim-d15")
+    assert re.search(r"\[0\.0530516476972984\d* ± \d\.\d+e-1[78]\]", words)
+    assert "ours 0.0530516476972984" in words
+    assert "<strong>excludes</strong> −0.0530516476973" in found
+
+
+def test_every_sentence_and_every_addition_is_shown_with_its_status_and_evidence():
+    page = text("reference/claims")
+    for kind, entries in ("sentence", claims.load_sentences().values()), ("addition", claims.additions()):
+        assert re.findall(rf'<tr[^>]* id="{kind}-([\w-]+)"', page) == [entry.id for entry in entries]
+    _, words = row("reference/claims", 'id="sentence-03-1"')
+    assert re.search(
+        r"(proved|derived|fitted|measured): \S.*Measured: .* In Four orders, four constants", words
+    )
+
+
+def test_the_list_of_results_says_how_each_is_known_what_checks_it_and_where_it_is_used():
+    page = text("reference/results")
+    counted = re.search(r"(\d+) statements: (\d+) proved, (\d+) cited, (\d+) derived", page)
+    assert int(counted[1]) > 40
+    (line,) = [
+        part for part in re.findall(r"<li>.*?</li>", page, flags=re.S) if "#thm-four-constants" in part
+    ][:1]
+    assert 'status-derived">derived</span>, checked by' in line
+    assert "claims.html#addition-effective_steps" in line
+    assert "Used in" in line
+    assert 'href="../chapters/03_shuffling_constants.html#thm-four-constants"' in line
 
 
 def test_every_page_that_moved_is_led_to_from_its_old_address():

@@ -5,27 +5,17 @@ import sys
 from pathlib import Path
 
 import nbformat
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
 
-import claims_pages  # noqa: E402
+import ledger_pages  # noqa: E402
 
 import edgelaw_ledger as claims  # noqa: E402
 
+TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
-PAGES = [
-    ROOT / "intro.md",
-    ROOT / "reference" / "notation.md",
-    ROOT / "reference" / "claims.md",
-    ROOT / "reference" / "certificates.md",
-    ROOT / "reference" / "gallery.md",
-    ROOT / "reference" / "results.md",
-    ROOT / "reference" / "glossary.md",
-    ROOT / "reference" / "api.md",
-    ROOT / "reference" / "bibliography.md",
-]
+PAGES = [ROOT / f"{name}.md" for name in TOC if (ROOT / f"{name}.md").exists()]
 LEDGER = claims.load()
 ROLE = re.compile(r"\{claim\}`([^`]*)`")
 ID = r"(?<![\w\\^{.`!-])[A-H]\d{1,2}(?![\w.^`-])"
@@ -50,22 +40,23 @@ def copied_verdicts(text):
     return re.findall(r"^\| *\*{0,2}([A-H]\d{1,2})\b", text, flags=re.M)
 
 
-@pytest.mark.parametrize("path", [*CHAPTERS, *PAGES], ids=lambda path: path.stem)
-def test_every_citation_exists_and_takes_the_side_of_the_ledger(path):
-    text = prose(path)
-    assert [claims_pages.stance_problem(name, LEDGER) for name in ROLE.findall(text)] == [None] * len(
-        ROLE.findall(text)
-    )
-    assert bare_ids(text) == []
-    assert copied_verdicts(text) == []
+def test_every_page_takes_the_side_of_the_ledger_and_copies_no_verdict():
+    complaints = []
+    for path in [*CHAPTERS, *PAGES]:
+        text = prose(path)
+        found = [ledger_pages.stance_problem(name, LEDGER) for name in ROLE.findall(text)]
+        found += [f"{name} stands outside the role" for name in bare_ids(text)]
+        found += [f"{name} begins a row of a table made by hand" for name in copied_verdicts(text)]
+        complaints += [f"{path.stem}: {problem}" for problem in found if problem]
+    assert complaints == []
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_ids_in_the_code_of_a_chapter_exist(path):
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code":
-            for name in re.findall(r"(?:# |\")([A-H]\d{1,2}): ", cell.source):
-                assert name in claims.IDS
+def test_ids_in_the_code_of_a_chapter_exist():
+    for path in CHAPTERS:
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code":
+                named = re.findall(r"(?:# |\")([A-H]\d{1,2}): ", cell.source)
+                assert set(named) <= set(claims.IDS), path.stem
 
 
 def test_every_chapter_that_is_home_to_claims_shows_them():
@@ -73,12 +64,6 @@ def test_every_chapter_that_is_home_to_claims_shows_them():
         named = re.findall(r"^```\{claims\} (\S+)", prose(path), flags=re.M)
         homes = any(claim.chapter == path.stem for claim in LEDGER.values())
         assert named == ([path.stem] if homes else [])
-
-
-def test_claims_are_cited_throughout_the_book():
-    cited = {name.removeprefix("!") for path in CHAPTERS for name in ROLE.findall(prose(path))}
-    assert {name[0] for name in cited} >= set("ABCDEFH")
-    assert len(cited) >= 60
 
 
 def test_the_readme_has_the_counts_of_the_file_and_no_verdict_of_its_own():
@@ -93,31 +78,6 @@ def test_the_readme_has_the_counts_of_the_file_and_no_verdict_of_its_own():
 
 
 # ------------------------------------------------------------------------------------------ shown to fail
-
-
-HOLDS = next(claim.id for claim in LEDGER.values() if claim.holds)
-FAILS = next(claim.id for claim in LEDGER.values() if claim.verdict == "fails")
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        (HOLDS, None),
-        (f"!{FAILS}", None),
-        (FAILS, "as if it held"),
-        (f"!{HOLDS}", "but it holds"),
-        ("Z1", "no claim 'Z1'"),
-        ("F20", "no claim 'F20'"),
-        ("!", "no claim ''"),
-    ],
-)
-def test_a_citation_against_the_ledger_is_caught(text, complaint):
-    problem = claims_pages.stance_problem(text, LEDGER)
-    assert problem is complaint is None or complaint in problem
-
-
-def test_a_claim_without_an_entry_cannot_be_cited():
-    assert "no entry" in claims_pages.stance_problem("E12", {})
 
 
 def test_bare_ids_and_copied_verdicts_are_caught():

@@ -1,21 +1,17 @@
 """The gallery: every figure and table of the paper has a counterpart that exists; and proof that the check can fail."""
 
 import copy
-import json
 import re
-import shutil
 import sys
 from pathlib import Path
 
 import nbformat
-import pytest
-import small_books
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
 
-import claims_pages  # noqa: E402
 import gallery_pages  # noqa: E402
+import ledger_pages  # noqa: E402
 
 import edgelaw_ledger as claims  # noqa: E402
 
@@ -78,7 +74,7 @@ def faults(entry):
             if sum(words in text for text in printed) != 1:
                 complaints.append(f"not one output of {path.stem} that says {words!r}")
     cited = re.findall(r"\{claim\}`([^`]*)`", entry["ours"])
-    return complaints + [p for p in (claims_pages.stance_problem(name, LEDGER) for name in cited) if p]
+    return complaints + [p for p in (ledger_pages.stance_problem(name, LEDGER) for name in cited) if p]
 
 
 LEDGER = claims.load()
@@ -90,15 +86,11 @@ def test_every_figure_and_table_of_the_paper_has_a_counterpart_that_exists():
     assert problems(ENTRIES) == []
 
 
-@pytest.mark.parametrize("index", range(len(PAPER)))
-def test_a_figure_or_table_without_a_counterpart_is_caught(index):
-    left = ENTRIES[:index] + ENTRIES[index + 1 :]
-    assert f"{PAPER[index][1]!r} has no counterpart" in " ".join(problems(left))
-
-
-@pytest.mark.parametrize(
-    ("index", "field", "value", "complaint"),
-    [
+def test_a_counterpart_that_is_not_there_is_caught():
+    for index, (_, name) in enumerate(PAPER):
+        left = ENTRIES[:index] + ENTRIES[index + 1 :]
+        assert f"{name!r} has no counterpart" in " ".join(problems(left))
+    for index, field, value, complaint in (
         (0, "figures", ["fig-nowhere"], "no figure fig-nowhere"),
         (0, "chapter", "99_nothing", "no chapter 99_nothing"),
         (0, "caption", "", "no caption"),
@@ -106,12 +98,10 @@ def test_a_figure_or_table_without_a_counterpart_is_caught(index):
         (1, "figures", [], "a figure is shown by figures"),
         (4, "table", "tab-nowhere", "no place tab-nowhere"),
         (4, "outputs", ["words that nothing prints"], "not one output"),
-    ],
-)
-def test_a_counterpart_that_is_not_there_is_caught(index, field, value, complaint):
-    entries = copy.deepcopy(ENTRIES)
-    entries[index][field] = value
-    assert complaint in " ".join(problems(entries))
+    ):
+        entries = copy.deepcopy(ENTRIES)
+        entries[index][field] = value
+        assert complaint in " ".join(problems(entries))
 
 
 def test_places_on_the_page_are_unique_and_readable():
@@ -120,102 +110,3 @@ def test_places_on_the_page_are_unique_and_readable():
     assert all(re.fullmatch(r"paper-[a-z0-9-]+", place) for place in places)
     assert "paper-figure-3" in places
     assert "paper-table-appendix-d-4" in places
-
-
-@pytest.mark.parametrize(
-    ("caption", "begins"),
-    [
-        ("One. Two.", "One."),
-        (
-            "Step $x = 1.5$ of {prf:ref}`thm-a. b`, 3.2 wide. Then",
-            "Step $x = 1.5$ of {prf:ref}`thm-a. b`, 3.2 wide.",
-        ),
-        ("No full stop", "No full stop"),
-    ],
-)
-def test_a_small_figure_has_the_first_sentence_of_its_caption(caption, begins):
-    assert gallery_pages.first_sentence(caption) == begins
-
-
-# ------------------------------------------------------------------------------------- a book of two pages
-
-
-CONF = """
-extensions = ["myst_parser", "claims_pages", "gallery_pages"]
-myst_enable_extensions = ["dollarmath"]
-html_theme = "basic"
-exclude_patterns = ["data", "_build", "chapters/*.ipynb", "html"]
-"""
-PAGE = "# Gallery\n\n## Paper\n\n```{gallery} paper\n```\n\n## New\n\n```{gallery} new\n```\n"
-CHAPTER = """# Orders
-
-```{figure} picture.png
-:name: fig-four-orders
-
-Four orders.
-```
-
-(tab-four-constants)=
-A table.
-"""
-
-
-def build(folder, page=PAGE, change=lambda text: text):
-    """Build chapter 3 (a stand-in) and a gallery of its two entries: exit status and complaints."""
-    for name in ("data", "chapters", "reference"):
-        (folder / name).mkdir()
-    (folder / "conf.py").write_text(CONF)
-    (folder / "index.md").write_text(
-        "# Book\n\n```{toctree}\nreference/gallery\nreference/claims\nchapters/03_shuffling_constants\n```\n"
-    )
-    (folder / "reference" / "claims.md").write_text("# Claims\n")
-    (folder / "reference" / "gallery.md").write_text(page)
-    (folder / "chapters" / "03_shuffling_constants.md").write_text(CHAPTER)
-    shutil.copy(CHAPTERS["03_shuffling_constants"], folder / "chapters")
-    shutil.copy(ROOT / "assets" / "edge_and_order.png", folder / "chapters" / "picture.png")
-    shutil.copy(ROOT / "data" / "claims.toml", folder / "data")
-    parts = (ROOT / "data" / "gallery.toml").read_text().split("\n[[float]]\n")
-    kept = [part for part in parts if 'label = "fig:shuffle-methods"' in part or "tab:shuffling" in part]
-    assert len(kept) == 2
-    text = change("".join(f"[[float]]\n{part}\n" for part in kept))
-    (folder / "data" / "gallery.toml").write_text(text)
-    return small_books.build(folder)
-
-
-def test_the_page_shows_our_figure_with_its_words_and_links_go_both_ways(tmp_path):
-    status, complaints = build(tmp_path)
-    assert status == 0, complaints
-    folder = tmp_path / "html"
-    page = (folder / "reference" / "gallery.html").read_text()
-    notebook = json.loads(CHAPTERS["03_shuffling_constants"].read_text())
-    styles = [cell["metadata"].get("mystnb", {}) for cell in notebook["cells"]]
-    alts = {style["figure"]["name"]: style["image"]["alt"] for style in styles if "figure" in style}
-    link = re.search(
-        r'href="../chapters/03_shuffling_constants.html#fig-four-orders"[^>]*>\s*<img[^>]*>', page
-    )
-    assert link
-    assert f'alt="{alts["fig-four-orders"]}"' in link[0]
-    assert "“Effect of shuffling method" in page.replace("“<span>", "“")
-    assert "0.39894" in page  # the table, as the chapter prints it
-    assert 'href="../chapters/03_shuffling_constants.html#tab-four-constants"' in page
-    new = page[page.index('id="new"') :]
-    assert "#fig-constants-of-step" in new
-    assert "#fig-four-orders" not in new
-    chapter = (folder / "chapters" / "03_shuffling_constants.html").read_text()
-    assert 'href="../reference/gallery.html#paper-figure-3"' in chapter
-    pictures = list((tmp_path / "_build" / "gallery").glob("*.png"))
-    assert len(pictures) == len(alts)
-    assert all(path.stat().st_size < 150_000 for path in pictures)
-
-
-@pytest.mark.parametrize(
-    ("page", "change", "complaint"),
-    [
-        (PAGE.replace("new\n", "old\n"), lambda text: text, "no part 'old'"),
-        (PAGE, lambda text: text.replace("fig-four-orders", "fig-nowhere"), "no figure 'fig-nowhere'"),
-        (PAGE, lambda text: text.replace("0.09773", "never printed"), "0 outputs"),
-    ],
-)
-def test_the_build_says_what_the_gallery_cannot_show(tmp_path, page, change, complaint):
-    _, complaints = build(tmp_path, page, change)
-    assert complaint in complaints

@@ -1,115 +1,44 @@
-"""What tools/sphinx/house_pages.py does to every page, seen on books of one page."""
+"""What tools/sphinx/house_pages.py does to every page."""
 
 import re
 import struct
 import sys
-import zlib
 from pathlib import Path
-
-import pytest
-import small_books
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "sphinx"))
 
 import house_pages
 
-from edgelaw_ledger.pages import folded
-
-CONFIGURATION = """
-import sys
-sys.path.insert(0, {tools!r})
-extensions = ["myst_parser", "sphinx.ext.autodoc", "house_pages"]
-myst_enable_extensions = ["dollarmath"]
-html_theme = "basic"
-"""
-PAGE = """# A page
-
-The loss is 5 % higher, or 7 % lower, and $x$ % of it; `5 % of code` stays.
-
-```text
-5 % of a block
-```
-
-Call `name`: it has 12 ± 3 % and a picture.
-
-![a picture](picture.png)
-"""
+FORMULA = r'<span class="math notranslate nohighlight">\(x &lt; 1\)</span>'
+CODE = '<code class="docutils literal notranslate"><span class="pre">name</span></code>'
 
 
-def png(width, height):
-    """A white picture as the bytes of a PNG file."""
-
-    def chunk(kind, data):
-        body = kind + data
-        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
-
-    rows = (b"\x00" + b"\xff" * width) * height
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return house_pages.PNG + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+def png(path, width, height):
+    """The head of a PNG file, which says how large it is."""
+    path.write_bytes(house_pages.PNG + struct.pack(">I4sII", 13, b"IHDR", width, height))
+    return path
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """The page above, built."""
-    folder = tmp_path_factory.mktemp("book")
-    (folder / "conf.py").write_text(CONFIGURATION.format(tools=str(Path(house_pages.__file__).parent)))
-    (folder / "index.md").write_text(PAGE)
-    (folder / "picture.png").write_bytes(png(40, 30))
-    status, complaints = small_books.build(folder)
-    assert status == 0, complaints
-    return (folder / "html" / "index.html").read_text(encoding="utf-8")
+def test_a_picture_says_how_large_it_is_and_a_wide_one_can_be_swiped(tmp_path):
+    pictures = {"a.png": png(tmp_path / "1.png", 40, 30), "b.png": png(tmp_path / "2.png", 900, 300)}
+    body = '<img alt="A" src="../_images/{}.png" /><img width="7" src="_images/a.png" />'
+    shown = house_pages.polished(body.format("a"), pictures)
+    assert re.search(r'<img width="40" height="30" alt="A" src="../_images/a.png" ?/><img width="7"', shown)
+    assert "figure-scroll" not in shown
+    assert "figure-scroll" not in house_pages.polished(body.format("b"), pictures)
+    wide = house_pages.polished("<figure>" + body.format("b"), pictures)
+    assert re.match(
+        r'<figure><div class="figure-scroll" style="--drawn: 900px"><img width="900".*?/></div>', wide
+    )
+    assert house_pages.polished(body.format("c"), pictures) == body.format("c")
 
 
-def test_a_line_cannot_end_between_a_number_and_its_per_cent_sign(page):
-    assert len(re.findall("\\d\u00a0%", page)) == 3
-    assert "</span>\u00a0% of it" in page
-    assert "12\u00a0±\u00a03\u00a0%" in page
-
-
-def test_code_keeps_its_blanks(page):
-    assert "5 % of a block" in page
-    assert re.search(r">5</span>\s*<span[^>]*>%", page)
-
-
-def test_a_picture_says_how_large_it_is(page):
-    assert re.search(r'<img width="40" height="30" [^>]*src="_images/picture.png"', page)
-
-
-def test_a_picture_that_has_a_size_or_is_elsewhere_stays_as_it_is(tmp_path):
-    sized = '<img width="7" src="_images/a.png">'
-    missing = '<img src="_images/missing.png">'
-    assert house_pages._with_sizes(sized + missing, tmp_path) == sized + missing
-
-
-def test_the_colon_behind_a_name_of_code_is_tied_to_it(page):
-    assert re.search(r'<span class="no-break short"><code[^>]*>.*?</code>:</span>', page)
-
-
-def test_a_no_break_space_is_white_space_where_sentences_are_compared():
-    assert folded("5\u00a0% and 6\u202f%") == "5 % and 6 %"
-
-
-def test_the_words_before_a_propertys_colon_are_no_type():
-    lines = ["Whether rows are read twice: their norms depend on `mean`."]
-    house_pages._plain_properties(None, "function", "name", None, None, lines)
-    assert ": " in lines[0]
-    house_pages._plain_properties(None, "property", "name", None, None, lines)
-    assert lines == ["Whether rows are read twice – their norms depend on `mean`."]
-
-
-def test_attributes_on_one_line_are_documented_one_by_one():
-    lines = [
-        "Losses.",
-        "",
-        "Attributes",
-        "----------",
-        "a, b : float",
-        "    Both.",
-        "c : int",
-        "    One.",
-        "",
-    ]
-    lines += ["Examples", "--------", ">>> 1, 2 : 3"]
-    house_pages._split_attributes(None, "class", "name", None, None, lines)
-    assert lines[4:10] == ["a : float", "    Both.", "b : float", "    Both.", "c : int", "    One."]
-    assert lines[-3:] == ["Examples", "--------", ">>> 1, 2 : 3"]
+def test_a_line_does_not_end_between_a_formula_or_code_and_the_marks_about_it():
+    for inner in (FORMULA, CODE, f'<a class="reference" href="#x">{CODE}</a>'):
+        tied = f'<span class="no-break short">({inner}),</span>'
+        assert (
+            house_pages.polished(f"<p>so ({inner}), and {inner} is</p>", {})
+            == f"<p>so {tied} and {inner} is</p>"
+        )
+    block = f"<pre>({CODE})</pre>"
+    assert house_pages.polished(block, {}) == block

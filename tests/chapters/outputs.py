@@ -65,3 +65,10 @@ def table(chapter, header):
 def as_float(number):
     """A number as a chapter prints it: thousands may be parted by commas or blanks, percents stay percents."""
     return float(re.sub(r"[,\s%]", "", number))
+
+
+@functools.cache
+def captions(chapter):
+    """What stands below the chapter's figures, every run of white space as one space."""
+    figures = (cell["metadata"].get("mystnb", {}).get("figure", {}) for cell in cells(chapter))
+    return " ".join(" ".join(figure["caption"] for figure in figures if figure).split())

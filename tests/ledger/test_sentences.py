@@ -10,6 +10,7 @@ import pytest
 from mutants import survivors
 
 import edgelaw_ledger as claims
+from edgelaw import data
 
 SENTENCES = claims.load_sentences()
 GOOD = {
@@ -97,6 +98,8 @@ def test_a_number_that_is_moved_by_two_per_cent_turns_its_check_red(pretended):
 def test_the_check_of_a_sentence_can_be_called_as_it_is_and_says_what_it_compares(sentence):
     function = sentence.function()
     assert len((function.__doc__ or "").split()) >= 5
+    if sentence.rows:
+        return  # a table takes any of its numbers
     for parameter in inspect.signature(function).parameters.values():
         assert parameter.kind is parameter.KEYWORD_ONLY
         assert parameter.default is not parameter.empty
@@ -192,29 +195,33 @@ def test_the_same_words_may_stand_in_two_places(tmp_path):
 # the front pages' checks, shown to go red ------------------------------------------------------------------
 
 
-def test_a_cell_in_which_another_order_wins_turns_the_first_pages_sentence_red(monkeypatch):
-    from edgelaw_ledger.own import front
+@pytest.fixture
+def tampered(monkeypatch):
+    """Multiply one cell of a recorded sweep."""
 
-    steps, losses = front._recorded_exact()
-    assert front.reshuffling_wins_on_embeddings().verdict == "holds"
-    one_cell = losses.copy()
-    one_cell[1, front.RESHUFFLED, 0, -1, 1] *= 1.01  # by a per cent, on one data set, at one step and epoch
-    monkeypatch.setattr(front, "_recorded_exact", lambda: (steps, one_cell))
-    assert front.reshuffling_wins_on_embeddings().verdict == "fails"
+    def tamper(sweep, key, place, factor):
+        recorded = {name: values.copy() for name, values in data.sweep(sweep).items()}
+        recorded[key][place] *= factor
+        monkeypatch.setattr(
+            data, "sweep", lambda name, read=data.sweep: recorded if name == sweep else read(name)
+        )
+
+    return tamper
 
 
-def test_one_loss_that_is_further_off_turns_the_accuracy_red(monkeypatch):
-    from edgelaw_ledger.own import front
+def test_a_cell_in_which_another_order_wins_turns_the_first_pages_sentence_red(tampered):
+    check = SENTENCES["intro-15"].function()
+    assert check().verdict == "holds"
+    tampered("real_embeddings", "wikipedia random_reshuffle exact", (0, -1, 1), 1.01)  # one step and epoch
+    assert check().verdict == "fails"
 
-    predicted, measured = front._square_embeddings()
-    assert front.curves_follow_embeddings().verdict == "holds"
-    off = measured.copy()
-    off[0, 0, 0, 0] *= 1.01
-    monkeypatch.setattr(front, "_square_embeddings", lambda: (predicted, off))
-    monkeypatch.setattr(
-        front, "_largest_deviations", front._largest_deviations.__wrapped__
-    )  # not the cached ones
-    assert front.curves_follow_embeddings().verdict == "fails"
+
+@pytest.mark.parametrize("sweep", ["predict_accuracy", "embedding_traces"])
+def test_one_loss_that_is_further_off_turns_the_accuracy_red(tampered, sweep):
+    check = SENTENCES["intro-14"].function()
+    assert check().verdict == "holds"
+    tampered(sweep, "measured", (3, *3 * (0,)) if sweep == "predict_accuracy" else 6 * (0,), 1.01)
+    assert check().verdict == "fails"
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ _static/explorer-data.js: a script, not JSON, so that the page also works from a
 """
 
 import base64
-import html
 import json
 import sys
 from pathlib import Path
 from typing import ClassVar
 
+import jinja2
 import matplotlib as mpl
 import numpy as np
 from docutils import nodes
@@ -27,6 +27,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "data" / "build"))
 import explorer
 
 PAGE = "reference/explorer"
+TEMPLATE = Path(__file__).with_name("explorer.html")
 VIEWS = {"gaussian": "isotropic", "spectrum": "spectra"}  # the page's name of a view, the table's
 RHO_LABELS = {0.25: "1/4", 0.5: "1/2", 2 / 3: "2/3"}
 LABELS = {
@@ -64,62 +65,6 @@ PRESETS = (
     ),
 )
 
-HTML = """
-<div class="explorer{compact}" id="explorer-tool"{attributes} hidden>
-<fieldset{hide_view}><legend>What the rows are</legend>
-<label class="choice"><input type="radio" name="view" value="gaussian"><span>Gaussian rows</span></label>
-<label class="choice"><input type="radio" name="view" value="spectrum"><span>Any spectrum</span></label>
-</fieldset>
-<fieldset{hide_loss}><legend>Which loss</legend>
-<label class="choice"><input type="radio" name="loss" value="test"><span>Test loss</span></label>
-<label class="choice"><input type="radio" name="loss" value="train"><span>Training loss</span></label>
-</fieldset>
-<p class="legend" id="explorer-legend" aria-hidden="true"></p>
-<div class="panels">
-<figure><p id="explorer-curves-title"></p><svg id="explorer-curves" role="img"></svg></figure>
-<figure class="second"><p id="explorer-steps-title"></p><svg id="explorer-steps" role="img"></svg></figure>
-</div>
-<div class="controls">
-<div class="control"{hide_step}><label for="explorer-step"><span>Step η</span>
-<output id="explorer-step-value"></output></label>
-<input type="range" name="step" id="explorer-step" step="1"></div>
-<div class="control"{hide_n}><div class="line"><label for="explorer-epochs">Epochs n</label>
-<input type="number" name="n" min="1" step="1" aria-label="Epochs n, as a number" inputmode="numeric"></div>
-<input type="range" name="epochs" id="explorer-epochs" min="0" step="1"></div>
-<div class="control"{hide_rho}><label for="explorer-rho"><span>Aspect ratio ρ = m/d</span>
-<output id="explorer-rho-value"></output></label>
-<input type="range" name="rho" id="explorer-rho" step="1" aria-describedby="explorer-rho-why">
-<small id="explorer-rho-why"></small></div>
-<div class="control"{hide_data}><label for="explorer-data">Spectrum, m = d</label>
-<select name="data" id="explorer-data" aria-describedby="explorer-data-why"></select>
-<small id="explorer-data-why"></small></div>
-<div class="control"{hide_laws}><label class="check" for="explorer-laws"><input type="checkbox" name="laws"
-id="explorer-laws" aria-describedby="explorer-laws-why">Power laws (dotted)</label>
-<small id="explorer-laws-why"></small></div>
-</div>
-<p class="said" id="explorer-said" aria-live="polite"></p>
-{tables}
-</div>
-"""
-NUMBERS = """<div class="scroll" tabindex="0" role="region" aria-label="The numbers at the chosen epoch"><table>
-<caption id="explorer-caption"></caption>
-<thead><tr><th scope="col">order</th><th scope="col">loss</th><th scope="col">against single shuffle</th>
-<th scope="col">power law</th><th scope="col">best step for n</th><th scope="col">loss there</th></tr></thead>
-<tbody id="explorer-numbers"></tbody></table></div>"""
-# Below the drawing: on the explorer's own page everything, in a chapter the numbers folded and a way to that page.
-FULL = """{numbers}
-<details><summary>All drawn numbers as a table</summary><div class="scroll" tabindex="0" role="region"
-aria-label="All drawn numbers"><table><thead><tr id="explorer-heads"><th scope="col">epochs n</th></tr></thead>
-<tbody id="explorer-all"></tbody></table></div></details>
-<div class="foot"><p>Drawn from tables of exact curves. Between their epochs they are
-interpolated: the largest error, over {held_out} curves at every epoch, is <b id="explorer-error">{error}&nbsp;%</b>.
-Losses below {floor} are not drawn.</p>
-<span><button type="button" id="explorer-copy">Copy the link to this view</button>
-<span id="explorer-copied" role="status"></span></span></div>"""
-COMPACT = """<details><summary>The numbers as a table</summary>{numbers}</details>
-<div class="foot"><p>Exact curves, interpolated within {error}&nbsp;%.{link}</p></div>"""
-LINK = ' <a class="reference internal" id="explorer-open" href="{page}">Open this view in the explorer</a>'
-NOSCRIPT = "<noscript><p>The explorer needs JavaScript; the chapters do not.</p></noscript>\n"
 CONTROLS = ("view", "loss", "step", "n", "rho", "data", "laws")
 IN_A_CHAPTER = ("loss", "step", "n")  # the controls of the compact form, where the directive names no others
 
@@ -237,31 +182,12 @@ def _controls(argument):
 class Explorer(SphinxDirective):
     """``{explorer}``: controls, drawing, tables; at most one per page.
 
-    Without options it is the explorer's own page, whose address keeps the view. In a chapter it is a moving figure::
-
-        ```{explorer}
-        :compact:
-        :figure: fig-move-the-step
-        :view: gaussian
-        :loss: test
-        :step: 1
-        :n: 50
-        ```
-
-    ``compact``
-        Drawing, a few controls and a sentence; the numbers are folded, the address of the page is left alone, and a
-        link leads to the same view in the explorer.
-    ``view``, ``loss``, ``step``, ``n``, ``rho``, ``data``, ``laws``
-        Where it starts, in the words of the explorer's address: ``view`` is gaussian or spectrum, ``loss`` test or
-        train, ``step`` and ``rho`` are numbers of the tables, ``data`` a spectrum's name without spaces (wikipedia,
-        beta1), ``laws`` is 1 or 0. What is not given is as on the explorer's page. A value that the tables do not have
-        fails the build.
-    ``controls``
-        Which of view, loss, step, n, rho, data and laws can be changed; all, or in the compact form loss, step and n.
-    ``figure``
-        The name of a figure on the same page that shows the same without moving. The widget is placed in this figure,
-        above its caption, instead of its picture. The picture is seen in print, in the PDF and where JavaScript does
-        not run; in a notebook on Colab, where a directive is only text, the cell of the figure stands for itself.
+    Without options it is the explorer's own page, whose address keeps the view. In a chapter it is a moving figure:
+    with ``compact`` a drawing, a few controls, a sentence, and a link to the same view in the explorer. ``view``,
+    ``loss``, ``step``, ``n``, ``rho``, ``data`` and ``laws`` say where it starts, in the words of the explorer's
+    address; a value that the tables do not have fails the build. ``controls`` are those of them that can be changed;
+    ``figure`` is the name of a figure on the page that shows the same standing still: the widget takes the place of
+    its picture, which is seen in print, in the PDF and where JavaScript does not run.
     """
 
     option_spec: ClassVar = {
@@ -283,35 +209,22 @@ class Explorer(SphinxDirective):
             raise self.error("A page has room for one {explorer}.")
         self.env.temp_data["explorer"] = True
         tables = explorer.tables()
-        _depend(self.env)
         compact, figure = "compact" in self.options, self.options.get("figure")
         start = {key: value for key, value in self.options.items() if key in CONTROLS}
-        problem = not_in_the_tables(tables, start)
-        if problem:
+        if problem := not_in_the_tables(tables, start):
             raise self.error(problem)
         shown = self.options.get("controls", IN_A_CHAPTER if compact else CONTROLS)
-        attributes = ""
-        if start:
-            text = json.dumps({key: f"{value}" for key, value in start.items()}, ensure_ascii=False)
-            attributes += f' data-start="{html.escape(text)}"'
-        page = ""
-        if compact and PAGE in self.env.found_docs:
-            page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
-        if figure:
-            attributes += f' data-figure="{html.escape(figure)}"'
-        text = HTML.format(
-            compact=" explorer-compact" if compact else "",
-            attributes=attributes,
-            tables=(COMPACT if compact else FULL).format(
-                numbers=NUMBERS,
-                held_out=sum(len(tables[f"held out {name}"]) for name in VIEWS.values()) * 2 * len(ORDERS),
-                error=f"{error_percent(tables):.2f}",
-                floor="10⁻⁹",
-                link=LINK.format(page=page) if page else "",
-            ),
-            **{f"hide_{name}": "" if name in shown else " hidden" for name in CONTROLS},
+        open_at = compact and PAGE in self.env.found_docs
+        text = jinja2.Template(TEMPLATE.read_text(encoding="utf-8")).render(
+            compact=compact,
+            start={key: f"{value}" for key, value in start.items()},
+            figure=figure,
+            shown=shown,
+            page=self.env.app.builder.get_relative_uri(self.env.docname, PAGE) if open_at else "",
+            held_out=sum(len(tables[f"held out {name}"]) for name in VIEWS.values()) * 2 * len(ORDERS),
+            error=f"{error_percent(tables):.2f}",
         )
-        return [nodes.raw("", text if figure else text + NOSCRIPT, format="html", explorer=figure or PAGE)]
+        return [nodes.raw("", text, format="html", explorer=figure or PAGE)]
 
 
 class Presets(SphinxDirective):
@@ -320,18 +233,12 @@ class Presets(SphinxDirective):
     def run(self):
         """A list of links."""
         tables = explorer.tables()
-        _depend(self.env)
         items = "".join(
             f'<li><a class="reference internal" href="{address(state).replace("&", "&amp;")}">{title}</a>. '
             f"{sentence(tables, state, winner, text)}</li>"
             for title, state, winner, text in PRESETS
         )
         return [nodes.raw("", f'<ul class="explorer-presets">{items}</ul>', format="html")]
-
-
-def _depend(env):
-    for path in (Path(__file__), Path(env.srcdir) / "data" / "explorer.npz"):
-        env.note_dependency(str(path))
 
 
 def _write(app):

@@ -200,7 +200,7 @@ class Design:
 
     @property
     def small(self) -> bool:
-        """Whether the matrix itself is decomposed: it is small, or smaller than its Gram matrix."""
+        """Whether the matrix itself is decomposed, since it is small, or smaller than its Gram matrix."""
         m, d = self.shape
         return m < d or gram.spectra(self.name).resolves_singular_values(m, d)
 

@@ -80,14 +80,18 @@ class Advice:
         The loss that decides.
     time : float
         The epoch at which orders are compared.
-    value, error : float
-        That loss then, and its relative standard error.
+    value : float
+        That loss then.
+    error : float
+        Its relative standard error.
     verdict : {"ahead", "tied", "undecided", "alone"}
         Against the order named in `rival`: undecided where the margin's error is above 20 %.
     rival : str
         The nearest other order that is not better.
-    margin, margin_error : float
-        How much more it leaves, relatively, and the standard error of that.
+    margin : float
+        How much more it leaves, relatively.
+    margin_error : float
+        The standard error of that.
     tie : tuple of str
         All orders that are tied or undecided with it.
     sentences : tuple of str
@@ -132,7 +136,8 @@ class Labels:
 
     Attributes
     ----------
-    held_out_rows, outputs : int
+    held_out_rows : int
+    outputs : int
     classes : tuple of str, or None
     chance : float
         The loss of zero weights: for classes, of always answering with their frequencies.

@@ -18,13 +18,17 @@ class ClosedForm:
 
     Attributes
     ----------
-    least_squares_train, least_squares_held_out : float
-        Of the least-squares solution of smallest norm; None without held-out rows.
+    least_squares_train : float
+        Of the least-squares solution of smallest norm.
+    least_squares_held_out : float or None
+        The same on held-out rows; None without them.
     ridge : float or None
         The penalty with the smallest loss on the held-out rows: ridge/2 times the squared weights, beside half the
         mean squared error. It is chosen on those rows, as the learning rate is.
-    ridge_train, ridge_held_out : float or None
-        Losses of that solution.
+    ridge_train : float or None
+        Of that solution.
+    ridge_held_out : float or None
+        The same on held-out rows.
     """
 
     least_squares_train: float

@@ -14,12 +14,16 @@ class Probe:
 
     Attributes
     ----------
-    X, labels : array (m, d), array of m integers
-        Training rows of norm √d, and their classes.
+    X : array (m, d)
+        Training rows of norm √d.
+    labels : array of m integers
+        Their classes.
     targets : array (m, K)
         What least squares aims at.
-    held, held_labels : array, array of integers
+    held : array
         Rows that no training sees.
+    held_labels : array of integers
+        Their classes.
     """
 
     X: Array = field(repr=False)

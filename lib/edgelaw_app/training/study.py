@@ -62,7 +62,7 @@ class Grid:
 
     @property
     def noisy(self) -> bool:
-        """Whether no weights fit the targets: losses then end at a floor."""
+        """Whether no weights fit the targets, so that losses end at a floor."""
         return self.problem in NOISY or self.loss == "cross_entropy"
 
     def best(self) -> Array:

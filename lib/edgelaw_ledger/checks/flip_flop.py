@@ -181,12 +181,12 @@ def e4(*, leading: float = (2 * pi) ** -0.5, second: float = 1 / 12, third: floa
 
 
 def e5() -> Evidence:
-    """Residuals of closed solutions by mpmath at two points, and three traces of random matrices."""
+    """Residuals of closed solutions by mpmath at three points, and three traces of random matrices."""
     forms, worst = (stieltjes, _beta_closed, _gamma_closed), routes.stieltjes_residual()
     with mpmath.workdps(40):
-        for point in (map(mpmath.mpf, p) for p in (("0.8", "1.5"), ("1", "-2"), ("1.8", "1.4"))):
-            point = tuple(point)
-            lam, (a, b, c) = point[1], (f(*point) for f in forms)
+        for text in (("0.8", "1.5"), ("1", "-2"), ("1.8", "1.4")):
+            point = _, lam = tuple(map(mpmath.mpf, text))
+            a, b, c = (f(*point) for f in forms)
             rates = [[mpmath.diff(f, point, k) for k in ((1, 0), (0, 1))] for f in forms]
             worst = max(worst, abs(rates[1][0] + rates[1][1] / a))
             worst = max(worst, abs(rates[2][0] - a + (c + lam * rates[2][1]) / (lam * a) + b**2 / (lam * a)))

@@ -12,7 +12,7 @@ from edgelaw.spectrum import fit_edge_laplace, fit_shifted_edge, gram_eigenvalue
 from edgelaw.theory import gradient_descent, random_reshuffle, single_shuffle
 from edgelaw.theory import regimes as theory
 from edgelaw_ledger import routes
-from edgelaw_ledger.evidence import Evidence, below, compared, drawn, near, off, true
+from edgelaw_ledger.evidence import Evidence, Row, below, compared, drawn, near, off, true
 from edgelaw_ledger.routes import close, require
 
 
@@ -24,7 +24,7 @@ def _gaussian(draws, dims, rng):
 def h1(*, draws: int = 200) -> Evidence:
     """Sums over independent, bunched and rigid eigenvalues of two sizes that fit F = x^beta, for three exponents."""
     rng = np.random.default_rng(1)
-    printed, repaired = [], []
+    rows: dict[str, list[Row]] = {"bunched": [], "independent": []}
     for beta in (0.4, 0.5, 0.8):
         spreads = {}
         for d in (10**3, 10**5):
@@ -42,15 +42,15 @@ def h1(*, draws: int = 200) -> Evidence:
                     error = spreads[kind, d] / math.sqrt(draws)
                     require(abs(np.mean(sums) - 1) < 4 * error + 2 / math.sqrt(n), "the mean")
         require(abs(total((np.arange(d) + 0.5) / d) - 1) < 0.01, "rigid eigenvalues, sup|F_d - F| = 1/2d")
-        for kind, rows in (("bunched", printed), ("independent", repaired)):
+        for kind, found in rows.items():
             ratio = spreads[kind, 10**5] / spreads[kind, 10**3]
-            rows.append(below(f"{kind}, beta = {beta}: spread at d = 1e5 over that at 1e3", ratio, 0.5))
-    return compared(*printed, repaired=repaired)
+            found.append(below(f"{kind}, beta = {beta}: spread at d = 1e5 over that at 1e3", ratio, 0.5))
+    return compared(*rows["bunched"], repaired=rows["independent"])
 
 
 def h2(*, draws: int = 4000, dims: int = 24) -> Evidence:
     """Counts of eigenvalues below three cuts: their variance against that of independent ones, 4000 matrices."""
-    rng, rows = np.random.default_rng(2), {}
+    rng, rows = np.random.default_rng(2), dict[str, list[Row]]()
     for name, lam in (
         ("Gaussian", _gaussian(draws, dims, rng)),
         ("independent", 4 * rng.random((draws, dims)) ** 2),

@@ -10,13 +10,13 @@ from scipy.integrate import solve_bvp
 from edgelaw import exact, kaczmarz
 from edgelaw.theory import single_shuffle
 from edgelaw.theory.free import words
-from edgelaw_ledger.evidence import Evidence, at_most, decide
+from edgelaw_ledger.evidence import Evidence, compared, drawn, most, off, printed, true
 
 _STEP, _RHO = 1.3, 0.75
 _COVARIANCE = np.array([0.3, 0.3, 1.0, 2.4])
 _KINDS = ("Gaussian", "Rademacher", "Laplace")
 _SIZES = (100, 200, 400)
-_BLOCKS = (2.0, 2 / 3, 2 / 3, 2 / 3)
+_PAIR = ("single_shuffle", "flip_flop")
 # No law has these free cumulants: the second would be its variance
 NO_LAW = tuple(Fraction(x) for x in (1, -3, 2, 5, 7, -11, 13, 2, -3, 4, 5, -6, 7, 8, 9, 1))
 ASPECTS = (Fraction(1, 2), Fraction(1), Fraction(2))
@@ -30,97 +30,78 @@ def _entries(kind, shape, rng):
     return rng.standard_normal(shape) if kind == "Gaussian" else rng.laplace(size=shape)
 
 
-def _after_two_epochs(rows):
-    """Test and training loss of single shuffle, then of flip-flop, from all starts at once."""
+def _losses(rows):
+    """Test and training loss from all starts: of single shuffle and flip-flop after two epochs, then after three."""
     U = rows / np.linalg.norm(rows, axis=1)[:, None]
     A = kaczmarz.epoch_matrix(U, _STEP)
-    products = (A @ A, A.T @ A)
+    products = (A @ A, A.T @ A, A @ A @ A, A @ A.T @ A)
     return [x for P in products for x in ((P**2).sum() / U.shape[1], ((U @ P) ** 2).sum() / len(U))]
 
 
-@functools.cache
 def _stated(eigenvalues):
-    """The same four losses by the formulas, from a covariance."""
-    curves = [
-        exact.population_curve(order, eigenvalues, [2], _STEP, _RHO)
-        for order in ("single_shuffle", "flip_flop")
-    ]
-    return np.array([x for curve in curves for x in (curve.test[-1], curve.train[-1])])
+    """The same eight losses by the formulas, from a covariance."""
+    curves = [exact.population_curve(order, eigenvalues, [2, 3], _STEP, _RHO) for order in _PAIR]
+    return np.array([x for n in (-2, -1) for curve in curves for x in (curve.test[n], curve.train[n])])
 
 
 @functools.cache
 def _scaled_deviations(draws=40):
-    """d times the root mean square deviation, by kind and size, the largest of the four losses."""
-    exact = _stated(tuple(_COVARIANCE / _COVARIANCE.mean()))
-    table = {}
-    for number, kind in enumerate(_KINDS):
-        for d in _SIZES:
-            rng = np.random.default_rng([31, number, d])
-            scale = np.sqrt(np.repeat(_COVARIANCE, d // 4))
-            runs = [_after_two_epochs(_entries(kind, (3 * d // 4, d), rng) * scale) for _ in range(draws)]
-            table[kind, d] = float(d * np.sqrt(np.mean((np.array(runs) - exact) ** 2, axis=0)).max())
+    """d times the root mean square deviations of the eight losses: (kinds, sizes, losses)."""
+    formulas, table = _stated(tuple(_COVARIANCE / _COVARIANCE.mean())), np.empty((3, 3, 8))
+    for (i, kind), (j, d) in product(enumerate(_KINDS), enumerate(_SIZES)):
+        rng, scale = np.random.default_rng([31, i, d]), np.sqrt(np.repeat(_COVARIANCE, d // 4))
+        runs = [_losses(_entries(kind, (3 * d // 4, d), rng) * scale) for _ in range(draws)]
+        table[i, j] = d * np.sqrt(np.mean((np.array(runs) - formulas) ** 2, axis=0))
     return table
 
 
 def deviations_of_order_one_over_d() -> Evidence:
-    """Root mean square deviations from the formulas at d = 100, 200, 400, times d: constant up to a factor of 1.6."""
-    table = _scaled_deviations()
-    ratios = [table[kind, 400] / table[kind, 100] for kind in _KINDS]
-    return decide(
-        all(1 / 1.6 < ratio < 1.6 for ratio in ratios),
-        measured="d times the deviation at d = 400 over that at d = 100: "
-        + ", ".join(f"{kind} {ratio:.2f}" for kind, ratio in zip(_KINDS, ratios, strict=True)),
-        claimed="bounded: a deviation that did not fall would give 4, one that fell like the root of d 2",
-        tolerance="a factor of 1.6, three standard errors of the ratio of two such means over 40 draws",
+    """Root mean square deviations from the formulas at d = 400 over those at 100, times 4: constant up to 1.6.
+
+    A deviation that did not fall would give 4, one that fell like the root of d 2; 1.6 is three standard errors of the
+    ratio of two such means over 40 draws.
+    """
+    worst = _scaled_deviations().reshape(3, 3, 2, 4).max(axis=3)  # kinds, sizes, epochs
+    ratios = np.abs(np.log(worst[:, 2] / worst[:, 0])).ravel()
+    return compared(
+        off("ratio of d times the deviations at d = 400 and 100 (logarithm)", ratios.max(), np.log(1.6))
     )
 
 
 def scaled_deviation(*, bound: float = 0.70) -> Evidence:
     """The largest d times root mean square deviation over three kinds of entries, three sizes and four losses."""
-    worst = max(_scaled_deviations().values())
-    return decide(
-        at_most(worst, bound),
-        measured=f"at most {worst:.4f}/d",
-        claimed=f"at most {bound:g}/d",
-        tolerance="a bound that is true, and less than 2 % loose",
-    )
+    return compared(most("d times the deviation", _scaled_deviations()[..., :4].max(), bound))
 
 
 @functools.cache
-def _two_blocks():
+def _two_blocks(d=400, draws=40):
     """The loss of two blocks of rows as two problems, by the formula, and of matrices with its standard error."""
-    stated = _stated(_BLOCKS)[0]
+    stated = _stated((2.0, 2 / 3, 2 / 3, 2 / 3))[0]
     parts = [single_shuffle.test_loss(2, _STEP, aspect * _RHO) for aspect in (2.0, 2 / 3)]
-    true = 0.25 * parts[0] + 0.75 * parts[1]
-    rng, d, runs = np.random.default_rng(17), 800, []
-    for _ in range(10):
+    rng, runs = np.random.default_rng(17), []
+    for _ in range(draws):
         rows, first = rng.standard_normal((3 * d // 4, d)), rng.random(3 * d // 4) < 0.5
         rows[np.ix_(first, np.arange(d) >= d // 4)] = 0
         rows[np.ix_(~first, np.arange(d) < d // 4)] = 0
-        runs.append(_after_two_epochs(rows)[0])
-    return true, stated, np.mean(runs), np.std(runs, ddof=1) / len(runs) ** 0.5
+        runs.append(_losses(rows)[0])
+    return 0.25 * parts[0] + 0.75 * parts[1], stated, np.mean(runs), np.std(runs, ddof=1) / draws**0.5
 
 
 def rows_of_two_blocks(*, limit: float = 0.423, formula: float = 0.381) -> Evidence:
-    """Two isotropic problems of different aspect, the formula at the joint covariance, and matrices of d = 800."""
-    true, stated, mean, error = _two_blocks()
-    return decide(
-        bool(
-            abs(true - limit) < 6e-4
-            and abs(stated - formula) < 6e-4
-            and error < 0.004
-            and abs(mean - true) < 4 * error
-        ),
-        measured=f"two problems {true:.5f}, formula {stated:.5f}, matrices {mean:.4f} ± {error:.4f}",
-        claimed=f"{limit:g}, and not {formula:g}",
-        tolerance="rounding to three digits; four standard errors of ten matrices",
+    """Two isotropic problems of different aspect, the formula at the joint covariance, and matrices of d = 400."""
+    both, stated, mean, error = _two_blocks()
+    return compared(
+        printed("two problems", both, limit),
+        printed("formula", stated, formula),
+        drawn("matrices", mean, error, both),
+        off("their standard error", error, 0.004),
     )
 
 
 def boundary_problem() -> Evidence:
     """D along the epoch and y against z f reversed, by a solver of boundary problems that knows of neither."""
     nodes, weights = _COVARIANCE / _COVARIANCE.mean(), np.full(4, 0.25)
-    worst = 0.0
+    change, turned = 0.0, 0.0
     for step, rho, z in ((1.3, 0.75, 0.35), (0.6, 1.5, 0.6), (1.8, 0.5, -0.5)):
 
         def fields(f, y, inverse=1 / step):
@@ -144,61 +125,45 @@ def boundary_problem() -> Evidence:
             raise ArithmeticError(f"The boundary problem at z = {z:g} was not solved.")
         f, y = np.split(solution.sol(grid), 2)
         D = fields(f, y)[3]
-        worst = max(worst, np.ptp(D) / abs(D).max(), np.abs(y - z * f[:, ::-1]).max())
-    return decide(
-        bool(worst < 1e-6),
-        measured=f"D and y(t) - z f(rho - t), three cases: within {worst:.0e}",
-        claimed="both exact",
-        tolerance="1e-6",
-    )
+        change, turned = max(change, np.ptp(D) / abs(D).max()), max(turned, np.abs(y - z * f[:, ::-1]).max())
+    return compared(off("D is constant", change, 1e-6), off("y(t) = z f(rho - t)", turned, 1e-6))
 
 
 def formulas_are_words(*, powers: int = 6, epochs: int = 3) -> Evidence:
     """Coefficients of the closed formulas in rational arithmetic against sums over non-crossing partitions."""
-    equal = total = 0
+    equal = []
     for n, rho in product(range(1, epochs + 1), ASPECTS):
-        for order, factors in (("single_shuffle", "A" * n + "B" * n), ("flip_flop", "BA" * n)):
+        for order, factors in zip(_PAIR, ("A" * n + "B" * n, "BA" * n), strict=True):
             test, train = _formulas(order, n, powers, NO_LAW, rho)
             for k in range(1, powers + 1):
-                equal += test[k] == rho * words.evaluate(words.losses(factors, k), NO_LAW)
-                equal += train[k] == words.evaluate(words.losses("S" + factors, k), NO_LAW)
-                total += 2
-    return decide(
-        equal == total and NO_LAW[1] < 0,
-        measured=f"{equal} of {total} coefficients are equal as fractions",
-        claimed=f"all, up to the power {powers} of the step, after 1 to {epochs} epochs",
-        tolerance="none: rational numbers",
+                equal.append(test[k] == rho * words.evaluate(words.losses(factors, k), NO_LAW))
+                equal.append(train[k] == words.evaluate(words.losses("S" + factors, k), NO_LAW))
+    return compared(
+        true(f"all {len(equal)} coefficients are equal as fractions", all(equal)),
+        true("the numbers are the free cumulants of no law", NO_LAW[1] < 0),
     )
 
 
 def reshuffled_epoch_is_words(*, powers: int = 4) -> Evidence:
     """Coefficients of the double transform of a reshuffled epoch against sums over non-crossing partitions."""
-    equal = total = 0
-    for rho in (ASPECTS[0], ASPECTS[2]):
+    equal = []
+    for rho in ASPECTS:
         table = words.reshuffled(powers, 1, NO_LAW, rho)
         for i, j, k in product(range(2), range(2), range(powers + 1)):
             word = words.losses("S" * i + "A" + "S" * j + "B", k)
-            equal += table[i][j][k] == rho * words.evaluate(word, NO_LAW) + (i == j == k == 0)
-            total += 1
-    return decide(
-        equal == total,
-        measured=f"{equal} of {total} coefficients are equal as fractions",
-        claimed=f"all, up to the power {powers} of the step",
-        tolerance="none: rational numbers",
-    )
+            equal.append(table[i][j][k] == rho * words.evaluate(word, NO_LAW) + (i == j == k == 0))
+    return compared(true(f"all {len(equal)} coefficients are equal as fractions", all(equal)))
 
 
-def aspect_ratio_scales(*, powers: int = 6) -> Evidence:
+def aspect_ratio_scales(*, powers: int = 6, epochs: int = 3) -> Evidence:
     """Coefficients of both losses at three aspect ratios and the same free cumulants of the Gram matrix."""
-    same = proportional = True
-    for order, n in product(("single_shuffle", "flip_flop"), (1, 2)):
+    same, proportional = [], []
+    for order, n in product(_PAIR, range(1, epochs + 1)):
         tests, trains = zip(*(_formulas(order, n, powers, NO_LAW, rho) for rho in ASPECTS), strict=True)
-        same &= trains[0] == trains[1] == trains[2]
+        same.append(trains[0] == trains[1] == trains[2])
         for rho, test in zip(ASPECTS, tests, strict=True):
-            proportional &= test[1:] == [rho * x for x in tests[1][1:]]
-    return decide(
-        same and proportional,
-        measured=f"training losses equal: {same}; one minus test loss proportional: {proportional}",
-        claimed="both, at m = d/2, d and 2d",
-        tolerance="none: rational numbers",
+            proportional.append(test[1:] == [rho * x for x in tests[1][1:]])
+    return compared(
+        true("training losses are equal at m = d/2, d and 2d", all(same)),
+        true("one minus test loss is proportional to m/d", all(proportional)),
     )

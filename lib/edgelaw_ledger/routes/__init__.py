@@ -9,7 +9,7 @@ costs a comparison and not the whole computation again.
 several groups ask for.
 """
 
-from edgelaw_ledger.routes.comparing import close, require, samples, within
+from edgelaw_ledger.routes.comparing import close, errors_away, require, samples, within
 from edgelaw_ledger.routes.equations import (
     gaussian_cubature,
     gaussian_iid,
@@ -47,6 +47,7 @@ __all__ = [
     "drawn",
     "epoch",
     "epoch_by_solve",
+    "errors_away",
     "exact_test",
     "exact_train",
     "extrapolated",

@@ -20,22 +20,8 @@ def close(values: ArrayLike, expected: ArrayLike, tolerance: float) -> bool:
     return bool((np.abs(a - b) <= tolerance * np.abs(b)).all())
 
 
-def within(
-    mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005, sigmas: float = 4
-) -> bool:
-    """Whether sample means lie within so many standard errors of what is expected; see :func:`samples`."""
-    return all(row.holds for row in samples("sample", mean, error, expected, cap, sigmas))
-
-
-def samples(
-    what: str | Sequence[str],
-    mean: ArrayLike,
-    error: ArrayLike,
-    expected: ArrayLike,
-    cap: float = 0.005,
-    sigmas: float = 4,
-) -> list[Row]:
-    """A row for each sample mean with its standard error, and the number that is expected; named together or each.
+def _sharp(mean, error, expected, cap):
+    """The three as arrays of one shape.
 
     A standard error of zero, or above `cap` times the largest expected number, says nothing and stops the check.
     """
@@ -44,5 +30,26 @@ def samples(
     )
     sharp = (error > 0) & (error <= cap * np.abs(expected).max())
     require(bool(sharp.all()), f"standard errors {error}, positive and at most {cap:g} of {expected}")
-    names = [what] * mean.size if isinstance(what, str) else what
-    return [drawn(*sample, sigmas) for sample in zip(names, mean, error, expected, strict=True)]
+    return mean, error, expected
+
+
+def errors_away(mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005) -> float:
+    """The largest distance of sample means from what is expected, in standard errors, which must be sharp."""
+    means, errors, numbers = _sharp(mean, error, expected, cap)
+    return float((np.abs(means - numbers) / errors).max())
+
+
+def within(
+    mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005, sigmas: float = 4
+) -> bool:
+    """Whether sample means lie within so many standard errors of what is expected; see :func:`errors_away`."""
+    return errors_away(mean, error, expected, cap) <= sigmas
+
+
+def samples(
+    what: str | Sequence[str], mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005
+) -> list[Row]:
+    """A row for each sample mean, within 4 sharp standard errors of what is expected; named together or each."""
+    sample = _sharp(mean, error, expected, cap)
+    names = [what] * sample[0].size if isinstance(what, str) else what
+    return [drawn(*row) for row in zip(names, *sample, strict=True)]

@@ -320,7 +320,7 @@ class SquaredSingularValues:
 
     @property
     def atom(self) -> float:
-        """Mass at 1: the fraction of directions that no row touches."""
+        """Mass at 1, the fraction of directions that no row touches."""
         return max(0.0, 1 - self.rho)
 
     @cached_property

@@ -19,8 +19,10 @@ class HeadProblem:
         :math:`H = \frac1N\sum_i\phi_i\phi_i^\top`, not centred.
     moment : ndarray of shape (classes, d)
         :math:`C = \frac1N\sum_i e_{y_i}\phi_i^\top`.
-    eigenvalues, eigenvectors : ndarray
-        Of H, ascending; eigenvectors in columns.
+    eigenvalues : ndarray
+        Of H, ascending.
+    eigenvectors : ndarray
+        Of H, in columns.
     solution : ndarray of shape (classes, d)
         :math:`W_* = C H^{-1}`.
     floor : float
