@@ -29,19 +29,17 @@ SOLVED = 1e-13  # of what it gets from an integral equation
 @precisely()
 def everything() -> tuple[Certificate, ...]:
     """All of them, computed once."""
-    groups = (
-        *(constants, trace_limits, singularities, ratios),
-        *(shuffle_coefficients, other_coefficients, overdetermined),
-        *(
-            single_shuffle_losses,
-            flip_flop_losses,
-            first_coefficients,
-            other_losses,
-            trace_moments,
-            one_epoch,
-        ),
+    limits = (constants, trace_limits, singularities, ratios)
+    coefficients = (shuffle_coefficients, other_coefficients, overdetermined)
+    losses = (
+        single_shuffle_losses,
+        flip_flop_losses,
+        first_coefficients,
+        other_losses,
+        trace_moments,
+        one_epoch,
     )
-    return tuple(entry for group in groups for entry in group())
+    return tuple(entry for group in limits + coefficients + losses for entry in group())
 
 
 def _named(order, loss=""):
@@ -125,7 +123,7 @@ def singularities() -> Iterator[Certificate]:
     first, second = edges.transfer_integrals()
     value, slope = edges.flip_flop_generating(ONE)
     shuffle, shuffled = single_shuffle.test_constant(), single_shuffle.train_constant()
-    flip = flip_flop.train_constant()
+    below = acb(-arb.const_e()).lambertw().log().imag / arb.pi()
     rows = [
         ("single shuffle's $\\Phi$ at $(1,1)$, its factor", test, shuffle * math.sqrt(2 * math.pi), {"D13": "leading"}),
         ("single shuffle's $\\Psi$ at $(1,1)$, its factor", train, 4 * shuffled * math.sqrt(2 * math.pi),
@@ -133,20 +131,17 @@ def singularities() -> Iterator[Certificate]:
         ("contour integral of the test loss, over $\\sqrt2$", first / root(2), shuffle, {"D14": "value"}),
         ("contour integral of the training loss", second, math.sqrt(2) * shuffled, {"D30": "value"}),
         ("flip-flop's training losses added up, $\\mathcal G_1(1)$", arb(value), None, {"E10": "value"}),
-        ("minus the factor of $\\sqrt{1-z}$ in $\\mathcal G_1$", slope, math.sqrt(4 * math.pi) * flip,
-         {"E10": "slope"}),
+        ("minus the factor of $\\sqrt{1-z}$ in $\\mathcal G_1$", slope,
+         math.sqrt(4 * math.pi) * flip_flop.train_constant(), {"E10": "slope"}),
         ("$(W_0(-1/e+u)+1)^2/u$ as $u\\to0$", edges.lambert_square(), None, {"E9": "inside"}),
         ("$\\lim F(\\lambda)/\\sqrt\\lambda$, Marchenko–Pastur law, $m=d$", 2 / arb.pi(), MarchenkoPastur().edge.Q,
          {"A6": "Q"}),
+        # a support that starts at e^(−left) has nothing below e^(−2), if left is at most 2
+        ("share of squared singular values below $e^{-2}$, $m=d$", below,
+         float(free.SquaredSingularValues().cdf(math.exp(-2))), {"C21": "0 if left < 2.001 else pm(1)"}),
     ]  # fmt: skip
     for quantity, ball, ours, stated in rows:
         yield Certificate("edge", quantity, ball, ours, papers(**stated))
-    below = acb(-arb.const_e()).lambertw().log().imag / arb.pi()
-    ours = float(free.SquaredSingularValues().cdf(math.exp(-2)))
-    # a support that starts at e^(−left) has nothing below e^(−2), if left is at most 2
-    stated = papers(C21="0 if left < 2.001 else pm(1)")
-    quantity = "share of squared singular values below $e^{-2}$, $m=d$"
-    yield Certificate("edge", quantity, below, ours, stated, ITERATED)
 
 
 def ratios() -> Iterator[Certificate]:

@@ -43,9 +43,8 @@ class Paper:
     @property
     def names(self) -> frozenset[str]:
         """Which of the stated numbers count here."""
-        return frozenset(compile(self.formula, self.claim, "eval").co_names).difference(
-            self.at, KNOWN, ["pi"]
-        )
+        mentioned = compile(self.formula, self.claim, "eval").co_names
+        return frozenset(mentioned).difference(self.at, KNOWN, ["pi"])
 
     def stated(self) -> dict[str, float]:
         """Those numbers."""
@@ -64,7 +63,7 @@ def at(step: Fraction | int = 1, rho: Fraction | int = 1) -> dict[str, arb]:
     return {"eta": arb(exact(step)), "tau": arb(exact(step * (2 - step))), "rho": arb(exact(rho))}
 
 
-def papers(place: Mapping[str, arb] | None = None, **formulas: str | Sequence[str]) -> tuple[Paper, ...]:
+def papers(place: Mapping[str, arb] | None = None, /, **formulas: str | Sequence[str]) -> tuple[Paper, ...]:
     """What these claims say, each by a formula or by several."""
     pairs = [(c, f) for c, given in formulas.items() for f in ([given] if isinstance(given, str) else given)]
     return tuple(Paper(claim, formula, place or {}) for claim, formula in pairs)

@@ -65,20 +65,16 @@ def _taylor_rest(weight, power):
     :math:`2wy^{L+2}s^L/((L+1)(L+2))`.
     """
     c, front = fmpq(weight, 2), arb(fmpq(weight, 4)).exp()
-    total = arb(0)
-    for i in range(TERMS + 1):  # (cy + wy³/4)^L by the binomial theorem
-        factor = math.comb(TERMS, i) * c ** (TERMS - i) * fmpq(weight, 4) ** i
-        total += factor * _gaussian_bound(c, power + TERMS + 2 * i)
-    total = total / arb(TERMS).fac()
-    tail = fmpq(2 * weight, (TERMS + 1) * (TERMS + 2)) * _gaussian_bound(c, power + TERMS + 2)
-    return front * (total + tail)
+    rest = fmpq(2 * weight, (TERMS + 1) * (TERMS + 2)) * _gaussian_bound(c, power + TERMS + 2)
+    for i in range(TERMS + 1):  # (cy + wy³/4)^L/L! by the binomial theorem
+        factor = c ** (TERMS - i) / math.factorial(TERMS - i) * fmpq(weight, 4) ** i / math.factorial(i)
+        rest += factor * _gaussian_bound(c, power + TERMS + 2 * i)
+    return front * rest
 
 
 def _far_rest(weight, power):
-    """What k > n/2 adds, to the sum itself and to the one that replaces it: e^(−cn/8) takes all of it."""
+    """What k > n/2 adds, to the sum itself and to the one that replaces it; e^(−cn/8)n^(L/2) falls from n = 4L/c."""
     c = fmpq(weight, 2)
-    if START * c < 4 * TERMS:
-        raise ArithmeticError("START is too small for the far part to fall with n.")
     front = (-arb(c) * START / 8).exp() * arb(START).sqrt() ** TERMS
     total = arb(c).exp() * _gaussian_bound(c / 2, power)
     for (degree, order), factor in _exponential(weight):

@@ -69,6 +69,5 @@ def binomial(exponent: fmpq) -> arb_poly:
 
 def stirling() -> arb_poly:
     r""":math:`\sqrt{2\pi n}\,n^ne^{-n}/n! = \exp(-\sum_i B_{2i}/(2i(2i-1)n^{2i-1}))`; the next term bounds the rest."""
-    logarithm = [fmpq.bernoulli(2 * i) / (2 * i * (1 - 2 * i)) for i in range(1, TERMS // 4 + 2)]
-    logarithm[-1] = symmetric(logarithm[-1])
-    return exponential(even([x for term in logarithm for x in (0, term)]))
+    *terms, bound = (fmpq.bernoulli(2 * i) / (2 * i * (1 - 2 * i)) for i in range(1, TERMS // 4 + 2))
+    return exponential(even([x for term in (*terms, symmetric(bound)) for x in (0, term)]))

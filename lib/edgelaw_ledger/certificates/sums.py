@@ -73,17 +73,17 @@ def trace_moment(n: int, rho: Fraction) -> arb:
 
 
 @precisely(WIDE, SERIES)
-def flip_flop_test(n: int, step: Fraction, rho: Fraction = Fraction(1)) -> arb:
-    """Flip-flop's test loss E(M − J)₊/nτ, M binomial(n, τ) and J Poisson(nτρ): n − M + J by its generating function."""
+def flip_flop_test(n: int, step: Fraction) -> arb:
+    """Flip-flop's test loss, n ≤ 1000: E(M − J)₊/nτ, M binomial(n, τ), J Poisson(nτ), by a generating function."""
     eta, q = exact(step), arb_series([0, 1])
     tau = eta * (2 - eta)
-    counts = ((tau + (1 - tau) * q) ** n * (n * tau * exact(rho) * (q - 1)).exp()).coeffs()
-    return sum(((n - i) * counts[i] for i in range(min(n, len(counts)))), arb(0)) / (n * tau)
+    counts = ((tau + (1 - tau) * q) ** n * (n * tau * (q - 1)).exp()).coeffs()
+    return sum(((n - i) * counts[i] for i in range(n)), arb(0)) / (n * tau)
 
 
 @precisely(WIDE, SERIES)
 def flip_flop_train(n: int, step: Fraction, rho: Fraction = Fraction(1)) -> arb:
-    r"""Flip-flop's training loss :math:`\frac1n[q^{n-1}]G'(q)(\tau+\kappa q)^ne^{-n\tau\rho(1-q)}`."""
+    r"""Flip-flop's training loss, n ≤ 1000: :math:`\frac1n[q^{n-1}]G'(q)(\tau+\kappa q)^ne^{-n\tau\rho(1-q)}`."""
     eta, q = exact(step), arb_series([0, 1])
     tau, c = eta * (2 - eta), arb(eta**2 * exact(rho))
     moments = _moments(n + 2, c)
