@@ -59,14 +59,10 @@ def mean_iterate_is_a_filter(*, factor: float = 1.30, size: int = 200, seed: int
                     ratios += [*(shares * (1 + 1 / (step * rho * n * values)))]
     return compared(
         printed("the limit's maximum", highest, factor, 2),
-        true(f"shares over ridge's from 1 to that times 1 + 1/{size}", _between(ratios, highest, size)),
+        true("shares over ridge's at least 1", min(ratios) >= 1),
+        true(f"at most that maximum times 1 + 1/{size}", max(ratios) < highest * (1 + 1 / size)),
         off("the library's shares", deviation, 1e-6),
     )
-
-
-def _between(ratios, highest, size):
-    """Whether all ratios are at least 1 and at most the limit's, up to 1/d."""
-    return min(ratios) >= 1 and max(ratios) < highest * (1 + 1 / size)
 
 
 def split(rows, dims, seed):
