@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 FILLED := .venv/.filled
 
-.PHONY: help book pdf serve test notebooks verify evidence build-tests lowest conformance portability bench address pins clean
+.PHONY: help book pdf serve test notebooks verify evidence lowest conformance portability bench address pins clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,9 +30,6 @@ verify: $(FILLED) ## check every claim of the paper and the book (ONLY="D15 E12"
 
 evidence: $(FILLED) ## run the ledger's checks and write what they measured to data/evidence.json, which the book shows (ONLY="03-1 D15")
 	@$(PY) data/build/evidence.py $(ONLY)
-
-build-tests: $(FILLED) ## run the tests of data/build and record that they passed
-	@EDGELAW_BUILD_TESTS=1 OMP_NUM_THREADS=1 $(PY) -m pytest -q tests/build
 
 lowest: ## run the library's unit tests with the lowest versions that pyproject.toml admits
 	@$(PYTHON) tools/lowest.py

@@ -417,6 +417,8 @@ def test_each_test_alone_denies_what_only_it_sees():
     assert edge_law(quantiles**2).holds is True
     missing = quantiles[20:] ** 2  # a law that lacks its twenty smallest
     assert "gap" in edge_law(missing).failed
+    wide = edge_law(np.append(np.zeros(2000), missing))  # rows that span half of the dimensions
+    assert wide.gap == pytest.approx(edge_law(missing).gap, rel=1e-9)  # zeros change no expectation
     bent = np.where(quantiles < 0.02, quantiles * 0.02, quantiles**2)  # β = 1 below the fiftieth, 1/2 above
     assert "drift" in edge_law(np.sort(bent)).failed
     curved = np.exp(-np.sqrt(-8 * np.log(quantiles)) - 1)  # log-normal-like: no straight piece

@@ -1,10 +1,14 @@
 """Run the chapters: `compare` holds their outputs against what is committed (nbval), `execute` writes them back."""
 
 import argparse
+import ast
 import concurrent.futures
 import functools
+import hashlib
+import json
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,6 +17,10 @@ from pathlib import Path
 import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
+PASSED = ROOT / "_build" / "chapters.json"  # the digest of each chapter as it was when it last passed
+DOORS = dict.fromkeys(
+    ("edgelaw.predict", "edgelaw.probe"), "edgelaw_app.forecast"
+)  # names loaded when asked for
 SECONDS_EACH, SECONDS_ALL, MEGABYTES_EACH = 60, 360, 1500  # on a quiet machine
 BUSY = 1.5  # beside other work the same cell takes more processor time: caches and cores are shared
 
@@ -41,6 +49,55 @@ def notebooks(only=()):
             f"No chapter is called {' or '.join(only)}; there are {', '.join(path.stem for path in paths)}."
         )
     return chosen
+
+
+def imported(code):
+    """The names of all modules that code imports, or may import, with the packages that they are in."""
+    found = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            before = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            found |= {before + alias.name for alias in node.names}
+    found |= {DOORS[name] for name in found & DOORS.keys()}
+    return {".".join(name.split(".")[:k]) for name in found for k in range(1, name.count(".") + 2)}
+
+
+@functools.cache
+def reached(name):
+    """The library's files of a module and what they import: all of a package that loads by name, none of a door."""
+    place = ROOT / "lib" / name.replace(".", "/")
+    for path in filter(Path.is_file, (place.with_suffix(".py"), place / "__init__.py")):
+        code, all_of_it = path.read_text(encoding="utf-8"), set()
+        if "def __getattr__" in code:
+            return {path}, set()
+        if path.stem == "__init__" and "import_module(" in code:
+            all_of_it = {f"{name}.{file.stem}" for file in place.iterdir() if file.stem != "__init__"}
+        return {path}, imported(code) | all_of_it
+    return set(), set()
+
+
+@functools.cache
+def contents(path):
+    """The digest of a file."""
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def digest(path):
+    """Of a chapter with its outputs, the library's files that it reaches, data, pins, Python and this tool."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    code = re.sub(r"^(\s*)[%!].*", r"\1pass", code, flags=re.M)
+    files = {path, ROOT / "requirements.txt", Path(__file__).resolve()}
+    files |= {file for end in ("npz", "md", "txt") for file in (ROOT / "data").glob(f"*.{end}")}
+    if "subprocess" in code:  # a process of its own may reach all
+        files |= set((ROOT / "lib").rglob("*.py"))
+    seen, waiting = set(), imported(code)
+    while waiting:
+        seen |= waiting
+        found = [reached(name) for name in waiting]
+        files |= set().union(*(paths for paths, _ in found))
+        waiting = set().union(*(names for _, names in found)) - seen
+    return hashlib.sha256(sys.version.encode() + b"".join(map(contents, sorted(files)))).hexdigest()
 
 
 def compare_one(path, environment=None):
@@ -77,14 +134,21 @@ def compare_one(path, environment=None):
     return child.returncode, output, seconds, megabytes
 
 
-def compare(only, another_cpu=False):
+def compare(only, another_cpu=False, passed=None):
     """Compare every chapter, two at a time, and hold each to its share of memory and time.
+
+    With a file of digests, those that passed as they are now are skipped, and others that pass are noted there.
 
     The share of time is half as much again as on a quiet machine. On another CPU there is none: how much longer older
     kernels take depends on the machine that plays them.
     """
     failures, total, slack = [], 0.0, math.inf if another_cpu else BUSY
     paths, workers = notebooks(only), min(2, os.cpu_count() or 1)
+    digests = {path.stem: digest(path) for path in paths} if passed else {}
+    known = json.loads(passed.read_text()) if passed and passed.is_file() else {}
+    if skipped := [path for path in paths if passed and known.get(path.stem) == digests[path.stem]]:
+        print(f"Skipped, as nothing that they run has changed: {', '.join(path.stem for path in skipped)}.")
+        paths = [path for path in paths if path not in skipped]
     one = functools.partial(compare_one, environment=ANOTHER_CPU if another_cpu else {})
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for path, (status, output, seconds, megabytes) in zip(paths, pool.map(one, paths), strict=True):
@@ -101,6 +165,10 @@ def compare(only, another_cpu=False):
                 flush=True,
             )
             failures += wrong
+            if passed and not wrong:
+                known[path.stem] = digests[path.stem]
+                passed.parent.mkdir(exist_ok=True)
+                passed.write_text(json.dumps(known, indent=1))
             total += seconds / workers
     allowed = "there is no limit here" if another_cpu else f"here {slack:g} times as much"
     print(
@@ -148,13 +216,17 @@ def main():
     parser.add_argument("action", choices=["compare", "execute"])
     parser.add_argument("only", nargs="*", help="names of chapters, or their beginnings (default: all)")
     parser.add_argument(
+        "--all", action="store_true", help="compare chapters too that have passed as they are now"
+    )
+    parser.add_argument(
         "--another-cpu",
         action="store_true",
         help="compare on an older processor's kernels and with two threads, as CI does",
     )
     arguments = parser.parse_intermixed_args()
     if arguments.action == "compare":
-        compare(arguments.only, another_cpu=arguments.another_cpu)
+        every = arguments.all or arguments.only or arguments.another_cpu
+        compare(arguments.only, arguments.another_cpu, None if every else PASSED)
     else:
         execute(arguments.only)
 

@@ -1,6 +1,5 @@
 """The tools behind the Makefile, driven on small cases made to fail."""
 
-import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ import chapters
 import environment
 import mathjax
 import pictures
-import stages
 
 
 def notebook(path, source, printed):
@@ -103,38 +101,3 @@ def test_the_pictures_of_the_first_page_are_what_the_library_draws_today(tmp_pat
         # Fonts and anti-aliasing may move a few pixels; another curve would move many.
         assert (np.abs(drawn - committed).max(axis=2) > 0.5).mean() < 2e-4, name
     assert drawn.shape[:2] == (630, 1200), "A shared link shows 1200 x 630 pixels."
-
-
-def test_one_failing_stage_fails_them_all_but_stops_none_and_what_each_prints_is_whole(monkeypatch, capfd):
-    slowly = "import time\nfor k in range(5): print('{}', k, flush=True); time.sleep(0.05)"
-    lines = {
-        "house rules": slowly.format("h") + "\nraise SystemExit(3)",
-        "book": slowly.format("b"),
-        "unit tests": "print('u')",
-        "browser": "print('w')",
-    }
-    commands = {name: [sys.executable, "-c", line] for name, line in lines.items()}
-    monkeypatch.setattr(stages, "STAGES", commands)
-    with pytest.raises(SystemExit) as stop:
-        stages.main()
-    assert stop.value.code
-    shown = capfd.readouterr().out
-    for letter in "hb":
-        assert "\n".join(f"{letter} {k}" for k in range(5)) in shown
-    verdicts = dict(re.findall(r"^([\w ]+?) +[\d.]+ s +[\d.]+ s  (\w+)$", shown, flags=re.M))
-    assert verdicts == {
-        "house rules": "failed",
-        "book": "ok",
-        "unit tests": "ok",
-        "browser": "ok",
-        "all": "FAILED",
-    }
-
-
-def test_every_test_of_the_book_belongs_to_exactly_one_stage(root):
-    assert all((root / file).is_file() for file in [*stages.BROWSER, stages.COLAB])
-    left_out = {word.removeprefix("--ignore=") for word in stages.ONE_CORE["house rules"] if "ignore" in word}
-    assert left_out == {*stages.BROWSER, stages.COLAB}
-    assert set(stages.BROWSER) <= set(stages.TWO_CORES["browser"])
-    assert stages.COLAB in stages.STAGES["Colab"]
-    assert "tests/book" in stages.ONE_CORE["house rules"]

@@ -2,7 +2,6 @@
 
 import any_spectrum
 import diagnostic_rates
-import embedding_traces
 import losses
 import numpy as np
 import pytest
@@ -22,13 +21,6 @@ def test_the_matrix_of_a_case_and_its_losses_come_out_again_from_their_seed():
     shuffles = [any_spectrum.shuffled(U, any_spectrum.STEPS[0], rng) for _ in range(any_spectrum.SHUFFLES)]
     again = [any_spectrum.reshuffled(U, any_spectrum.STEPS[0], rng), *np.mean(shuffles, axis=0)]
     assert np.allclose(again, sweep["measured two-point 400"][0, 1:], rtol=1e-4)
-
-
-def test_powers_are_powers():
-    A = np.array([[0.9, 0.1], [0.0, 0.8]])
-    for epochs in (any_spectrum.EPOCHS, what_breaks.EPOCHS):
-        for n, P in zip(epochs, losses.powers(A, epochs), strict=True):
-            assert np.allclose(P, np.linalg.matrix_power(A, n))
 
 
 @pytest.mark.parametrize("kind", what_breaks.KINDS)
@@ -66,16 +58,3 @@ def test_losses_of_a_fixed_order_are_those_of_its_epochs_one_after_the_other():
     there_and_back = backward @ forward  # two epochs
     assert np.allclose(flipped[0, 1], losses.of_map(U, there_and_back)[0])
     assert np.allclose(flipped[0, 0], single[0, 0])
-
-
-def test_kurtosis_is_one_for_haar_vectors_and_large_for_localised_ones():
-    rng = np.random.default_rng(0)
-    assert abs(what_breaks.kurtosis(rng.standard_normal((200, 200))) - 1) < 0.05
-    assert what_breaks.kurtosis(np.diag(np.arange(1.0, 51))) > 10
-
-
-def test_embeddings_are_preprocessed_with_one_null_direction():
-    X = embedding_traces.rows("wikipedia", 1)
-    values = np.linalg.eigvalsh(X.T @ X / len(X))
-    assert X.shape == (512, 512)
-    assert (values < 1e-10).sum() == 1

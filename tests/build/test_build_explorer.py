@@ -60,17 +60,3 @@ def test_a_table_with_a_wrong_entry_has_a_large_error(small):
     assert explorer.largest_error("spectra", table, places, full) < 0.005
     table[0, 1, 2, 1, 9] += 40  # two per cent
     assert explorer.largest_error("spectra", table, places, full) > 0.005
-
-
-def test_a_table_is_packed_without_loss():
-    table = np.random.default_rng(0).integers(0, 65536, (2, 5, 4, 2, 7)).astype(np.uint16)
-    np.testing.assert_array_equal(explorer.unpacked(explorer.packed(table)), table)
-    assert explorer.packed(table).dtype == np.uint16
-
-
-def test_losses_are_stored_to_a_quarter_of_a_thousandth_and_cut_off_far_below_the_floor():
-    losses = np.array([1.0, 0.5, 1e-9, 1e-13, 1e-40, 0.0])
-    codes = explorer.encoded(losses)
-    assert codes[0] == 0
-    assert (codes[-2:] == 65535).all()
-    np.testing.assert_allclose(np.exp(codes[:4] / -explorer.SCALE), losses[:4], rtol=2.6e-4)

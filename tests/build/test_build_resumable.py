@@ -26,13 +26,6 @@ def run(folder, compute, count=10, batch=3, **job):
     return in_shards(count, compute, job, folder, batch, Progress(count, "rows", SILENT()))
 
 
-def test_the_rows_come_back_in_order_with_an_uneven_last_batch(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(10, 4)).astype(np.float32)
-    matrix, seconds = run(tmp_path, lambda s: rows[s])
-    np.testing.assert_array_equal(matrix, rows)
-    assert seconds >= 0
-
-
 def test_a_second_run_computes_nothing_and_another_job_shares_nothing(tmp_path):
     calls = []
 
@@ -91,18 +84,6 @@ def test_rows_that_are_not_finite_or_too_few_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"shape \(1, 2\)"):
         run(tmp_path, lambda s: np.ones((1, 2)))
     assert not list(tmp_path.glob("*/*.npz"))
-
-
-def test_a_part_that_is_kept_is_not_computed_again_and_remembers_its_seconds(tmp_path):
-    clock = iter([10.0, 13.5])
-    path = tmp_path / "part.npz"
-    first = resumable.kept(path, lambda: {"x": [1, 2]}, clock=lambda: next(clock))
-    again = resumable.kept(path, lambda: pytest.fail("computed again"))
-    for arrays, seconds in (first, again):
-        assert arrays["x"].tolist() == [1, 2]
-        assert list(arrays) == ["x"]
-        assert seconds == 3.5
-    assert [p.name for p in tmp_path.iterdir()] == ["part.npz"]
 
 
 def wait_for(condition, process, seconds=60):
@@ -248,53 +229,3 @@ def test_an_interrupted_image_script_continues_and_ends_as_a_straight_one(tmp_pa
     with np.load(tmp_path / "straight.npz", allow_pickle=False) as arrays:
         assert arrays["features"].shape == (20, 5)
         assert np.bincount(arrays["labels"]).tolist() == [2] * 10
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_a_terminal_gets_a_bar_with_the_count_and_a_log_file_does_not():
-    drawn, log = Terminal(), SILENT()
-    for stream in (drawn, log):
-        with Progress(40, "images", stream) as bar:
-            for done in (0, 20, 40):
-                bar.show(done)
-    assert "━" in drawn.getvalue()
-    assert "40/40" in drawn.getvalue()
-    assert "━" not in log.getvalue()
-    assert log.getvalue().splitlines()[-1].startswith("images: 40/40, done in")
-
-
-def test_what_an_earlier_run_finished_is_done_from_the_start(tmp_path):
-    def compute(rows):
-        if rows.start == 6 and not (tmp_path / "again").exists():
-            raise RuntimeError("interrupted")
-        return np.ones((rows.stop - rows.start, 2))
-
-    with pytest.raises(RuntimeError, match="interrupted"):
-        run(tmp_path, compute)
-    (tmp_path / "again").mkdir()
-    stream = SILENT()
-    in_shards(10, compute, {}, tmp_path, 3, Progress(10, "rows", stream))
-    assert stream.getvalue().startswith("rows: 6/10, starting\nrows: 9/10, ")
-
-
-def test_the_estimate_counts_only_this_runs_work(monkeypatch):
-    clock = iter([0.0, 0.0, 10.0])
-    monkeypatch.setattr("resumable.time.monotonic", lambda: next(clock))
-    stream = SILENT()
-    bar = Progress(100, "images", stream)
-    bar.show(50)  # half was there already
-    bar.show(60)  # ten more in ten seconds
-    assert "60/100, 40 s left" in stream.getvalue()
-
-
-def test_a_log_file_gets_at_most_a_line_for_every_twentieth():
-    stream = SILENT()
-    bar = Progress(1000, "images", stream)
-    for done in range(1001):
-        bar.show(done)
-    assert len(stream.getvalue().splitlines()) == 21
-    assert "\r" not in stream.getvalue()

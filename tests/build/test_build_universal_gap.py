@@ -5,7 +5,6 @@ import pytest
 import universal_gap
 
 from edgelaw import data
-from edgelaw.theory import gap
 
 
 def test_the_script_makes_a_cell_again_within_the_scatter_of_its_draws():
@@ -51,21 +50,3 @@ def test_every_arrangement_is_a_permutation_and_the_greedy_paths_are_greedy():
     near, far = (universal_gap.arrangement(name, U, rng) for name in ("near", "far"))
     assert K[near[:-1], near[1:]].mean() > 3 * K[far[:-1], far[1:]].mean()
     assert far[1] == np.where(np.arange(40) == 0, np.inf, K[0]).argmin()
-
-
-def test_the_adaptive_order_projects_onto_the_worst_equation():
-    # Orthogonal rows: d updates of the largest residual first solve the system.
-    losses = universal_gap.largest_residual(np.eye(5), 1, np.random.default_rng(3))
-    assert losses[1] == pytest.approx(0, abs=1e-12)
-
-
-def test_flip_flop_and_single_shuffle_losses_are_traces_of_matrix_powers():
-    U = universal_gap.unit_rows(np.random.default_rng(4).normal(size=(12, 12)))
-    once, flipped = universal_gap.fixed_order(U, 1.3, 2)
-    A = universal_gap.kaczmarz.epoch_matrix(U, 1.3)
-    for k, n in enumerate((1, 2, 4)):
-        assert once[k] == pytest.approx((np.linalg.matrix_power(A, n) ** 2).sum() / 12)
-        assert flipped[k] == pytest.approx(np.trace(np.linalg.matrix_power(A.T @ A, n)) / 12)
-    values = universal_gap.eigenvalues(U)
-    assert values.mean() == pytest.approx(1)
-    assert gap.laplace(values, 0.0) == 1

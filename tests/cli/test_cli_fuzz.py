@@ -426,7 +426,8 @@ def test_predict_ends_well_on_odd_matrices(folder, kind, shape, step, center):
         "repeated": X[rng.integers(0, 2, shape[0])],
     }[kind]
     np.save(folder / "odd.npy", X)
-    words = ["--epochs", "3", "--center" if center else "--no-center"] + (["--step", step] if step else [])
+    words = ["--epochs", "3", "--operations", "1e8", "--center" if center else "--no-center"]
+    words += ["--step", step] if step else []
     words += ["--order", "iid"] + ["--order", "single_shuffle"] * (step == "1")
     assert orderly("predict", folder / "odd.npy", "--json", *words) in (0, 2)
 

@@ -116,7 +116,7 @@ def test_the_answer_says_everything_in_the_order_in_which_it_is_needed(here, fou
 )
 def test_the_answer_fits_a_screen_whatever_is_asked(here, words):
     words = words if "--epochs" in words else [*words, *QUICK]
-    status, out, err = run("predict", *words)
+    status, out, err = run("predict", *words, "--operations", "2e9")
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -124,14 +124,21 @@ def test_the_answer_fits_a_screen_whatever_is_asked(here, words):
     assert not re.search(r"\bnan\b|\binf\b|None|…|e\+\d", out)
 
 
-def test_the_table_has_both_losses_of_every_order_at_its_own_lr(here, found, monkeypatch):
+def test_the_table_has_both_losses_of_every_order_at_its_own_lr_under_their_names_and_times(
+    here, found, monkeypatch
+):
     monkeypatch.setattr(forecast, "predict", lambda *_, **__: found)
     out = run("predict", "embeddings.npy")[1]
-    for order, one in found.orders.items():
-        (line,) = [line for line in out.splitlines() if re.match(rf"{order} +\d", line)]
-        assert answer.digits(one.lr) in line
-        for loss in ("parameter error", "training loss"):
-            assert answer.cell(one, found.advice.time, loss) in line
+    lines = [re.split(r" {2,}", line.strip()) for line in out.splitlines()]
+    (place,) = [k for k, words in enumerate(lines) if words[0] == "order"]
+    assert lines[place - 1] == ["parameter", "error", "training", "loss"]
+    assert lines[place][1] == "lr"
+    times = [float(head.removeprefix("epoch ")) for head in lines[place][2:]]
+    assert times == 2 * sorted({found.advice.time, *times})
+    for (order, one), words in zip(found.orders.items(), lines[place + 1 :], strict=False):
+        losses = [loss for loss in one.losses for _ in times[:2]]
+        cells = [answer.cell(one, *column) for column in zip(times, losses, strict=True)]
+        assert words == [order, answer.digits(one.lr), *cells]
     for order, time in found.reached.items():
         last = answer.moment(found.orders[order].epochs[-1], 48)
         when = f"not by {last}" if time is None else f"at {answer.moment(time, 48)}"

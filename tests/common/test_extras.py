@@ -1,6 +1,5 @@
 """A small installation: numpy, scipy and threadpoolctl alone."""
 
-import json
 import os
 import re
 import subprocess
@@ -8,25 +7,12 @@ import sys
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from edgelaw._common import extras
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT = f"import sys\nsys.modules.update(dict.fromkeys({sorted(extras.EXTRAS)!r}))\n"  # as if not installed
-CURVES = """
-import json
-import numpy as np
-from edgelaw import exact, orders
-
-values = np.linspace(0.1, 2.0, 40)
-losses = {}
-for order in orders.ORDERS:
-    curve = exact.curve(order, values, 5, step=0.7, rho=1.5)
-    losses[order] = [curve.test.tolist(), curve.train.tolist(), curve.error]
-print(json.dumps(losses))
-"""
 
 
 def python(*words, program=None, **variables):
@@ -51,16 +37,6 @@ def test_every_optional_package_has_the_extra_that_pyproject_gives_it():
     assert all(package in brought[extra] for package, extra in extras.EXTRAS.items())
     (everything,) = project["optional-dependencies"]["all"]
     assert set(everything[len("edgelaw[") : -1].split(",")) == set(brought)
-
-
-def test_curves_need_none_of_them_and_agree_within_their_stated_errors():
-    done = python(program=WITHOUT + CURVES)
-    assert done.returncode == 0, done.stderr
-    usual = json.loads(python(program=CURVES).stdout)
-    for order, (*losses, error) in json.loads(done.stdout).items():
-        *others, other_error = usual[order]
-        assert max(error, other_error) < 1e-4
-        assert np.allclose(losses, others, rtol=error + other_error, atol=0), order
 
 
 def test_closed_forms_need_none_of_them():

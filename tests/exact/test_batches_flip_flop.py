@@ -178,18 +178,3 @@ def test_equations_that_newton_s_method_does_not_solve_are_said_to_be_so():
         present.newton(0.7 + 0j, present.start(), steps=1)
     with pytest.raises(ArithmeticError, match="converge"):
         walk.around(present, lambda place: 1e9 + 0j, 1, present.transforms)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"batch": 0}, "batch must be an integer of at least 1"),
-        ({"batch": 61}, "batch must be at most 60"),
-        ({"batch": 4, "weights": np.ones(60)}, "weights are for single rows"),
-        ({"batch": 4, "step": 100.0}, "step must be below"),
-    ],
-)
-def test_bad_batches_are_refused_in_one_sentence(arguments, message):
-    with pytest.raises(ValueError, match=message) as refusal:
-        exact.curve("flip_flop", np.linspace(0.1, 2, 60), 3, **arguments)
-    assert str(refusal.value).count(". ") == 0

