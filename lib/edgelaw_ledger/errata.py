@@ -1,9 +1,10 @@
 """The errata, ``data/errata.toml``: one entry per mistake of the paper, the gravest first, in the paper's own words."""
 
+import functools
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from edgelaw.shipped import folder
@@ -45,13 +46,10 @@ class Erratum:
 
 def _entry(raw: dict) -> Erratum:
     """One entry of the file, or what is wrong with it."""
-    if (
-        set(raw) - {field.name for field in fields(Erratum)}
-        or not raw.get("claims")
-        or not raw.get("printed")
-    ):
+    unknown = set(raw) - {field.name for field in fields(Erratum)}
+    if unknown or not (raw.get("claims") and raw.get("printed")):
         raise LedgerError(
-            f"An erratum has claims, printed and perhaps change, proof and data, not {sorted(raw)}."
+            f"An erratum has claims, printed, perhaps change, proof and data, not {sorted(raw)}."
         )
     entry = Erratum(**raw | {key: tuple(raw[key]) for key in ("claims", "printed")})
     if len(entry.claims) > 1 and not entry.change:
@@ -100,11 +98,8 @@ def load(ledger: Mapping[str, Claim], path: Path | str | None = None) -> list[Er
     """
     with open(folder() / "errata.toml" if path is None else path, "rb") as file:
         entries = [_entry(raw) for raw in tomllib.load(file)["erratum"]]
-    kept = [
-        Erratum(known, e.printed, e.change, e.proof, e.data)
-        for e in entries
-        if (known := tuple(name for name in e.claims if name in ledger))
-    ]
+    known = [replace(e, claims=tuple(name for name in e.claims if name in ledger)) for e in entries]
+    kept = [entry for entry in known if entry.claims]
     if problem := _problem(kept, ledger):
         raise LedgerError(f"The errata and the ledger disagree: {problem}.")
     return kept
@@ -124,9 +119,7 @@ _FORMULA = (
 
 
 def _replaced(text, rules):
-    for pattern, replacement in rules:
-        text = re.sub(pattern, replacement, text)
-    return text
+    return functools.reduce(lambda changed, rule: re.sub(*rule, changed), rules, text)
 
 
 def displayed(printed: str) -> str | None:

@@ -298,9 +298,21 @@ def least(what: str, measured: float, stated: float) -> Row:
 
 
 def off(what: str, deviation: float, limit: float) -> Row:
-    """A deviation that must stay below a limit which no text states."""
-    deviation, limit = _finite(deviation=deviation, limit=limit)
+    """A deviation, of either sign, that must stay below a limit which no text states."""
+    deviation, limit = _finite(deviation=abs(deviation), limit=limit)
     return Row(f"{what}: off by {deviation:.2g}", what, f"{limit:g}", bool(deviation < limit))
+
+
+def below(what: str, measured: float, limit: float) -> Row:
+    """A number, shown as it is, that must stay below a limit.
+
+    Examples
+    --------
+    >>> below("growth per update", 0.98, 1).measured
+    'growth per update: 0.98'
+    """
+    measured, limit = _finite(measured=measured, limit=limit)
+    return Row(f"{what}: {measured:.4g}", f"{what}: below {limit:g}", "none", bool(measured < limit))
 
 
 def drawn(what: str, mean: float, error: float, stated: float, sigmas: float = 4) -> Row:

@@ -29,7 +29,7 @@ GROUPS = {
     "H": "The left edge and its regimes (Appendix A)",
 }
 _NUMBERS = {"A": 35, "B": 13, "C": 21, "D": 32, "E": 23, "F": 30, "G": 22, "H": 24}
-#: The 197 claims, in the order of the file. There are no F19, F20 and F21.
+#: Every claim, in the order of the file: which there are is said here. There are no F19, F20 and F21.
 IDS = tuple(
     f"{group}{i}"
     for group, last in _NUMBERS.items()
@@ -217,7 +217,7 @@ def load(path: Path | str | None = None) -> dict[str, Claim]:
     Raises
     ------
     LedgerError
-        If an entry breaks a rule, an id is not one of the 197, stands twice, out of order, or is left out.
+        If an entry breaks a rule, an id is not one of `IDS`, stands twice, out of order, or is left out.
 
     Examples
     --------
@@ -237,14 +237,16 @@ def load(path: Path | str | None = None) -> dict[str, Claim]:
     for entry in entries["claim"]:
         name = entry.get("id")
         if name not in IDS:
-            raise LedgerError(f"{name!r} is not the id of a claim.")
+            raise LedgerError(
+                f"{name!r} is not the id of a claim; which there are is said by _NUMBERS in edgelaw_ledger/ledger.py."
+            )
         if name in claims:
             raise LedgerError(f"{name} stands twice.")
         for complaint in _problems(entry):
             raise LedgerError(f"{name}: {complaint}.")
         claims[name] = Claim(**entry)
     if list(claims) != [name for name in IDS if name in claims]:
-        raise LedgerError("The entries must stand in the order A1, A2, ..., H24.")
+        raise LedgerError(f"The entries must stand in the order A1, A2, ..., {IDS[-1]}.")
     if whole and (absent := [name for name in IDS if name not in claims]):
         raise LedgerError(f"There is no entry of {', '.join(absent)}.")
     return claims

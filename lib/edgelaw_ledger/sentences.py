@@ -103,7 +103,7 @@ def _problems(entry):
     if entry["status"] not in STATUSES:
         yield f"the status must be one of {', '.join(STATUSES)}, not {entry['status']!r}"
     if "check" in entry and not _CHECK.fullmatch(entry["check"]):
-        yield f"the check must look like 'edgelaw_ledger.own.orders:name', not {entry['check']!r}"
+        yield f"the check must look like 'edgelaw_ledger.own.edges:name', not {entry['check']!r}"
 
 
 def _marked(root):

@@ -104,13 +104,13 @@ def _everything(arguments):
 
 def _selected(arguments, ledger, own):
     """What was asked for, by id, group or ledger, or all; with --failing only what is not recorded to hold."""
-    from edgelaw_ledger.ledger import GROUPS
+    from edgelaw_ledger.ledger import GROUPS, IDS
 
     names = [name.lower() if name.lower() in own else name.upper() for name in arguments.claims]
     for name in names:
         if name not in ledger and name not in own:
             raise Refusal(
-                f"There is no claim {name}: the paper's run from A1 to H24, without F19 to F21; the book's own "
+                f"There is no claim {name}: the paper's run from A1 to {IDS[-1]}, without F19 to F21; the book's own "
                 "have ids such as 03-1."
             )
     for group in arguments.group:
@@ -194,15 +194,20 @@ def _table(outcomes, failing):
     return table
 
 
+def _counted(count, thing):
+    """So many of a thing."""
+    return f"{count} {thing}{'s' * (count != 1)}"
+
+
 def _summary(outcomes):
     """The last lines: how many of each verdict, and what went wrong."""
     from edgelaw_ledger.ledger import counts
 
     papers = [outcome.claim for outcome in outcomes if _of_the_paper(outcome)]
     shown = ", ".join(f"{count} {verdict}" for verdict, count in counts(papers).items() if count)
-    lines = [f"{len(papers)} claims: {shown}."] if papers else []
+    lines = [f"{_counted(len(papers), 'claim')}: {shown}."] if papers else []
     if len(papers) < len(outcomes):
-        lines.append(f"{len(outcomes) - len(papers)} results of the book.")
+        lines.append(f"{_counted(len(outcomes) - len(papers), 'result')} of the book.")
     lines = lines or ["No claim fits the question."]
     wrong = [outcome for outcome in outcomes if not outcome.confirmed]
     if wrong:

@@ -21,8 +21,13 @@ def chromium():
         yield chromium
 
 
-@pytest.fixture(scope="module")
-def address():
+@pytest.fixture(scope="session")
+def built():
+    """Refuse to look at a book that is not there."""
     assert (pages.HTML / "index.html").exists(), "The book is not built: run make book first."
+
+
+@pytest.fixture(scope="module")
+def address(built):
     with pages.served(pages.HTML) as address:
         yield address

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pages
+import pytest
 
 import book
 
@@ -20,6 +21,8 @@ import gallery_pages  # noqa: E402
 
 import edgelaw_ledger as claims  # noqa: E402
 from edgelaw_ledger import errata  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("built")
 
 
 class _Page(HTMLParser):

@@ -73,7 +73,7 @@ def test_the_readme_has_the_counts_of_the_file_and_no_verdict_of_its_own():
         f"imprecise and {tally['open']} are open."
     )
     text = (ROOT / "README.md").read_text()
-    assert " ".join(sentence.split()) in " ".join(text.split())
+    assert " ".join(sentence.split()) in " ".join(text.split()), f"README.md has to say: {sentence}"
     assert copied_verdicts(text) == []
 
 

@@ -8,7 +8,7 @@ import pages
 import pytest
 from pages import HTML
 
-pytestmark = pages.NEEDS_CHROMIUM
+pytestmark = [pages.NEEDS_CHROMIUM, pytest.mark.usefixtures("built")]
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 RULES = ["image-alt", "svg-img-alt", "input-image-alt", "heading-order", "page-has-heading-one", "link-name"]

@@ -9,8 +9,9 @@ from edgelaw import exact
 from edgelaw._common import arguments
 from edgelaw.exact import critical_batch, stability
 from edgelaw.exact.batches import edges
-from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact.batches.blocks import SampleRows
 from edgelaw.exact.batches.partition import partition
+from edgelaw.exact.silverstein import PopulationRows
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.orders import ORDERS
 
@@ -200,7 +201,7 @@ def test_null_vectors_of_matrices_have_the_slow_forms(covariance, batch, tau):
     second = (COVARIANCES[covariance] ** 2).mean()
     truth = [*edges.slow_forms(cut, 256, second)]
     blocks = PopulationRows(*arguments.spectrum(COVARIANCES[covariance]), 1.0)
-    truth.append(edges.flip_flop(edges.Edge(256, cut, blocks)))
+    truth.append(edges.flip_flop(cut, 256, blocks))
     drawn = np.array([forms(unit_rows(covariance, seed), batch, cut.taus) for seed in range(6)])
     errors = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
     assert (errors < 0.01 * np.abs(truth)).all()

@@ -107,7 +107,7 @@ def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_
     off = []
     for count in (256, 512, 1024):
         cut = Partition(np.full(count, 1 / count), np.full(count, 0.8))
-        curve = batches.curve(rows.epochs, law, cut, 0.8)
+        curve = batches.curve(rows.epochs, law, cut)
         off.append([curve.test[1:] / rows.test[1:] - 1, curve.train[1:] / rows.train[1:] - 1])
     off = np.array(off)
     extrapolated = (

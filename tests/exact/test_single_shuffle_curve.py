@@ -7,6 +7,7 @@ import scipy.special
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import agreement, graded_circle, sources
 from edgelaw.exact.single_shuffle import kernel as shuffle_kernel
+from edgelaw.exact.single_shuffle import pairs as shuffle_pairs
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
@@ -297,25 +298,23 @@ def test_losses_that_differ_before_they_vanish_still_count():
     assert curve.train[curve.continued] < 1e-12
 
 
-@pytest.mark.parametrize(("more", "starts", "kappa"), [(0, 0, 0.0), (3, 0, 0.0), (0, 5, 0.0), (0, 0, 0.1)])
-def test_sums_for_pairs_are_the_same_in_vectors(more, starts, kappa):
+def test_sums_over_nodes_are_the_same_in_vectors():
     rng = np.random.default_rng(0)
 
     def numbers(*shape):
         return rng.normal(size=shape) + 1j * rng.normal(size=shape)
 
-    points, nodes = 12, rng.uniform(0.1, 3, 9) + 0j
-    first, second = graded_circle.all_pairs(points // 2)
-    logs, a = -rng.uniform(0.1, 1, points) + 1j * rng.uniform(-3, 3, points), 1 + 0.1 * numbers(points)
-    tau, rest, own = numbers(points, 9), numbers(points, 9), numbers(3, points, more)
-    seen = shuffle_kernel.Points(logs, a, tau, rest, own, numbers(points, starts))
-    measure = shuffle_kernel.Measure(nodes, 0.1 + 0 * nodes, rng.uniform(0.1, 3, starts) + 0j)
-    rule = shuffle_kernel.Rule(np.arange(-5.0, 6), np.ones(11), 1.3, kappa, 0.7)
-    used = slice(0, 5 if starts else 2)  # the last three are for labels
-    with np.errstate(all="raise"):
-        vectors = shuffle_kernel.sums_numpy(first, second, seen, measure, rule)[used]
-    loops = shuffle_kernel.sums.function(first, second, seen, measure, rule)[used]
-    np.testing.assert_allclose(vectors, loops, rtol=1e-10)
-    np.testing.assert_allclose(
-        shuffle_kernel.sums(first, second, seen, measure, rule)[used], loops, rtol=1e-10
-    )
+    pairs = graded_circle.all_pairs(3)
+    given = *pairs, numbers(len(pairs[0]), 9), numbers(6, 3, 9), numbers(len(pairs[0]), 5)
+    loops = shuffle_kernel.inverse_sums.function(*given)
+    for made in (shuffle_kernel.inverse_sums(*given), shuffle_kernel.inverse_sums.twin(*given)):
+        np.testing.assert_allclose(made, loops, rtol=1e-10)
+
+
+def test_sums_of_single_rows_in_one_go_are_those_of_any_pairs(monkeypatch):
+    values = np.linspace(0.05, 1.0, 60) ** 2
+    one = exact.curve("single_shuffle", values, 30, 1.2)
+    monkeypatch.setattr(shuffle_pairs, "has_numba", lambda: False)
+    other = exact.curve("single_shuffle", values, 30, 1.2)
+    np.testing.assert_allclose(one.test, other.test, rtol=one.error)
+    np.testing.assert_allclose(one.train, other.train, rtol=one.error)

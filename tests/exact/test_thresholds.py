@@ -14,8 +14,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from edgelaw import exact
-from edgelaw.exact import first_epoch, iid, levy, sources
-from edgelaw.exact.batches import blocks
+from edgelaw.exact import first_epoch, levy, silverstein, sources
+from edgelaw.exact.batches import blocks, requests
 from edgelaw.exact.iid import labels as iid_labels
 from edgelaw.exact.iid import modes
 from edgelaw.exact.labels import LabelledRows, best_steps, signal_and_noise
@@ -97,7 +97,7 @@ def test_too_few_eigenvalues_are_no_spectrum():
 
 def test_an_edge_is_largest_far_from_the_largest_eigenvalue_and_next_to_it():
     """A ten-thousandth of the rows has its edge far away, all of them have theirs at the eigenvalue."""
-    isotropic = blocks.PopulationRows(np.ones(1), np.ones(1), 1.0)
+    isotropic = silverstein.PopulationRows(np.ones(1), np.ones(1), 1.0)
     assert isotropic.edge(1e-4) == pytest.approx(1.01**2, rel=1e-9)
     values = np.linspace(0.1, 1.9, 50)
     assert blocks.SampleRows(values, np.full(50, 0.02), 1.0).edge(1.0) == pytest.approx(1.9, rel=1e-12)
@@ -147,7 +147,7 @@ def test_talbots_contour_has_points_for_nine_digits():
 
 def test_tiny_eigenvalues_of_iid_are_no_zeros():
     """_NEVER_MOVES: a quarter of the mass below 1e-90 of the largest must not become a plateau."""
-    values, shares = sources.sample([1e-101, 1e-99, 1.0], [1.0, 1.0, 2.0], iid._NEVER_MOVES)
+    values, shares = sources.sample([1e-101, 1e-99, 1.0], [1.0, 1.0, 2.0], requests._NEVER_MOVES)
     assert shares.tolist() == [0.25, 0.25, 0.5]
     assert (values > 0).tolist() == [False, True, True]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgelaw import exact
-from edgelaw.exact import flip_flop, levy, sources
+from edgelaw.exact import flip_flop, graded_circle, levy, sources
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.flip_flop import batches, boundary, collocation, spectra, walk
 from edgelaw.theory import flip_flop as closed_form
@@ -79,12 +79,12 @@ def test_few_folds_of_a_loss_are_in_a_panel(monkeypatch):
 
 
 def test_no_less_is_stated_than_sums_over_a_circle_have_lost(monkeypatch):
-    """FLOOR: a tenth of it would not cover this curve's true error."""
+    """LEAST: a tenth of it would not cover this curve's true error."""
     n = np.array([150, 200])
     curve = isotropic(2.0, 1.8, n)
     truth = closed_form.test_loss(n, 1.8, 2.0)
-    assert boundary.FLOOR <= curve.error < 1e-6
-    assert np.abs(curve.test[1:] / truth - 1).max() < boundary.FLOOR
+    assert graded_circle.LEAST <= curve.error < 1e-6
+    assert np.abs(curve.test[1:] / truth - 1).max() < graded_circle.LEAST
 
 
 def test_a_contour_that_leaves_weight_outside_is_not_used():

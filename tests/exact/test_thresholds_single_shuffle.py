@@ -65,7 +65,7 @@ def limit():
 
 def test_what_agrees_by_chance_is_stated_to_be_no_better_than_circles_are_made_for():
     """LEAST."""
-    assert stated(GAPPED, 12, 1.0, 4.0) == 1.4e-8
+    assert stated(GAPPED, 12, 1.0, 4.0) == graded_circle.LEAST == 2e-8
 
 
 def test_many_epochs_are_answered_by_a_hyperbola_as_by_a_circle(monkeypatch):
@@ -126,7 +126,7 @@ def test_a_threshold_moved_by_a_factor_of_ten_makes_it_worse(monkeypatch, module
 
 
 def test_a_row_that_is_left_out_takes_its_residual_along(monkeypatch):
-    """SEEN: late losses of centred rows, half as many as dimensions, would fall below the least-squares loss."""
+    """LARGEST_ERROR: late losses of centred rows, half as many as dimensions, would fall below the least."""
     pool = data.cifar10()
     rng = np.random.default_rng(0)
     features = pool.features.astype(float) @ rng.standard_normal((2048, 256)) / 16
@@ -137,8 +137,8 @@ def test_a_row_that_is_left_out_takes_its_residual_along(monkeypatch):
     rows = LabelledRows.of(X, targets - targets.mean(axis=0))
     assert len(rows.eigenvalues) == 127
     early = labels.curve(rows, [2], 1.0).train[-1]
-    assert early > rows.residual / labels.SEEN
+    assert early > rows.residual / agreement.LARGEST_ERROR
     with pytest.raises(ArithmeticError, match="A row was left out"):
         labels.curve(rows, 100, 1.0)
-    monkeypatch.setattr(labels, "SEEN", 1e3)
+    monkeypatch.setattr(agreement, "LARGEST_ERROR", 1e3)
     assert labels.curve(rows, 100, 1.0).train[-1] < rows.residual

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgelaw_ledger import Evidence, decide, number, sampled
-from edgelaw_ledger.evidence import compared, drawn, least, most, near, off, printed, true
+from edgelaw_ledger.evidence import below, compared, drawn, least, most, near, off, printed, true
 from edgelaw_ledger.recorded import Table
 
 
@@ -99,6 +99,8 @@ def test_evidence_says_something_and_knows_four_verdicts():
         (most("x", 1.70, 1.71), most("x", 1.60, 1.71)),  # true, but loose
         (least("x", 0.802, 0.8), least("x", 0.79, 0.8)),
         (off("x", 1e-10, 1e-9), off("x", 1e-8, 1e-9)),
+        (off("x", -1e-10, 1e-9), off("x", -1e-8, 1e-9)),  # of either sign
+        (below("x", 0.98, 1), below("x", 1.0, 1)),
         (drawn("x", 1.03, 0.01, 1.0), drawn("x", 1.05, 0.01, 1.0)),
         (true("x", np.True_), true("x", False)),
     ],

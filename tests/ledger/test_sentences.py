@@ -82,7 +82,8 @@ def test_a_false_quantifier_turns_its_check_red(pretended):
     assert "28 of 29 cells, worst ratio 1.47" in outcome.evidence.measured
 
 
-def test_a_number_that_is_moved_by_two_per_cent_turns_its_check_red(pretended):
+def test_a_number_that_is_moved_by_two_per_cent_turns_its_check_red(pretended, monkeypatch):
+    monkeypatch.setenv("EDGELAW_MUTANTS", "both")
     sentence = claims.Sentence(**GOOD | PRINTED | {"check": "edgelaw_ledger.own.pretended:smallest"})
     assert sentence.stated() == {"ratio": 0.5}
     assert claims.examine(sentence).confirmed

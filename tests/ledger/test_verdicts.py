@@ -36,12 +36,11 @@ def test_the_check_confirms_ledger_and_book_and_notices_a_number_that_is_two_per
         assert survivors(claim) == []
     for stated, verdict in ELSEWHERE.get(claim.id, ()):
         assert claims.check(claim, **stated).verdict == verdict
-    assert claim.id in SHOWN, "run data/build/evidence.py: the book does not show this evidence yet"
+    remedy = f"make evidence ONLY={claim.id} records it"
+    assert claim.id in SHOWN, f"the book does not show this evidence yet: {remedy}"
     for what in ("measured", "claimed", "tolerance"):
         fresh = getattr(outcome.evidence, what)
-        assert same(SHOWN[claim.id][what], fresh), (
-            f"run data/build/evidence.py again: {what} is now {fresh!r}"
-        )
+        assert same(SHOWN[claim.id][what], fresh), f"{what} is now {fresh!r}: {remedy}"
 
 
 def test_the_book_shows_evidence_of_exactly_the_checks_there_are():

@@ -58,7 +58,7 @@ def test_failing_shows_only_what_does_not_hold_with_its_correction(capsys):
     assert "what is true" in out
     assert "C2 " not in out
     assert "C17" in out
-    assert "1 claims: 1 fails." in out
+    assert "1 claim: 1 fails." in out
 
 
 def test_json_is_for_machines(capsys):
@@ -189,8 +189,8 @@ def own(monkeypatch):
 def test_a_sentence_of_the_book_is_checked_by_its_id(capsys):
     status, out, _ = shown(capsys, "03-1", "C2", "-j", "1")
     assert status == 0
-    assert "1 claims: 1 holds." in out
-    assert "1 results of the book." in out
+    assert "1 claim: 1 holds." in out
+    assert "1 result of the book." in out
     status, out, _ = shown(capsys, "Intro-1", "--json")
     assert status == 1
     answer = json.loads(out)

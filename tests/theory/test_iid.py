@@ -10,6 +10,7 @@ from edgelaw import data, exact, kaczmarz, spectrum
 from edgelaw._common import arguments
 from edgelaw.exact import iid as engine
 from edgelaw.exact import silverstein, sources
+from edgelaw.exact.batches import requests
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.theory import iid
 
@@ -297,7 +298,7 @@ def test_weights_are_multiplicities():
     ids=["geometric", "tiny", "huge", "two heaps"],
 )
 def test_extreme_scales_neither_overflow_nor_lose_mass(values):
-    values, shares, null = sources.positive(*arguments.spectrum(values, smallest=engine._NEVER_MOVES))
+    values, shares, null = sources.positive(*arguments.spectrum(values, smallest=requests._NEVER_MOVES))
     rates, parts = engine.rates_and_weights(values, shares, 1.2)
     assert parts.sum() + null == pytest.approx(1, abs=1e-13)
     assert rates @ parts == pytest.approx(0.4, abs=1e-13)
@@ -469,7 +470,7 @@ def test_bad_input_is_refused_in_a_sentence(call, complaint):
 
 
 def test_solvers_that_fail_say_so(monkeypatch):
-    monkeypatch.setattr(silverstein.Sample, "_newton", lambda self, x, v: v)
+    monkeypatch.setattr(silverstein.PopulationRows, "_newton", lambda self, x, v: v)
     with pytest.raises(ArithmeticError, match="Silverstein"):
         exact.population_curve("iid", [1.0, 2.0], 1)
 

@@ -11,17 +11,24 @@ step/b, and the last batch of an epoch is shorter if b does not divide m. Eigenv
 scale, because the normalised update does not see that of the rows; with batches their number is d.
 """
 
+import dataclasses
 from importlib import import_module
 from types import ModuleType
 
+import numpy as np
+
 from edgelaw import orders
 from edgelaw._common import arguments, threads
-from edgelaw._common.types import ArrayLike
+from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
+from edgelaw.exact import agreement, sources
+from edgelaw.exact.batches import requests
+from edgelaw.exact.batches.blocks import Asked
 from edgelaw.exact.batches.limits import critical_batch, stability
-from edgelaw.exact.iid import curve_at, expected_curve
+from edgelaw.exact.iid.expected import expected_curve
 from edgelaw.exact.labels import LabelCurve, LabelFloor, LabelledRows
 from edgelaw.exact.labels.curves import room
+from edgelaw.theory import gradient_descent
 
 __all__ = [
     "constants",
@@ -78,7 +85,20 @@ def curve(
     >>> [round(float(x), 6) for x in curve("single_shuffle", np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    return _room(order).curve(eigenvalues, epochs, step, rho, weights, batch)
+    theory, n = _room(order), sources.recorded(epochs)
+    asked = requests.of_sample(order, eigenvalues, step, batch, rho, weights)
+    return (None if order == "iid" else _elementary(n, asked)) or theory.curve(n, asked)
+
+
+def _elementary(n: Integers, asked: Asked) -> LearningCurve | None:
+    """The curve in any order of orthogonal rows, m = d, or of one batch per epoch, which is gradient descent."""
+    rows, cut = asked.rows, asked.cut
+    if len(rows.values) == 1 and rows.rho == 1:
+        return agreement.orthogonal(n, *([asked.step] if cut is None else [cut.taus, cut.kappas]))
+    if cut is None or cut.batches > 1:
+        return None
+    losses = gradient_descent.weighted_losses(n, rows.values, rows.shares, rows.rho * asked.tau)
+    return agreement.learning_curve(n, *losses, 0.0)
 
 
 @threads.one_blas_thread()
@@ -101,7 +121,28 @@ def population_curve(
     >>> [round(float(x), 6) for x in population_curve("iid", np.ones(2), epochs=[1, 100]).test]
     [1.0, 0.501944, 0.040083]
     """
-    return _room(order).population_curve(covariance_eigenvalues, epochs, step, rho, batch)
+    theory, n = _room(order), sources.recorded(epochs)
+    asked = requests.of_covariance(order, covariance_eigenvalues, step, batch, rho)
+    made = theory.curve(n, asked)
+    return dataclasses.replace(made, test=asked.null + (1 - asked.null) * made.test)
+
+
+def curve_at(
+    eigenvalues: ArrayLike,
+    times: ArrayLike,
+    step: float = 1.0,
+    rho: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> LearningCurve:
+    """The curve of IID, single rows, at any times in epochs, whole or not, 0 among them; otherwise as `curve`.
+
+    >>> [round(float(x), 6) for x in curve_at(np.ones(20), 0.5).test]
+    [1.0, 0.606531]
+    """
+    n = np.union1d(arguments.real_array(np.atleast_1d(times), "times", 1), 0)
+    if n[0] < 0:
+        raise ValueError("times must not be negative.")
+    return _room("iid").curve(n, requests.of_sample("iid", eigenvalues, step, 1, rho, weights))
 
 
 def constants(
@@ -119,7 +160,7 @@ def constants(
     >>> round(test, 6), round(train, 6)  # isotropic: those of edgelaw.theory.iid
     (0.56419, 0.376126)
     """
-    return _room(order).constants(covariance_eigenvalues, step, batch)
+    return _room(order).constants(requests.of_covariance(order, covariance_eigenvalues, step, batch))
 
 
 def effective_step(order: str, step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
@@ -134,7 +175,9 @@ def effective_step(order: str, step: float, eigenvalues: ArrayLike | None = None
     >>> effective_step("single_shuffle", 1.0)
     2.0
     """
-    return _room(order).effective_step(step, eigenvalues, batch)
+    if eigenvalues is None and requests.single_rows(batch):
+        return _room(order).effective_step(requests.of_covariance(order, [1.0], step))
+    return _room(order).effective_step(requests.of_sample(order, eigenvalues, step, batch, fewest=1))
 
 
 @threads.one_blas_thread()

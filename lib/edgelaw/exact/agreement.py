@@ -6,6 +6,7 @@ resolutions agree, or the best there is, and `vouched` makes a learning curve of
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -61,7 +62,8 @@ def _leading(good: npt.ArrayLike) -> int:
     return int(np.append(good, False).argmin())
 
 
-AnyAttempt = TypeVar("AnyAttempt", bound=Attempt)
+Rank = TypeVar("Rank", float, tuple[float, float])
+Result = TypeVar("Result")
 
 
 def vanished(fine: Array, coarse: Array, plateau: float, floor: float, n: Integers) -> Attempt:
@@ -83,29 +85,56 @@ def settled(
     if len(n) == 1:
         return learning_curve(n, np.ones(1), np.ones(1), 0.0)
     computed = supporting_epochs(n) if times is None else times
-    result = chosen(attempts, computed)
+    _, result = chosen(functools.partial(_ranked, attempt, computed) for attempt in attempts)
     return vouched(n, computed, result.fine, result.coarse, result.plateau, result.floor)
 
 
-def chosen(attempts: Iterable[Callable[[Integers], AnyAttempt]], computed: npt.NDArray) -> AnyAttempt:
-    """The first attempt at these epochs that is good enough, or the best; the first one's error if all of them fail."""
+def _ranked(
+    attempt: Callable[[Integers], Attempt], computed: Integers
+) -> tuple[tuple[float, float], Attempt]:
+    """The attempt at these epochs: good is what agrees for many of them, and then how well."""
+    result = attempt(computed)
+    return (-result.agreed(), result.difference()), result
+
+
+def chosen(
+    attempts: Iterable[Callable[[], tuple[Rank, Result]]], enough: float = ENOUGH
+) -> tuple[Rank, Result]:
+    """The first result whose two resolutions differ by less than `enough`, or the best.
+
+    An attempt gives a rank, at last by how much they differ, and a result, or raises `ArithmeticError`. If all of them
+    fail, the first one's error is raised.
+    """
     best, refusal = None, None
     for attempt in attempts:
         try:
-            result = attempt(computed)
-        except ArithmeticError as failure:
+            made = attempt()
+        except (ArithmeticError, np.linalg.LinAlgError) as failure:
             refusal = refusal or failure
             continue
-        rank = -result.agreed(), result.difference()
-        if best is None or rank < best[0]:
-            best = rank, result
-        if result.difference() < ENOUGH:
+        if best is None or made[0] < best[0]:
+            best = made
+        if np.ravel(made[0])[-1] <= enough:
             break
     if best is None:
-        raise refusal or ArithmeticError(
+        if isinstance(refusal, ArithmeticError):
+            raise refusal
+        raise ArithmeticError(
             "No contour around this spectrum is usable, so its curve is not returned."
+        ) from refusal
+    return best
+
+
+def agreeing(
+    what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enough: float
+) -> tuple[float, Result]:
+    """The best attempt and by how much its two resolutions differ, at most `LARGEST_ERROR`."""
+    difference, result = chosen(attempts, enough)
+    if not difference <= LARGEST_ERROR:
+        raise ArithmeticError(
+            f"{what} could not be computed: two resolutions differ by a relative {difference:.0e}."
         )
-    return best[1]
+    return difference, result
 
 
 def supporting_epochs(n: Integers) -> Integers:

@@ -4,21 +4,17 @@ A generating function is known at points :math:`z_j = r e^{i\theta_j}` and analy
 positive axis, further out elsewhere. The points are equidistant in x,
 
 .. math:: \theta = \pi - 2\,\mathrm{am}(2Kx \mid m), \qquad m = \frac{1}{1+\delta^2}, \qquad
-   \frac{d\theta}{dx} \propto \sqrt{\sin^2(\theta/2) + \delta^2} ,
+   \frac{d\theta}{dx} \propto \sqrt{\sin^2(\theta/2) + \delta^2} .
 
-so that their spacing grows with the distance from :math:`\theta = 0`. With :math:`\delta =
-\sinh(\tfrac12\log(z^*/r))` the singularity at :math:`z^*` is as far away in x as the period of am allows, and the
-number of points for a given accuracy grows like the logarithm of the number of coefficients. Coefficients are
-integrals of the trigonometric interpolant in x, whose weights are computed once for all coefficients; interpolation
-errors are amplified by :math:`(z^*/r)^n`, so r stays close to :math:`z^*`.
+With :math:`\delta = \sinh(\tfrac12\log(z^*/r))` the singularity at :math:`z^*` is as far away in x as the period of am
+allows. Coefficients are integrals of the trigonometric interpolant in x, whose weights are computed once for all;
+interpolation errors are amplified by :math:`(z^*/r)^n`, so r stays close to :math:`z^*`.
 
-Where singularities are close on all sides, grading gains nothing, and the points are equidistant in θ (`EVEN`). The
-trapezoidal rule of N points gives the n-th coefficient plus the (n + N)-th times :math:`r^N`: no interpolant is needed,
-only N > n. For a symmetric function of two variables that error can be had twice with opposite signs. Let z be at the
-angles :math:`2\pi(j+\tfrac14)/N` and w at the conjugate points. Then the aliases :math:`(n+N, n)` and
-:math:`(n, n+N)` are multiplied by i and by −i, so that they cancel, and what is left is :math:`(r/z^*)^{2N}`: half as
-many points per variable do. Rounding errors are amplified by :math:`(z^*/r)^n` in each variable, so that N is a
-compromise between the two.
+Where singularities are close on all sides, the points are equidistant in θ (`EVEN`), and the trapezoidal rule of N > n
+of them gives the n-th coefficient plus the (n + N)-th times :math:`r^N`. For a symmetric function of two variables z is
+at the angles :math:`2\pi(j+\tfrac14)/N` and w at the conjugate points: the aliases :math:`(n+N, n)` and
+:math:`(n, n+N)` cancel, and what is left is :math:`(r/z^*)^{2N}`. Rounding errors are amplified by :math:`(z^*/r)^n` in
+each variable, so that N is a compromise between the two.
 """
 
 import functools
@@ -39,6 +35,7 @@ AMPLIFIED = (
 PER_COEFFICIENT, BESIDES = 1.15, 45.0  # equidistant points per coefficient, and besides
 DIGITS = 13.5  # decimal, which aliases e^(−2LN) and rounding, amplified by e^(2Ln), have together
 MOST = 1600  # points
+LEAST = 2e-8  # error stated of what comes from a circle: rounding leaves as much of its sums
 
 
 @dataclass(frozen=True, eq=False)

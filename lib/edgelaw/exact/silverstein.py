@@ -13,22 +13,28 @@ import numpy.typing as npt
 import scipy
 
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray
-from edgelaw.exact.batches.blocks import PopulationRows
+from edgelaw.exact.batches.blocks import Point, Rows
 
 
-class Sample:
-    """The limit spectrum of m = ρ d rows whose covariance has these positive eigenvalues in these shares."""
+class PopulationRows(Rows):
+    """Gaussian rows of a covariance with positive eigenvalues of mean 1, and the limit spectrum of their sample."""
 
-    def __init__(self, covariance: Array, shares: Array, rho: float) -> None:
-        self.tau, self.share, self.rho = covariance, shares, rho
+    def at(self, log: float) -> Point:
+        """1/x beyond the largest eigenvalue by e^log times that; λx/(1 − λx) loses no digits there."""
+        largest = self.values[-1]
+        x = 1 / (largest * (1 + np.exp(log)))
+        ratios = self.values / (largest * np.exp(log) + (largest - self.values))
+        return Point((self.rho + self.shares @ ratios) / x, x, self.rho - self.shares @ ratios**2)
 
     def position(self, v: FloatOrArray) -> FloatOrArray:
         """x(v), the equation read from right to left."""
-        return -1 / v + (self.share / self.rho * self.tau / (1 + np.multiply.outer(v, self.tau))).sum(axis=-1)
+        return -1 / v + (self.shares / self.rho * self.values / (1 + np.multiply.outer(v, self.values))).sum(
+            axis=-1
+        )
 
     def companion(self, x: npt.NDArray) -> npt.NDArray:
         """v(x) for Im x > 0: Newton's method, coming down from high above the real axis."""
-        height = 4 * (np.abs(x) + self.tau.max() * (1 + 1 / self.rho))
+        height = 4 * (np.abs(x) + self.values.max() * (1 + 1 / self.rho))
         v = -1 / (x + 1j * height)
         while height.max() > 0:
             height = np.where(height > 0.2 * x.imag, 0.6 * height, 0.0)
@@ -42,27 +48,29 @@ class Sample:
         return v
 
     def _newton(self, x: npt.NDArray, v: npt.NDArray) -> npt.NDArray:
-        terms = self.tau / (1 + np.multiply.outer(v, self.tau))
-        excess = -1 / v + terms @ self.share / self.rho - x
-        return v - excess / (1 / v**2 - (terms**2) @ self.share / self.rho)
+        terms = self.values / (1 + np.multiply.outer(v, self.values))
+        excess = -1 / v + terms @ self.shares / self.rho - x
+        return v - excess / (1 / v**2 - (terms**2) @ self.shares / self.rho)
 
     def leftmost(self, denominator: Callable[[float, float], float] = lambda x, v: 1.0) -> float:
         """The smallest singularity above 0: a zero of denominator(x, v) before the left edge, or that edge."""
         if abs(self.rho - 1) < 1e-13:  # rounded shares of null directions; the edge is below 1e-26
             return 0.0
-        few, smallest = self.rho < 1, self.tau.min()
+        few, smallest = self.rho < 1, self.values.min()
 
         def v(log: float) -> float:  # along v > 0, or along v < −1/τ for every τ
             return float((np.exp(log) if few else -1 - np.exp(log)) / smallest)
 
         def slope(log: float) -> float:  # v² x′(v)
-            return float(1 - self.share @ (self.tau * v(log) / (1 + self.tau * v(log))) ** 2 / self.rho)
+            return float(
+                1 - self.shares @ (self.values * v(log) / (1 + self.values * v(log))) ** 2 / self.rho
+            )
 
         def at(log: float) -> float:
             return float(denominator(self.position(v(log)), v(log)))
 
         # below −25 the pole at −1/τ would be met in rounding; up to 40 any such ρ has its edge inside
-        low, high = np.log(smallest / self.tau.max()) - 30 if few else -25.0, 40.0
+        low, high = np.log(smallest / self.values.max()) - 30 if few else -25.0, 40.0
         top = scipy.optimize.brentq(slope, low, high, xtol=1e-13)
         if at(top) < 0:  # between x = 0 and the edge
             zero = high
@@ -73,7 +81,7 @@ class Sample:
 
     def rightmost(self) -> float:
         """The right edge of the spectrum, that of all rows as one block."""
-        return PopulationRows(self.tau, self.share, self.rho).edge(self.rho) / self.rho
+        return PopulationRows(self.values, self.shares, self.rho).edge(self.rho) / self.rho
 
 
 def decay(

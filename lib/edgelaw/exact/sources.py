@@ -1,7 +1,5 @@
 """What goes into every exact curve: epochs asked for, and the eigenvalues of a sample or of a covariance."""
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.linalg
 
@@ -9,15 +7,19 @@ from edgelaw._common import arguments
 from edgelaw._common.arguments import epochs as recorded  # noqa: F401
 from edgelaw._common.types import Array, ArrayLike
 
+ROUNDED_AWAY = 1e-13  # of the largest eigenvalue: what is below is zero
 FEWEST = 20  # eigenvalues of a sample that can stand for a spectrum
 
 
 def sample(
-    eigenvalues: ArrayLike, weights: ArrayLike | None = None, smallest: float = 1e-13
+    eigenvalues: ArrayLike,
+    weights: ArrayLike | None = None,
+    smallest: float = ROUNDED_AWAY,
+    fewest: int = FEWEST,
 ) -> tuple[Array, Array]:
     """The different eigenvalues of a sample over their mean, and their shares; too few are refused."""
     values, shares = arguments.spectrum(eigenvalues, weights, smallest=smallest)
-    if weights is None and np.size(eigenvalues) < FEWEST:
+    if weights is None and np.size(eigenvalues) < fewest:
         raise ValueError(
             f"eigenvalues must be at least {FEWEST} to stand for a spectrum, not {np.size(eigenvalues)}; a "
             "quadrature of a continuous law comes with weights."
@@ -31,21 +33,11 @@ def positive(values: Array, shares: Array) -> tuple[Array, Array, float]:
     return values[moving], shares[moving], float(shares[~moving].sum())
 
 
-def covariance(eigenvalues: ArrayLike, smallest: float = 1e-13) -> tuple[Array, Array, float]:
+def covariance(eigenvalues: ArrayLike, smallest: float = ROUNDED_AWAY) -> tuple[Array, Array, float]:
     """The positive eigenvalues of a covariance, mean 1, their shares, and the share of zeros: what no row has."""
     spectrum = arguments.spectrum(eigenvalues, name="covariance_eigenvalues", smallest=smallest)
     values, shares, null = positive(*spectrum)
     return values * (1 - null), shares / (1 - null), null
-
-
-def edge_averages(covariance_eigenvalues: ArrayLike, *functions: Callable[[Array], Array]) -> list[float]:
-    """Means of functions over a covariance's eigenvalues, mean 1, which must all be positive for an edge at zero."""
-    values, shares, null = covariance(covariance_eigenvalues)
-    if null:
-        raise ValueError(
-            "covariance_eigenvalues must be positive: a null direction keeps its share of the test loss."
-        )
-    return [float(shares @ function(values)) for function in functions]
 
 
 def gauss_rule(positions: Array, masses: Array, size: int) -> tuple[Array, Array]:

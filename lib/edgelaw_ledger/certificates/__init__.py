@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PARTS", "certificates"]
 
-PARTS = {
-    "constants": "Leading constants",
-    "edge": "Singularities, integrals and ratios",
-    "expansions": "Second-order coefficients",
-    "sums": "Losses after n epochs",
-}
+PARTS = ("constants", "edge", "expansions", "sums")
 
 
 def certificates() -> "tuple[Certificate, ...]":

@@ -48,3 +48,13 @@ def around(double: float, relative: float = DOUBLE) -> arb:
 def root(value) -> arb:
     """The square root of a positive rational or ball."""
     return arb(value).sqrt()
+
+
+def symmetric(bound) -> arb:
+    """The ball [−bound, bound]."""
+    return arb(0, arb(bound).abs_upper())
+
+
+def up_to(bound) -> arb:
+    """The ball [0, bound]."""
+    return arb(0).union(arb(bound))

@@ -1,12 +1,11 @@
-r"""The constants of the four orders at a rational step, from exact expansions at the edge z = 1.
+r"""The constants of three orders at a rational step, from exact expansions at the edge z = 1.
 
 Each generating function of the book is expanded at its singularity in exact rational arithmetic (power series with
 coefficients in :math:`\mathbb Q`), and the first coefficients become the constant by the transfer of singularities:
-only the last factor, a root over :math:`\pi`, is a ball. None of the library's closed forms is used. Random
-reshuffle's training constant has no closed form and stands in :mod:`edgelaw_ledger.certificates.reshuffle`.
+only the last factor, a root over :math:`\pi`, is a ball. None of the library's closed forms is used.
 """
 
-import functools
+import math
 from fractions import Fraction
 
 from flint import acb, arb, fmpq, fmpq_series
@@ -16,11 +15,6 @@ from edgelaw_ledger.certificates.balls import exact, precisely, root
 
 def _variable():
     return fmpq_series([0, 1])
-
-
-def _log_z(v, g, eta, gap):
-    """log z = log v − log g + η(1 − v) as a series."""
-    return v.log() - g.log() + eta * gap
 
 
 def _shuffle_ratios(eta, direction):
@@ -54,8 +48,8 @@ def shuffle_singularity(step: Fraction) -> tuple[arb, arb]:
     :math:`c/(pq(p+q))` and Ψ is :math:`c'/(p+q)` to leading order, and :math:`-\log z = Ap^2` turns p into
     :math:`\sqrt{x/A}`.
     """
-    eta, x = exact(step), _variable()
-    curvature = -_log_z(1 - x, 1 - (1 - eta) * x, eta, x)[2]
+    eta = exact(step)
+    curvature = branching(eta)
     ratios = {_shuffle_ratios(eta, fmpq(*direction)) for direction in ((1, 1), (2, 1), (1, 7))}
     if len(ratios) != 1:
         raise ArithmeticError("Single shuffle's singularity is not of the shape that its transfer needs.")
@@ -71,10 +65,6 @@ def single_shuffle(step: Fraction) -> tuple[arb, arb]:
     return test * first, train * second
 
 
-def _gaussian(power, k, _analytic):
-    return (-k * k / 2).exp() * k**power
-
-
 @precisely()
 def transfer_integrals() -> tuple[arb, arb]:
     r"""The integrals of these two shapes against :math:`e^{s+t}`, on Hankel's contours and over :math:`(2\pi i)^2`.
@@ -83,12 +73,10 @@ def transfer_integrals() -> tuple[arb, arb]:
     :math:`e^{-k^2/2}/\pi` and :math:`k^2e^{-k^2/2}/4\pi` over k > 0: by quadrature up to 40, beyond which less than
     :math:`41e^{-800}` is left.
     """
-    values = []
-    for power, front in ((0, 1), (2, 4)):
-        integrand = functools.partial(_gaussian, power)
-        inside = acb.integral(integrand, 0, 40).real
-        values.append((inside + arb(0, 41 * arb(-800).exp())) / (front * arb.pi()))
-    return values[0], values[1]
+    beyond = arb(0, 41 * arb(-800).exp())
+    first = acb.integral(lambda k, _: (-k * k / 2).exp(), 0, 40).real + beyond
+    second = acb.integral(lambda k, _: (-k * k / 2).exp() * k**2, 0, 40).real + beyond
+    return first / arb.pi(), second / (4 * arb.pi())
 
 
 def branching(tau: fmpq) -> fmpq:
@@ -127,10 +115,7 @@ def flip_flop_generating(step: Fraction) -> tuple[fmpq, arb]:
     eta, x = exact(step), _variable()
     tau, c = eta * (2 - eta), eta**2
     # ∫₀¹ (1 + c(1−u)) e^(−ucx) du, term by term: ∫ u^k = 1/(k+1), ∫ u^k(1−u) = 1/((k+1)(k+2))
-    terms, factor = [], fmpq(1)
-    for k in range(4):
-        terms.append(factor * (fmpq(1, k + 1) + c * fmpq(1, (k + 1) * (k + 2))))
-        factor *= -c / (k + 1)
+    terms = [(-c) ** k / math.factorial(k) * (fmpq(1, k + 1) + c / ((k + 1) * (k + 2))) for k in range(4)]
     series = (1 - (1 - tau) * x) / tau * fmpq_series(terms)
     return series[0], -series[1] / root(branching(tau))
 
@@ -138,10 +123,7 @@ def flip_flop_generating(step: Fraction) -> tuple[fmpq, arb]:
 @precisely()
 def flip_flop(step: Fraction) -> tuple[arb, arb]:
     r"""Test and training constant: the factors of :math:`1/\sqrt{1-z}`, :math:`-2\sqrt{1-z}` over :math:`\sqrt\pi`."""
-    eta = exact(step)
-    tau = eta * (2 - eta)
-    test = root(branching(tau)) / (tau * root(arb.pi()))
-    return test, flip_flop_generating(step)[1] / (2 * root(arb.pi()))
+    return trace_moment(step * (2 - step)), flip_flop_generating(step)[1] / (2 * root(arb.pi()))
 
 
 @precisely()
@@ -157,21 +139,3 @@ def iid(step: Fraction) -> tuple[arb, arb]:
     density = a**2 / (1 + 5 * b**2 - 4 * b * (1 + b) + 2 * b)  # |P|² at cos θ = cos 2θ = 1
     test = density / root(arb.pi()) / root(2 * eta)
     return test, test / (a * 4 * eta)
-
-
-@precisely()
-def reshuffle_rate(step: Fraction) -> fmpq:
-    r"""Minus the slope at 0 of the mean epoch :math:`\sum_k(-\eta)^ke_k/k!`, :math:`e_{k+1}=\lambda(e_k-e_{k-1})`."""
-    eta, x = exact(step), _variable()
-    before, now, total, factor = fmpq_series([1]), x, fmpq_series([1]), fmpq(1)
-    for k in range(1, 9):
-        factor *= -eta / k
-        total += factor * now
-        before, now = now, x * (now - before)  # e_k is of order λ² from k = 3 on
-    return -total[1]
-
-
-@precisely()
-def random_reshuffle(step: Fraction) -> arb:
-    """The test constant: gradient descent's at the rate with which the mean epoch forgets a slow direction."""
-    return 1 / root(2 * arb.pi() * reshuffle_rate(step))

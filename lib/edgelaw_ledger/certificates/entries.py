@@ -2,18 +2,21 @@
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import flint
 from flint import arb
 
-from edgelaw_ledger.certificates.balls import BITS, DOUBLE, around
+from edgelaw_ledger.certificates.balls import BITS, around, exact, root
 from edgelaw_ledger.ledger import Claim, LedgerError, load
 
 CONTAINED, EXCLUDED = "contained", "excluded"
 EXACTLY, AT_LEAST = "=", "≥"
+CLOSED = 1e-14  # relative rounding of a few operations on a closed form
+#: What a formula knows besides the stated numbers and the place; pm(r) is the ball [−r, r].
+KNOWN = {"exp": lambda x: arb(x).exp(), "sqrt": root, "pm": lambda r: arb(0, r)}
 
 
 @functools.cache
@@ -22,61 +25,60 @@ def ledger() -> dict[str, Claim]:
     return load()
 
 
-class _Read(dict):
-    """The numbers that a claim's check states, as balls; it remembers which were asked for."""
-
-    def __init__(self, stated: Mapping[str, float]) -> None:
-        super().__init__({name: around(value) for name, value in stated.items()})
-        self.asked: set[str] = set()
-
-    def __getitem__(self, name):
-        self.asked.add(name)
-        return super().__getitem__(name)
-
-
 @dataclass(frozen=True)
 class Paper:
-    """What a claim says a number is: a formula in the numbers that the claim's check states.
+    """What a claim says a number is: a formula in the numbers that the claim's check states, by their names.
 
-    `source` names another claim whose check states them, where the claim's own does not. `relation` is "=", or "≥"
-    for a claim that the number is not smaller.
+    It knows also pi, what `at` names (see :func:`at`), exp, sqrt and pm. `source` names another claim whose check
+    states the numbers, where the claim's own does not. `relation` is "=", or "≥" for a claim that the number is not
+    smaller.
     """
 
     claim: str
-    formula: Callable[[Mapping[str, arb]], arb]
+    formula: str
+    at: Mapping[str, arb] = field(default_factory=dict)
     source: str = ""
     relation: str = EXACTLY
 
-    def _evaluated(self, moved):
-        stated = _Read({**ledger()[self.source or self.claim].stated(), **moved})
-        with flint.ctx.workprec(BITS):
-            return arb(self.formula(stated)), stated.asked
-
-    def value(self, **moved: float) -> arb:
-        """The stated value as a ball, with the stated numbers as they are or some of them moved."""
-        return self._evaluated(moved)[0]
-
-    @functools.cached_property
+    @property
     def names(self) -> frozenset[str]:
         """Which of the stated numbers count here."""
-        return frozenset(self._evaluated({})[1])
+        mentioned = compile(self.formula, self.claim, "eval").co_names
+        return frozenset(mentioned).difference(self.at, KNOWN, ["pi"])
 
     def stated(self) -> dict[str, float]:
         """Those numbers."""
         everything = ledger()[self.source or self.claim].stated()
         return {name: everything[name] for name in self.names}
 
+    def value(self, **moved: float) -> arb:
+        """The stated value as a ball, with the stated numbers as they are or some of them moved."""
+        balls = {name: around(value) for name, value in {**self.stated(), **moved}.items()}
+        with flint.ctx.workprec(BITS):
+            return arb(eval(self.formula, {**KNOWN, "pi": arb.pi(), **self.at, **balls}))
+
+
+def at(step: Fraction | int = 1, rho: Fraction | int = 1) -> dict[str, arb]:
+    """The place of a formula: η, τ = η(2 − η) and ρ, dyadic numbers."""
+    return {"eta": arb(exact(step)), "tau": arb(exact(step * (2 - step))), "rho": arb(exact(rho))}
+
+
+def papers(place: Mapping[str, arb] | None = None, /, **formulas: str | Sequence[str]) -> tuple[Paper, ...]:
+    """What these claims say, each by a formula or by several."""
+    pairs = [(c, f) for c, given in formulas.items() for f in ([given] if isinstance(given, str) else given)]
+    return tuple(Paper(claim, formula, place or {}) for claim, formula in pairs)
+
 
 @dataclass(frozen=True)
 class Certificate:
-    """A quantity, its ball, the library's value with the rounding that is allowed it, and the claims about it."""
+    """A quantity, its ball, the library's value, the claims about it, and the rounding that the library is allowed."""
 
     part: str
     quantity: str
     ball: arb
     ours: float | None = None
-    rounding: float = DOUBLE
-    papers: tuple[Paper, ...] = field(default=())
+    papers: tuple[Paper, ...] = ()
+    rounding: float = CLOSED
 
     def agrees(self, ours: float | None = None) -> bool:
         """Whether the ball meets all that the library's double may stand for."""
@@ -89,9 +91,8 @@ class Certificate:
     def verdict(self, paper: Paper, **moved: float) -> str:
         """Whether the ball contains what the paper states, or excludes it."""
         stated = paper.value(**moved)
-        if paper.relation == AT_LEAST:
-            return EXCLUDED if self.ball < stated else CONTAINED
-        return CONTAINED if self.ball.overlaps(stated) else EXCLUDED
+        excluded = self.ball < stated if paper.relation == AT_LEAST else not self.ball.overlaps(stated)
+        return EXCLUDED if excluded else CONTAINED
 
 
 def corrected_fraction(claim: str) -> float:

@@ -14,11 +14,11 @@ the part of H that is not 2, by its values and by Cauchy's bound; and a differen
 import math
 from fractions import Fraction
 
-from flint import acb, arb, arb_series, fmpq, fmpq_poly
+from flint import acb, arb, arb_poly, arb_series, fmpq, fmpq_mpoly_ctx, fmpq_poly, fmpz_poly
 
 from edgelaw_ledger.certificates import models
-from edgelaw_ledger.certificates.balls import exact, precisely, root
-from edgelaw_ledger.certificates.models import BITS, START, TERMS, Model, small, symmetric
+from edgelaw_ledger.certificates.balls import exact, precisely, root, symmetric, up_to
+from edgelaw_ledger.certificates.models import BITS, START, TERMS, folded, small
 
 RADIUS, SHOWN = 4, 200  # Cauchy's circle for the weights H_k, and how many of them are computed
 
@@ -27,52 +27,35 @@ RADIUS, SHOWN = 4, 200  # Cauchy's circle for the weights H_k, and how many of t
 
 
 @precisely(BITS)
-def power_sum(weight: int, power: int) -> Model:
+def power_sum(weight: int, power: int) -> arb_poly:
     """Σ_k k^power r_k^weight over n^((power+1)/2), for weight 1 or 2."""
     c = fmpq(weight, 2)
-    total = Model([])
-    for (degree, order), factor in _exponential(weight).items():
+    rest = _taylor_rest(weight, power) + _far_rest(weight, power)
+    total = arb_poly([symmetric(rest)]).left_shift(TERMS)
+    for (degree, order), factor in _exponential(weight):
         if order < TERMS:
-            total = total + _gaussian_sum(c, power + degree).times_power(order) * factor
+            total += folded(_gaussian_sum(c, power + degree).left_shift(order) * factor)
         else:  # beyond the last power that is kept
-            rest = symmetric(abs(factor) * _gaussian_bound(c, power + degree)) * small() ** (order - TERMS)
-            total = total + Model([], rest)
-    return total + Model([], symmetric(_taylor_rest(weight, power) + _far_rest(weight, power)))
-
-
-def _faulhaber(m):
-    """The polynomial Σ_{i<k} i^m in k."""
-    k = fmpq_poly([0, 1])
-    total, bernoulli = fmpq_poly([0]), [fmpq.bernoulli(j) for j in range(m + 1)]
-    for j in range(m + 1):
-        total += math.comb(m + 1, j) * bernoulli[j] * k ** (m + 1 - j)
-    return total / (m + 1)
-
-
-def _exponent(weight):
-    """u = ck/n − w Σ_{2≤m≤L} (Σ_{i<k} i^m)/(m n^m) as {(a, b): factor} of y^a s^b, with k = y/s and n = s^(−2)."""
-    terms = {(1, 1): fmpq(weight, 2)}
-    for m in range(2, TERMS + 1):
-        for a, factor in enumerate(_faulhaber(m).coeffs()):
-            if factor != 0:
-                key = (a, 2 * m - a)
-                terms[key] = terms.get(key, fmpq(0)) - weight * factor / m
-    return terms
+            bound = symmetric(abs(factor) * _gaussian_bound(c, power + degree))
+            total += folded(arb_poly([bound]).left_shift(order))
+    return total
 
 
 @precisely(BITS)
 def _exponential(weight):
-    """Σ_{i<L} u^i/i! in the same form."""
-    u, power, total = _exponent(weight), {(0, 0): fmpq(1)}, {(0, 0): fmpq(1)}
-    for i in range(1, TERMS):
-        product = {}
-        for (a, b), x in power.items():
-            for (e, f), y in u.items():
-                product[a + e, b + f] = product.get((a + e, b + f), fmpq(0)) + x * y / i
-        power = product
-        for key, x in power.items():
-            total[key] = total.get(key, fmpq(0)) + x
-    return total
+    r"""The terms ((a, b), factor) of :math:`\sum_{i<L}u^i/i!` as a polynomial in y and s: factor times y^a s^b.
+
+    With k = y/s and :math:`n = s^{-2}` that is :math:`u = ck/n-w\sum_{2\le m\le L}\sum_{i<k}i^m/(mn^m)`, the inner sum
+    by Faulhaber's formula.
+    """
+    y, s = fmpq_mpoly_ctx.get(("y", "s")).gens()
+    u = fmpq(weight, 2) * y * s
+    for m in range(2, TERMS + 1):
+        for j in range(m + 1):
+            factor = math.comb(m + 1, j) * fmpq.bernoulli(j) / (m * (m + 1))
+            u -= weight * factor * y ** (m + 1 - j) * s ** (m - 1 + j)
+    total = sum(u**i / math.factorial(i) for i in range(TERMS))
+    return list(total.terms())
 
 
 def _taylor_rest(weight, power):
@@ -82,23 +65,19 @@ def _taylor_rest(weight, power):
     :math:`2wy^{L+2}s^L/((L+1)(L+2))`.
     """
     c, front = fmpq(weight, 2), arb(fmpq(weight, 4)).exp()
-    total = arb(0)
-    for i in range(TERMS + 1):  # (cy + wy³/4)^L by the binomial theorem
-        factor = math.comb(TERMS, i) * c ** (TERMS - i) * fmpq(weight, 4) ** i
-        total += factor * _gaussian_bound(c, power + TERMS + 2 * i)
-    total = total / arb(TERMS).fac()
-    tail = fmpq(2 * weight, (TERMS + 1) * (TERMS + 2)) * _gaussian_bound(c, power + TERMS + 2)
-    return front * (total + tail)
+    rest = fmpq(2 * weight, (TERMS + 1) * (TERMS + 2)) * _gaussian_bound(c, power + TERMS + 2)
+    for i in range(TERMS + 1):  # (cy + wy³/4)^L/L! by the binomial theorem
+        factor = c ** (TERMS - i) / math.factorial(TERMS - i) * fmpq(weight, 4) ** i / math.factorial(i)
+        rest += factor * _gaussian_bound(c, power + TERMS + 2 * i)
+    return front * rest
 
 
 def _far_rest(weight, power):
-    """What k > n/2 adds, to the sum itself and to the one that replaces it: e^(−cn/8) takes all of it."""
+    """What k > n/2 adds, to the sum itself and to the one that replaces it; e^(−cn/8)n^(L/2) falls from n = 4L/c."""
     c = fmpq(weight, 2)
-    if START * c < 4 * TERMS:
-        raise ArithmeticError("START is too small for the far part to fall with n.")
     front = (-arb(c) * START / 8).exp() * arb(START).sqrt() ** TERMS
     total = arb(c).exp() * _gaussian_bound(c / 2, power)
-    for (degree, order), factor in _exponential(weight).items():
+    for (degree, order), factor in _exponential(weight):
         total += abs(factor) * _gaussian_bound(c / 2, power + degree) * small() ** order
     return front * total.abs_upper()
 
@@ -106,7 +85,7 @@ def _far_rest(weight, power):
 def _integral(c, degree):
     """∫₀^∞ y^degree e^(−cy²) dy."""
     half = fmpq(degree + 1, 2)
-    return arb(half).gamma() / (2 * (arb(c).log() * half).exp())
+    return arb(half).gamma() / (2 * arb(c) ** half)
 
 
 def _gaussian_bound(c, degree):
@@ -118,16 +97,14 @@ def _gaussian_bound(c, degree):
 @precisely(BITS)
 def _gaussian_sum(c, degree):
     """s Σ_{k≥0} F(ks) by Euler and Maclaurin, F = y^degree e^(−cy²)."""
-    terms = [_integral(c, degree), arb(fmpq(1, 2)) if degree == 0 else arb(0)] + [arb(0)] * (TERMS + 2)
-    count = (TERMS + 1) // 2
-    for i in range(1, count + 1):
-        excess = 2 * i - 1 - degree  # F^(2i−1)(0) is (2i−1)! times a Taylor coefficient of F
-        if excess >= 0 and excess % 2 == 0:
-            slope = (-c) ** (excess // 2) / math.factorial(excess // 2)
-            terms[2 * i] -= fmpq.bernoulli(2 * i) / (2 * i) * slope
-    bound = abs(fmpq.bernoulli(2 * count)) / math.factorial(2 * count) * _variation(c, degree, 2 * count)
-    terms[2 * count] += symmetric(bound)
-    return Model(terms)
+    terms = [_integral(c, degree), fmpq(int(degree == 0), 2)] + [arb(0)] * (TERMS - 1)
+    for order in range(2, TERMS + 1, 2):
+        half, odd = divmod(order - 1 - degree, 2)
+        if half >= 0 and not odd:  # F^(order−1)(0) is (order−1)! times a Taylor coefficient of F
+            terms[order] -= fmpq.bernoulli(order) / order * (-c) ** half / math.factorial(half)
+    bound = abs(fmpq.bernoulli(TERMS)) / math.factorial(TERMS) * _variation(c, degree, TERMS)
+    terms[TERMS] += symmetric(bound)
+    return arb_poly(terms)
 
 
 def _variation(c, degree, order):
@@ -170,28 +147,17 @@ def queue_bound() -> arb:
 
 
 @precisely(BITS)
-def queue_part() -> Model:
+def queue_part() -> arb_poly:
     r""":math:`\sum_k(H_k-2)r_k^2`: by powers of 1/n, with Bonferroni's inequalities for the products :math:`r_k^2`."""
-    count = (TERMS + 1) // 2
-    coefficients, rest = [arb(0)] * (2 * count), arb(0)
+    count = TERMS // 2
+    total, rest, product = arb_poly([0]), arb(0), fmpz_poly([1])  # product: the first powers in 1/n of r_k²
     for k, weight in enumerate(queue_weights()):
-        for i, symmetric_sum in enumerate(_products(k, count)):
-            coefficients[2 * i] += (weight - 2) * symmetric_sum
-        rest += abs(weight - 2) * k ** (2 * count)
+        total += (weight - 2) * arb_poly(product)
+        rest += abs(weight - 2) * k**TERMS
+        product = (product * fmpz_poly([1, -k]) ** 2).truncate(count)
     tail = 2 * queue_bound() * arb(RADIUS) ** -SHOWN  # Σ_{k≥SHOWN} 4^(−k) k^a ≤ 2·4^(−SHOWN) SHOWN^a
-    for i in range(count):
-        coefficients[2 * i] += symmetric(tail * SHOWN ** (2 * i) / math.factorial(i))
-    rest = count * (rest + tail * SHOWN ** (2 * count))
-    return Model(coefficients[:TERMS], symmetric(rest) * small() ** (2 * count - TERMS))
-
-
-def _products(k, count):
-    """The first coefficients in x of ∏_{i<k} (1 − ix)²."""
-    series = [1] + [0] * (count - 1)
-    for i in range(1, k):
-        for _ in range(2):
-            series = [series[j] - (i * series[j - 1] if j else 0) for j in range(count)]
-    return series
+    terms = [total[i] + symmetric(tail * SHOWN ** (2 * i) / math.factorial(i)) for i in range(count)]
+    return models.even([*terms, symmetric(count * (rest + tail * SHOWN**TERMS))])
 
 
 # ------------------------------------------------------------------------------------------- the losses
@@ -209,40 +175,37 @@ def overdetermined_ratio(rho: Fraction, start: int) -> tuple[arb, arb]:
     first = x**2 / (1 - x) ** 3  # Σ k(k−1)/2 x^k
     squared = x**2 * (1 + 4 * x + x**2) / (1 - x) ** 5  # Σ (k(k−1)/2)² x^k
     front = 1 / x - 1
-    inverse = arb(fmpq(1, 2 * start)) + symmetric(fmpq(1, 2 * start))  # [0, 1/start]
-    gap = front * squared / 2 * inverse
-    spread = gap / 2 + symmetric(gap / 2)  # [0, gap], for any of these n
+    inverse = up_to(fmpq(1, start))
+    spread = up_to(front * squared / 2 * arb(fmpq(1, start)))
     return inverse, (front * first - spread) * (-inverse / 12).exp()
 
 
 @precisely(BITS)
-def critical_moment() -> Model:
+def critical_moment() -> arb_poly:
     """√n p_n, the test loss of flip-flop and the trace moment: n^n e^(−n)/n! times √n."""
     return models.stirling() * (1 / root(2 * arb.pi()))
 
 
 @precisely(BITS)
-def shuffle_test() -> Model:
+def shuffle_test() -> arb_poly:
     """√n times single shuffle's test loss."""
-    p = critical_moment()
-    return p * p * (power_sum(2, 0) * 2 + queue_part().times_power(1))
+    square = folded(critical_moment() ** 2)
+    return folded(square * (power_sum(2, 0) * 2 + folded(queue_part().left_shift(1))))
 
 
 @precisely(BITS)
-def shuffle_train() -> Model:
+def shuffle_train() -> arb_poly:
     """n^(3/2) times single shuffle's training loss."""
-    p = critical_moment()
-    return p * p * power_sum(2, 2)
+    return folded(folded(critical_moment() ** 2) * power_sum(2, 2))
 
 
 @precisely(BITS)
-def flip_flop_train() -> Model:
+def flip_flop_train() -> arb_poly:
     """n^(3/2) times flip-flop's training loss: V(n) − V(n+1), term by term."""
     p = critical_moment()
-    late = p.times_power(1) * 2 - p * power_sum(1, 0)
-    difference = Model([])
-    for i in range(1, TERMS):  # a constant cancels exactly
-        part = (Model([1]) - models.binomial(fmpq(-i, 2))) * late.coefficients[i]
-        difference = difference + part.times_power(i)
-    # |R(n) n^(−L/2) − R(n+1)(n+1)^(−L/2)| is at most 2|R| s^L
-    return (difference + Model([], symmetric(2 * late.rest))).over_power(3)
+    late = folded(p.left_shift(1) * 2 - p * power_sum(1, 0))
+    # a constant cancels exactly, and |R(n) n^(−L/2) − R(n+1)(n+1)^(−L/2)| is at most 2|R| s^L
+    difference = arb_poly([symmetric(2 * late[TERMS])]).left_shift(TERMS)
+    for i in range(1, TERMS):
+        difference += folded((late[i] * (1 - models.binomial(fmpq(-i, 2)))).left_shift(i))
+    return models.over_power(difference, 3)

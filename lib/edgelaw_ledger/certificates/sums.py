@@ -7,9 +7,8 @@ from fractions import Fraction
 
 from flint import acb, arb, arb_series, fmpq
 
-from edgelaw_ledger.certificates.balls import exact, precisely
+from edgelaw_ledger.certificates.balls import exact, precisely, symmetric
 from edgelaw_ledger.certificates.expansions import RADIUS, queue_bound, queue_weights
-from edgelaw_ledger.certificates.models import symmetric
 
 SERIES = 1001  # coefficients of a power series that are kept
 WIDE = 4000  # bits, where a long series loses some of them
@@ -74,17 +73,17 @@ def trace_moment(n: int, rho: Fraction) -> arb:
 
 
 @precisely(WIDE, SERIES)
-def flip_flop_test(n: int, step: Fraction, rho: Fraction = Fraction(1)) -> arb:
-    """Flip-flop's test loss E(M − J)₊/nτ, M binomial(n, τ) and J Poisson(nτρ): n − M + J by its generating function."""
+def flip_flop_test(n: int, step: Fraction) -> arb:
+    """Flip-flop's test loss, n ≤ 1000: E(M − J)₊/nτ, M binomial(n, τ), J Poisson(nτ), by a generating function."""
     eta, q = exact(step), arb_series([0, 1])
     tau = eta * (2 - eta)
-    counts = ((tau + (1 - tau) * q) ** n * (n * tau * exact(rho) * (q - 1)).exp()).coeffs()
-    return sum(((n - i) * counts[i] for i in range(min(n, len(counts)))), arb(0)) / (n * tau)
+    counts = ((tau + (1 - tau) * q) ** n * (n * tau * (q - 1)).exp()).coeffs()
+    return sum(((n - i) * counts[i] for i in range(n)), arb(0)) / (n * tau)
 
 
 @precisely(WIDE, SERIES)
 def flip_flop_train(n: int, step: Fraction, rho: Fraction = Fraction(1)) -> arb:
-    r"""Flip-flop's training loss :math:`\frac1n[q^{n-1}]G'(q)(\tau+\kappa q)^ne^{-n\tau\rho(1-q)}`."""
+    r"""Flip-flop's training loss, n ≤ 1000: :math:`\frac1n[q^{n-1}]G'(q)(\tau+\kappa q)^ne^{-n\tau\rho(1-q)}`."""
     eta, q = exact(step), arb_series([0, 1])
     tau, c = eta * (2 - eta), arb(eta**2 * exact(rho))
     moments = _moments(n + 2, c)
@@ -97,8 +96,7 @@ def flip_flop_train(n: int, step: Fraction, rho: Fraction = Fraction(1)) -> arb:
 def _moments(count, c):
     """∫₀¹ u^k e^(−cu) du for k < count, by the recurrence that gains digits downwards, from far beyond."""
     start = count + 300
-    low, high = (-c).exp() / (start + 1), arb(1) / (start + 1)  # the integrand is between e^(−c)u^k and u^k
-    moments = [(low + high) / 2 + symmetric((high - low) / 2)]
+    moments = [(-c).exp().union(arb(1)) / (start + 1)]  # the integrand is between e^(−c)u^k and u^k
     for k in range(start, 0, -1):
         moments.append((c * moments[-1] + (-c).exp()) / k)
     return moments[::-1][:count]
@@ -126,15 +124,11 @@ def iid(n: int, step: Fraction) -> tuple[arb, arb]:
         rate = 2 - 2 * cos
         return (-2 * eta * n * rate).exp() * a**2 * (1 + cos) / 2 / size * (rate / a) ** power
 
-    # the peak at 0 is as wide as 1/√n
-    ends = [arb(0), arb.pi() / (8 * math.isqrt(n)), arb.pi()] if n > 1 else [arb(0), arb.pi()]
+    ends = [arb(0), arb.pi() / math.isqrt(n), arb.pi()]  # the peak at 0 is as wide as 1/√n
     losses = []
     for power in (0, 1):
         function = functools.partial(integrand, power)
-        parts = [
-            acb.integral(function, low, high, abs_tol=arb(2) ** -180)
-            for low, high in itertools.pairwise(ends)
-        ]
+        parts = [acb.integral(function, *pair, abs_tol=arb(2) ** -180) for pair in itertools.pairwise(ends)]
         losses.append(2 / arb.pi() * sum(parts, acb(0)).real)
     return losses[0], losses[1]
 

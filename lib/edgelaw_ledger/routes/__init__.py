@@ -9,7 +9,7 @@ costs a comparison and not the whole computation again.
 several groups ask for.
 """
 
-from edgelaw_ledger.routes.comparing import averaged, close, errors_away, require, within
+from edgelaw_ledger.routes.comparing import averaged, close, errors_away, require, samples, within
 from edgelaw_ledger.routes.equations import (
     gaussian_cubature,
     gaussian_iid,
@@ -32,6 +32,7 @@ from edgelaw_ledger.routes.moments import (
     poisson_moment,
     single_shuffle_loss,
     stieltjes,
+    stieltjes_residual,
     taylor,
     two_resolvents,
 )
@@ -65,10 +66,12 @@ __all__ = [
     "power_law_nodes",
     "power_law_transforms",
     "require",
+    "samples",
     "single_shuffle_agrees",
     "single_shuffle_loss",
     "slope",
     "stieltjes",
+    "stieltjes_residual",
     "stirling_evidence",
     "taylor",
     "two_resolvents",

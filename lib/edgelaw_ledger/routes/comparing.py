@@ -1,7 +1,11 @@
 """When numbers agree: up to a relative tolerance, or within so many standard errors."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
+
+from edgelaw_ledger.evidence import Row, drawn
 
 
 def require(truth: bool | np.bool_, what: str) -> None:
@@ -16,15 +20,23 @@ def close(values: ArrayLike, expected: ArrayLike, tolerance: float) -> bool:
     return bool((np.abs(a - b) <= tolerance * np.abs(b)).all())
 
 
-def errors_away(mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005) -> float:
-    """The largest distance of sample means from what is expected, in standard errors.
+def _sharp(mean, error, expected, cap):
+    """The three as arrays of one shape.
 
     A standard error of zero, or above `cap` times the largest expected number, says nothing and stops the check.
     """
-    mean, error, expected = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (mean, error, expected))
+    mean, error, expected = np.broadcast_arrays(
+        *(np.atleast_1d(x).astype(float) for x in (mean, error, expected))
+    )
     sharp = (error > 0) & (error <= cap * np.abs(expected).max())
     require(bool(sharp.all()), f"standard errors {error}, positive and at most {cap:g} of {expected}")
-    return float((np.abs(mean - expected) / error).max())
+    return mean, error, expected
+
+
+def errors_away(mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005) -> float:
+    """The largest distance of sample means from what is expected, in standard errors, which must be sharp."""
+    means, errors, numbers = _sharp(mean, error, expected, cap)
+    return float((np.abs(means - numbers) / errors).max())
 
 
 def averaged(draws: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -38,3 +50,12 @@ def within(
 ) -> bool:
     """Whether sample means lie within so many standard errors of what is expected; see :func:`errors_away`."""
     return errors_away(mean, error, expected, cap) <= sigmas
+
+
+def samples(
+    what: str | Sequence[str], mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005
+) -> list[Row]:
+    """A row for each sample mean, within 4 sharp standard errors of what is expected; named together or each."""
+    sample = _sharp(mean, error, expected, cap)
+    names = [what] * sample[0].size if isinstance(what, str) else what
+    return [drawn(*row) for row in zip(names, *sample, strict=True)]

@@ -33,6 +33,21 @@ def stieltjes(rho, lam):
     return -1 / ((1 + lambert(1 / lam, rho) / rho) * lam)
 
 
+@functools.cache
+def stieltjes_residual() -> float:
+    """What that form leaves of s_ρ = −1/λ − s_λ/s and of s(0, λ) = 1/(1 − λ), at three points, by mpmath."""
+    with mpmath.workdps(40):
+        points = [(mpmath.mpf(r), mpmath.mpf(x)) for r, x in (("0.8", "1.5"), ("1", "-2"), ("2", "1.2"))]
+        rest = [
+            1 / lam
+            + mpmath.diff(stieltjes, (rho, lam), (1, 0))
+            + mpmath.diff(stieltjes, (rho, lam), (0, 1)) / stieltjes(rho, lam)
+            for rho, lam in points
+        ]
+        start = [stieltjes(mpmath.mpf(10) ** -25, lam) * (1 - lam) - 1 for _, lam in points]
+        return float(max(map(abs, rest + start)))
+
+
 # trace moments ----------------------------------------------------------------------------------------------
 
 
@@ -93,7 +108,7 @@ def double_coefficient(f: Callable, n: int, radius: float, nodes: int = 64) -> f
 
 
 @functools.cache
-def single_shuffle_loss(n: int, step: float, rho: float = 1.0, radius: float = 0.1) -> float:
+def single_shuffle_loss(n: int, step: float, rho: float = 1.0, radius: float = 0.07) -> float:
     """Single shuffle's test loss for few epochs, as a coefficient by Lagrange's formula about x = y = infinity."""
 
     def phi(h):

@@ -12,6 +12,8 @@ x)\rangle` for :math:`0 < x < 1/\lambda_{\max}`. *Derived.*
 """
 
 import abc
+import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy as np
 from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array
 from edgelaw.exact import levy
+from edgelaw.exact.batches.partition import Partition
 
 
 class Point(NamedTuple):
@@ -66,9 +69,20 @@ class Rows(abc.ABC):
 class SampleRows(Rows):
     """Rows of which the eigenvalues of XᵀX/m are known."""
 
-    def __init__(self, values: Array, shares: Array, rho: float) -> None:
-        super().__init__(values, shares, rho)
-        self.gram, self.parts = levy.companion(values, shares, rho)
+    @functools.cached_property
+    def spectrum(self) -> tuple[Array, Array]:
+        """The spectrum of K; more positive eigenvalues than it can have are refused."""
+        return levy.companion(self.values, self.shares, self.rho)
+
+    @property
+    def gram(self) -> Array:
+        """The eigenvalues of K."""
+        return self.spectrum[0]
+
+    @property
+    def parts(self) -> Array:
+        """Their shares."""
+        return self.spectrum[1]
 
     def at(self, log: float) -> Point:
         """ζ beyond the largest eigenvalue by e^log."""
@@ -77,12 +91,28 @@ class SampleRows(Rows):
         return Point(float(self.gram[-1] + np.exp(log)), self.rho * G, self.rho * G**2 / minus)
 
 
-class PopulationRows(Rows):
-    """Gaussian rows of a covariance with positive eigenvalues of mean 1."""
+class Asked(NamedTuple):
+    """Rows and an update: its step, and its batches if they are of more than one row.
 
-    def at(self, log: float) -> Point:
-        """1/x beyond the largest eigenvalue by e^log times that; λx/(1 − λx) loses no digits there."""
-        largest = self.values[-1]
-        x = 1 / (largest * (1 + np.exp(log)))
-        ratios = self.values / (largest * np.exp(log) + (largest - self.values))
-        return Point((self.rho + self.shares @ ratios) / x, x, self.rho - self.shares @ ratios**2)
+    `total` is the number of rows, infinite for a covariance, and `null` the share of directions that no row has, which
+    the covariance's rows are without.
+    """
+
+    rows: Rows
+    step: float
+    cut: Partition | None = None
+    total: float = np.inf
+    null: float = 0.0
+
+    @property
+    def tau(self) -> float:
+        """The step of each row."""
+        return self.step if self.cut is None else float(self.cut.taus[0])
+
+    def edge_averages(self, *functions: Callable[[Array], Array]) -> list[float]:
+        """Means of functions over a covariance's eigenvalues, mean 1, without zeros, which leave no edge at zero."""
+        if self.null:
+            raise ValueError(
+                "covariance_eigenvalues must be positive: a null direction keeps its share of the test loss."
+            )
+        return [float(self.rows.shares @ function(self.rows.values)) for function in functions]

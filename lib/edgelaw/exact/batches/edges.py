@@ -9,51 +9,8 @@ has their use.
 
 from typing import NamedTuple
 
-import numpy as np
-
-from edgelaw._common import arguments
-from edgelaw._common.types import ArrayLike
-from edgelaw.exact import sources
-from edgelaw.exact.batches import limits, requests
-from edgelaw.exact.batches.blocks import PopulationRows, Rows, SampleRows
+from edgelaw.exact.batches.blocks import Rows
 from edgelaw.exact.batches.partition import Partition
-
-
-class Edge(NamedTuple):
-    """Rows cut into batches: their number m (infinite for a covariance), the batches, and the spectrum."""
-
-    rows: float
-    cut: Partition
-    blocks: Rows
-
-
-def of_sample(
-    order: str,
-    eigenvalues: ArrayLike | None,
-    step: object,
-    batch: object,
-    rho: object = 1.0,
-    weights: ArrayLike | None = None,
-) -> Edge:
-    """The batches that are asked for on a sample's eigenvalues; a step beyond stability is refused."""
-    if eigenvalues is None:
-        raise ValueError(
-            "eigenvalues must be given for a batch of more than one row: their number is the dimension d."
-        )
-    values, shares = arguments.spectrum(eigenvalues)
-    cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, weights)
-    rows = SampleRows(values, shares, aspect)
-    limits.refuse_unstable(order, rows, cut, eta)
-    return Edge(round(aspect * np.size(eigenvalues)), cut, rows)
-
-
-def of_covariance(order: str, eigenvalues: ArrayLike, step: object, batch: object, rho: object = 1.0) -> Edge:
-    """The same on a covariance's eigenvalues; zeros, which no row has, are left out."""
-    values, shares, null = sources.covariance(eigenvalues)
-    cut, eta, aspect = requests.requested(eigenvalues, batch, step, rho, null=null)
-    rows = PopulationRows(values, shares, aspect)
-    limits.refuse_unstable(order, rows, cut, eta)
-    return Edge(np.inf, cut, rows)
 
 
 class SlowForms(NamedTuple):
@@ -80,7 +37,7 @@ def slow_forms(cut: Partition, rows: float, second: float = 1.0) -> SlowForms:
     return SlowForms(float(first), float(first**2 + spread))
 
 
-def flip_flop(edge: Edge) -> float:
+def flip_flop(cut: Partition, count: float, rows: Rows) -> float:
     r"""Twice :math:`o^\top ME^{-1}M^\top o`, for L equal batches: 1 over the effective step of flip-flop.
 
     With :math:`Z = (M-M^\top)/2` it is :math:`o^\top Mo + 2(Zo)^\top E^{-1}Zo`, and with s = 2/τ, g the Cauchy
@@ -89,7 +46,7 @@ def flip_flop(edge: Edge) -> float:
     .. math:: 4\,(Zo)^\top E^{-1}Zo = \frac{(se-1)(L-1)(2L-1)}{3L}
         + \frac{se^2(L^2-1)}{3L^2\,(1-(1-\kappa)e)} .
     """
-    cut, first = edge.cut, slow_forms(edge.cut, edge.rows).first
+    first = slow_forms(cut, count).first
     if not cut.equal:
         raise ValueError(
             "batch must divide the number of rows: on its way back flip-flop would have other batches, and no edge is "
@@ -98,7 +55,7 @@ def flip_flop(edge: Edge) -> float:
     L, kappa, s = cut.batches, float(cut.kappas[0]), 2 / float(cut.taus[0])
     if L == 1:
         return first
-    e = 1 - 1 / (s * edge.blocks.cauchy(kappa, s))
+    e = 1 - 1 / (s * rows.cauchy(kappa, s))
     linear = (s * e - 1) * (L - 1) * (2 * L - 1) / (3 * L)
     square = s * e**2 * (L**2 - 1) / (3 * L**2) / (1 - (1 - kappa) * e)
     return first + (linear + square) / 2

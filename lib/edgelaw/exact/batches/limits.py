@@ -11,9 +11,8 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.exact import sources
-from edgelaw.exact.batches import requests
 from edgelaw.exact.batches.blocks import Rows, SampleRows
-from edgelaw.exact.batches.partition import Partition
+from edgelaw.exact.batches.partition import Partition, requested
 from edgelaw.exact.iid import batches as iid
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
@@ -30,16 +29,12 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     - flip-flop: :math:`\tau < 2/\text{edge}(\kappa)`, the right edge of the spectrum of a batch's own Gram matrix;
       isotropic and m = d, :math:`2/(1+\sqrt\kappa)^2`. At m > d flip-flop may bear more;
     - IID: :math:`\tau\langle\lambda/(2-\tau\kappa\lambda)\rangle < 1`, the mean over the eigenvalues given (mean 1);
-      isotropic and m = d, :math:`2/(1+\kappa)^2`;
     - single shuffle: the eigenvalues of its epoch fill a cloud that reaches the unit circle, isotropic and m = d at −1;
     - random reshuffle: the spectral radius of its operator is 1.
 
-    A shorter last batch, of r rows, moves by η/r per row and then sets the limit for single shuffle and flip-flop:
-    below 2 if it is a single row, so leave it out. The result is known to about 1e-6, for single shuffle to two
-    percent of the large-d equations; **proved** for batch = 1, and for flip-flop at m ≤ d given the edge, the rest
-    *derived*, and within 3 % of epochs of isotropic random matrices of 256 dimensions. Where few eigenvalues stand
-    apart the limit may be higher by up to 15 %: the largest ones of single batches fluctuate by a relative
-    :math:`b^{-1/2}`.
+    A shorter last batch of r rows moves by η/r per row and then sets the limit for single shuffle and flip-flop. The
+    result is known to about 1e-6, for single shuffle to two percent; **proved** for batch = 1, and for flip-flop at
+    m ≤ d given the edge, the rest *derived*. Where few eigenvalues stand apart the limit may be higher by up to 15 %.
 
     >>> from edgelaw.laws import MarchenkoPastur
     >>> eigenvalues = MarchenkoPastur().quantile((np.arange(512) + 0.5) / 512)
@@ -48,8 +43,8 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     """
     arguments.choice(order, "order", orders.ORDERS)
     values, shares = sources.sample(eigenvalues)
-    cut, step, rho = requests.requested(eigenvalues, batch, 1.0, rho)
-    if requests.single_rows(batch):
+    cut, step, rho = requested(eigenvalues, batch, 1.0, rho)
+    if batch == 1:
         return 2.0
     return step * _factor(order, SampleRows(values, shares, rho), cut)
 
@@ -72,7 +67,12 @@ def refuse_unstable(order: str, rows: Rows, cut: Partition, step: float) -> None
     """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
     if iid.stable(*iid.of_rows(rows), cut) if order == "iid" else contraction(rows, cut) > 1:
         return
-    if order == "random_reshuffle" and engine.amplification(_reshuffle_law(rows), Batches(cut)) < 1:
+    if (
+        order == "random_reshuffle"
+        and engine.amplification(contours.of_rows(rows, reach=0.01), Batches(cut)) < 1
+    ):
+        return
+    if order == "single_shuffle" and cut.batches > 1 and single_shuffle.stable(rows, cut):
         return
     limit = step * _factor(order, rows, cut)
     if step >= limit:
@@ -96,11 +96,5 @@ def _factor(order: str, rows: Rows, cut: Partition) -> float:
     if order == "flip_flop" or cut.batches == 1:
         return contracting
     if order == "random_reshuffle":
-        return contracting * engine.stable_factor(_reshuffle_law(rows), cut.scaled(contracting))
+        return contracting * engine.stable_factor(contours.of_rows(rows, reach=0.01), cut.scaled(contracting))
     return max(contracting, single_shuffle.stable_factor(rows, cut))
-
-
-def _reshuffle_law(rows: Rows) -> contours.Law:
-    if isinstance(rows, SampleRows):
-        return contours.sample(rows.values, rows.shares, rows.rho)
-    return contours.population(rows.values, rows.shares, rows.rho, reach=0.01)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgelaw._common.types import Array
+from edgelaw._common import arguments
+from edgelaw._common.types import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +44,13 @@ def partition(m: float, d: float, batch: int, step: float) -> Partition:
     if rest > 1e-9 * m:
         sizes = np.append(sizes, rest)
     return Partition(sizes / d, step / sizes)
+
+
+def requested(
+    eigenvalues: ArrayLike, batch: object, step: object, rho: object, null: float = 0.0
+) -> tuple[Partition, float, float]:
+    """How m = round(ρd) rows are cut, the step, and m/d with d the number of eigenvalues but the share `null`."""
+    d = np.size(eigenvalues) * (1 - null)
+    rows = max(1, round(arguments.aspect(rho) * np.size(eigenvalues)))
+    size, eta = arguments.batch(batch, rows), arguments.number(step, "step", 0)
+    return partition(rows, d, size, eta), eta, rows / d

@@ -37,29 +37,23 @@ import scipy.sparse.linalg
 from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, Integers
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, levy
-from edgelaw.exact.batches import limits
+from edgelaw.exact import levy
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.flip_flop import boundary
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Unsolved
-from edgelaw.exact.flip_flop.spectra import SampleSpectrum, Spectrum
-from edgelaw.theory import gradient_descent
+from edgelaw.exact.flip_flop.spectra import Spectrum
 
 _GMRES_LEAVES = 1e-3  # relative residual of Newton's equations: as much of an error is left by a Newton step
 
 
-def curve(n: Integers, spectrum: Spectrum, cut: Partition, step: float) -> LearningCurve:
-    """The learning curve with these batches; a step at which a batch does not contract is refused."""
-    limits.refuse_unstable("flip_flop", spectrum, cut, step)
+def curve(n: Integers, spectrum: Spectrum, cut: Partition) -> LearningCurve:
+    """The learning curve with these batches, which must be equal."""
     if not cut.equal:
         raise ArithmeticError(
             "batch must divide the number of rows: on its way back flip-flop would have other batches, and no curve is "
             "known for that."
         )
     tau, kappa = float(cut.taus[0]), float(cut.kappas[0])
-    if cut.batches == 1 and isinstance(spectrum, SampleSpectrum):
-        losses = gradient_descent.weighted_losses(n, spectrum.values, spectrum.shares, spectrum.rho * tau)
-        return agreement.learning_curve(n, *losses, 1e-14)
     slow = 1 / (1 / tau + kappa / 2)  # the step of single rows with the same slowest directions
     return boundary.curve(n, spectrum, slow, lambda average, *_: Problem(average, cut))
 

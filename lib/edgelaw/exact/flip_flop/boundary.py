@@ -1,31 +1,23 @@
 r"""Flip-flop on any spectrum: the two-point boundary problem behind its curves, and the losses from it.
 
-For an average :math:`\langle\cdot\rangle` (`edgelaw.exact.levy`), a step η and m = ρ d rows, find
-:math:`Y(s,\lambda)`, :math:`0 \le s \le \rho`, with Y(0) = 1 and, a tilde meaning :math:`s \to \rho - s`,
+For an average ⟨·⟩, a step η and m = ρd rows, find :math:`Y(s,\lambda)`, :math:`0 \le s \le \rho`, with Y(0) = 1 and, a
+tilde meaning :math:`s \to \rho - s` (:math:`1/\tilde Y` is q in the appendix "Any spectrum"),
 
 .. math:: Y' = \frac{\lambda}{D}\,(r - 2HY + z\tilde rY^2), \qquad D = H^2 - zr\tilde r, \qquad
    r = \Bigl\langle\frac{\lambda Y}{1-zY\tilde Y}\Bigr\rangle, \quad
    H = \frac1\eta + \Bigl\langle\frac{\lambda zY\tilde Y}{1-zY\tilde Y}\Bigr\rangle .
 
-H is symmetric about ρ/2 and D constant. With :math:`Y_\rho = Y(\rho)` the generating functions of the losses are
+H is symmetric about ρ/2 and D constant. With :math:`Y_\rho = Y(\rho)` and :math:`E' = -\frac\lambda D(H - z\tilde
+rY)E`, E(0) = 1, the generating functions of the losses are
 
-.. math:: \sum_n z^n\,\text{test}_n = \Bigl\langle\frac1{1-zY_\rho}\Bigr\rangle, \qquad
-   \sum_n z^n\,\text{train}_n = \Bigl\langle\frac\lambda{1-zY_\rho}\Bigr\rangle
-   + \frac z\rho\int_0^\rho \frac{zrX^2 - 2HXX_1 + \tilde rX_1^2}{D}\,ds,
+.. math:: \Bigl\langle\frac1{1-zY_\rho}\Bigr\rangle, \qquad \Bigl\langle\frac\lambda{1-zY_\rho}\Bigr\rangle
+   + \frac z\rho\int_0^\rho \frac{zrX^2 - 2HXX_1 + \tilde rX_1^2}{D}\,ds, \qquad
+   X, X_1 = \Bigl\langle\frac{\lambda E\,(\tilde Y, 1)}{1-zY\tilde Y}\Bigr\rangle .
 
-with :math:`X = \langle\lambda E\tilde Y/(1-zY\tilde Y)\rangle`,
-:math:`X_1 = \langle\lambda E/(1-zY\tilde Y)\rangle` and
-:math:`E' = -\frac\lambda D(H - z\tilde rY)E`, E(0) = 1.
-
-They are Stieltjes functions: losses are moments of the positive spectral measure of AᵀA. Their only singularity is a
-cut from z*, the inverse of its largest eigenvalue other than 1; eigenvalues 1 are a pole at z = 1, known and
-subtracted. If the eigenvalues of the sample reach down to 1/n and less, z* = 1 does, and the problem is solved along a
-circle inside |z| = 1 (`graded_circle`), from the far side, every guess extrapolated from the last solutions, by
-:mod:`.collocation`. Otherwise losses fall exponentially, and a circle inside 1 gives the first digits only. But ratios
-of moments grow to 1/z*, so the rate at which those losses fall says where a circle beyond 1 may be.
-
-An attempt is a circle, and two resolutions, each with another average, number of points in a panel, and radius;
-:mod:`edgelaw.exact.agreement` compares them.
+They are Stieltjes functions with a cut from z* on, the inverse of the largest eigenvalue of AᵀA other than 1;
+eigenvalues 1 are a pole at z = 1, known and subtracted. If the sample's eigenvalues reach down to 1/n, z* = 1, and the
+problem is solved along a circle inside |z| = 1 (`graded_circle`), from the far side, by :mod:`.collocation`. Otherwise
+losses fall exponentially: the rate at which the first digits fall says where a circle beyond 1 may be.
 """
 
 import functools
@@ -42,7 +34,6 @@ from edgelaw.exact.flip_flop import walk
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Panels, Problem, Unsolved, graded_panels
 from edgelaw.exact.flip_flop.spectra import FINE, FINER, Resolution, Spectrum
 
-FLOOR = 2e-8  # errors are not stated to be less: what rounding leaves of the sums over a circle
 _BELOW = 0.85  # times what the rate says is an edge, and times that the other one of an attempt
 _FOLDS = 3.0  # by which the training loss may fall in a panel, and the fastest node's part in the first
 
@@ -102,14 +93,16 @@ def _attempts(
 
     def attempt(edge: float, last: int, n: Integers) -> agreement.Attempt:
         coarse, fine = (at(z, last, way)(n) + null for z, way in ((edge, FINE), (_BELOW * edge, FINER)))
-        return agreement.Attempt(fine, coarse, spectrum.null, FLOOR)
+        return agreement.Attempt(fine, coarse, spectrum.null, graded_circle.LEAST)
 
     if 2 * spectrum.lowest * time > 1:  # else nothing falls exponentially so soon
         first = equations(False, FINE).first_epoch()
         if first.max() < agreement.AT_ONCE and spectrum.gapped:
             fine, coarse = (equations(True, way).first_epoch() for way in (FINER, FINE))
             rounded = 10 * np.finfo(float).eps / fine.max() if fine.max() > VANISHED else 0.0
-            yield functools.partial(agreement.vanished, fine, coarse, spectrum.null, FLOOR + rounded)
+            yield functools.partial(
+                agreement.vanished, fine, coarse, spectrum.null, graded_circle.LEAST + rounded
+            )
             return
         edge = _edge(functools.partial(at, 0.0, last, FINE), last, float(first[1]))
         if edge * last > 1 and spectrum.gapped:
@@ -123,14 +116,14 @@ def _edge(inside: Callable[[], Callable[[Integers], Array]], last: int, first: f
 
     With a cut that begins like a root they fall like z*⁻ⁿn^(−3/2).
     """
-    if first < FLOOR or last == 1:
-        return -_BELOW * np.log(max(first, FLOOR)) / 2
+    if first < graded_circle.LEAST or last == 1:
+        return -_BELOW * np.log(max(first, graded_circle.LEAST)) / 2
     n = agreement.supporting_epochs(np.unique(np.geomspace(1, last, 32).astype(int)))
     try:
         train = inside()(n)[1]
     except ArithmeticError:
         return 0.0
-    late = np.flatnonzero((np.diff(n) == 1) & (np.minimum.accumulate(train)[1:] > FLOOR))
+    late = np.flatnonzero((np.diff(n) == 1) & (np.minimum.accumulate(train)[1:] > graded_circle.LEAST))
     if not len(late):
         return float(-_BELOW * np.log(first) / 2)
     before, after = train[late[-1] :][:2]

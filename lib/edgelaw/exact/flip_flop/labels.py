@@ -21,7 +21,7 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import agreement, sources
+from edgelaw.exact import agreement, graded_circle, sources
 from edgelaw.exact.flip_flop import boundary, walk
 from edgelaw.exact.flip_flop.collocation import Complex, Unsolved
 from edgelaw.exact.flip_flop.spectra import FINE, FINER, Resolution, SampleSpectrum
@@ -41,20 +41,8 @@ class Distance(NamedTuple):
 def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distance:
     """The squared distance to the least-squares solution under flip-flop at a constant step, in the mean over orders.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        With at least 20 positive eigenvalues.
-    epochs : int or array of int
-        Up to which epoch, or the epochs wanted; 0 is always among those returned.
-    step : float
-        Learning rate times `rows.scale`, in (0, 2).
-
-    Returns
-    -------
-    Distance
-        `error` is three times the largest difference between two resolutions, relative to the distance or, where that
-        is below a ten-thousandth of its start, to that.
+    For rows with at least 20 positive eigenvalues. The error is three times the largest difference between two
+    resolutions, relative to the distance or, where that is below a ten-thousandth of its start, to that.
     """
     n, step, targets = sources.recorded(epochs), arguments.step(step), Targets(rows)
     start = rows.energies.sum()
@@ -66,7 +54,7 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     )
     if not difference < agreement.LARGEST_ERROR:
         raise Unsolved("Two resolutions of flip-flop's distance do not agree: ask for fewer epochs.")
-    return Distance(n, np.append(start, fine), 3 * difference + boundary.FLOOR)
+    return Distance(n, np.append(start, fine), 3 * difference + graded_circle.LEAST)
 
 
 def _distances(targets: Targets, n: Integers, step: float, way: Resolution) -> Array:

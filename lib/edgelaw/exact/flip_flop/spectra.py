@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array
-from edgelaw.exact import agreement, levy, silverstein
-from edgelaw.exact.batches.blocks import PopulationRows, SampleRows
+from edgelaw.exact import agreement, levy
+from edgelaw.exact.batches.blocks import Rows, SampleRows
+from edgelaw.exact.silverstein import PopulationRows
 
 Complex = npt.NDArray[np.complex128]
 
@@ -95,16 +96,12 @@ class SampleSpectrum(SampleRows):
 
 
 class PopulationSpectrum(PopulationRows):
-    """Eigenvalues of a covariance, mean 1, and their shares; m = ρd Gaussian rows."""
+    """Positive eigenvalues of a covariance, mean 1, and their shares; m = ρd Gaussian rows."""
 
     def __init__(self, values: Array, shares: Array, rho: float) -> None:
-        super().__init__(values[values > 0], shares[values > 0], rho)
-        self.spectrum = values, shares
-        zeros = float(shares[values == 0].sum())
-        self.null = max(zeros, 1 - rho)
-        self.independent_rows = rho < 1 - zeros
-        law = silverstein.Sample(self.values, self.shares / (1 - zeros), rho / (1 - zeros))
-        self.lowest = rho * law.leftmost()
+        super().__init__(values, shares, rho)
+        self.null, self.independent_rows = max(0.0, 1 - rho), rho < 1
+        self.lowest = rho * self.leftmost()
         self.gapped = self.lowest > 0
 
     def average(self, beyond: bool, time: float, way: Resolution) -> levy.Average:
@@ -112,7 +109,13 @@ class PopulationSpectrum(PopulationRows):
         reach = way.left * 0.07 / np.sqrt(time)
         if beyond:
             reach = min(reach, 0.03 * way.left * self.values[0])
-        return levy.from_covariance(*self.spectrum, reach, way.tolerance)
+        return levy.from_covariance(self.values, self.shares, reach, way.tolerance)
 
 
 Spectrum = SampleSpectrum | PopulationSpectrum
+
+
+def of_rows(rows: Rows) -> Spectrum:
+    """The spectrum of a sample's or a covariance's rows."""
+    kind = SampleSpectrum if isinstance(rows, SampleRows) else PopulationSpectrum
+    return kind(rows.values, rows.shares, rows.rho)

@@ -17,67 +17,39 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw._common import arguments
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw._common.types import Array, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement, silverstein, sources
-from edgelaw.exact.batches import edges, requests
+from edgelaw.exact.batches.blocks import Asked, Rows
 from edgelaw.exact.iid import batches
-from edgelaw.exact.iid.expected import expected_curve
 from edgelaw.exact.iid.modes import distinct, secular
 from edgelaw.exact.labels.curves import ROUNDING
 from edgelaw.theory import iid as closed_form
 
-__all__ = ["constants", "curve", "curve_at", "effective_step", "expected_curve", "population_curve"]
 
-_NEVER_MOVES = 1e-100  # of the largest: laws of small exponents have much of their mass at tiny eigenvalues
-
-
-def curve(
-    eigenvalues: ArrayLike,
-    epochs: ArrayLike,
-    step: float = 1.0,
-    rho: float = 1.0,
-    weights: ArrayLike | None = None,
-    batch: int = 1,
-) -> LearningCurve:
-    """From a sample's spectrum, to a relative 1e-12 at any n."""
-    n = sources.recorded(epochs)
-    if requests.single_rows(batch):
-        return _flow(eigenvalues, n, step, rho, weights)
-    rule = batches.Rule(*sources.positive(*sources.sample(eigenvalues, weights, _NEVER_MOVES)))
-    test, train = batches.losses(rule, edges.of_sample("iid", eigenvalues, step, batch, rho, weights).cut, n)
-    return agreement.learning_curve(n, test, train, ROUNDING)
+def curve(n: Integers, asked: Asked) -> LearningCurve:
+    """From a sample's spectrum, to a relative 1e-12 at any n, or from a covariance, to about 1e-9."""
+    rows, cut = asked.rows, asked.cut
+    if not isinstance(rows, silverstein.PopulationRows):
+        if cut is None:
+            return flow(n, rows, asked.step)
+        test, train = batches.losses(batches.of_rows(rows)[0], cut, n)
+        return agreement.learning_curve(n, test, train, ROUNDING)
+    if cut is None:
+        made = _population_flow(rows, n, asked.step)
+    else:
+        law = batches.sample_law(rows.values, rows.shares, rows.rho)
+        made = agreement.settled(n, batches.attempts(law, cut, int(n[-1])))
+    return dataclasses.replace(made, error=max(made.error, ROUNDING))
 
 
-def curve_at(
-    eigenvalues: ArrayLike,
-    times: ArrayLike,
-    step: float = 1.0,
-    rho: float = 1.0,
-    weights: ArrayLike | None = None,
-) -> LearningCurve:
-    """The curve of single rows at any times in epochs, whole or not, 0 among them; otherwise as `curve`.
-
-    >>> [round(float(x), 6) for x in curve_at(np.ones(20), 0.5).test]
-    [1.0, 0.606531]
-    """
-    n = np.union1d(arguments.real_array(np.atleast_1d(times), "times", 1), 0)
-    if n[0] < 0:
-        raise ValueError("times must not be negative.")
-    return _flow(eigenvalues, n, step, rho, weights)
-
-
-def _flow(
-    eigenvalues: ArrayLike, n: npt.NDArray, step: float, rho: float, weights: ArrayLike | None
-) -> LearningCurve:
+def flow(n: npt.NDArray, rows: Rows, step: float) -> LearningCurve:
     """The limit of single rows, by its rates."""
-    step, rho = arguments.step(step), arguments.aspect(rho)
-    values, shares, null = sources.positive(*sources.sample(eigenvalues, weights, _NEVER_MOVES))
+    values, shares, null = sources.positive(rows.values, rows.shares)
     rates, test = rates_and_weights(values, shares, step)
     train = test * rates / (1 - step / 2)
     error = ROUNDING + max(abs(test.sum() / shares.sum() - 1), abs(train.sum() - 1))
-    test, train = closed_form.decaying(n, 2 * step * rho * rates, test, train)
+    test, train = closed_form.decaying(n, 2 * step * rows.rho * rates, test, train)
     return agreement.learning_curve(n, null + test, train, error)
 
 
@@ -90,23 +62,7 @@ def rates_and_weights(values: Array, shares: Array, step: float) -> tuple[Array,
     return rates, ((1 - b) / rates) ** 2 / (b * roots.squares)
 
 
-def population_curve(
-    covariance_eigenvalues: ArrayLike, epochs: ArrayLike, step: float = 1.0, rho: float = 1.0, batch: int = 1
-) -> LearningCurve:
-    """From a covariance, to about 1e-9."""
-    n = sources.recorded(epochs)
-    values, shares, null = sources.covariance(covariance_eigenvalues, _NEVER_MOVES)
-    if requests.single_rows(batch):
-        law = silverstein.Sample(values, shares, arguments.aspect(rho) / (1 - null))
-        made = _population_flow(law, n, arguments.step(step))
-    else:
-        edge = edges.of_covariance("iid", covariance_eigenvalues, step, batch, rho)
-        law = batches.sample_law(values, shares, edge.blocks.rho)
-        made = agreement.settled(n, batches.attempts(law, edge.cut, int(n[-1])))
-    return dataclasses.replace(made, test=null + (1 - null) * made.test, error=max(made.error, ROUNDING))
-
-
-def _population_flow(law: silverstein.Sample, n: npt.NDArray, step: float) -> LearningCurve:
+def _population_flow(law: silverstein.PopulationRows, n: npt.NDArray, step: float) -> LearningCurve:
     """The limit of single rows, by 24 and by 20 points of Talbot's contour about the slowest rate."""
     if len(n) == 1:
         return agreement.learning_curve(n, np.ones(1), np.ones(1), 0.0)
@@ -126,28 +82,22 @@ def _population_flow(law: silverstein.Sample, n: npt.NDArray, step: float) -> Le
     return agreement.vouched(n, n[1:], fine, coarse, float(null[0, 0]), ROUNDING)
 
 
-def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
+def constants(asked: Asked) -> tuple[float, float]:
     r"""The theorem's constants with :math:`Q = \frac2\pi\sqrt{\langle1/\lambda\rangle}`, over eigenvalues of mean 1.
 
     With batches the step per row τ stands for η in the first, and in the second :math:`2-\eta` becomes 2 − 2 `echo`.
     NaN if b does not divide m: the noise varies in an epoch.
     """
-    (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
-    if requests.single_rows(batch):
+    (inverse,), cut = asked.edge_averages(np.reciprocal), asked.cut
+    if cut is None:
         factor = inverse**0.5
-        return factor * closed_form.test_constant(step), factor * closed_form.train_constant(step)
-    _, cut, rows = edges.of_covariance("iid", covariance_eigenvalues, step, batch)
-    rate = float(cut.kappas @ cut.taus)
+        return factor * closed_form.test_constant(asked.step), factor * closed_form.train_constant(asked.step)
+    rate = effective_step(asked)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
-    echo = batches.echo(batches.of_rows(rows)[0], cut) if cut.equal else np.nan
+    echo = batches.echo(batches.of_rows(asked.rows)[0], cut) if cut.equal else np.nan
     return test, test / (4 * rate * (1 - echo))
 
 
-def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
+def effective_step(asked: Asked) -> float:
     """The step itself, whatever the spectrum; with batches the step per row, with a short last one Lη/m. **Proved.**"""
-    if requests.single_rows(batch):
-        if eigenvalues is not None:
-            arguments.eigenvalues(eigenvalues, fewest=1, nonzero=True)
-        return arguments.step(step)
-    cut = edges.of_sample("iid", eigenvalues, step, batch).cut
-    return float(cut.kappas @ cut.taus)
+    return asked.step if asked.cut is None else float(asked.cut.kappas @ asked.cut.taus)

@@ -51,19 +51,23 @@ def losses(rule: Rule, cut: Partition, n: Integers) -> Array:
     return np.array(made).T
 
 
-def sample_law(values: Array, shares: Array, rho: float) -> silverstein.Sample:
+def sample_law(values: Array, shares: Array, rho: float) -> silverstein.PopulationRows:
     """The limit spectrum of a sample; a few dozen nodes stand for a covariance of many eigenvalues, to 1e-13."""
     average = levy.from_covariance(values, shares, 0.01, 1e-13)
-    return silverstein.Sample(average.nodes, average.weights, rho)
+    return silverstein.PopulationRows(average.nodes, average.weights, rho)
 
 
-def attempts(law: silverstein.Sample, cut: Partition, last: int) -> Iterator[Callable[[Integers], Attempt]]:
+def attempts(
+    law: silverstein.PopulationRows, cut: Partition, last: int
+) -> Iterator[Callable[[Integers], Attempt]]:
     """The losses of a covariance's sample up to epoch `last`, on one contour after another, the widest first."""
     for turn in range(7):
         yield partial(_attempt, law, cut, last, levy.HALF_HEIGHT * 0.7**turn)
 
 
-def _attempt(law: silverstein.Sample, cut: Partition, last: int, angle: float, n: Integers) -> Attempt:
+def _attempt(
+    law: silverstein.PopulationRows, cut: Partition, last: int, angle: float, n: Integers
+) -> Attempt:
     """Both losses by two rules; with a few decay times of the left edge the contours keep out of zero, else their pole
     is where the losses begin to be resolved.
     """
@@ -75,7 +79,7 @@ def _attempt(law: silverstein.Sample, cut: Partition, last: int, angle: float, n
     return Attempt(fine, coarse, max(0.0, 1 - law.rho), max(rule.error for rule in rules))
 
 
-def _around(law: silverstein.Sample, pole: float, angle: float, tolerance: float) -> Rule:
+def _around(law: silverstein.PopulationRows, pole: float, angle: float, tolerance: float) -> Rule:
     """The rule for functions analytic inside one contour; what its nodes leave of the weight does not move."""
     ends = np.array([law.leftmost(), law.rightmost()])
 

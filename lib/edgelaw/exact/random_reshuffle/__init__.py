@@ -14,86 +14,44 @@ With the mean epoch ā, :math:`\ell = \langle1/\lambda\rangle` over a covariance
 at ρ = 1; train if T is symmetric, which it is not with unequal batches (appendix on random reshuffle).
 """
 
-import dataclasses
-import functools
-from collections.abc import Callable
-
 import numpy as np
 
-from edgelaw._common import arguments
-from edgelaw._common.types import ArrayLike
+from edgelaw._common.types import Integers
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, sources
-from edgelaw.exact.batches import edges, requests
+from edgelaw.exact import agreement
+from edgelaw.exact.batches.blocks import Asked, SampleRows
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 
-def curve(
-    eigenvalues: ArrayLike,
-    epochs: ArrayLike,
-    step: float = 1.0,
-    rho: float = 1.0,
-    weights: ArrayLike | None = None,
-    batch: int = 1,
-) -> LearningCurve:
-    """Learning curve for the spectrum of a sample of m = ρd rows, as d → ∞, from its eigenvalues alone."""
-    values, shares = sources.sample(eigenvalues, weights)
-    n = sources.recorded(epochs)
-    cut = functools.partial(edges.of_sample, weights=weights)
-    epoch, aspect = _asked(cut, eigenvalues, step, batch, rho)
-    return agreement.settled(n, engine.attempts(contours.sample(values, shares, aspect), epoch))
+def curve(n: Integers, asked: Asked) -> LearningCurve:
+    """Learning curve for the spectrum of a sample, or of a covariance, which Silverstein's equation gives one."""
+    law = contours.of_rows(asked.rows, reach=0.1 / (asked.tau * max(1, n[-1])))
+    return agreement.settled(n, engine.attempts(law, _epoch(asked)))
 
 
-def population_curve(
-    covariance_eigenvalues: ArrayLike,
-    epochs: ArrayLike,
-    step: float = 1.0,
-    rho: float = 1.0,
-    batch: int = 1,
-) -> LearningCurve:
-    """The same for m = ρ d Gaussian rows of a covariance, with the spectrum that Silverstein's equation gives."""
-    values, shares, null = sources.covariance(covariance_eigenvalues)
-    n = sources.recorded(epochs)
-    epoch, aspect = _asked(edges.of_covariance, covariance_eigenvalues, step, batch, rho)
-    if isinstance(epoch, Rows):
-        aspect /= 1 - null
-    law = contours.population(values, shares, aspect, reach=0.1 * batch / (step * max(1, n[-1])))
-    made = agreement.settled(n, engine.attempts(law, epoch))
-    return dataclasses.replace(made, test=null + (1 - null) * made.test)
+def _epoch(asked: Asked) -> engine.Epoch:
+    """The epoch that is asked for."""
+    return Rows(asked.step) if asked.cut is None else Batches(asked.cut)
 
 
-def _asked(
-    cut: Callable, eigenvalues: ArrayLike | None, step: float, batch: int, rho: float = 1.0
-) -> tuple[engine.Epoch, float]:
-    """The epoch that is asked for, and m/d; what `cut` makes batches refuses those that are unstable."""
-    if requests.single_rows(batch):
-        return Rows(arguments.step(step)), arguments.aspect(rho)
-    edge = cut("random_reshuffle", eigenvalues, step, batch, rho)
-    return Batches(edge.cut), edge.blocks.rho
-
-
-def constants(covariance_eigenvalues: ArrayLike, step: float = 1.0, batch: int = 1) -> tuple[float, float]:
+def constants(asked: Asked) -> tuple[float, float]:
     """The limits of √n · test and n^(3/2) · train at ρ = 1, for Gaussian rows of a given covariance."""
-    (inverse,) = sources.edge_averages(covariance_eigenvalues, np.reciprocal)
-    values, shares, _ = sources.covariance(covariance_eigenvalues)
-    epoch, _ = _asked(edges.of_covariance, covariance_eigenvalues, step, batch)
-    rate, potential = engine.edge(contours.population(values, shares, 1.0, reach=0.01), epoch)
+    (inverse,), epoch = asked.edge_averages(np.reciprocal), _epoch(asked)
+    rate, potential = engine.edge(contours.of_rows(asked.rows, reach=0.01), epoch)
     test = float(np.sqrt(inverse / (2 * np.pi * rate)))
     return test, test * potential / 2 if epoch.symmetric else np.nan
 
 
-def effective_step(step: float, eigenvalues: ArrayLike | None = None, batch: int = 1) -> float:
+def effective_step(asked: Asked) -> float:
     """The gradient-descent step with the same test-loss edge, −ā′(0): η(1 + η/2) for isotropic rows (chapter 8).
 
     The edge sets in sooner than single shuffle's: the corrections are of order 1/n, whatever its exponent.
     """
-    if eigenvalues is None and requests.single_rows(batch):
-        return arguments.step(step) * (1 + arguments.step(step) / 2)
-    epoch, _ = _asked(edges.of_sample, eigenvalues, step, batch)
-    assert eigenvalues is not None  # batches without them were refused
-    law = contours.sample(*arguments.spectrum(eigenvalues))
+    if not isinstance(asked.rows, SampleRows):
+        return asked.step * (1 + asked.step / 2)
+    epoch, law = _epoch(asked), contours.of_rows(asked.rows, reach=0.01)
     around = contours.Contour(0.0, law.highest, contours.SCALE, contours.WIDTHS[-1]).lowered()
     rules = engine.FINE, engine.COARSE
     rates = [engine.rate_at_zero(law, epoch, around, rule.digits) for rule in rules]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from edgelaw._common.types import Array
 from edgelaw.exact import levy, silverstein
+from edgelaw.exact.batches import blocks
 
 SCALE = 1.0  # eigenvalues below it look alike to the kernel; above a gap, it is in units of the gap
 _HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
@@ -88,6 +89,13 @@ class Law:
     measure: Callable[[Contour, bool], tuple[Complex, Complex]]
 
 
+def of_rows(rows: blocks.Rows, reach: float) -> Law:
+    """The law of rows; if it is a covariance's, its measure comes within `reach` of the left edge."""
+    if isinstance(rows, silverstein.PopulationRows):
+        return population(rows, reach)
+    return sample(rows.values, rows.shares, rows.rho)
+
+
 def sample(values: Array, shares: Array, rho: float = 1.0) -> Law:
     """The law of m = ρd rows from the eigenvalues of XᵀX/m, of mean 1, zeros included; one just used is used again."""
     return _sample(values.tobytes(), shares.tobytes(), float(rho))
@@ -117,17 +125,17 @@ def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
     )
 
 
-def population(values: Array, shares: Array, rho: float, reach: float) -> Law:
-    """The law of m = ρd Gaussian rows whose covariance has these positive eigenvalues, of mean 1.
+def population(rows: silverstein.PopulationRows, reach: float) -> Law:
+    """The law of Gaussian rows of a covariance.
 
     F is integrated on a thin contour around its continuous part, whose tip is within `reach` of the left edge.
     """
-    covariance = silverstein.Sample(values, shares, rho)
-    left, right = float(rho * covariance.leftmost()), float(rho * covariance.rightmost())
+    values, shares, rho = rows.values, rows.shares, rows.rho
+    left, right = float(rho * rows.leftmost()), rows.edge(rho)
     gauss = levy.from_covariance(values, shares, tolerance=1e-13)
 
     def transform(z: Complex) -> tuple[Complex, Complex]:
-        x = -covariance.companion(np.where(z.imag > 0, z, z.conj()) / rho)
+        x = -rows.companion(np.where(z.imag > 0, z, z.conj()) / rho)
         x = np.where(z.imag > 0, x, x.conj())
         return x, 1 / (((values / (1 - np.multiply.outer(x, values))) ** 2) @ shares - rho / x**2)
 

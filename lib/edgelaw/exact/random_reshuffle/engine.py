@@ -23,9 +23,8 @@ z's, drop out, and ζ's around zero is the residue :math:`y_1\,\partial_\tau C(z
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -42,7 +41,6 @@ INSIDE = 0.8  # the average's contour, over that of the epoch
 POLYNOMIALS = 24  # at most: more only carry rounding
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
 Epoch = Rows | Batches
-Result = TypeVar("Result")
 
 
 def mean_epochs(law: Law, contour: Contour, nodes: Complex) -> Callable[[Sequence[Epoch]], Complex]:
@@ -75,10 +73,7 @@ def _mean_rule(law: Law, contour: Contour, digits: float) -> tuple[Complex, Comp
 
 @dataclass(frozen=True, eq=False)
 class EpochMap:
-    """s becomes mean² s + left (kernel leftᵀ s + kick), s energies over the root of their node's share of F.
-
-    `asymmetry` and `first` are those of the epoch's `Pairs`.
-    """
+    """s becomes mean² s + left (kernel leftᵀ s + kick), s energies over the root of their node's share of F."""
 
     mean: Complex
     left: Complex
@@ -231,27 +226,6 @@ def _shells(values: Array) -> Array:
     return np.maximum(np.abs(np.tril(values)), np.abs(np.triu(values)).T).max(axis=1)
 
 
-def best(what: str, attempts: Iterable[Callable[[], tuple[float, Result]]], enough: float) -> Result:
-    """The first result whose two resolutions differ by no more than `enough`, or that where they differ least.
-
-    An attempt gives their difference and a result, or raises `ArithmeticError`.
-    """
-    made: list[tuple[float, Result]] = []
-    refusal = None
-    for attempt in attempts:
-        try:
-            made.append(attempt())
-        except (ArithmeticError, np.linalg.LinAlgError) as failure:
-            refusal = refusal or failure
-        if made and made[-1][0] <= enough:
-            break
-    least = min((difference for difference, _ in made), default=np.inf)
-    if not least <= agreement.LARGEST_ERROR:
-        message = f"{what} could not be computed: estimated relative error {least:.1e}."
-        raise ArithmeticError(message) from refusal
-    return next(result for difference, result in made if difference == least)
-
-
 def frames(law: Law) -> Iterator[Frames]:
     """Both frames on the most promising contour, and on another."""
     return (made for place in (0, 1) if (made := frames_at(law, place)) is not None)
@@ -325,7 +299,7 @@ def edge(law: Law, epoch: Epoch) -> tuple[float, float]:
         return float(np.abs(np.divide(coarse, fine) - 1).max()), fine
 
     tried = (functools.partial(compared, pair) for pair in frames(law))
-    return best("The edge constants of random reshuffle", tried, agreement.ENOUGH)
+    return agreement.agreeing("The edge constants of random reshuffle", tried, agreement.ENOUGH)[1]
 
 
 def amplification(law: Law, epoch: Epoch) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import agreement, sources
-from edgelaw.exact.batches import edges, limits
+from edgelaw.exact.batches import limits, requests
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.labels import curves, interpolation
 from edgelaw.exact.labels.curves import LabelCurve, LabelFloor, State
@@ -56,13 +56,13 @@ def _requested(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike, batch: in
     """The epochs to return and the steps of all epochs; steps beyond stability are refused."""
     n, steps = curves.requested(epochs, step, 2.0 if batch == 1 else np.inf)
     if batch != 1 and steps.any():
-        edges.of_sample("random_reshuffle", rows.spectrum, steps.max(), batch, rows.aspect)
+        requests.of_sample("random_reshuffle", rows.spectrum, steps.max(), batch, rows.aspect, fewest=1)
     return n, steps
 
 
 def _best(what: str, attempts: Iterable[Callable[[], tuple[float, Any]]], enough: float = 0.0) -> Any:
     """The best attempt; a thousandth is `enough`, or more where norms add more: targets and a finite d do too."""
-    return engine.best(f"The reshuffle {what}", attempts, max(agreement.LARGEST_ERROR / 20, enough))
+    return agreement.agreeing(f"The reshuffle {what}", attempts, max(agreement.LARGEST_ERROR / 20, enough))[1]
 
 
 def _attempts(rows: LabelledRows, n: Integers, steps: Array, batch: int) -> Iterator[Callable[[], Compared]]:

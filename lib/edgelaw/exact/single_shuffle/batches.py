@@ -1,4 +1,4 @@
-"""Single shuffle with averaged batches on any spectrum: what its curve is made by, and the largest stable step."""
+"""What single shuffle's curve is made by, and the largest stable step of averaged batches."""
 
 from edgelaw.exact import graded_circle
 from edgelaw.exact.batches import blocks
@@ -10,12 +10,13 @@ LIMIT_PRECISION = 0.01  # of a limit
 
 
 def makers(
-    rows: blocks.Rows, cut: Partition, last: int, borne: float = settings.BORNE
+    rows: blocks.Rows, update: float | Partition, last: int, borne: float = settings.BORNE
 ) -> list[settings.Maker]:
-    """Makers of settings of batches for `last` epochs, on a sample's spectrum or a covariance's."""
-    spectrum = settings.Rows(rows.values, rows.shares, rows.rho, cut, borne)
-    make = settings.of_sample if isinstance(rows, blocks.SampleRows) else settings.of_covariance
-    return make(spectrum, last)
+    """Makers of settings for `last` epochs of single rows or batches, on a sample's spectrum or a covariance's."""
+    spectrum = settings.Rows(rows.values, rows.shares, rows.rho, update, borne)
+    if not isinstance(rows, blocks.SampleRows):
+        return settings.of_covariance(spectrum, last)
+    return settings.of_sample(spectrum, last, follow=not isinstance(update, Partition))
 
 
 def stable(rows: blocks.Rows, cut: Partition) -> bool:

@@ -1,4 +1,4 @@
-"""Single shuffle's loops: what is solved at points z, followed along a path, and the sums over k at pairs of points."""
+"""Single shuffle's loops: what is solved at points z, followed along a path, and sums over nodes for pairs."""
 
 from typing import NamedTuple
 
@@ -129,28 +129,16 @@ def without_poles(x: npt.NDArray, turns: Array) -> tuple[npt.NDArray, npt.NDArra
     return value + back - others @ ones, slope - back * back + (others * others) @ ones
 
 
-def _cauchy_numpy(zeta: npt.NDArray, gram: Array, parts: Array) -> tuple[npt.NDArray, npt.NDArray]:
-    """`_cauchy` in vectors."""
-    inverse = 1 / (zeta[:, None] - gram)
-    return inverse @ parts, -(inverse**2) @ parts
-
-
-@compiled(numpy=_cauchy_numpy)
+@compiled
 def _cauchy(zeta: npt.NDArray, gram: Array, parts: Array) -> tuple[npt.NDArray, npt.NDArray]:
     """The Gram matrix's Cauchy transform and its derivative; without complex divisions, which are slow."""
     values, slopes = np.empty_like(zeta), np.empty_like(zeta)
     for k in range(zeta.size):
-        y, gr, gi, sr, si = zeta[k].imag, 0.0, 0.0, 0.0, 0.0
-        for j in range(gram.size):
-            real = zeta[k].real - gram[j]
-            scale = 1 / (real * real + y * y)
-            part = parts[j] * scale
-            gr += part * real
-            gi -= part * y
-            part *= scale
-            sr -= part * (real * real - y * y)
-            si += 2 * part * real * y
-        values[k], slopes[k] = complex(gr, gi), complex(sr, si)
+        x, y = zeta[k].real - gram, zeta[k].imag
+        parted = parts / (x * x + y * y)
+        squared = parted / (x * x + y * y)
+        values[k] = complex((parted * x).sum(), -y * parted.sum())
+        slopes[k] = complex((squared * (y * y - x * x)).sum(), 2 * y * (squared * x).sum())
     return values, slopes
 
 
@@ -167,236 +155,110 @@ def _arrow_solution(system: npt.NDArray, right: npt.NDArray) -> npt.NDArray:
 
 
 class Points(NamedTuple):
-    """What the sums need of points: log z, a, weights of τ and T at the nodes, and nodes of their own with weights."""
+    """Points and their conjugates: log z, a, and weights (points, kinds, nodes) of τ, of T and of ½ times λ.
+
+    Batches have τ and T + κ times λ again as well. A point may have `places` of its own, with the first three weights.
+    """
 
     logs: npt.NDArray
     a: npt.NDArray
-    tau: npt.NDArray
-    rest: npt.NDArray
-    own: npt.NDArray  # (places, weights of τ, weights of T), points, nodes
-    begun: npt.NDArray  # the weights of τ in a start measure
-
-
-class Measure(NamedTuple):
-    """Nodes of the average with weights times nodes, and those of a start measure."""
-
-    nodes: npt.NDArray
-    heavy: npt.NDArray
-    starts: npt.NDArray
+    weights: npt.NDArray
+    places: npt.NDArray
+    own: npt.NDArray
+    totals: npt.NDArray  # of the first two weights, a row each
 
 
 class Rule(NamedTuple):
-    """k and their weights in the sums, ρ, κ and 2/τ − 1."""
+    """k and their weights in the sums, ρ, and 2/τ − 1."""
 
     places: Array
     shares: Array
     rho: float
-    kappa: float
     gain: float
 
 
-def sums_numpy(
-    first: Integers, second: Integers, points: Points, measure: Measure, rule: Rule
+def _inverse_sums_numpy(
+    first: Integers, second: Integers, slopes: npt.NDArray, weights: npt.NDArray, shifts: npt.NDArray
 ) -> npt.NDArray:
-    """`sums` in vectors."""
-    values = np.empty((5, len(first)), complex)
-    size = max(1, 2**18 // (len(rule.places) * (len(measure.nodes) + 2 * points.own.shape[2])))
-    for start in range(0, len(first), size):
-        block = slice(start, start + size)
-        values[:, block] = _sums_of_a_block(first[block], second[block], points, measure, rule)
-    return values
+    """The same in vectors."""
+    inverse = 1 / (shifts[:, :, None] + slopes[:, None])
+    return (inverse @ (weights[first] + weights[second]).transpose(0, 2, 1)).transpose(2, 0, 1)
 
 
-def _sums_of_a_block(i: Integers, j: Integers, points: Points, measure: Measure, rule: Rule) -> npt.NDArray:
-    """The same for so few pairs that their arrays are in memory at once."""
-    rho, kappa = rule.rho, rule.kappa
-    logs, sigma, p = points.logs[i] + points.logs[j], points.a[i] + points.a[j], points.a[i] * points.a[j]
-    logs, sigma, p = logs[:, None], sigma[:, None], p[:, None]
-    v = (2j * np.pi * (rule.places + np.rint(logs.imag / (2 * np.pi))) - logs) / rho
-    w = np.expm1(kappa * v) / kappa if kappa else v
-    r = 1 + kappa * w
+@compiled(numpy=_inverse_sums_numpy)
+def inverse_sums(
+    first: Integers, second: Integers, slopes: npt.NDArray, weights: npt.NDArray, shifts: npt.NDArray
+) -> npt.NDArray:
+    """Σ weight/(shift + slope) over nodes for pairs of points: (weights, pairs, shifts).
 
-    def inverse(nodes: npt.NDArray) -> npt.NDArray:
-        slopes = nodes * (sigma - kappa * p * nodes)
-        return 1 / (w[:, :, None] + slopes[:, None])
-
-    shared = np.broadcast_to(measure.nodes, (len(i), len(measure.nodes)))
-    nodes = np.concatenate([shared, points.own[0][i], points.own[0][j]], axis=1)
-    tau, rest = (
-        np.concatenate([x[i] + x[j], own[i], own[j]], axis=1)
-        for x, own in ((points.tau, points.own[1]), (points.rest, points.own[2]))
-    )
-    light = np.broadcast_to(np.append(measure.heavy, np.zeros(2 * points.own.shape[2])), tau.shape)
-    weights = [tau, rest, light] + ([nodes * tau, nodes * (rest + kappa * light)] if kappa else [])
-    t0, u0, e0, *more = np.moveaxis(inverse(nodes) @ np.stack(weights, axis=2), 2, 0)
-    whole, total = tau.sum(axis=1)[:, None], rest.sum(axis=1)[:, None]
-    if kappa:
-        t1, u1 = more
-        c, b = p / (1 - p * t1), sigma * t0 - kappa * p * t1
-        phi, psi = (
-            r * (c * t0 * t0 - b / w),
-            r * (u0 + c * t0 * (u1 + w * e0 * t0) - b * e0) - kappa / 2 * total,
-        )
-    else:
-        c, t1, u1 = sigma / (rule.gain + w * t0), (whole - w * t0) / sigma, (total - w * u0) / sigma
-        phi = -rule.gain * c * t0 / w
-        psi = c * (t0 * total + rule.gain * (u0 - sigma * e0 * t0)) / sigma
-    if measure.starts.size:
-        weights = (points.begun[i] + points.begun[j])[:, :, None]
-        c = c * (inverse(measure.starts[None]) @ weights)[:, :, 0]
-    return np.stack([phi, psi, c * (u1 + w * e0 * t0), c * t1, c * t0]) @ rule.shares
-
-
-@compiled(numpy=sums_numpy)
-def sums(first: Integers, second: Integers, points: Points, measure: Measure, rule: Rule) -> npt.NDArray:
-    """The sums over k in Φ and Ψ (`pairs`), and in the three losses from given targets (`label_pairs`), for pairs.
-
-    Of single rows 1 − pt₁ is (2/τ − 1 + wt₀)p/σ, since σ/p = 2/τ − 1 + ⟨λτ⟩: so no digits are lost. Real and imaginary
-    parts are kept in arrays of their own, for vector registers.
+    A weight of a pair (points, weights, nodes) is the sum of the points'. Real and imaginary parts are kept in arrays
+    of their own, for vector registers.
     """
-    number, more, terms = measure.nodes.size, points.own.shape[2], rule.places.size
-    nodes, begun = np.zeros((12, number + 2 * more)), np.empty((6, measure.starts.size))
-    shifts, moments = np.empty((2, terms)), np.empty((14, terms))
-    values = np.empty((5, first.size), np.complex128)
-    nodes[6, :number], nodes[7, :number] = measure.heavy.real, measure.heavy.imag
+    (pairs, terms), (_, kinds, size) = shifts.shape, weights.shape
+    sums, weight = np.empty((kinds, pairs, terms), np.complex128), np.empty((2, kinds, size))
+    x, y, mr, mi = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    for i in range(pairs):
+        for k in range(size):
+            mr[k], mi[k] = slopes[i, k].real, slopes[i, k].imag
+            for q in range(kinds):
+                both = weights[first[i], q, k] + weights[second[i], q, k]
+                weight[0, q, k], weight[1, q, k] = both.real, both.imag
+        for n in range(terms):
+            a, b = shifts[i, n].real, shifts[i, n].imag
+            for k in range(size):
+                real, imag = a + mr[k], b + mi[k]
+                scale = 1 / (real * real + imag * imag)
+                x[k], y[k] = real * scale, -imag * scale
+            for q in range(kinds):
+                wr, wi, real, imag = weight[0, q], weight[1, q], 0.0, 0.0
+                for k in range(size):
+                    real += wr[k] * x[k] - wi[k] * y[k]
+                    imag += wr[k] * y[k] + wi[k] * x[k]
+                sums[q, i, n] = complex(real, imag)
+    return sums
+
+
+@compiled
+def single_row_sums(
+    first: Integers, second: Integers, points: Points, nodes: npt.NDArray, rule: Rule
+) -> npt.NDArray:
+    """The sums in Φ and Ψ of single rows for pairs of points, in one go: what most curves spend their time on."""
+    values, slopes = np.empty((2, first.size), np.complex128), np.empty((2, nodes.size))
+    weights, (mr, mi) = np.empty((6, nodes.size)), slopes
     for pair in range(first.size):
         i, j = first[pair], second[pair]
-        sigma, p = points.a[i] + points.a[j], points.a[i] * points.a[j]
-        whole, total = 0j, 0j
-        for k in range(number):
-            tau, rest = points.tau[i, k] + points.tau[j, k], points.rest[i, k] + points.rest[j, k]
-            _place(nodes, k, measure.nodes[k], tau, rest, sigma, p, rule.kappa)
-            whole += tau
-            total += rest
-        for k in range(2 * more):
-            point, place = (i, k) if k < more else (j, k - more)
-            tau, rest = points.own[1, point, place], points.own[2, point, place]
-            _place(nodes, number + k, points.own[0, point, place], tau, rest, sigma, p, rule.kappa)
-            whole += tau
-            total += rest
-        for k in range(measure.starts.size):
-            tau = points.begun[i, k] + points.begun[j, k]
-            _place(begun, k, measure.starts[k], tau, tau, sigma, p, 0.0)
-        _shift(shifts, points.logs[i] + points.logs[j], rule)
-        _three_moments(moments, nodes, shifts)
-        if rule.kappa > 0:
-            _two_moments(moments, 6, nodes[:2], nodes[8:], shifts)
-        if measure.starts.size > 0:
-            _two_moments(moments, 10, begun[:2], begun[2:], shifts)
-        else:
-            moments[10:12] = moments[:2]
-        _combine(values, pair, moments, shifts, rule, (sigma, p, whole, total))
+        sigma, logarithm, phi, psi = points.a[i] + points.a[j], points.logs[i] + points.logs[j], 0j, 0j
+        for k in range(nodes.size):
+            slope = nodes[k] * sigma
+            mr[k], mi[k] = slope.real, slope.imag
+            for q in range(3):
+                weight = points.weights[i, q, k] + points.weights[j, q, k]
+                weights[2 * q, k], weights[2 * q + 1, k] = weight.real, weight.imag
+        turn, total = np.rint(logarithm.imag / (2 * np.pi)), points.totals[1, i] + points.totals[1, j]
+        tr, ti, dr, di, hr, hi = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
+        for n in range(rule.places.size):
+            a, b = (
+                -logarithm.real / rule.rho,
+                (2 * np.pi * (rule.places[n] + turn) - logarithm.imag) / rule.rho,
+            )
+            gr, gi, ur, ui, vr, vi = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for k in range(nodes.size):
+                x, y = a + mr[k], b + mi[k]
+                scale = 1 / (x * x + y * y)
+                x, y = x * scale, -y * scale
+                gr += tr[k] * x - ti[k] * y
+                gi += tr[k] * y + ti[k] * x
+                ur += dr[k] * x - di[k] * y
+                ui += dr[k] * y + di[k] * x
+                vr += hr[k] * x - hi[k] * y
+                vi += hr[k] * y + hi[k] * x
+            t0, u0, e0 = complex(gr, gi), complex(ur, ui), complex(vr, vi)
+            w = complex(a, b)
+            c = rule.shares[n] * _inverse(rule.gain + w * t0)
+            phi -= c * t0 * _inverse(w)
+            psi += c * (t0 * total + rule.gain * (u0 - sigma * e0 * t0))
+        values[0, pair], values[1, pair] = sigma * rule.gain * phi, psi
     return values
-
-
-@compiled
-def _place(
-    nodes: Array, k: int, node: complex, tau: complex, rest: complex, sigma: complex, p: complex, kappa: float
-) -> None:
-    """Write the slope of D at a node, and weights of τ and T, and the same times λ for batches."""
-    slope = node * (sigma - kappa * p * node)
-    nodes[0, k], nodes[1, k] = slope.real, slope.imag
-    nodes[2, k], nodes[3, k], nodes[4, k], nodes[5, k] = tau.real, tau.imag, rest.real, rest.imag
-    if kappa > 0:
-        up, later = node * tau, node * (rest + kappa * complex(nodes[6, k], nodes[7, k]))
-        nodes[8, k], nodes[9, k], nodes[10, k], nodes[11, k] = up.real, up.imag, later.real, later.imag
-
-
-@compiled
-def _shift(shifts: Array, logarithm: complex, rule: Rule) -> None:
-    """Write w = (e^κv − 1)/κ for all terms of a pair."""
-    turn = logarithm.imag - 2 * np.pi * np.rint(logarithm.imag / (2 * np.pi))
-    kappa = rule.kappa
-    for n in range(rule.places.size):
-        x, y = -logarithm.real / rule.rho, (2 * np.pi * rule.places[n] - turn) / rule.rho
-        if kappa > 0:
-            grown = np.exp(kappa * x) * np.sin(kappa * y)
-            x = (np.expm1(kappa * x) * np.cos(kappa * y) - 2 * np.sin(kappa * y / 2) ** 2) / kappa
-            y = grown / kappa
-        shifts[0, n], shifts[1, n] = x, y
-
-
-@compiled
-def _three_moments(moments: Array, nodes: Array, shifts: Array) -> None:
-    """Write t₀, u₀ and e₀ for all terms."""
-    mr, mi, tr, ti, dr, di, hr, hi = (
-        nodes[0],
-        nodes[1],
-        nodes[2],
-        nodes[3],
-        nodes[4],
-        nodes[5],
-        nodes[6],
-        nodes[7],
-    )
-    for n in range(shifts.shape[1]):
-        a, b = shifts[0, n], shifts[1, n]
-        gr, gi, ur, ui, vr, vi = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for k in range(mr.size):
-            x, y = a + mr[k], b + mi[k]
-            scale = 1 / (x * x + y * y)
-            x, y = x * scale, -y * scale
-            gr += tr[k] * x - ti[k] * y
-            gi += tr[k] * y + ti[k] * x
-            ur += dr[k] * x - di[k] * y
-            ui += dr[k] * y + di[k] * x
-            vr += hr[k] * x - hi[k] * y
-            vi += hr[k] * y + hi[k] * x
-        moments[0, n], moments[1, n], moments[2, n] = gr, gi, ur
-        moments[3, n], moments[4, n], moments[5, n] = ui, vr, vi
-
-
-@compiled
-def _two_moments(moments: Array, row: int, slopes: Array, weights: Array, shifts: Array) -> None:
-    """Write the sums over nodes of two weights over D for all terms."""
-    mr, mi, tr, ti, dr, di = slopes[0], slopes[1], weights[0], weights[1], weights[2], weights[3]
-    for n in range(shifts.shape[1]):
-        a, b = shifts[0, n], shifts[1, n]
-        gr, gi, ur, ui = 0.0, 0.0, 0.0, 0.0
-        for k in range(mr.size):
-            x, y = a + mr[k], b + mi[k]
-            scale = 1 / (x * x + y * y)
-            x, y = x * scale, -y * scale
-            gr += tr[k] * x - ti[k] * y
-            gi += tr[k] * y + ti[k] * x
-            ur += dr[k] * x - di[k] * y
-            ui += dr[k] * y + di[k] * x
-        moments[row, n], moments[row + 1, n], moments[row + 2, n], moments[row + 3, n] = gr, gi, ur, ui
-
-
-@compiled
-def _combine(
-    values: npt.NDArray,
-    pair: int,
-    moments: Array,
-    shifts: Array,
-    rule: Rule,
-    known: tuple[complex, complex, complex, complex],
-) -> None:
-    """Write the sums over k of what the moments make up; `known` are σ, p, ⟨λτ⟩ and ⟨λT⟩."""
-    sigma, p, whole, total = known
-    phi, psi, distance, fresh, train = 0j, 0j, 0j, 0j, 0j
-    kappa, gain, by_sigma = rule.kappa, rule.gain, _inverse(sigma)
-    for n in range(rule.places.size):
-        share, w = rule.shares[n], complex(shifts[0, n], shifts[1, n])
-        t0, u0 = complex(moments[0, n], moments[1, n]), complex(moments[2, n], moments[3, n])
-        e0, begun = complex(moments[4, n], moments[5, n]), complex(moments[10, n], moments[11, n])
-        if kappa > 0:
-            t1, u1 = complex(moments[6, n], moments[7, n]), complex(moments[8, n], moments[9, n])
-            r = share * (1 + kappa * w)
-            c, b = r * p * _inverse(1 - p * t1), r * (sigma * t0 - kappa * p * t1)
-            phi += c * t0 * t0 - b * _inverse(w)
-            psi += r * u0 + c * t0 * (u1 + w * e0 * t0) - b * e0 - share * kappa / 2 * total
-        else:
-            c = share * _inverse(gain + w * t0)
-            phi -= sigma * gain * c * t0 * _inverse(w)
-            psi += c * (t0 * total + gain * (u0 - sigma * e0 * t0))
-            c *= sigma * begun
-            distance += c * t0
-            fresh += c * (whole - w * t0) * by_sigma
-            train += c * ((total - w * u0) * by_sigma + w * e0 * t0)
-    values[0, pair], values[1, pair] = phi, psi
-    values[2, pair], values[3, pair], values[4, pair] = train, fresh, distance
 
 
 @compiled

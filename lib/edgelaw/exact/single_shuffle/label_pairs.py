@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common.types import Integers
+from edgelaw.exact.levy import Average
 from edgelaw.exact.single_shuffle.pairs import Pairs
-from edgelaw.exact.single_shuffle.targets import StartMeasure
 
 
 class LabelPairs:
@@ -34,7 +34,7 @@ class LabelPairs:
     `measures` are the targets' and, if they have `noise`, that of a unit target in the null space of the Gram matrix.
     """
 
-    def __init__(self, pairs: Pairs, measures: list[StartMeasure], noise: float) -> None:
+    def __init__(self, pairs: Pairs, measures: list[Average], noise: float) -> None:
         self.pairs, self.start, self.noise = pairs, measures[0], noise
         self.null = measures[1] if noise else None
         self.total = self.start.weights.sum().real

@@ -1,27 +1,20 @@
 r"""Single shuffle on any spectrum: the two-variable generating functions of its losses, without any eigenproblem.
 
-One epoch multiplies the error by A. In terms of the average ⟨·⟩ of :mod:`edgelaw.exact.levy`, with m = ρd rows in
-batches of κd, each row at a step τ (chapters 9 and 13; κ = 0 for single rows),
+With m = ρd rows in batches of κd, each row at a step τ (κ = 0 for single rows), chapters 9 and 13 derive
 
 .. math:: \sum_n z^n\,E A^n \simeq 1 + \alpha, \quad
    \frac1a = \frac1\tau + \Bigl\langle\frac{\lambda\alpha}\theta\Bigr\rangle, \quad \theta = 1-\kappa a\lambda, \quad
-   \alpha = \frac{z\theta^{\rho/\kappa}}{1-z\theta^{\rho/\kappa}} ,
+   \alpha = \frac{z\theta^{\rho/\kappa}}{1-z\theta^{\rho/\kappa}}, \quad
+   TY = \theta\theta'\,Y + \kappa p\,\lambda\,\langle\lambda\tau Y\rangle,
 
-where :math:`\theta^{\rho/\kappa}` becomes :math:`e^{-\rho a\lambda}`. With a′ and β at w, σ = a + a′, p = aa′ and
-τ = 1 + α + β, the mean of :math:`A^iA^{j\top}` has the profile :math:`\sum z^iw^jE A^iA^{j\top} \simeq \tau Y`,
+where :math:`\theta^{\rho/\kappa}` is :math:`e^{-\rho a\lambda}` for single rows; a′ and β are a and α at w,
+σ = a + a′, p = aa′ and τ = 1 + α + β. The losses are the coefficients :math:`[z^nw^n]` of :math:`\Phi = \langle\tau
+Y\rangle`, :math:`Y = (I - zw\,T^{\rho/\kappa})^{-1}1`, and of Ψ, which follows from it by integration by parts. As T is
+diagonal plus rank one, both are **closed forms up to one sum**, over logarithms of zw or roots of unity. With
 
-.. math:: Y = (I - zw\,T^{\rho/\kappa})^{-1}1, \qquad
-   TY = \theta\theta'\,Y + \kappa p\,\lambda\,\langle\lambda\tau Y\rangle ,
+.. math::
 
-and the losses are the coefficients :math:`[z^nw^n]` of :math:`\Phi = \langle\tau Y\rangle` and of Ψ, which follows from
-it for Gaussian rows by integration by parts,
-
-.. math:: \rho\Psi = \rho\langle\lambda f\rangle + \Bigl\langle\!\Bigl\langle\lambda\mu\,
-   \frac{f(\lambda)-f(\mu)}{\lambda-\mu}\Bigr\rangle\!\Bigr\rangle, \qquad f = \tau Y .
-
-**Both in closed form up to one sum**, over logarithms of zw or roots of unity: T is diagonal plus rank one. With
-
-.. math:: v_k = \frac{-\log zw + 2\pi ik}{\rho}, \quad w_k = \frac{e^{\kappa v}-1}\kappa, \quad r = 1 + \kappa w, \quad
+   v_k = \frac{-\log zw + 2\pi ik}{\rho}, \quad w_k = \frac{e^{\kappa v}-1}\kappa, \quad r = 1 + \kappa w, \quad
    D = w + \lambda(\sigma - \kappa p\lambda), \quad t_j = \Bigl\langle\frac{\lambda^{1+j}\tau}D\Bigr\rangle, \quad
    e_j = \Bigl\langle\frac{\lambda^{1+j}}D\Bigr\rangle, \quad u_j = \Bigl\langle\frac{\lambda^{1+j}T}D\Bigr\rangle,
 
@@ -35,9 +28,9 @@ where now :math:`T = \rho\tau + D_z + D_w`,
     \rho\Psi &= \tfrac12\langle\lambda T\rangle + \frac1\rho\sum_k\Bigl\{
        r\,\bigl(u_0 + c\,(u_1 + \kappa e_1 + we_0t_0) - be_0\bigr) - \tfrac\kappa2\langle\lambda T\rangle\Bigr\} .
 
-The terms of k and −k together are an even function of k, analytic at infinity, with poles on the imaginary axis. The
-first few are taken as they are; the others by the Gauss rule of the measure :math:`\sum_{k>K} y_k\delta_{y_k}`,
-:math:`y = 1/(k^2 + (K+1)k_{\max})`, which puts the poles at equal distances on both sides.
+The terms of k and −k together are even in k and analytic at infinity. The first few are taken as they are, the others
+by the Gauss rule of :math:`\sum_{k>K} y_k\delta_{y_k}`, :math:`y = 1/(k^2 + (K+1)k_{\max})`, as far from the poles on
+either side.
 """
 
 import functools
@@ -45,11 +38,11 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from edgelaw._common.compiled import has_numba
 from edgelaw._common.types import Array, ArrayLike, Integers
 from edgelaw.exact import sources
 from edgelaw.exact.levy import Average
 from edgelaw.exact.single_shuffle import kernel
-from edgelaw.exact.single_shuffle.targets import StartMeasure
 
 SUM_DIGITS = 11.3  # decimal, of the sum over k
 
@@ -126,22 +119,19 @@ class Pairs:
     ) -> npt.NDArray:
         """Φ and Ψ/ρ at pairs of indices into the points followed by their conjugates."""
         points = self._points(log_z, solved)
-        logs, heavy = points.logs, points.rest.sum(axis=1) + points.own[2].sum(axis=1)
-        tau = (points.tau / self.nodes).sum(axis=1) + (points.own[1] / points.own[0]).sum(axis=1)
-        phi, psi, *_ = self._sums(points, first, second)
+        logs, (_, heavy) = points.logs, points.totals
+        tau = points.weights[:, 0] @ (1 / self.nodes) + (points.own[:, 0] / points.places).sum(axis=1)
+        phi, psi = self._sums(points, first, second)
         phi -= (tau[first] + tau[second]) / np.expm1(logs[first] + logs[second])
         phi += self.null / (np.expm1(logs[first]) * np.expm1(logs[second]))
         psi += (heavy[first] + heavy[second]) / 2
         return np.stack([phi, psi / self.rho])
 
     def label_sums(
-        self, log_z: npt.NDArray, solved: npt.NDArray, start: StartMeasure, first: Integers, second: Integers
+        self, log_z: npt.NDArray, solved: npt.NDArray, start: Average, first: Integers, second: Integers
     ) -> npt.NDArray:
         """The sums over k of training loss, fresh-row loss and distance (`label_pairs`), for single rows."""
-        points = self._points(log_z, solved)
-        begun = self.alpha(points.logs, points.a[:, None], start.nodes)
-        points = points._replace(begun=start.weights * start.nodes * (0.5 + begun))
-        return self._sums(points, first, second, start.nodes.astype(complex))[2:]
+        return self._sums(self._points(log_z, solved), first, second, start)
 
     def resolvents(
         self, log_z: npt.NDArray, solved: npt.NDArray
@@ -154,32 +144,86 @@ class Pairs:
 
     def _points(self, log_z: npt.NDArray, solved: npt.NDArray) -> kernel.Points:
         """What the sums need to know of the points and their conjugates."""
-        alpha, D, own = self.resolvents(log_z, solved)
-        own = np.stack([own[0], own[1], self.rho * own[1] + own[2]])
+        alpha, D, (places, moved, turned) = self.resolvents(log_z, solved)
         tau = self.heavy * (0.5 + alpha)
-        rest = self.rho * tau + self.heavy * D
-        tau, rest = (np.concatenate([x, x.conj()[:, self._mirror]]) for x in (tau, rest))
-        logs, a, begun = (
-            np.concatenate([x, x.conj()]) for x in (log_z, solved[:, 0], np.empty((len(log_z), 0), complex))
+        kinds = [tau, self.rho * tau + self.heavy * D, 0.5 * self.heavy + 0 * tau]
+        if self.kappa:
+            kinds += [self.nodes * tau, self.nodes * (kinds[1] + self.kappa * kinds[2])]
+        weights, own = (
+            np.stack(kinds, axis=1),
+            np.stack([moved, self.rho * moved + turned, 0 * moved], axis=1),
         )
-        return kernel.Points(logs, a, tau, rest, np.concatenate([own, own.conj()], axis=1), begun)
+        weights = np.concatenate([weights, weights.conj()[:, :, self._mirror]])
+        logs, a, places, own = (np.concatenate([x, x.conj()]) for x in (log_z, solved[:, 0], places, own))
+        totals = weights.sum(axis=2)[:, :2] + own.sum(axis=2)[:, :2]
+        return kernel.Points(logs, a, weights, places, own, totals.T)
 
     def _sums(
-        self, points: kernel.Points, first: Integers, second: Integers, starts: npt.NDArray | None = None
+        self, points: kernel.Points, first: Integers, second: Integers, start: Average | None = None
     ) -> npt.NDArray:
-        """The sums over k, over ρ, for pairs of points."""
-        starts = np.empty(0, complex) if starts is None else starts
+        """The sums over k, over ρ, for pairs of points: in Φ and Ψ, or in the three losses from a start."""
         a = points.a[:, None]
-        reach = [
-            self.decay(a, self.nodes),
-            self.rho * a * points.own[0],
-            self.decay(a, starts),
-            points.logs.real,
-        ]
+        reach = [self.decay(a, self.nodes), self.rho * a * points.places, points.logs.real]
+        begun: tuple[npt.NDArray, ...] = ()
+        if start is not None:
+            reach.append(self.decay(a, start.nodes))
+            tau = start.weights * start.nodes * (0.5 + self.alpha(points.logs, a, start.nodes))
+            begun = start.nodes, tau[:, None]
         furthest = max(np.abs(x).max(initial=0.0) for x in reach) / np.pi
-        rule = kernel.Rule(*terms(furthest, self.count), self.rho, self.kappa, 2 / self.tau - 1)
-        measure = kernel.Measure(self.nodes, self.heavy, starts)
-        return kernel.sums(first, second, points, measure, rule) / self.rho
+        rule = kernel.Rule(*terms(furthest, self.count), self.rho, 2 / self.tau - 1)
+        if has_numba() and not (begun or self.kappa or points.places.size):
+            return kernel.single_row_sums(first, second, points, self.nodes, rule) / self.rho
+        size = max(1, 2**18 // (len(rule.places) * (len(self.nodes) + 2 * points.places.shape[1])))
+        blocks = [slice(k, k + size) for k in range(0, len(first), size)]
+        with np.errstate(all="ignore"):  # where amplitudes are not known
+            parts = [self._block(first[k], second[k], points, rule, *begun) for k in blocks]
+        return np.concatenate(parts, axis=1) / self.rho
+
+    def _block(
+        self,
+        i: Integers,
+        j: Integers,
+        points: kernel.Points,
+        rule: kernel.Rule,
+        starts: npt.NDArray | None = None,
+        begun: npt.NDArray | None = None,
+    ) -> npt.NDArray:
+        """The sums by a rule of k and weights, for so few pairs that their arrays are in the cache.
+
+        A start has nodes and, at each point, weights of τ there.
+        """
+        shares, kappa = rule.shares, self.kappa
+        logs, sigma, p = (
+            (points.logs[i] + points.logs[j])[:, None],
+            points.a[i] + points.a[j],
+            points.a[i] * points.a[j],
+        )
+        sigma, p = sigma[:, None], p[:, None]
+        v = (2j * np.pi / self.rho) * rule.places + (
+            2j * np.pi * np.rint(logs.imag / (2 * np.pi)) - logs
+        ) / self.rho
+        w = np.expm1(kappa * v) / kappa if kappa else v
+
+        def means(nodes: npt.NDArray, weights: npt.NDArray, i: Integers = i, j: Integers = j) -> npt.NDArray:
+            return kernel.inverse_sums(i, j, nodes * (sigma - kappa * p * nodes), weights, w)
+
+        moments = means(self.nodes, points.weights)
+        if points.places.size:
+            moments += sum(means(points.places[k], points.own / 2, k, k) for k in (i, j))
+        whole, total = ((x[i] + x[j])[:, None] for x in points.totals)
+        if kappa:
+            t0, u0, e0, t1, u1 = moments
+            r, c, b = 1 + kappa * w, p / (1 - p * t1), sigma * t0 - kappa * p * t1
+            psi = r * (u0 + c * t0 * (u1 + w * e0 * t0) - b * e0) - kappa / 2 * total
+            return np.stack([r * (c * t0 * t0 - b / w), psi]) @ shares
+        (t0, u0, e0), gain = moments, rule.gain
+        c = shares / (gain + w * t0)  # 1 − pt₁ is (gain + wt₀)p/σ, so no digits are lost
+        if starts is None or begun is None:
+            phi, psi = -sigma * gain * c * t0 / w, c * (t0 * total + gain * (u0 - sigma * e0 * t0))
+            return np.stack([phi, psi]).sum(axis=2)
+        c *= means(starts, begun)[0]
+        fresh, distance = c * (whole - w * t0), sigma * c * t0
+        return np.stack([c * (total - w * u0) + w * e0 * distance, fresh, distance]).sum(axis=2)
 
 
 def terms(furthest: float, count: int = 0) -> tuple[Array, Array]:

@@ -1,22 +1,15 @@
 r"""Single shuffle on spectra with single large eigenvalues: the poles of α are followed to where contours cannot go.
 
-The contours of `settings` keep the poles of α, at :math:`\lambda_k = (\log z + 2\pi ik)/(\rho a)`, outside. Where an
-eigenvalue stands alone that is not always possible. So poles are allowed inside, and what this changes is added (the
-derivation is in the appendix on any spectrum): let N be the average of a contour, and let φ have a simple pole of
-residue r at :math:`\lambda_k = t(\zeta_k)/\rho` inside. Then
+A contour keeps the poles of α, :math:`\lambda_k = (\log z + 2\pi ik)/(\rho a)`, outside, unless an eigenvalue that
+stands alone leaves no room. The appendix "Any spectrum" says what a pole inside adds to an average N and to the
+equation of the amplitude, which is solved for a and the places :math:`\zeta_k` of the poles together:
 
-.. math:: \langle\varphi\rangle = N(\varphi) + r\,\Delta_k, \qquad
-   \lambda_k\Delta_k = \rho - \frac{\zeta_k}{\lambda_k} - N\Bigl(\frac{\lambda}{\lambda-\lambda_k}\Bigr),
+.. math:: \lambda_k\Delta_k = \rho - \frac{\zeta_k}{\lambda_k} - N\Bigl(\frac{\lambda}{\lambda-\lambda_k}\Bigr), \qquad
+   a\,\bigl(1/\eta + N(\lambda\alpha)\bigr) + \frac1\rho\sum_k\lambda_k\Delta_k = 1, \qquad t(\zeta_k) = \rho\lambda_k .
 
-where Δ vanishes as long as the pole is outside. The amplitude and all :math:`\zeta_k` are solved together,
-
-.. math:: a\,\bigl(1/\eta + N(\lambda\alpha)\bigr) + \frac1\rho\sum_k\lambda_k\Delta_k = 1, \qquad
-   t(\zeta_k) = \rho\lambda_k .
-
-In Φ and Ψ every function averaged is linear in α and D, which have residues :math:`1/(\rho a)` and
-:math:`-\langle\lambda/(\lambda-\lambda_k)\rangle/(\rho a)`, so that a pole acts like one more node of its own point z.
-The resolvents 1/D have poles as well, but τ vanishes there, and in Ψ they cancel. Two points with the same poles,
-z = w, do not occur on staggered circles (`graded_circle`), the only ones used here.
+In Φ and Ψ, where α and D have residues :math:`1/(\rho a)` and
+:math:`-\langle\lambda/(\lambda-\lambda_k)\rangle/(\rho a)`, a pole acts like one more node of its own point z. Two
+points with the same poles, z = w, do not occur on staggered circles (`graded_circle`), the only ones used here.
 """
 
 import numpy as np

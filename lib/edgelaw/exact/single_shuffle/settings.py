@@ -3,22 +3,17 @@ r"""Single shuffle on any spectrum: from its two-variable generating functions t
 The coefficients :math:`[z^nw^n]` of Φ and Ψ (`pairs`) come from one graded circle (`graded_circle`), on which a
 hundred points serve all epochs. Three things decide where it lies.
 
-**The domain.** Φ(z, z̄) and Ψ(z, z̄) are squared norms as long as the series converge, so where one of them is not
-positive the domain has ended, and by Cauchy and Schwarz a circle inside it is one on which both are analytic in z and
-in w. Without a gap in the spectrum the domain ends at :math:`z^* = 1` on the positive axis. With one the losses decay
-exponentially, and :math:`z^* > 1` is bisected. The same test on wider circles says how far the domain reaches at
-other angles: near step 2 singularities come close from all sides, and the circle then needs more points, less graded.
+**The domain.** Φ(z, z̄) and Ψ(z, z̄) are squared norms as long as the series converge: where one is not positive the
+domain has ended. Without a gap in the spectrum that is at :math:`z^* = 1` on the positive axis; with one
+:math:`z^* > 1` is bisected. Wider circles say how far the domain reaches at other angles: near step 2 not far.
 
-**The average.** α has a pole at :math:`\lambda = \log z/(\rho a)`, whose place in the plane ζ of the Gram matrix's
-Cauchy transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that matter for n epochs, and positive
-for z > 1. The contour of the average must keep it outside. In a gap it goes around the positive eigenvalues alone, if
-these have the whole functional inside. Where no contour can, the poles are followed (`poles`), at several times the
-cost. Batches and labels, whose poles are not followed, try contours further out and closer to the spectrum instead.
+**The average.** α has a pole at :math:`\lambda = \log z/(\rho a)`, which the contour must keep outside. Its place in
+the plane ζ of the Gram matrix's Cauchy transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that
+matter for n epochs, and positive beyond z = 1, where contours are in the gap. Where no contour can, the poles are
+followed (`poles`), at several times the cost, or for batches and labels other contours are tried.
 
 **The plateau.** Directions that no row has keep their share of the test loss. The pole that this share makes,
 plateau/((1 − z)(1 − w)), is taken out of Φ, so that a circle may pass z = 1 on either side.
-
-Everything is computed twice, with other averages and circles: an attempt for :func:`edgelaw.exact.agreement.settled`.
 """
 
 import contextlib
@@ -41,7 +36,6 @@ from edgelaw.exact.single_shuffle.poles import FollowedPairs
 from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 
 GAPPED = 3.0  # decay times of the smallest eigenvalue from which the losses' decay is exponential
-LEAST = 1.4e-8  # error stated: circles are made for so much, and may agree better by chance
 LONG = 300  # epochs from which a hyperbola is tried: there a circle is slower and loses digits
 BORNE = 1e-6  # relative difference of two averages at a pole of α that they bear, and their error
 # contours left of zero: distances over that of the nearest pole at the last epoch, half-heights in the logarithm
@@ -147,7 +141,7 @@ class Setting:
     @property
     def floor(self) -> float:
         """The least error stated."""
-        return max(LEAST, *(average.error for average in self.averages))
+        return max(graded_circle.LEAST, *(average.error for average in self.averages))
 
 
 Maker = Callable[[], Setting]
@@ -425,6 +419,6 @@ def of_covariance(rows: Rows, last: int) -> list[Maker]:
             max(0.0, 1 - rows.rho), averages, tuple(map(rows.pairs, averages)), gapped, borne=rows.borne
         )
 
-    edge = silverstein.Sample(rows.values, rows.shares, rows.rho).leftmost()
+    edge = silverstein.PopulationRows(rows.values, rows.shares, rows.rho).leftmost()
     gapped = last * edge * rows.rho / rows.rate > GAPPED
     return [functools.partial(make, choice) for choice in ((True, False) if gapped else (False,))]

@@ -12,7 +12,6 @@ poles and residues of a rational function on the same contour.
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,42 +21,6 @@ from edgelaw.exact import levy, sources
 from edgelaw.exact.labels.rows import LabelledRows
 
 Contour = Callable[[int], npt.NDArray]
-
-
-@dataclass(frozen=True, eq=False)
-class StartMeasure:
-    """Nodes and weights of ⟨·⟩_t, closed under conjugation, and the error of its defining equation on the contour."""
-
-    nodes: npt.NDArray
-    weights: npt.NDArray
-    error: float
-
-
-def start_measures(
-    contour: Contour, spectrum: tuple[Array, Array], targets: Array, rho: float, tolerance: float
-) -> list[StartMeasure]:
-    """⟨·⟩_t for each row of `targets`, the squares of a target along the eigenvectors of the Gram matrix.
-
-    The tolerance is relative to the largest value of the function that is approximated.
-    """
-
-    gram, parts = spectrum
-
-    @functools.cache
-    def transforms(points: int) -> tuple[npt.NDArray, npt.NDArray]:
-        sums = (1 / (contour(points)[:, None] - gram)) @ np.column_stack([parts, targets.T])
-        return 1 / sums[:, 0], sums[:, 1:].T
-
-    def measure(k: int, scale: float) -> StartMeasure:
-        def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
-            t, sums = transforms(points)
-            return t, 1 + sums[k] / scale
-
-        poles, residues, error = levy.rational(sampled, tolerance)
-        return StartMeasure(poles / rho, scale * residues / poles, float(error))
-
-    scales = np.abs(transforms(60)[1]).max(axis=1)
-    return [measure(k, scale) for k, scale in enumerate(scales)]
 
 
 class Targets:
@@ -95,9 +58,27 @@ class Targets:
             gram, parts = np.append(0.0, gram), np.append(0.0, parts)
         return gram, parts, np.append(self.noise, self.squares)
 
-    def measures(self, contour: Contour, rho: float, tolerance: float) -> list[StartMeasure]:
-        """⟨·⟩_t of the targets and, if they have a part in the null space, of a unit target there."""
+    def measures(self, contour: Contour, rho: float, tolerance: float) -> list[levy.Average]:
+        """⟨·⟩_t of the targets and, if they have a part in the null space, of a unit target there.
+
+        The tolerance is relative to the largest value of the function that is approximated.
+        """
         gram, parts, q = self.gram(rho)
         null = np.append(1.0, np.zeros(len(self.squares)))
-        targets = np.stack([q, null])[: 1 + (self.noise > 0)]
-        return start_measures(contour, (gram, parts), targets, rho, tolerance)
+        columns = np.column_stack([parts, q, null])[:, : 2 + (self.noise > 0)]
+
+        @functools.cache
+        def transforms(points: int) -> tuple[npt.NDArray, npt.NDArray]:
+            sums = (1 / (contour(points)[:, None] - gram)) @ columns
+            return 1 / sums[:, 0], sums[:, 1:].T
+
+        def measure(k: int, scale: float) -> levy.Average:
+            def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
+                t, sums = transforms(points)
+                return t, 1 + sums[k] / scale
+
+            poles, residues, error = levy.rational(sampled, tolerance)
+            return levy.Average(poles / rho, scale * residues / poles, float(error))
+
+        scales = np.abs(transforms(60)[1]).max(axis=1)
+        return [measure(k, scale) for k, scale in enumerate(scales)]
