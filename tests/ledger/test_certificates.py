@@ -358,3 +358,10 @@ def test_flint_is_pinned_for_the_tests_and_no_dependency_of_the_package():
     for path in (ROOT / "lib").rglob("*.py"):
         if path.parent.name != "certificates":
             assert not re.search(r"^\s*(import|from) flint", path.read_text(), flags=re.M), path
+
+
+def test_more_epochs_than_coefficients_are_refused():
+    with pytest.raises(IndexError):
+        sums.flip_flop_test(1002, Fraction(1, 2))
+    with pytest.raises(ValueError, match="at most 1000"):
+        sums.flip_flop_train(1001, Fraction(1, 2))

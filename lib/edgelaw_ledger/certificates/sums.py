@@ -84,6 +84,8 @@ def flip_flop_test(n: int, step: Fraction) -> arb:
 @precisely(WIDE, SERIES)
 def flip_flop_train(n: int, step: Fraction, rho: Fraction = Fraction(1)) -> arb:
     r"""Flip-flop's training loss, n ≤ 1000: :math:`\frac1n[q^{n-1}]G'(q)(\tau+\kappa q)^ne^{-n\tau\rho(1-q)}`."""
+    if n >= SERIES:
+        raise ValueError(f"n must be at most {SERIES - 1}: more coefficients are not kept.")
     eta, q = exact(step), arb_series([0, 1])
     tau, c = eta * (2 - eta), arb(eta**2 * exact(rho))
     moments = _moments(n + 2, c)
