@@ -15,6 +15,14 @@ from edgelaw_app import files
 from edgelaw_app.cli import terminal
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """A signal is seen, here and in a process that is started, even where tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def matrix(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
