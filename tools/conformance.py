@@ -21,7 +21,7 @@ BUILT_WITH = ("hatchling", "editables")
 def main():
     """Create the environment, install the library as it is pinned and the others, and run every cell."""
     pinned = pins()
-    needed = {*lowest(), *BUILT_WITH} - {"torch", "pyarrow", "safetensors", "zarr", "dask", "distributed"}
+    needed = {*lowest(), *BUILT_WITH} - {"torch", "pyarrow", "dask", "distributed"}
     create(VENV)
     pip(VENV, *torch_index(), f"torch=={pinned['torch']}")
     pip(VENV, *(f"{name}=={pinned[name]}" for name in sorted(needed)), "-r", FOLDER / "requirements.txt")

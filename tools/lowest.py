@@ -16,7 +16,16 @@ import tomllib
 from environment import ROOT, create, package, pins, pip, torch_index
 
 VENV = ROOT / ".venv-lowest"
-TESTED_WITH = ("pytest", "pytest-xdist", "hypothesis", "python-flint", "hatchling", "editables", "tomli-w")
+TESTED_WITH = (
+    "pytest",
+    "pytest-xdist",
+    "hypothesis",
+    "python-flint",
+    "hatchling",
+    "editables",
+    "tomli-w",
+    "safetensors",
+)
 
 
 def lowest():

@@ -31,7 +31,6 @@ ENDINGS = (
     ".safetensors",
     ".pt",
     ".pth",
-    ".zarr",
 )
 MATRIX = np.random.default_rng(5).normal(size=(26, 22))
 

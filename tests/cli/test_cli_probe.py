@@ -228,15 +228,14 @@ def test_columns_that_are_no_features_are_named_and_what_was_left_out_is_said(he
     answer = as_json("odd.csv", "--labels", "tree")
     texts = " ".join(caution["text"] for caution in answer["cautions"] if caution["code"] == "columns")
     for words in (
-        "'one' holds one number only",
-        "'number' numbers the rows",
-        "'code' holds 3 different integers",
+        "nothing but one number: 'one'",
+        "nothing but whole numbers, as labels and row numbers are: 'number', 'code'",
     ):
         assert words in out
         assert words in texts
         assert words in page
     index = answer["preparation"][0]
-    assert "without a name" in index
+    assert index == "Left out as row numbers: the first, without a name."
     assert index in page
     clean = as_json("odd.csv", "--labels", "tree", "--drop", "code,one,number")
     assert not any(caution["code"] == "columns" for caution in clean["cautions"])

@@ -195,11 +195,11 @@ def test_labels_and_an_index_are_left_out_or_warned_of(tmp_path):
         assert "Read 24 of 26 columns, as asked." in answer["steps"]
     status, out, _ = run("spectrum", path)
     assert status == 0
-    assert "1. Left out the column without a name, which numbers the rows." in out
-    assert "! Column 'label' holds 10 different integers only, as classes do" in out
+    assert "1. Left out as row numbers: the first, without a name." in out
+    assert "! Columns of nothing but whole numbers, as labels and row numbers are: 'label'" in out
     numbered = json.loads(run("spectrum", path, "--json", "--columns", "0-24")[1])
     assert numbered["effective_rank"] < 2 < 20 < features["effective_rank"]
-    assert "numbers the rows (0 to 199)" in numbered["warnings"][0]
+    assert "as labels and row numbers are: ''" in numbered["warnings"][0]
     assert "has no column 'lable'" in refused("spectrum", path, "--drop", "lable")
 
 
@@ -209,4 +209,6 @@ def test_predict_warns_of_columns_too(tmp_path):
     words = ["--json", "--epochs", 2, "--order", "iid"]
     answer = json.loads(run("predict", tmp_path / "x.npy", *words)[1])
     (caution,) = [caution for caution in answer["cautions"] if caution["code"] == "columns"]
-    assert caution["text"].startswith("Column '3' holds 2 different integers only")
+    assert caution["text"].startswith(
+        "Columns of nothing but whole numbers, as labels and row numbers are: '3';"
+    )

@@ -11,7 +11,6 @@ import pytest
 import safetensors.numpy
 import scipy.sparse
 import torch
-import zarr
 
 from edgelaw_app.files import InputError, open_matrix
 
@@ -43,16 +42,6 @@ def write_text(path, separator, header=None):
     np.savetxt(buffer, X, delimiter=separator, fmt="%.9g", header=header or "", comments="")
     data = buffer.getvalue().removeprefix("\n").encode()
     path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
-
-
-def write_zarr(path, group):
-    if group:
-        stored = zarr.open_group(str(path), mode="w").create_array(
-            "weights", shape=X.shape, dtype=X.dtype, chunks=(64, 24)
-        )
-        stored[:] = X
-    else:
-        zarr.create_array(str(path), data=X, chunks=(50, 10))
 
 
 def write_shards(path):
@@ -106,8 +95,6 @@ WRITERS = {
     "old.pth": lambda path: torch.save(
         {"weights": torch.from_numpy(X), "bias": torch.ones(3)}, path, _use_new_zipfile_serialization=False
     ),
-    "x.zarr": lambda path: write_zarr(path, group=False),
-    "group.zarr": lambda path: write_zarr(path, group=True),
     "shards": write_shards,
 }
 

@@ -1,5 +1,6 @@
 """Surveys and sums of parts are pure, can be sent and merged in any order, and give the eigenvalues of the whole."""
 
+import functools
 import os
 import pickle
 import re
@@ -18,6 +19,7 @@ from edgelaw_app.files import design, gram, open_matrix
 ROOT = Path(__file__).resolve().parents[2]
 X = np.random.default_rng(0).normal(size=(5000, 24)) * np.arange(1, 25) ** -0.5 + 3
 PARTS = np.split(X, [700, 701, 2600])
+SEEN = reduce(gram.merge, map(gram.survey, PARTS))
 OPTIONS = [
     dict(zip(("center", "normalize", "standardize"), one, strict=True))
     for one in product([True, False], repeat=3)
@@ -26,11 +28,10 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_sums_of_parts_give_the_eigenvalues_of_the_design(options):
-    seen = reduce(gram.merge, map(gram.survey, PARTS))
     expected = design(X, **options).gram_eigenvalues()
-    values = gram.finish(reduce(gram.merge, [gram.partial(part, seen, **options) for part in PARTS]))
+    values = gram.finish(reduce(gram.merge, [gram.partial(part, SEEN, **options) for part in PARTS]))
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-13 * expected[-1])
-    if options["standardize"] or (options["center"] and options["normalize"]):
+    if options["standardize"] or options["center"]:
         with pytest.raises(ValueError, match="must be surveyed before its rows"):
             gram.partial(PARTS[0], **options)
     else:  # one reading of the rows is enough
@@ -40,7 +41,7 @@ def test_sums_of_parts_give_the_eigenvalues_of_the_design(options):
 
 def test_merging_is_associative_commutative_and_changes_nothing():
     for parts in (
-        [gram.partial(part, normalize=False) for part in PARTS],
+        [gram.partial(part, SEEN, normalize=False) for part in PARTS],
         [gram.survey(part) for part in PARTS],
     ):
         before = pickle.dumps(parts)
@@ -62,10 +63,11 @@ def test_merging_is_associative_commutative_and_changes_nothing():
             np.testing.assert_allclose(one, results[0], rtol=0, atol=1e-12 * abs(results[0]).max())
 
 
-def test_a_large_mean_costs_no_digits_in_one_reading():
+def test_a_large_mean_costs_no_digits_of_sums_of_parts():
     small = np.random.default_rng(3).normal(size=(5000, 20))
     parts = np.split(small + 1e6, [500, 3000])
-    values = gram.finish(reduce(gram.merge, [gram.partial(part, normalize=False) for part in parts]))
+    seen = reduce(gram.merge, map(gram.survey, parts))
+    values = gram.finish(reduce(gram.merge, [gram.partial(part, seen, normalize=False) for part in parts]))
     np.testing.assert_allclose(values, np.linalg.eigvalsh(np.cov(small.T, bias=True)), rtol=1e-7)
 
 
@@ -84,15 +86,15 @@ def test_parts_may_come_in_blocks_and_rows_keep_their_numbers():
     [([], "rows in every part"), (np.full((4, 3), np.nan), "X must be finite"), (np.ones(3), "2 dimension")],
 )
 def test_parts_that_are_none_are_refused(rows, words):
-    with pytest.raises(ValueError, match=words):
-        gram.partial(rows, normalize=False)
+    for call in (gram.survey, functools.partial(gram.partial, center=False)):
+        with pytest.raises(ValueError, match=words):
+            call(rows)
 
 
 def test_a_design_takes_what_was_found_elsewhere_and_the_forecast_sums_no_more(monkeypatch):
-    seen = reduce(gram.merge, map(gram.survey, PARTS))
-    sums = reduce(gram.merge, [gram.partial(part, seen) for part in PARTS])
+    sums = reduce(gram.merge, [gram.partial(part, SEEN) for part in PARTS])
     made = design(X)
-    values = made.finish(seen, sums)
+    values = made.finish(SEEN, sums)
     monkeypatch.setattr(gram, "accumulate", None)
     assert made.duplicates == 0
     options = {"epochs": 3, "orders": "iid"}

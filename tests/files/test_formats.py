@@ -14,7 +14,6 @@ import pytest
 import safetensors.numpy
 import scipy.sparse
 import torch
-import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from input_files import WRITERS, Trap, X, arrow, everything, refusal
@@ -45,7 +44,7 @@ def test_every_format_gives_the_same_rows_in_blocks_ranges_and_by_number(files, 
 @pytest.mark.parametrize(
     ("name", "rows"), [("x.npy", 1), ("x.npz", 7), ("x.csv", 300), ("x.parquet", 7), ("x.pt", 300)]
 )
-def test_nan_is_counted_and_the_first_is_named(tmp_path, name, rows):
+def test_the_first_nan_is_named(tmp_path, name, rows):
     bad = X.copy()
     bad[[13, 200, 201], [5, 0, 1]] = np.nan, np.nan, np.inf
     path = tmp_path / name
@@ -58,15 +57,15 @@ def test_nan_is_counted_and_the_first_is_named(tmp_path, name, rows):
     }
     writers[path.suffix[1:]]()
     message = refusal(everything, path, rows=rows)
-    assert "2 NaN and 1 infinite" in message
     first, later = ("row 13, column 5", "row 200, column 0")
     if name == "x.parquet":  # whose columns have names
-        first, later = ("column '5', row 13", "column '0', row 200")
-    assert f"{first} (counted from 0)" in message
+        first, later = ("row 13, column '5'", "row 200, column '0'")
+    assert f"there is nan in {first} (counted from 0)" in message
     assert later in refusal(open_matrix(path).take, [201, 7, 200])
+    assert "there is inf in row 201" in refusal(open_matrix(path).take, [201, 7])
 
 
-@pytest.mark.parametrize("name", [name for name in WRITERS if "." in name and "zarr" not in name])
+@pytest.mark.parametrize("name", [name for name in WRITERS if "." in name])
 @pytest.mark.parametrize("kept", [5, 0.5, 0.97])
 def test_a_truncated_file_is_refused(files, tmp_path, name, kept):
     data = (files / name).read_bytes()
@@ -102,7 +101,7 @@ def test_a_pickle_is_never_loaded_whatever_it_is_called(tmp_path, ending):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """The bytes of a small file of every format; of zarr those of all its files."""
+    """A small file of every format."""
     folder = tmp_path_factory.mktemp("fuzz")
     few = X[:12, :5]
     np.save(folder / "x.npy", few)
@@ -123,7 +122,6 @@ def small(tmp_path_factory):
     scipy.sparse.save_npz(folder / "coo.npz", scipy.sparse.coo_array(few * (few > 2)), compressed=False)
     safetensors.numpy.save_file({"e": few}, folder / "x.safetensors")
     torch.save(torch.from_numpy(few), folder / "x.pt")
-    zarr.create_array(str(folder / "x.zarr"), data=few, chunks=(4, 5))
     return folder
 
 
@@ -146,33 +144,25 @@ FUZZED = (
 )
 
 
-@pytest.mark.parametrize("name", [*FUZZED, "x.zarr"])
+@pytest.mark.parametrize("name", FUZZED)
 def test_damaged_bytes_are_read_or_refused_and_nothing_else(small, tmp_path, name):
     place = tmp_path / name
-    if name.endswith("zarr"):
-        shutil.copytree(small / name, place)
-    victims = (
-        sorted(p for p in (small / name).rglob("*") if p.is_file()) if place.is_dir() else [small / name]
-    )
+    sound = (small / name).read_bytes()
 
     @settings(max_examples=30)
     @given(st.data())
     def damaged(data):
-        victim = data.draw(st.sampled_from(victims))
-        content = bytearray(victim.read_bytes())
+        content = bytearray(sound)
         for _ in range(data.draw(st.integers(1, 4))):
             content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
         content = content[: data.draw(st.sampled_from([len(content)] * 3 + [len(content) // 2]))]
-        target = place / victim.relative_to(small / name) if place.is_dir() else place
-        target.write_bytes(content)
+        place.write_bytes(content)
         try:
             rows = everything(place)
             assert rows.ndim == 2
             assert np.isfinite(rows).all()
         except InputError as error:
             sentences.append(str(error))
-        finally:
-            target.write_bytes(victim.read_bytes())
 
     sentences = []
     damaged()
@@ -180,7 +170,7 @@ def test_damaged_bytes_are_read_or_refused_and_nothing_else(small, tmp_path, nam
     assert not any("\n" in sentence for sentence in sentences)
 
 
-@given(st.sampled_from([e for e in opening.FORMATS if e != ".zarr"]), st.binary(max_size=300))
+@given(st.sampled_from([*opening.FORMATS]), st.binary(max_size=300))
 def test_bytes_that_mean_nothing_are_refused(tmp_path_factory, ending, content):
     path = tmp_path_factory.getbasetemp() / f"noise{os.getpid()}{ending}"
     path.write_bytes(content)

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from edgelaw_app.files import InputError, gram, oddities
+from edgelaw_app.files import InputError, gram, survey
 
 
 def test_fingerprints_of_distinct_rows_differ_where_sums_would_not():
@@ -14,7 +14,7 @@ def test_fingerprints_of_distinct_rows_differ_where_sums_would_not():
     pairs = np.ones((2016, 64))
     for k, (i, j) in enumerate(np.argwhere(np.triu(np.ones((64, 64)), 1))):
         pairs[k, [i, j]] = -1
-    prints = oddities.fingerprints(np.concatenate([rows, pairs]))
+    prints = survey.fingerprints(np.concatenate([rows, pairs]))
     assert len(np.unique(prints)) == 64 + 2016
 
 
@@ -35,12 +35,12 @@ def test_reading_ahead_keeps_order_passes_errors_on_and_stops_when_told():
 
 
 def test_a_survey_of_more_rows_than_are_remembered_knows_the_mean_and_no_duplicates(monkeypatch):
-    monkeypatch.setattr(oddities, "REMEMBERED", 3)
+    monkeypatch.setattr(survey, "REMEMBERED", 3)
     rows = np.arange(12.0).reshape(4, 3)
-    survey, other = gram.survey(rows[:3]), gram.survey(rows[3:])
-    both = gram.merge(survey, other)
+    some, other = gram.survey(rows[:3]), gram.survey(rows[3:])
+    both = gram.merge(some, other)
     assert both.mean.tolist() == [4.5, 5.5, 6.5]
-    assert (survey.duplicates, both.duplicates, gram.merge(both, other).duplicates) == (0, None, None)
+    assert (some.duplicates, both.duplicates, gram.merge(both, other).duplicates) == (0, None, None)
 
 
 MEASURE = """

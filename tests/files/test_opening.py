@@ -2,8 +2,6 @@
 
 import importlib
 import os
-import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -24,14 +22,14 @@ def test_the_only_matrix_is_found_and_keys_are_listed(tmp_path):
     assert "its arrays are: 'a', 'b'" in refusal(open_matrix, tmp_path / "y.npz")
 
 
-@pytest.mark.parametrize("name", ["x.npz", "list.parquet", "x.safetensors", "old.pth", "group.zarr"])
+@pytest.mark.parametrize("name", ["x.npz", "list.parquet", "x.safetensors", "old.pth"])
 def test_a_wrong_key_is_refused_with_the_keys(files, name):
     message = refusal(open_matrix, files / name, key="nothing")
     assert "no array 'nothing'" in message
     assert "'e'" in message if "parquet" in name else "'weights'" in message
 
 
-@pytest.mark.parametrize("name", ["x.npy", "x.csv", "x.pt", "x.zarr"])
+@pytest.mark.parametrize("name", ["x.npy", "x.csv", "x.pt"])
 def test_a_key_for_a_file_without_keys_is_refused(files, name):
     assert "without a key" in refusal(open_matrix, files / name, key="x")
 
@@ -42,12 +40,12 @@ def test_shards_are_one_matrix_in_sorted_order_by_folder_or_pattern(files):
 
 
 def test_shards_that_do_not_fit_together_are_refused(tmp_path):
-    assert "holds no shards" in refusal(open_matrix, tmp_path)
+    assert "must hold shards of one format" in refusal(open_matrix, tmp_path)
     np.save(tmp_path / "a.npy", np.eye(3))
     np.save(tmp_path / "b.npy", np.eye(4))
-    assert re.search(r"equal width.*3 columns.*4", refusal(open_matrix, tmp_path))
+    assert "the same columns in the same order" in refusal(open_matrix, tmp_path)
     (tmp_path / "b.npy").rename(tmp_path / "b.csv")
-    assert "several formats (.csv, .npy)" in refusal(open_matrix, tmp_path)
+    assert "it has .csv, .npy; a pattern names some" in refusal(open_matrix, tmp_path)
     assert "no file that matches the pattern" in refusal(open_matrix, tmp_path / "*.npz")
 
 
@@ -59,7 +57,7 @@ def test_shards_of_different_precision_are_read_in_the_better_one(tmp_path):
 
 
 def test_what_is_missing_empty_or_of_another_format_is_refused(tmp_path):
-    for name in ("x.npy", "x.zarr", "none.csv.gz"):
+    for name in ("x.npy", "none.csv.gz"):
         assert "There is no file" in refusal(open_matrix, tmp_path / name)
         with pytest.raises(FileNotFoundError):
             open_matrix(tmp_path / name)
@@ -67,13 +65,10 @@ def test_what_is_missing_empty_or_of_another_format_is_refused(tmp_path):
     assert "There is no file" in refusal(open_matrix, "a\0b.npy")
     refusal(open_matrix, "a\0*.npy")
     for ending in opening.FORMATS:
-        if ending != ".zarr":
-            (tmp_path / f"empty{ending}").touch()
-            assert re.search(r"empty|damaged", refusal(open_matrix, tmp_path / f"empty{ending}"))
+        (tmp_path / f"empty{ending}").touch()
+        assert "is empty." in refusal(open_matrix, tmp_path / f"empty{ending}")
     (tmp_path / "folder.npz").mkdir()
     assert "only a folder of that name" in refusal(open_matrix, tmp_path / "folder.npz")
-    (tmp_path / "empty.zarr").mkdir()
-    assert "empty.zarr" in refusal(open_matrix, tmp_path / "empty.zarr")
 
 
 def test_what_the_system_will_not_open_is_refused(tmp_path, monkeypatch):
@@ -103,16 +98,9 @@ def test_pipes_sockets_and_devices_are_refused_and_nobody_waits(tmp_path, ending
         assert "must be a .npy" in refusal(open_matrix, path)
 
 
-def test_a_store_that_holds_a_pipe_is_refused(files, tmp_path):
-    shutil.copytree(files / "x.zarr", tmp_path / "x.zarr")
-    (tmp_path / "x.zarr" / "zarr.json").unlink()
-    os.mkfifo(tmp_path / "x.zarr" / "zarr.json")
-    assert "zarr.json is not a regular file" in refusal(open_matrix, tmp_path / "x.zarr")
-
-
 @pytest.mark.parametrize(
     ("name", "extra"),
-    [("x.pt", "torch"), ("list.parquet", "parquet"), ("x.safetensors", "safetensors"), ("x.zarr", "zarr")],
+    [("x.pt", "torch"), ("list.parquet", "parquet")],
 )
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(files, monkeypatch, name, extra):
     def missing(module):
@@ -123,7 +111,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(files, monkeyp
 
 
 def test_neither_data_nor_inputs_loads_a_parser_before_there_is_a_file():
-    heavy = ("scipy", "torch", "pyarrow", "zarr", "safetensors", "dask", "matplotlib")
+    heavy = ("scipy", "torch", "pyarrow", "safetensors", "dask", "matplotlib")
     code = (
         "import sys, edgelaw.data, edgelaw.shipped\n"
         f"print([name for name in ('edgelaw_app.files', *{heavy}) if name in sys.modules])\n"

@@ -10,13 +10,11 @@ from edgelaw_app.files import Source, open_matrix
 from edgelaw_app.files.reader import Reader, spans
 
 
-def test_numbers_too_large_to_square_or_to_tell_apart_are_refused(tmp_path):
-    np.save(tmp_path / "x.npy", np.array([[1, 2], [2**53 + 2, 0]]))
-    assert "beyond 2^53" in refusal(everything, tmp_path / "x.npy")
-    np.save(tmp_path / "x.npy", np.array([[1, 2], [2**64 - 1, 0]], np.uint64))
-    assert "row 1, column 0" in refusal(everything, tmp_path / "x.npy")
+def test_numbers_too_large_to_square_are_refused(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[1, 2], [0, -1e200]]))
-    assert "below 1e+100" in refusal(everything, tmp_path / "x.npy")
+    assert "at most 1e+100 in size, but there is -1e+200 in row 1, column 1" in refusal(
+        everything, tmp_path / "x.npy"
+    )
     np.save(
         tmp_path / "x.npy", np.full((2000, 9), 3e38, np.float32)
     )  # their sum overflows, their squares do not
@@ -39,7 +37,7 @@ def test_ranges_of_small_shards_are_joined(files):
     assert open_matrix(files / "shards").parts(4) == [(0, 75), (75, 150), (150, 225), (225, 300)]
 
 
-def test_nan_is_counted_without_holding_the_rest_of_the_file():
+def test_nan_is_found_without_holding_the_rest_of_the_file():
     class Endless(Reader):
         path, shape, dtype = "x.npy", (400_000, 100), np.dtype("f8")
 
@@ -47,7 +45,7 @@ def test_nan_is_counted_without_holding_the_rest_of_the_file():
             return (np.full((b - a, 100), np.nan) for a, b in spans(start, stop, rows))
 
     tracemalloc.start()
-    assert "contains 40000000 NaN" in refusal(list, Source([Endless()], "x.npy").blocks())  # 320 MB
+    assert "there is nan in row 0, column 0" in refusal(list, Source([Endless()], "x.npy").blocks())  # 320 MB
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6
@@ -61,4 +59,4 @@ def test_columns_given_by_an_iterator_are_the_same_in_every_shard(files):
 def test_integers_beside_nan_are_finite(tmp_path):
     np.save(tmp_path / "a.npy", np.full((3, 2), np.nan))
     np.save(tmp_path / "b.npy", np.ones((3, 2), int))
-    assert "6 NaN; the first is nan in row 0, column 0" in refusal(everything, tmp_path)
+    assert "there is nan in row 0, column 0" in refusal(everything, tmp_path)

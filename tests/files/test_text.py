@@ -152,13 +152,6 @@ def test_a_small_file_that_means_gigabytes_is_refused_in_little_memory(tmp_path,
     assert int(megabytes) < 500, megabytes
 
 
-def test_a_wide_table_is_read_cell_by_cell_whoever_else_is_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_ARROW", 3)
-    monkeypatch.setattr(text.Text, "_by_arrow", None)
-    (tmp_path / "x.csv").write_text("1,2,3,4\n5,6,7,8\n")
-    assert everything(tmp_path / "x.csv").tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
-
-
 def test_ragged_lines_are_refused_when_some_columns_are_read(tmp_path, parser):
     (tmp_path / "x.csv").write_text('a,b,c,d\n"x, y",2,3,4\n"z",5,6,7\n')
     source = open_matrix(tmp_path / "x.csv", drop="a")

@@ -15,8 +15,6 @@ HEAVY = (
     "numba",
     "matplotlib",
     "rich",
-    "zarr",
-    "safetensors",
     "jinja2",
 )
 ROOMS = (

@@ -12,8 +12,6 @@ EXTRAS = {
     **dict.fromkeys(("rich", "jinja2"), "cli"),
     "torch": "torch",
     "pyarrow": "parquet",
-    "safetensors": "safetensors",
-    "zarr": "zarr",
     **dict.fromkeys(("dask", "distributed"), "dask"),
 }
 

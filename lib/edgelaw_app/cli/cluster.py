@@ -131,7 +131,8 @@ def gram_eigenvalues(
 
     survey = merged(None, "reading the mean")
     design.keep(survey)
-    return design.finish(survey, merged(survey.light(), "summing the Gram matrix"), keep=False)
+    light = survey._replace(prints=None)  # workers need not know equal rows
+    return design.finish(survey, merged(light, "summing the Gram matrix"))
 
 
 def eigenvalues(design: files.Design, dask: str | None = None, progress: Progress | None = None) -> Array:

@@ -71,7 +71,7 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
 }
 FILE_ENDINGS = (
     *(".npy", ".npz", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow"),
-    *(".safetensors", ".pt", ".pth", ".zarr"),
+    *(".safetensors", ".pt", ".pth"),
 )
 
 

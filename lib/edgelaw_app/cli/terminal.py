@@ -179,7 +179,7 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         help="a matrix, one sample per row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow "
-        ".safetensors .pt .zarr; "
+        ".safetensors .pt; "
         "or a folder or a quoted pattern of several such files",
     )
     parser.add_argument("--key", metavar="NAME", help="which array of a file that holds several")

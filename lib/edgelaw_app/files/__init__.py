@@ -4,13 +4,12 @@
 refused as one :class:`InputError`, a sentence that says what is wrong and where.
 """
 
-from edgelaw_app.files.designs import Design, column_scales, design
+from edgelaw_app.files.designs import Design, design
 from edgelaw_app.files.errors import InputError, named_errors
-from edgelaw_app.files.label_files import label_place, read_labels
-from edgelaw_app.files.oddities import Scales
+from edgelaw_app.files.label_files import label_place, read_labels, read_pair
 from edgelaw_app.files.opening import FORMATS, open_matrix
-from edgelaw_app.files.pairs import read_pair
 from edgelaw_app.files.source import Source
+from edgelaw_app.files.survey import Scales
 
 __all__ = [
     "FORMATS",
@@ -18,7 +17,6 @@ __all__ = [
     "InputError",
     "Scales",
     "Source",
-    "column_scales",
     "design",
     "label_place",
     "named_errors",

@@ -14,6 +14,7 @@ from edgelaw_app.files.errors import InputError
 Columns = str | int | Iterable[str | int]
 _SHOWN = 8  # names in a sentence
 _PLAIN = r"[A-Za-z_][\w.]*"  # a name that can be typed in a list on any command line
+_INDEX = r"__index_level_\d+__|Unnamed: 0"  # what pandas calls columns that number the rows
 
 
 class Choice(NamedTuple):
@@ -36,9 +37,8 @@ class Choice(NamedTuple):
         """
         kept = set(range(width)) - set(index)
         if self.columns is not None:
-            items = _several(self.columns, "columns")
-            kept = {number for item in items for number in _numbers(item, path, width, names)}
-        for item in _several(self.drop or (), "drop"):
+            kept = {k for item in _several(self.columns) for k in _numbers(item, path, width, names)}
+        for item in _several(self.drop or ()):
             kept.difference_update(_numbers(item, path, width, names))
         if not kept:
             raise InputError(f"{path} has no column left: all {width} are dropped.")
@@ -52,15 +52,9 @@ def row_index(names: Sequence[str], declared: Iterable[str] = ()) -> list[int]:
     ([0], [0], [])
     """
     known = set(declared)
-    numbers = {
-        k for k, name in enumerate(names) if name in known or re.fullmatch(r"__index_level_\d+__", name)
-    }
+    numbers = [k for k, name in enumerate(names) if name in known or re.fullmatch(_INDEX, name)]
     if names and names[0] == "" and all(names[1:]):
-        numbers.add(0)
-    for k, name in enumerate(names):
-        if not re.fullmatch(r"Unnamed: \d+(\.\d+)*", name):
-            break
-        numbers.add(k)
+        numbers.append(0)
     return sorted(numbers) if len(numbers) < len(names) else []
 
 
@@ -71,10 +65,8 @@ def note(
     left = sorted(set(index) - set(kept))
     sentences = []
     if left:
-        called = ", ".join(repr(names[k]) if names[k] else "without a name" for k in left)
-        sentences.append(
-            f"Left out the column{'s' * (len(left) > 1)} {called}, which number{'s' * (len(left) == 1)} the rows."
-        )
+        called = ", ".join(repr(names[k]) if names[k] else "the first, without a name" for k in left)
+        sentences.append(f"Left out as row numbers: {called}.")
     if len(kept) + len(left) < width:
         sentences.append(f"Read {len(kept)} of {width} columns, as asked.")
     return tuple(sentences)
@@ -104,30 +96,24 @@ def typed(numbers: Sequence[int], names: Sequence[str] = ()) -> str:
     return ",".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def text_columns(
-    path: str, numbers: Sequence[int], names: Sequence[str], classes: int, what: str = "text"
-) -> InputError:
+def text_columns(path: str, numbers: Sequence[int], names: Sequence[str], classes: int) -> InputError:
     """Columns that hold no numbers, named all at once, with what to type; `classes` is the likeliest label."""
-    many = len(numbers) > 1
     shown = listed((names[k] or str(k) if names else str(k) for k in numbers), quote=False)
-    drop, label = typed(numbers, names), typed([classes], names)
+    drop = typed(numbers, names)
     if len(drop) > 200:
         drop = drop[:200].rpartition(",")[0] + " and so on"
     return InputError(
-        f"{path}: column{'s' * many} {shown}{'' if names else ' (counted from 0)'} hold{'s' * (not many)} {what}; "
-        f"leave {'them' if many else 'it'} out with --drop {drop}, or --labels {label} to learn "
-        f"{'one' if many else 'it'}."
+        f"{path} has columns of text (or of no plain numbers): {shown}{'' if names else ' (counted from 0)'}; leave "
+        f"them out with --drop {drop}, or learn one with --labels {typed([classes], names)}."
     )
 
 
-def _several(value: Columns, option: str) -> tuple[str | int, ...]:
+def _several(value: Columns) -> tuple[str | int, ...]:
     """One column or several as a tuple."""
     items = (value,) if isinstance(value, str | int | np.integer) else tuple(value)
     for item in items:
         if isinstance(item, bool) or not isinstance(item, str | int | np.integer):
-            raise InputError(f"{option} must name columns by texts and integers, not {item!r}.")
-    if not items and option == "columns":
-        raise InputError("columns must name at least one column; leave it out to read all.")
+            raise InputError(f"columns and drop must name columns by texts and integers, not {item!r}.")
     return tuple(item if isinstance(item, str) else int(item) for item in items)
 
 
@@ -141,26 +127,16 @@ def _numbers(item: str | int, path: str, width: int, names: Sequence[str]) -> li
         matching = [k for k, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
         if matching and any(sign in item for sign in "*?["):
             return matching
-    span = re.fullmatch(r"(-?\d{1,12})|(\d{1,12})-(\d{0,12})", str(item))
-    if span is None:
-        raise InputError(_unknown(item, path, width, names))
-    if span[1] is not None:
-        first = last = int(span[1]) + (width if int(span[1]) < 0 else 0)
-    else:
-        first, last = int(span[2]), int(span[3]) if span[3] else width - 1
+    first, last = 0, -1
+    if span := re.fullmatch(r"(-?\d{1,12})|(\d{1,12})-(\d{0,12})", str(item)):
+        if span[1] is not None:
+            first = last = int(span[1]) + (width if int(span[1]) < 0 else 0)
+        else:
+            first, last = int(span[2]), int(span[3] or width - 1)
     if not 0 <= first <= last < width:
+        shown = repr(item if len(str(item)) < 40 else str(item)[:37] + "...")
+        known = f"{listed(names)}, or " if names else "without names, "
         raise InputError(
-            f"{path} has no column {str(item)!r}: its columns are 0 to {width - 1}, counted from 0."
+            f"{path} has no column {shown}; its columns are: {known}by number, 0 to {width - 1}."
         )
     return list(range(first, last + 1))
-
-
-def _unknown(item: str | int, path: str, width: int, names: Sequence[str]) -> str:
-    """The sentence about a column that is not there."""
-    shown = repr(item if len(str(item)) < 40 else str(item)[:37] + "...")
-    if names:
-        return f"{path} has no column {shown}; its columns are: {listed(names)}."
-    return (
-        f"{path} has columns without names, so one is given by its number from 0 to {width - 1} or a range such as "
-        f"0-{width - 1}, not {shown}."
-    )

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 
+OBJECTS = "pickled objects, which are never loaded: save a plain array, texts by the array's astype(str)"
 _NO_MEMORY = (
     r"alloc|out of memory|not enough memory|failed to map segment|start new thread|launch worker thread"
 )
@@ -32,7 +33,7 @@ def refuse_memory(error: BaseException, path: str) -> None:
 
 
 @contextlib.contextmanager
-def as_input_error(path: str, what: str) -> Iterator[None]:
+def as_input_error(path: str) -> Iterator[None]:
     """Whatever goes wrong inside becomes one sentence; foreign parsers raise many kinds of errors."""
     try:
         yield
@@ -43,9 +44,13 @@ def as_input_error(path: str, what: str) -> Iterator[None]:
     except Exception as error:
         refuse_memory(error, path)
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        if re.search(
+            "pickl|Python object", reason
+        ):  # what numpy and torch say of them, which advises to load them
+            reason = f"it holds {OBJECTS}"
         if len(reason) > 200:
             reason = reason[:200] + "..."
-        raise InputError(f"{path} is damaged or not {what}: {reason}.") from None
+        raise InputError(f"{path} is damaged or of another format than its name says: {reason}.") from None
 
 
 @contextlib.contextmanager

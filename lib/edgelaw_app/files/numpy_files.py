@@ -11,9 +11,9 @@ from typing import IO
 
 import numpy as np
 
-from edgelaw_app.files.errors import InputError, as_input_error
+from edgelaw_app.files.errors import InputError
 from edgelaw_app.files.memory import Sparse
-from edgelaw_app.files.reader import OBJECTS, Opened, Reader, spans
+from edgelaw_app.files.reader import Opened, Reader, spans
 
 _LARGEST_SPARSE = 2**31  # bytes of a sparse matrix, which is read whole
 _WHOLE = 2**28  # bytes of a Fortran-ordered array that may be read whole out of a zip
@@ -22,12 +22,38 @@ _SPARSE = {"format.npy", "shape.npy", "data.npy"}  # what scipy.sparse.save_npz 
 
 def npy(path: str) -> Opened:
     """The array of a .npy file."""
-    return {None: functools.partial(Npy, path)}
+    return {None: lambda: Mapped(path, np.lib.format.open_memmap(path, mode="r"))}
+
+
+class Mapped(Reader):
+    """Numbers as they lie in a file; every block is its own map, so that what was read leaves the memory."""
+
+    def __init__(self, path: str, array: np.memmap, bfloat: bool = False) -> None:
+        self.path, self.shape, self._offset, self._fortran = path, array.shape, array.offset, array.flags.fnc
+        self._stored, self._bfloat = array.dtype, bfloat  # bfloat16 is stored as the halves of float32
+        self.dtype = np.dtype(np.float32) if bfloat else array.dtype
+
+    def _mapped(self, start: int, stop: int) -> np.ndarray:
+        """These rows; of an array in Fortran order all of them have to be mapped."""
+        if self._fortran:
+            return np.memmap(self.path, self._stored, "r", self._offset, self.shape, "F")[start:stop]
+        place = self._offset + start * math.prod(self.shape[1:]) * self._stored.itemsize
+        return np.memmap(self.path, self._stored, "r", place, (stop - start, *self.shape[1:]))
+
+    def _numbers(self, raw: np.ndarray) -> np.ndarray:
+        return (raw.astype(np.uint32) << 16).view(np.float32) if self._bfloat else np.asarray(raw)
+
+    def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
+        return (self._numbers(self._mapped(a, b)) for a, b in spans(start, stop, rows))
+
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """The rows of these numbers, and no others, as they are stored."""
+        return self.only_used(self._numbers(self._mapped(0, self.shape[0])[numbers]))
 
 
 def npz(path: str) -> Opened:
     """The arrays of a .npz file, or the sparse matrix of one that SciPy wrote."""
-    with _opened_zip(path) as archive:
+    with zipfile.ZipFile(path) as archive:
         members = {info.filename: info.file_size for info in archive.infolist()}
     if members.keys() >= _SPARSE:
         return {None: functools.partial(_sparse, path, sum(members.values()))}
@@ -41,59 +67,23 @@ def _sparse(path: str, size: int) -> Reader:
         raise InputError(
             f"{path} holds a sparse matrix of {size:,} bytes; at most {_LARGEST_SPARSE:,} are read."
         )
-    with as_input_error(path, "a sparse matrix of scipy"):
-        import scipy.sparse
+    import scipy.sparse
 
-        return Sparse(scipy.sparse.load_npz(path), path)
-
-
-class Npy(Reader):
-    """A .npy file; every block is its own map, so that what was read leaves the memory."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        with as_input_error(path, "a numpy file"), open(path, "rb") as handle:
-            self.shape, self._fortran, self.dtype = _header(handle, path)
-            self._offset = handle.tell()
-            there, promised = handle.seek(0, 2) - self._offset, math.prod(self.shape) * self.dtype.itemsize
-        if there < promised:
-            raise InputError(
-                f"{path} is truncated: its header promises {promised} bytes of numbers, but it has {there}."
-            )
-
-    def _mapped(self, start: int, stop: int) -> np.ndarray:
-        """These rows; of an array in Fortran order all of them have to be mapped."""
-        if self._fortran:
-            return np.memmap(self.path, self.dtype, "r", self._offset, self.shape, "F")[start:stop]
-        place = self._offset + start * math.prod(self.shape[1:]) * self.dtype.itemsize
-        return np.memmap(self.path, self.dtype, "r", place, (stop - start, *self.shape[1:]))
-
-    def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        for a, b in spans(start, stop, rows):
-            with as_input_error(self.path, "a numpy file"):
-                block = np.asarray(self._mapped(a, b))
-            yield block
-
-    def take(self, numbers: np.ndarray) -> np.ndarray:
-        """The rows of these numbers, and no others, as they are stored."""
-        with as_input_error(self.path, "a numpy file"):
-            rows = np.asarray(self._mapped(0, self.shape[0])[numbers])
-        return rows if self.used is None else rows[:, self.used]
+    return Sparse(scipy.sparse.load_npz(path), path)
 
 
 class Npz(Reader):
-    """One array of a .npz file, a stream out of its zip, whose checksum is compared when it first ends."""
+    """One array of a .npz file, a stream out of its zip, whose checksum is compared at its end."""
 
     seeks = False
 
     def __init__(self, path: str, key: str) -> None:
-        self.path, self._key, self._verified = path, key, False
+        self.path, self._key = path, key
         with self._member() as (member, size):
-            self.shape, self._fortran, self.dtype = _header(member, path)
+            self.shape, self._fortran, self.dtype = _header(member)
             announced = member.tell() + math.prod(self.shape) * self.dtype.itemsize
-        if size != announced:
-            what = "truncated" if size < announced else "damaged"
-            raise InputError(f"{path} is {what}: its header promises {announced} bytes, but it has {size}.")
+        if size != announced and not self.dtype.hasobject:  # which is refused whatever its size
+            raise ValueError(f"its header promises {announced} bytes, but it has {size}")
         if self._fortran and size > _WHOLE:
             raise InputError(
                 f"{path} holds its array in Fortran order, column after column, which cannot be read row by row out of "
@@ -103,18 +93,15 @@ class Npz(Reader):
     @contextlib.contextmanager
     def _member(self) -> Iterator[tuple[IO[bytes], int]]:
         """The array's bytes, and how many there are."""
-        name = self._key + ".npy"
-        with _opened_zip(self.path) as archive:
-            info = archive.getinfo(name)
-            if self._verified:
-                del info.CRC  # what zipfile does not find it does not compare again
+        with zipfile.ZipFile(self.path) as archive:
+            info = archive.getinfo(self._key + ".npy")
             with archive.open(info) as member:
                 yield member, info.file_size
 
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         width = math.prod(self.shape[1:]) * self.dtype.itemsize
         with self._member() as (member, _):
-            _header(member, self.path)
+            _header(member)
             if self._fortran:
                 data = self._exactly(member, self.shape[0] * width, last=True)
                 array = np.frombuffer(data, self.dtype).reshape(self.shape, order="F")
@@ -129,47 +116,16 @@ class Npz(Reader):
     def _exactly(self, member: IO[bytes], count: int, last: bool) -> bytes:
         """So many bytes; if they are the last, no others may follow."""
         data = member.read(count)
-        if len(data) < count:
-            raise InputError(f"{self.path} is truncated: its array ends too early.")
-        if last and member.read(1):  # reading past the end is what compares the checksum
-            raise InputError(f"{self.path} is damaged: its array is longer than its header says.")
-        self._verified = self._verified or last
+        if len(data) < count or (last and member.read(1)):  # reading past the end compares the checksum
+            raise InputError(f"{self.path} is damaged: its array is not as long as its header says.")
         return data
 
 
-@contextlib.contextmanager
-def _opened_zip(path: str) -> Iterator[zipfile.ZipFile]:
-    """A .npz file; what is wrong with it is said in one sentence."""
-    with as_input_error(path, "a numpy .npz file"):
-        with open(path, "rb") as handle:
-            start = handle.read(6)
-        if start[:2] != b"PK":
-            raise _not_numpy(path, start, "is not a zip")
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-
-
-def _header(handle: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, Fortran order and dtype from the head of a .npy stream; objects are refused unread."""
-    magic = handle.read(8)
-    if magic[:6] != b"\x93NUMPY":
-        raise _not_numpy(path, magic, "does not begin like a numpy file")
-    if magic[6:] not in (b"\x01\x00", b"\x02\x00"):
-        raise InputError(f"{path} is damaged, or a numpy file of a version other than 1 and 2.")
-    read = np.lib.format.read_array_header_1_0 if magic[6] == 1 else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(handle)
-    if any(size < 0 for size in shape):
-        raise InputError(f"{path} is damaged: its array has shape {shape}.")
-    if dtype.hasobject:
-        raise InputError(f"{path} {OBJECTS}.")
+def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, Fortran order and dtype from the head of a .npy stream."""
+    version = np.lib.format.read_magic(member)
+    lib = np.lib.format
+    shape, fortran, dtype = (
+        lib.read_array_header_1_0(member) if version == (1, 0) else lib.read_array_header_2_0(member)
+    )
     return shape, fortran and len(shape) > 1, dtype
-
-
-def _not_numpy(path: str, start: bytes, otherwise: str) -> InputError:
-    """Why a file that begins with these bytes is refused."""
-    if start[:1] == b"\x80":
-        return InputError(
-            f"{path} is a pickle and not a numpy file; pickles are never loaded: save a plain array."
-        )
-    reason = otherwise if start else "is empty"
-    return InputError(f"{path} {reason}, so it is damaged or of another format.")

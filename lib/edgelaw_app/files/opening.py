@@ -9,21 +9,23 @@ from pathlib import Path
 
 from edgelaw_app.files import numpy_files, tensors
 from edgelaw_app.files.columns import Choice, Columns
-from edgelaw_app.files.errors import InputError, MissingFile
+from edgelaw_app.files.errors import InputError, MissingFile, as_input_error
 from edgelaw_app.files.reader import Opened, pick
 from edgelaw_app.files.source import Source
-from edgelaw_app.files.tables import Ipc, Parquet
+from edgelaw_app.files.tables import Ipc, Parquet, Table
 from edgelaw_app.files.text import Text
 
+TABLES: dict[str, type[Table] | type[Text]] = {
+    **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), Text),
+    ".parquet": Parquet,
+    **dict.fromkeys((".feather", ".arrow"), Ipc),
+}
 FORMATS: dict[str, Callable[[str], Opened]] = {
     ".npy": numpy_files.npy,
     ".npz": numpy_files.npz,
-    **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), Text.opened),
-    ".parquet": Parquet.opened,
-    **dict.fromkeys((".feather", ".arrow"), Ipc.opened),
+    **{ending: table.opened for ending, table in TABLES.items()},
     ".safetensors": tensors.safetensors,
     **dict.fromkeys((".pt", ".pth"), tensors.torch),
-    ".zarr": tensors.zarr,
 }
 
 
@@ -39,8 +41,8 @@ def open_matrix(
     ----------
     path : str or path
         A .npy, .npz (one of a sparse matrix of SciPy, too), .csv or .tsv (plain or .gz), .parquet, .feather, .arrow
-        (a file or a stream, as Hugging Face's datasets are), .safetensors, .pt, .pth or .zarr file; or many of equal
-        width as one, in sorted order: a folder of them, or a pattern such as ``"shards/*.parquet"``.
+        (a file or a stream, as Hugging Face's datasets are), .safetensors, .pt or .pth file; or many of equal width as
+        one, in sorted order: a folder of them, or a pattern such as ``"shards/*.parquet"``.
     key : str, optional
         Which array of a file that holds several. By default the only one, else the one called ``x_train``,
         ``embeddings`` or ``features``, else the only matrix.
@@ -50,10 +52,6 @@ def open_matrix(
         ``"3-"``; a text may list several, separated by commas. They are read in the file's order. A column that numbers
         the rows, as pandas and R write it without a name, is left out unless `columns` names it; `Source.notes`
         says so.
-
-    Returns
-    -------
-    Source
 
     Raises
     ------
@@ -70,32 +68,22 @@ def open_matrix(
     ...     source = open_matrix(path)
     ...     source.shape, source.take([3, 0]).tolist()
     ((4, 3), [[9.0, 10.0, 11.0], [0.0, 1.0, 2.0]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "table.csv"
-    ...     _ = path.write_text(",a,b,label\\n0,1.5,2,cat\\n1,2.5,3,dog\\n")
-    ...     source = open_matrix(path, drop="label")
-    ...     source.take([0, 1]).tolist(), source.notes[0]
-    ([[1.5, 2.0], [2.5, 3.0]], 'Left out the column without a name, which numbers the rows.')
     """
     several = (columns, drop)
     lists = [one if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in several]
     try:
         files = _shards(os.fspath(path))
         readers = [pick(opened(file), file, key).choose(Choice(*lists)) for file in files]
-    except InputError:
-        raise
     except (OSError, ValueError) as error:  # a folder that may not be read, a name with a zero byte
+        if isinstance(error, InputError):
+            raise
         reason = error.strerror if isinstance(error, OSError) else None
         raise InputError(f"{path!r} cannot be opened: {reason or error}.") from None
     for file, reader in zip(files, readers, strict=True):
-        mine, first = reader.column_names(), readers[0].column_names()
-        if len(mine) != len(first):
+        if reader.column_names() != readers[0].column_names():
             raise InputError(
-                f"Shards must have equal width, but {files[0]} has {len(first)} columns and {file} has {len(mine)}."
-            )
-        if reader.names and readers[0].names and mine != first:
-            raise InputError(
-                f"Shards must have the same columns in the same order, but {files[0]} and {file} differ."
+                f"Shards must have the same columns in the same order, but {files[0]} and {file} differ "
+                f"({len(readers[0].column_names())} and {len(reader.column_names())} columns)."
             )
     return Source(readers, str(path))
 
@@ -108,15 +96,23 @@ def ending(path: str | os.PathLike[str]) -> str | None:
 
 def opened(path: str) -> Opened:
     """The arrays of one file of a known format, which is there and regular; anything else is refused."""
-    place, kind = Path(path), ending(path)
-    if kind is None:
+    _refuse_other_than_file(path)
+    open(path, "rb").close()  # what the system says where it may not be read
+    if os.path.getsize(path) == 0:
+        raise InputError(f"{path} is empty.")
+    with as_input_error(path):
+        return FORMATS[str(ending(path))](path)
+
+
+def _refuse_other_than_file(path: str) -> None:
+    """Refuse what is missing or no regular file of a known format: reading a pipe or a device could wait for ever."""
+    place = Path(path)
+    if ending(path) is None:
         raise InputError(f"{path} must be a {_formats()} file, or a folder or pattern of such files.")
-    if not place.exists() or (place.is_dir() and kind != ".zarr"):
+    if not place.exists() or place.is_dir():
         raise MissingFile(f"There is no file {path}{', only a folder of that name' * place.is_dir()}.")
-    _refuse_irregular(place)
-    if place.is_file():
-        open(path, "rb").close()  # what the system says where it may not be read
-    return FORMATS[kind](path)
+    if not place.is_file():
+        raise InputError(f"{path} is not a regular file: pipes, sockets and devices are not read.")
 
 
 def _formats() -> str:
@@ -144,23 +140,9 @@ def _shards_of_folder(place: Path) -> list[str]:
         str(entry): kind for entry in place.iterdir() if (kind := ending(entry)) and entry.name[0] not in "._"
     }
     kinds = sorted(set(files.values()))
-    if not kinds:
-        raise InputError(f"The folder {place} holds no shards: no file that ends in {_formats()}.")
-    if len(kinds) > 1:
+    if len(kinds) != 1:
         raise InputError(
-            f"The folder {place} holds files of several formats ({', '.join(kinds)}); name the shards by a "
-            f"pattern such as '{place / ('*' + kinds[0])}'."
+            f"The folder {place} must hold shards of one format, {_formats()}, but it has "
+            f"{', '.join(kinds) or 'none'}; a pattern names some of them, such as '{place / '*.npy'}'."
         )
     return sorted(files)
-
-
-def _refuse_irregular(place: Path) -> None:
-    """Refuse pipes, sockets and devices, and stores that hold any: reading one could wait, or go on, for ever."""
-    entries = (
-        [place]
-        if not place.is_dir()
-        else [Path(folder, name) for folder, _, names in os.walk(place) for name in names]
-    )
-    for entry in entries:
-        if not entry.is_file() and not entry.is_dir():
-            raise InputError(f"{entry} is not a regular file: pipes, sockets and devices are not read.")

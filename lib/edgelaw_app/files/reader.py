@@ -1,8 +1,8 @@
 """What all formats share: a reader of one array or table in blocks of rows, and the choice among several arrays.
 
 A format is a function from a path to the arrays in the file: a dictionary from their names (None for the only one,
-without a name) to functions that open them. Nothing is ever unpickled, and what cannot be read is refused as one
-:class:`InputError`. Packages that only some formats need are imported when such a file is opened.
+without a name) to functions that open them. It may raise what it likes: `opening` and `Reader` make it one
+:class:`InputError`. Nothing is ever unpickled. Packages that only some formats need are imported with such a file.
 """
 
 from __future__ import annotations
@@ -14,67 +14,50 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 
 from edgelaw._common import extras
 from edgelaw_app.files.columns import Choice, note
-from edgelaw_app.files.errors import InputError, refuse_memory
+from edgelaw_app.files.errors import OBJECTS, InputError, as_input_error, refuse_memory
 
 WIDEST = 2**22  # columns: a few rows of more are gigabytes, and no eigenvalues could be computed of them
 USUAL_KEYS = ("x_train", "embeddings", "features")  # the paper's two files, then ours
-OBJECTS = (
-    "holds pickled objects, which are never loaded: save a plain array, texts by the array's astype(str)"
-)
 
 
 class Reader(abc.ABC):
-    """An array or a table, read a block of rows at a time.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    shape : tuple of int
-        Of all that is stored, whichever columns are read.
-    dtype : numpy.dtype
-        As stored.
-    seeks : bool
-        Whether reading from the middle is cheap.
-    in_memory : bool
-        Whether the rows are an array of this process and not a file that others can read too.
-    names : tuple of str
-        The names of the file's columns, if they have names.
-    index : sequence of int
-        Numbers of those that number the rows.
-    used : list of int or None
-        The numbers of the columns that are read; None for all.
-    notes : tuple of str
-        What a reader of the rows should know, such as columns that were left out; sentences.
-    """
+    """An array or a table, read a block of rows at a time."""
 
     path: str
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    seeks: bool = True
-    in_memory: bool = False
-    names: tuple[str, ...] = ()
-    index: Sequence[int] = ()
-    used: list[int] | None = None
-    notes: tuple[str, ...] = ()
-    chosen_by_format = False  # whether `_blocks` leaves out the columns that are not used
+    shape: tuple[int, ...]  # of all that is stored, whichever columns are read
+    dtype: np.dtype  # as stored
+    seeks: bool = True  # whether reading from the middle is cheap
+    in_memory: bool = False  # whether the rows are an array of this process, not a file that others can read
+    names: tuple[str, ...] = ()  # of the file's columns, if they have names
+    index: Sequence[int] = ()  # numbers of those that number the rows
+    used: list[int] | None = None  # numbers of the columns that are read; None for all
+    notes: tuple[str, ...] = ()  # sentences on what was left out
 
     @abc.abstractmethod
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """The rows from `start` to `stop` as they are stored, in blocks of at most `rows`."""
+        """The rows from `start` to `stop` in blocks of at most `rows`, with all columns or the used ones."""
 
     def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         """The used columns of the rows from `start` to `stop`, as they are stored, in blocks of at most `rows`."""
         row = start
-        for block in self._blocks(start, stop, rows):
+        with as_input_error(self.path):
+            blocks = self._blocks(start, stop, rows)
+        while True:
+            with as_input_error(self.path):
+                block = next(blocks, None)
+                if block is None:
+                    break
             row += len(block)
-            yield block if self.used is None or self.chosen_by_format else block[:, self.used]
+            yield self.only_used(block)
         if row < stop:
             raise InputError(f"{self.path} is truncated: it ends after row {row} of {self.shape[0]}.")
+
+    def only_used(self, rows: np.ndarray) -> np.ndarray:
+        """The used columns of some rows; a format may have left out the others already."""
+        return rows if self.used is None or rows.shape[1] == len(self.used) else rows[:, self.used]
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
         """The rows of these ascending numbers, as they are stored, read from the first of them to the last."""
@@ -87,12 +70,12 @@ class Reader(abc.ABC):
 
     def choose(self, choice: Choice) -> Reader:
         """This reader, of a matrix of real numbers and of the columns asked for; anything else is refused."""
-        width = real_matrix(self.path, self.shape, self.dtype)[1]
-        used = choice.numbers(self.path, width, self.names, self.index)
-        self.notes = note(used, width, self.names, self.index)
-        if len(used) < width:
+        _refuse_other_than_matrix(self.path, self.shape, self.dtype)
+        used = choice.numbers(self.path, self.shape[1], self.names, self.index)
+        self.notes = note(used, self.shape[1], self.names, self.index)
+        if len(used) < self.shape[1]:
             self.used = used
-            real_matrix(self.path, (self.shape[0], len(used)), self.dtype)
+            _refuse_other_than_matrix(self.path, (self.shape[0], len(used)), self.dtype)
         return self
 
     def column_names(self) -> list[str]:
@@ -128,17 +111,22 @@ def pick(arrays: Mapping[str | None, Callable[[], Reader]], path: str, key: str 
         (key,) = arrays
     elif key is None:
         candidates: list[str | None] = [usual for usual in USUAL_KEYS if usual in arrays] or [
-            name for name, opened in arrays.items() if _is_matrix(opened)
+            name for name, opened in arrays.items() if _is_matrix(opened, path)
         ]
         if not candidates or (len(candidates) > 1 and candidates[0] not in USUAL_KEYS):
             raise InputError(f"{path} needs a key that says which array to read; its arrays are: {listed}.")
         key = candidates[0]
-    return arrays[key]()
+    with as_input_error(path):
+        reader = arrays[key]()
+    if reader.dtype.hasobject:
+        raise InputError(f"{path} holds {OBJECTS}.")
+    return reader
 
 
-def _is_matrix(opened: Callable[[], Reader]) -> bool:
+def _is_matrix(opened: Callable[[], Reader], path: str) -> bool:
     try:
-        reader = opened()
+        with as_input_error(path):
+            reader = opened()
     except InputError:
         return False
     return len(reader.shape) == 2 and reader.dtype.kind in "fiu"
@@ -149,27 +137,12 @@ def spans(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:
     return ((k, min(k + rows, stop)) for k in range(start, stop, rows))
 
 
-def real_matrix(path: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[int, int]:
-    """The shape of a matrix of real numbers with at least two rows and columns; anything else is refused."""
-    dtype, shape = np.dtype(dtype), tuple(shape)
-    if dtype.hasobject:
-        raise InputError(f"{path} {OBJECTS}.")
-    if dtype.kind == "c":
-        raise InputError(f"{path} must hold real numbers, not complex ones (dtype {dtype}).")
+def _refuse_other_than_matrix(path: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Refuse what is no matrix of real numbers with at least two rows and columns."""
     if dtype.kind not in "fiu":
         raise InputError(f"{path} must hold real numbers, not dtype {dtype}.")
-    if len(shape) != 2:
+    if len(shape) != 2 or min(shape) < 2 or shape[1] > WIDEST:
         raise InputError(
-            f"{path} must hold a matrix, one example per row, but its array has {len(shape)} dimension(s): "
-            f"its shape must be (rows, columns), not shape {shape}."
+            f"{path} must hold a matrix of at least 2 rows, one per example, and 2 to {WIDEST:,} columns, not an "
+            f"array of shape {shape}."
         )
-    if shape[1] > WIDEST:
-        raise InputError(f"{path} must have at most {WIDEST:,} columns, not {shape[1]:,}.")
-    if 0 in shape:
-        raise InputError(f"{path} holds no numbers: its array is empty, of shape {shape}.")
-    if min(shape) < 2:
-        what = "row" if shape[0] < 2 else "column"
-        raise InputError(
-            f"{path} holds one {what} only; at least 2 rows and 2 columns are needed, not shape {shape}."
-        )
-    return shape[0], shape[1]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common import arguments, preprocessing
-from edgelaw_app.files.errors import InputError
+from edgelaw_app.files.errors import InputError, as_input_error
 from edgelaw_app.files.reader import Reader
-
-_EXACT = 2**53  # floating point numbers cannot tell larger integers from each other
 
 
 class Source:
@@ -43,11 +40,6 @@ class Source:
         return f"Source({self.name!r}, shape={self.shape}, dtype={self.dtype})"
 
     @property
-    def seeks(self) -> bool:
-        """Whether reading from the middle is cheap."""
-        return all(reader.seeks for reader in self._readers)
-
-    @property
     def in_memory(self) -> bool:
         """Whether the rows are an array of this process and not a file that others can read too."""
         return any(reader.in_memory for reader in self._readers)
@@ -58,14 +50,15 @@ class Source:
         Raises
         ------
         InputError
-            At the first block that is not finite, after the rest has been counted.
+            At the first block that is not finite.
         """
         rows = arguments.whole(rows, "rows", 1)
         stop = self.shape[0] if stop is None else min(stop, self.shape[0])
-        raw = self._raw(rows, start, stop)
-        for block in raw:
-            yield self._floats(block, range(start, start + len(block)), raw)
-            start += len(block)
+        for reader, begin, end in self._files():
+            if max(start, begin) < min(stop, end):
+                for raw in reader.read(max(start - begin, 0), min(stop, end) - begin, rows):
+                    yield self._floats(raw, range(start, start + len(raw)))
+                    start += len(raw)
 
     def take(self, indices: npt.ArrayLike) -> np.ndarray:
         """These rows, in the order given; only what is needed of the file is read, where its format allows it."""
@@ -76,8 +69,9 @@ class Source:
         for reader, begin, end in self._files():
             a, b = np.searchsorted(ascending, [begin, end])
             if a < b:
-                block = reader.take(ascending[a:b] - begin)
-                result[order[a:b]] = self._floats(block, ascending[a:b], iter(()))
+                with as_input_error(reader.path):
+                    raw = reader.take(ascending[a:b] - begin)
+                result[order[a:b]] = self._floats(raw, ascending[a:b])
         return result
 
     def matrix(self) -> np.ndarray:
@@ -103,51 +97,18 @@ class Source:
         """Every file's reader, with the numbers of its first row and of the next file's."""
         return zip(self._readers, self._ends[:-1], self._ends[1:], strict=True)
 
-    def _raw(self, rows: int, start: int, stop: int) -> Iterator[np.ndarray]:
-        """Rows as they are stored."""
-        for reader, begin, end in self._files():
-            if max(start, begin) < min(stop, end):
-                yield from reader.read(max(start - begin, 0), min(stop, end) - begin, rows)
-
-    def _floats(self, raw: np.ndarray, numbers: Sequence[int] | np.ndarray, rest: Iterator) -> np.ndarray:
-        """Raw rows as finite floats, or a sentence about what is wrong and how much of it is in the rest."""
-        whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
-        if whole and (raw.max(initial=0) > _EXACT or raw.min(initial=0) < -_EXACT):
-            where = self._first((raw > _EXACT) | (raw < -_EXACT), numbers)
-            raise InputError(
-                f"{self.name} holds integers beyond 2^53, which floating point numbers cannot hold exactly; "
-                f"the first is in {where}."
-            )
+    def _floats(self, raw: np.ndarray, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Raw rows, of these numbers, as floats whose squares are finite; the first that is not is refused."""
         block = raw.astype(self.dtype, copy=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(block.sum()) or np.isfinite(block).all()
-        if not finite:
-            where, value = self._first(~np.isfinite(block), numbers), block[~np.isfinite(block)][0]
-            counts = {"NaN": 0, "infinite": 0}
-            for more in itertools.chain([block], rest):
-                if more.dtype.kind == "f":
-                    counts["NaN"] += int(np.isnan(more).sum())
-                    counts["infinite"] += int(np.isinf(more).sum())
-            shown = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        largest = float(max(block.max(initial=0), -block.min(initial=0)))  # not a number where one is none
+        if not largest <= preprocessing.LARGEST:
+            i, j = np.argwhere(~(np.abs(block.astype(np.float64)) <= preprocessing.LARGEST))[0]
+            column = repr(self.columns[j]) if self._readers[0].names else self.columns[j]
             raise InputError(
-                f"{self.name} must hold finite numbers, but it contains {shown}; the first is {value} in {where}."
-            )
-        if (
-            block.dtype.itemsize > 4
-            and max(block.max(initial=0), -block.min(initial=0)) > preprocessing.LARGEST
-        ):
-            raise InputError(
-                f"{self.name} must hold numbers below {preprocessing.LARGEST:g} in size, so that their squares are "
-                f"finite; there is a larger one in {self._first(np.abs(block) > preprocessing.LARGEST, numbers)}."
+                f"{self.name} must hold finite numbers, at most {preprocessing.LARGEST:g} in size, but there is "
+                f"{block[i, j]} in row {numbers[i]}, column {column} (counted from 0)."
             )
         return block
-
-    def _first(self, wrong: np.ndarray, numbers: Sequence[int] | np.ndarray) -> str:
-        """The row and the column of the first entry that is wrong."""
-        i, j = np.argwhere(wrong)[0]
-        if self._readers[0].names:
-            return f"column {self.columns[j]!r}, row {numbers[i]} (counted from 0)"
-        return f"row {numbers[i]}, column {self.columns[j]} (counted from 0)"
 
 
 def _kept(dtype: np.dtype) -> np.dtype:

@@ -11,34 +11,30 @@ from typing import Any
 import numpy as np
 
 from edgelaw_app.files.columns import Choice, row_index, text_columns
-from edgelaw_app.files.errors import InputError, as_input_error
+from edgelaw_app.files.errors import InputError
 from edgelaw_app.files.reader import Opened, Reader, package, spans
 
 
 class Table(Reader):
     """A file of several parts with rows; what is read are its numeric columns, or the numbers in one of lists."""
 
-    chosen_by_format = True
-    what: str
     _schema: Any
     _sizes: list[int]  # rows of each part
 
     def __init__(self, path: str) -> None:
         self.path, self.dtype = path, np.dtype("f8")
-        with as_input_error(path, self.what):
-            self._look()
-            self.names = tuple(self._schema.names)
-            self._ends = np.cumsum([0, *self._sizes])
+        package("pyarrow.parquet", path)
+        self._look()
+        self.names = tuple(self._schema.names)
         if len(set(self.names)) < len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise InputError(f"{path} has more than one column of the name {twice!r}.")
         self.index = row_index(self.names, _declared_index(self._schema))
-        self.shape = (int(self._ends[-1]), len(self.names))
+        self.shape = (sum(self._sizes), len(self.names))
 
     @classmethod
     def opened(cls, path: str) -> Opened:
         """The columns of lists of numbers, each an array; or, where there is none, the table itself."""
-        package("pyarrow.parquet", path)
         table = cls(path)
         lists = [field.name for field in table._schema if _inner(field.type) is not None]
         return {name: functools.partial(Lists, table, name) for name in lists} or {None: lambda: table}
@@ -47,8 +43,8 @@ class Table(Reader):
         """Find the schema and the parts."""
         raise NotImplementedError
 
-    def batches(self, parts: Sequence[int], names: Sequence[str], rows: int) -> Iterator[Any]:
-        """Some columns of some parts, as Arrow's batches."""
+    def _batches(self, first: int, names: Sequence[str], rows: int) -> Iterator[Any]:
+        """Some columns of a part and those after it, as Arrow's batches."""
         raise NotImplementedError
 
     def choose(self, choice: Choice) -> Reader:
@@ -57,12 +53,9 @@ class Table(Reader):
         used = [self._schema.field(k) for k in self.used or range(len(self.names))]
         texts = [self.names.index(field.name) for field in used if not _is_number(field.type, truth=True)]
         if texts:
-            _, few = next(self.rows(0, self.shape[0], 100, [self.names[k] for k in texts]), (0, None))
-            counts = [len(set(map(str, few.column(self.names[k]).to_pylist()))) if few else 0 for k in texts]
-            kinds = sorted({str(self._schema.field(k).type) for k in texts})
-            other = [kind for kind in kinds if "string" not in kind]
-            what = f"{', '.join(other[:3])}, no plain numbers" if other else "text"
-            raise text_columns(self.path, texts, self.names, texts[int(np.argmin(counts))], what)
+            _, few = next(self.rows(0, self.shape[0], 100, [self.names[k] for k in texts]))
+            counts = [len(set(map(str, few.column(self.names[k]).to_pylist()))) for k in texts]
+            raise text_columns(self.path, texts, self.names, texts[int(np.argmin(counts))])
         self.dtype = np.result_type(*(_dtype(field.type) for field in used))
         return self
 
@@ -74,16 +67,16 @@ class Table(Reader):
 
     def rows(self, start: int, stop: int, rows: int, names: Sequence[str]) -> Iterator[tuple[int, Any]]:
         """Pairs of (number of the first row, batch of some columns)."""
-        parts = [
-            k for k, size in enumerate(self._sizes) if self._ends[k] < stop and self._ends[k] + size > start
-        ]
-        row = int(self._ends[parts[0]]) if parts else stop
-        with as_input_error(self.path, self.what):
-            for batch in self.batches(parts, names, rows) if parts else ():
-                a, b = max(start - row, 0), min(stop - row, len(batch))
-                for c, d in spans(a, b, rows):
-                    yield row + c, batch.slice(c, d - c)
-                row += len(batch)
+        ends = np.cumsum(self._sizes)
+        first = int(np.searchsorted(ends, start, side="right"))
+        row = int(ends[first - 1]) if first else 0
+        for batch in self._batches(first, names, rows) if start < stop else ():
+            a, b = max(start - row, 0), min(stop - row, len(batch))
+            for c, d in spans(a, b, rows):
+                yield row + c, batch.slice(c, d - c)
+            row += len(batch)
+            if row >= stop:
+                return
 
     def columns(self, numbers: list[int]) -> list[np.ndarray]:
         """The values of some columns, of any type; a missing one is refused."""
@@ -105,14 +98,12 @@ class Table(Reader):
 class Parquet(Table):
     """A .parquet file, read by its row groups."""
 
-    what = "a parquet file"
-
     def _look(self) -> None:
         with self._open() as file:
             self._schema, rows = file.schema_arrow, file.metadata.num_rows
             self._sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
         if min(self._sizes, default=0) < 0 or sum(self._sizes) != rows:
-            raise InputError(f"{self.path} is damaged: its row groups do not add up to its {rows} rows.")
+            raise ValueError(f"its row groups do not add up to its {rows} rows")
 
     def _open(self) -> Any:
         import pyarrow.parquet
@@ -120,28 +111,21 @@ class Parquet(Table):
         # small buffers: a column of a row group is otherwise read whole
         return pyarrow.parquet.ParquetFile(self.path, buffer_size=2**16, pre_buffer=False)
 
-    def batches(self, parts: Sequence[int], names: Sequence[str], rows: int) -> Iterator[Any]:
-        """Some columns of some row groups."""
+    def _batches(self, first: int, names: Sequence[str], rows: int) -> Iterator[Any]:
         with self._open() as file:
-            yield from file.iter_batches(rows, row_groups=parts, columns=names, use_threads=False)
+            groups = range(first, len(self._sizes))
+            yield from file.iter_batches(rows, row_groups=groups, columns=names, use_threads=False)
 
 
 class Ipc(Table):
     """A .feather or .arrow file: Arrow's own format, as a file with a table of its batches or as a stream of them."""
 
-    what = "an arrow or feather file"
-
     def _look(self) -> None:
         with open(self.path, "rb") as file:
-            start = file.read(8)
-        if start[:4] == b"FEA1":
-            raise InputError(f"{self.path} is a feather file of version 1; write it again with version 2.")
-        if not start:
-            raise InputError(f"{self.path} is empty.")
-        self._stream = start[:6] != b"ARROW1"  # as Hugging Face's datasets are
+            self._stream = file.read(6) != b"ARROW1"  # as Hugging Face's datasets are
         with self._open() as mapped, self._of(mapped) as file:
             self._schema = file.schema
-        self._sizes = [len(batch) for batch in self.batches((), self._schema.names[:1], 0)]
+        self._sizes = [len(batch) for batch in self._batches(0, self._schema.names[:1], 0)]
 
     def _open(self) -> Any:
         import pyarrow
@@ -155,16 +139,10 @@ class Ipc(Table):
         options = ipc.IpcReadOptions(included_fields=included, use_threads=False)
         return (ipc.open_stream if self._stream else ipc.open_file)(mapped, options=options)
 
-    def batches(self, parts: Sequence[int], names: Sequence[str], rows: int) -> Iterator[Any]:
-        """Some columns of some batches, or of all; those of a stream are passed by until the last is reached."""
+    def _batches(self, first: int, names: Sequence[str], rows: int) -> Iterator[Any]:
         with self._open() as mapped, self._of(mapped, names) as file:
-            last = max(parts, default=None)
-            if not self._stream:
-                made = (file.get_batch(k) for k in parts or range(file.num_record_batches))
-            else:
-                until = itertools.islice(enumerate(file), None if last is None else last + 1)
-                made = (batch for k, batch in until if not parts or k in parts)
-            for batch in made:
+            made = file if self._stream else map(file.get_batch, range(file.num_record_batches))
+            for batch in itertools.islice(made, first, None):
                 batch.validate(full=True)  # lists whose ends lie beyond the file would be read there
                 yield batch
 
@@ -175,10 +153,9 @@ class Lists(Reader):
     def __init__(self, table: Table, name: str) -> None:
         self.path, self._table, self._name = table.path, table, name
         self.dtype, self._width = _dtype(_inner(table._schema.field(name).type)), 0
-        if table.shape[0]:
-            with as_input_error(self.path, table.what):
-                first = next(table.rows(0, 1, 1, [name]))[1].column(name)[0]
-                self._width = len(first) if first.is_valid else 0
+        for _, batch in table.rows(0, min(1, table.shape[0]), 1, [name]):
+            first = batch.column(name)[0]
+            self._width = len(first) if first.is_valid else 0
         self.shape = (table.shape[0], self._width)
 
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:

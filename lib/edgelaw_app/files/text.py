@@ -1,7 +1,6 @@
 """Tables of numbers as text: comma-, semicolon- or tab-separated, plain or gzipped, read as a stream of lines.
 
-pyarrow turns some lines at once into numbers where it is installed. Where it is not, or cannot, the standard library's
-csv does, cell by cell, and says where the trouble is.
+NumPy turns some lines at once into numbers; where it cannot, they are looked at cell by cell to say which is none.
 """
 
 from __future__ import annotations
@@ -15,42 +14,37 @@ from typing import IO
 
 import numpy as np
 
-from edgelaw._common import extras
 from edgelaw_app.files.columns import Choice, called, row_index, text_columns, typed
-from edgelaw_app.files.errors import InputError, as_input_error
+from edgelaw_app.files.errors import InputError
 from edgelaw_app.files.reader import Opened, Reader
 
 _CHUNK = 2**23  # bytes of text that are parsed at once
 _LINE = 2**24  # a longer line is not a line
 _WIDEST = 2**20  # a line of more cells is not taken to pieces: every piece costs many times its characters
-_ARROW = 2**14  # columns beyond which pyarrow is not asked: it takes about 9 kB a column
 _SAMPLE = 100  # lines that tell columns of text from columns of numbers
-Line = tuple[int, bytes]  # its number, counted from 1, and what it holds
+Line = tuple[int, str]  # its number, counted from 1, and what it holds
 
 
 class Text(Reader):
     """A .csv or .tsv file; lines that begin with #, empty lines and a first line of column names are skipped."""
 
     seeks = False
-    chosen_by_format = True
     dtype = np.dtype("f8")
 
     def __init__(self, path: str) -> None:
-        self.path, self._arrow = path, extras.installed("pyarrow")
-        with as_input_error(path, "a table of numbers"):
-            number, first = next(self.lines(), (0, b""))
-            if not number:
-                raise InputError(f"{path} is empty.")
-            tabs = path.lower().removesuffix(".gz").endswith(".tsv")
-            self._separator = "\t" if tabs else next((sign for sign in ",;\t" if sign.encode() in first), ",")
-            cells = self.cells((number, first))
-            self.width, self._first, self._count = len(cells), cells, sum(1 for _ in self.lines())
-            self.head(_are_names(cells))
+        self.path = path
+        first = next(self.lines(), None)
+        if first is None:
+            raise InputError(f"{path} is empty.")
+        tabs = path.lower().removesuffix(".gz").endswith(".tsv")
+        self._separator = "\t" if tabs else next((sign for sign in ",;\t" if sign in first[1]), ",")
+        self._first, self._count = self.cells(first), sum(1 for _ in self.lines())
+        self.head(_are_names(self._first))
 
-    def head(self, header: int) -> None:
+    def head(self, header: bool) -> None:
         """Take the first line for a line of column names, or for the first row."""
         self.header, self.names = int(header), tuple(self._first) if header else ()
-        self.index, self.shape = row_index(self.names), (self._count - self.header, self.width)
+        self.index, self.shape = row_index(self.names), (self._count - self.header, len(self._first))
 
     @classmethod
     def opened(cls, path: str) -> Opened:
@@ -63,14 +57,15 @@ class Text(Reader):
             number = 0
             while line := handle.readline(_LINE):
                 number += 1
-                text = line.rstrip(b"\r\n")
-                if number == 1:
-                    text = text.removeprefix(b"\xef\xbb\xbf")  # the byte order mark
                 if len(line) == _LINE and not line.endswith(b"\n"):
                     raise InputError(f"{self.path} is not a table: line {number} does not end.")
-                if b"\r" in text:  # which some parsers take for the end of a line
+                try:
+                    text = line.rstrip(b"\r\n").decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError:
+                    raise InputError(f"{self.path} is not text in UTF-8: see line {number}.") from None
+                if "\r" in text:  # which some parsers take for the end of a line
                     raise InputError(f"{self.path} is not a table: line {number} holds a carriage return.")
-                if text.strip(b" ") and not text.startswith(b"#"):
+                if text.strip(" ") and not text.startswith("#"):
                     yield number, text
 
     def _open(self) -> IO[bytes]:
@@ -79,11 +74,7 @@ class Text(Reader):
 
     def cells(self, line: Line) -> list[str]:
         """The cells of a line; separators within quotes part none."""
-        number, content = line
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError:
-            raise InputError(f"{self.path} is not text in UTF-8: see line {number}.") from None
+        number, text = line
         if text.count(self._separator) >= _WIDEST:
             raise InputError(f"{self.path} is not a table: line {number} has more than {_WIDEST:,} cells.")
         if '"' in text:
@@ -94,9 +85,8 @@ class Text(Reader):
     def choose(self, choice: Choice) -> Reader:
         """This table, of the columns asked for; those of text are named all at once."""
         super().choose(choice)
-        with as_input_error(self.path, "a table of numbers"):
-            few = _some(itertools.islice(self.lines(), self.header, None), _SAMPLE, 2**20)
-            some = [self.cells(line) for line in few]
+        few = _some(itertools.islice(self.lines(), self.header, None), _SAMPLE, 2**20)
+        some = [self.cells(line) for line in few]
         columns = {k: [row[k] for row in some if k < len(row) and row[k]] for k in self._numbers()}
         texts = [
             k for k, cells in columns.items() if 2 * sum(number(cell) is None for cell in cells) > len(cells)
@@ -109,13 +99,12 @@ class Text(Reader):
     def columns(self, numbers: list[int]) -> list[np.ndarray]:
         """The texts of some columns; a missing one is refused."""
         texts: list[list[str]] = [[] for _ in numbers]
-        with as_input_error(self.path, "a table of text"):
-            for line in itertools.islice(self.lines(), self.header, None):
-                cells = self.cells(line)
-                for kept, column in zip(texts, numbers, strict=True):
-                    if column >= len(cells) or not cells[column]:
-                        raise InputError(f"{self.path} has no label in its line {line[0]}.")
-                    kept.append(cells[column])
+        for line in itertools.islice(self.lines(), self.header, None):
+            cells = self.cells(line)
+            for kept, column in zip(texts, numbers, strict=True):
+                if column >= len(cells) or not cells[column]:
+                    raise InputError(f"{self.path} has no label in its line {line[0]}.")
+                kept.append(cells[column])
         return [np.array(column, dtype=object) for column in texts]
 
     def _numbers(self) -> list[int]:
@@ -123,36 +112,24 @@ class Text(Reader):
         return list(range(self.shape[1])) if self.used is None else self.used
 
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        with as_input_error(self.path, "a table of numbers"):
-            lines = itertools.islice(self.lines(), self.header + start, self.header + stop)
-            while piece := _some(lines, rows, _CHUNK):
-                block = self._by_arrow(piece) if self._arrow and self.width <= _ARROW else None
-                yield self._by_cells(piece) if block is None else block
+        lines = itertools.islice(self.lines(), self.header + start, self.header + stop)
+        while piece := _some(lines, rows, _CHUNK):
+            block = None
+            if all(self._width(line) == self.shape[1] for line in piece):
+                with contextlib.suppress(ValueError):
+                    block = np.loadtxt(
+                        [text for _, text in piece],
+                        delimiter=self._separator,
+                        comments=None,
+                        quotechar='"',
+                        usecols=self.used,
+                        ndmin=2,
+                    )
+            yield self._by_cells(piece) if block is None or len(block) < len(piece) else block
 
-    def _by_arrow(self, lines: list[Line]) -> np.ndarray | None:
-        """The numbers in some lines by pyarrow's parser; None where it cannot."""
-        with contextlib.suppress(ImportError):
-            import pyarrow
-            from pyarrow import csv as parser
-
-            names = [str(k) for k in range(self.width)]
-            used = [names[k] for k in self._numbers()]
-            data = b"\n".join(line for _, line in lines)
-            with contextlib.suppress(pyarrow.ArrowInvalid):
-                table = parser.read_csv(
-                    pyarrow.BufferReader(data),
-                    parser.ReadOptions(column_names=names, use_threads=False, block_size=len(data) + 1),
-                    parser.ParseOptions(delimiter=self._separator),
-                    parser.ConvertOptions(
-                        column_types=dict.fromkeys(used, pyarrow.float64()),
-                        include_columns=used,
-                        null_values=[],
-                        strings_can_be_null=False,
-                    ),
-                )
-                if len(table) == len(lines):
-                    return np.stack([column.to_numpy() for column in table.columns], axis=1)
-        return None
+    def _width(self, line: Line) -> int:
+        """How many cells a line has."""
+        return len(self.cells(line)) if '"' in line[1] else line[1].count(self._separator) + 1
 
     def _by_cells(self, lines: list[Line]) -> np.ndarray:
         """The numbers in some lines cell by cell; the first that is none is named."""
@@ -165,10 +142,10 @@ class Text(Reader):
                 if value is None:
                     raise self._no_number(cells[column], line[0], column)
                 block[k, j] = value
-            if len(cells) != self.width:
+            if len(cells) != self.shape[1]:
                 raise InputError(
                     f"{self.path} must have lines of equal length, but line {line[0]} has {len(cells)} cells and the "
-                    f"first has {self.width}."
+                    f"first has {self.shape[1]}."
                 )
         return block
 
@@ -199,7 +176,7 @@ def _are_names(cells: list[str]) -> bool:
 
 
 def _some(lines: Iterator[Line], rows: int, most: int) -> list[Line]:
-    """The next lines: at most `rows`, and no more after so many bytes."""
+    """The next lines: at most `rows`, and no more after so many characters."""
     piece: list[Line] = []
     size = 0
     while len(piece) < rows and size < most and (line := next(lines, None)) is not None:

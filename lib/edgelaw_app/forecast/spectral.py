@@ -246,4 +246,5 @@ def equal_norm_design(
     if (equal == equal[0]).all():
         raise ValueError(ONE_DIRECTION)
     design = files.design(equal, center=False, normalize=False)
-    return design.inherit(X), (*X.steps, SCALED)
+    design.warnings = X.warnings
+    return design, (*X.steps, SCALED)
