@@ -310,7 +310,7 @@ def test_rows_dims_normalise_and_batches_are_applied(here):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--labels", "short.npy"), "for each of the 240 rows, not 239"),
+        (("--labels", "short.npy"), "for each of the 240 rows, not an array of shape (239,)"),
         (("--labels", "one.npy"), "at least two classes"),
         (("--labels", "nan.npy"), "NaN"),
         (("--labels", "objects.npy"), "never loaded"),
@@ -351,4 +351,4 @@ def test_a_pipe_of_labels_is_refused_and_nobody_waits(here):
 
 def test_a_pickle_renamed_is_refused(here):
     (here / "pickle.npy").write_bytes(b"\x80\x04N.")
-    assert "pickles are never loaded" in refused("probe", "x.npy", "--labels", "pickle.npy")
+    assert "damaged, protected or of another format" in refused("probe", "x.npy", "--labels", "pickle.npy")

@@ -116,7 +116,7 @@ def test_what_a_worker_refuses_is_refused_here_in_the_same_words(client, shards,
     bad[7, 3] = np.nan
     np.save(tmp_path / "5.npy", bad)
     row = open_matrix(shards)._ends[5] + 7
-    with pytest.raises(InputError, match=f"there is nan in row {row}, column 3"):
+    with pytest.raises(InputError, match=f"there is nan in row {row}, column '3'"):
         cluster.gram_eigenvalues(design(open_matrix(tmp_path)), client)
     bad[7] = 0
     np.save(tmp_path / "5.npy", bad)

@@ -12,7 +12,8 @@ import pytest
 from input_files import WRITERS, X, everything, refusal
 
 from edgelaw._common import arguments
-from edgelaw_app.files import design, gram, open_matrix, read_labels
+from edgelaw_app.files import design, gram, open_matrix
+from edgelaw_app.files.label_files import read_labels
 from edgelaw_app.forecast import predict
 
 PEOPLE = pa.table(
@@ -46,11 +47,11 @@ def test_columns_of_text_are_named_all_at_once_with_what_to_type(tmp_path, name,
     path = tmp_path / name
     write(PEOPLE, path)
     assert refusal(open_matrix, path) == (
-        f"{path} has columns of text (or of no plain numbers): id, species, city; leave them out with --drop "
-        "id,species,city, or learn one with --labels species."
+        f"{path} has columns of text (or of no plain numbers): 'id', 'species', 'city'; leave them out with "
+        "--drop id,species,city, or learn one with --labels species."
     )
     assert open_matrix(path, drop="id,species,city").columns == ["age", "height"]
-    assert "of no plain numbers): id; leave them out with --drop id, or" in refusal(
+    assert "of no plain numbers): 'id'; leave them out with --drop id, or" in refusal(
         open_matrix, path, drop="species,city"
     )
     assert read_labels(str(path), "species", 30).tolist() == ["ash", "oak", "yew"] * 10
@@ -62,7 +63,7 @@ def test_columns_of_text_without_plain_names_are_typed_as_numbers(tmp_path):
     assert "--drop 0,2, or learn one with --labels 2." in refusal(open_matrix, tmp_path / "odd.csv")
     (tmp_path / "none.csv").write_text("\n".join(f"{k},{k},z,w,{k}" for k in range(20)))
     message = refusal(open_matrix, tmp_path / "none.csv")
-    assert "2, 3 (counted from 0); leave them out with --drop 2-3, or" in message
+    assert "'2', '3'; leave them out with --drop 2-3, or" in message
     assert open_matrix(tmp_path / "none.csv", drop="2-3").shape == (20, 3)
 
 
@@ -71,7 +72,7 @@ def test_one_odd_cell_is_no_column_of_text_and_its_column_is_counted_as_drop_cou
     lines[7] = "7,unknown,7"
     (tmp_path / "x.csv").write_text("\n".join(lines))
     message = refusal(everything, tmp_path / "x.csv")
-    assert "the text 'unknown' in line 8, column 1 (counted from 0)" in message
+    assert "the text 'unknown' in line 8, column '1' (number 1, counted from 0)" in message
     assert message.endswith("leave the column out with --drop 1.")
     assert open_matrix(tmp_path / "x.csv", drop="1").matrix().shape == (40, 2)
 
@@ -80,7 +81,7 @@ def test_truth_values_in_a_table_of_arrow_are_numbers(tmp_path):
     pq.write_table(pa.table({"a": [True, False, True], "b": [1.0, 2.0, 3.0]}), tmp_path / "x.parquet")
     assert everything(tmp_path / "x.parquet").tolist() == [[1, 1], [0, 2], [1, 3]]
     pq.write_table(pa.table({"a": [b"x", b"y"], "b": [1.0, 2.0], "c": [1.0, 2.0]}), tmp_path / "y.parquet")
-    assert "columns of text (or of no plain numbers): a; leave" in refusal(
+    assert "columns of text (or of no plain numbers): 'a'; leave" in refusal(
         open_matrix, tmp_path / "y.parquet"
     )
 

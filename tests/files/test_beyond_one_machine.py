@@ -56,9 +56,7 @@ def test_merging_is_associative_commutative_and_changes_nothing():
         if isinstance(a, gram.Sums):
             results = [gram.finish(way) for way in ways]
         else:
-            results = [
-                np.concatenate([way.mean, way.deviations, [way.count, way.duplicates]]) for way in ways
-            ]
+            results = [np.concatenate([way.mean, way.deviations, [way.rows, way.duplicates]]) for way in ways]
         for one in results[1:]:
             np.testing.assert_allclose(one, results[0], rtol=0, atol=1e-12 * abs(results[0]).max())
 

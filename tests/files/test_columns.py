@@ -1,6 +1,5 @@
 """Columns are chosen by name, number or range; those that number the rows are left out, and it is said."""
 
-import json
 import pickle
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from input_files import WRITERS, X, arrow, load, refusal
 
 from edgelaw_app.files import design, open_matrix
-from edgelaw_app.files.columns import Choice
+from edgelaw_app.files.columns import chosen
 
 NAMES = [f"emb_{k}" for k in range(24)]
 LABELS = [f"class {k % 3}, or so" for k in range(300)]
@@ -30,11 +29,6 @@ def write_csv(path, table, separator):
         separator.join(f'"{cell}"' if isinstance(cell, str) else repr(cell) for cell in row) for row in rows
     ]
     path.write_text("\n".join([separator.join(table.column_names), *quoted]))
-
-
-def pandas_index(table, *names):
-    """The table with the note by which pandas says which columns are its index."""
-    return table.replace_schema_metadata({"pandas": json.dumps({"index_columns": list(names)})})
 
 
 def table(**more):
@@ -80,7 +74,7 @@ def test_columns_are_read_by_name_pattern_number_and_range(write, options, expec
 def test_text_is_refused_with_what_to_do_about_it(write):
     message = refusal(load, write(table()))
     assert message.endswith(
-        "(or of no plain numbers): label; leave them out with --drop label, or learn one with --labels label."
+        "(or of no plain numbers): 'label'; leave them out with --drop label, or learn one with --labels label."
     )
 
 
@@ -97,7 +91,7 @@ def test_columns_without_names_are_read_by_number(files, name):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(source)).take([7]), source.take([7]))
     assert source.parts(3) == open_matrix(files / name).parts(3)
     if not named:
-        assert "without names, by number, 0 to 23." in refusal(open_matrix, files / name, drop="c3")
+        assert "its columns are: '0', '1'" in refusal(open_matrix, files / name, drop="c3")
 
 
 @pytest.mark.parametrize(
@@ -105,15 +99,15 @@ def test_columns_without_names_are_read_by_number(files, name):
     [
         ({"drop": "lable"}, "has no column 'lable'; its columns are: 'emb_0', 'emb_1'"),
         ({"columns": "emb_*", "drop": "0-24"}, "has no column left: all 25 are dropped"),
-        ({"columns": "25"}, "or by number, 0 to 24"),
+        ({"columns": "25"}, "or by number 0 to 24"),
         ({"columns": "-26"}, "no column '-26'"),
         ({"columns": "9-3"}, "no column '9-3'"),
         ({"columns": "emb_0,"}, "has no column ''"),
         ({"columns": "none_*"}, "has no column 'none_*'"),
         ({"columns": "emb_0"}, "not an array of shape (300, 1)"),
         ({"columns": []}, "no column left"),
-        ({"columns": [True]}, "not True"),
-        ({"drop": [1.5]}, "not 1.5"),
+        ({"columns": [True]}, "has no column True"),
+        ({"drop": [1.5]}, "has no column 1.5"),
         ({"drop": "x" * 1000}, "..."),
     ],
 )
@@ -135,34 +129,12 @@ def test_an_index_of_rows_is_left_out_and_named(write, name):
     np.testing.assert_array_equal(asked.take([299])[0, :2], [299, X[299, 0]])
 
 
-@pytest.mark.parametrize("kind", ["parquet", "feather", "arrow"])
-def test_the_index_that_pandas_declares_is_left_out(tmp_path, kind):
-    path = tmp_path / f"x.{kind}"
-    TABLES[kind](path, pandas_index(table(person=np.arange(300) ** 2), "person", "label"))
-    source = open_matrix(path)
-    assert source.columns == NAMES
-    assert source.notes == ("Left out as row numbers: 'person', 'label'.",)
-    for index in ({"kind": "range"}, "elsewhere"):
-        TABLES[kind](path, pandas_index(table(), index))
-        assert open_matrix(path, drop="label").shape == (300, 24)
-    for damaged in (b"{", b"[]", b'{"index_columns": 3}', b"[" * 10**5):
-        TABLES[kind](path, table().replace_schema_metadata({"pandas": damaged}))
-        assert open_matrix(path, drop="label").shape == (300, 24)
-
-
 def test_a_data_frame_with_numbered_columns_is_read_without_its_index(tmp_path):
     lines = [",".join(["", *map(str, range(24))])]
     lines += [",".join([str(k), *map(repr, row.tolist())]) for k, row in enumerate(X.astype(np.float64))]
     (tmp_path / "x.csv").write_text("\n".join(lines))
     np.testing.assert_array_equal(load(tmp_path / "x.csv"), X)
     np.testing.assert_array_equal(load(tmp_path / "x.csv", columns="0,1"), X[:, :2])
-
-
-def test_two_columns_of_one_name_are_refused_in_a_table(tmp_path):
-    twice = pa.Table.from_arrays([pa.array([1.0, 2.0])] * 3, ["a", "b", "a"])
-    pyarrow.feather.write_feather(pa.table({"a": [1.0], "b": [1.0]}), str(tmp_path / "y.feather"))
-    arrow(tmp_path / "x.arrow", twice, pa.ipc.new_stream)
-    assert "more than one column of the name 'a'" in refusal(open_matrix, tmp_path / "x.arrow")
 
 
 def test_shards_of_other_columns_are_refused(tmp_path):
@@ -173,6 +145,6 @@ def test_shards_of_other_columns_are_refused(tmp_path):
 
 def test_a_name_wins_over_a_number_and_a_list():
     names = ["2", "a,b", "1", "0"]
-    assert Choice("2", None).numbers("x", 4, names) == [0]
-    assert Choice("a,b", "2").numbers("x", 4, names) == [1]
-    assert Choice(["3", "1"], ()).numbers("x", 4, names) == [2, 3]
+    assert chosen("x", names, "2") == [0]
+    assert chosen("x", names, "a,b", "2") == [1]
+    assert chosen("x", names, ["3", "1"], ()) == [2, 3]

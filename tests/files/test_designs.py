@@ -201,8 +201,8 @@ def test_few_columns_and_bad_arrays_are_refused():
     assert "not an array of shape (3,)" in refusal(design, np.ones(3))
     nan = np.ones((30, 30))
     nan[3, 4] = np.nan
-    assert "row 3, column 4" in refusal(design(nan).matrix)
-    assert "row 3, column 4" in refusal(design(nan).gram_eigenvalues)
+    assert "row 3, column '4'" in refusal(design(nan).matrix)
+    assert "row 3, column '4'" in refusal(design(nan).gram_eigenvalues)
 
 
 def test_an_error_about_x_is_an_error_about_the_file():

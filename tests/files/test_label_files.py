@@ -5,7 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from edgelaw_app.files import InputError, label_place, read_labels
+from edgelaw_app.files import InputError, label_place
+from edgelaw_app.files.label_files import read_labels
 
 WORDS = np.array(["ash", "oak", "yew", "oak"])
 WHOLE = np.array([3, 1, 2, 1])
@@ -87,7 +88,7 @@ def test_columns_by_name_by_number_and_several(tmp_path):
     [
         ("a,b\n1,\n2,3\n", "no label in its line 2"),
         ("a,b\n1\n2,3\n", "no label in its line 2"),
-        ("1,2\n3,4\n5,6\n7,8\n", "each of the 2 rows, not 4"),
+        ("1,2\n3,4\n5,6\n7,8\n", r"each of the 2 rows, not an array of shape \(4, 2\)"),
     ],
 )
 def test_tables_with_gaps_are_refused(tmp_path, text, message):
@@ -102,7 +103,7 @@ def test_missing_values_and_foreign_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="missing label in 'y', in row 1"):
         read_labels(str(tmp_path / "n.parquet"), "y", 3)
     (tmp_path / "y.txt").write_text("1\n2\n")
-    with pytest.raises(InputError, match=r"must be a \.npy"):
+    with pytest.raises(InputError, match=r"must be a file that ends in \.npy"):
         read_labels(str(tmp_path / "y.txt"), None, 2)
     with pytest.raises(InputError, match="is a folder"):
         read_labels(str(tmp_path), None, 2)

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse
 from input_files import Trap, X, everything, refusal
 
-from edgelaw_app.files import numpy_files, open_matrix
+from edgelaw_app.files import InputError, errors, numpy_files, open_matrix
+from edgelaw_app.files.label_files import read_labels
 
 
 @pytest.mark.parametrize(
@@ -77,9 +78,12 @@ def test_a_zip_with_a_member_that_lies_about_its_size_is_refused(tmp_path):
     assert "mmap length is greater than file size" in refusal(open_matrix, tmp_path / "x.npy")
 
 
-def test_a_large_fortran_array_in_a_zip_is_refused_with_a_way_out(files, monkeypatch):
-    monkeypatch.setattr(numpy_files, "_WHOLE", 1000)
+def test_what_can_only_be_read_whole_is_refused_where_it_is_large_with_a_way_out(files, monkeypatch):
+    monkeypatch.setattr(errors, "WHOLE", 1000)
     assert "numpy.ascontiguousarray" in refusal(open_matrix, files / "fortran.npz")
+    assert "can only be read whole" in refusal(open_matrix, files / "sparse.npz")
+    with pytest.raises(InputError, match="can only be read whole"):
+        read_labels(str(files / "x.npy"), None, 300)
 
 
 def npy(shape, version=1, data=b"\0" * 96):
@@ -141,7 +145,7 @@ def test_a_sparse_matrix_is_read_as_the_full_one(tmp_path, kind):
     assert "without a key" in refusal(open_matrix, tmp_path / "x.npz", "data")
 
 
-def test_sparse_matrices_that_lie_are_refused(tmp_path, monkeypatch):
+def test_sparse_matrices_that_lie_are_refused(tmp_path):
     sound = {
         "format": b"csr",
         "shape": [3, 3],
@@ -164,5 +168,3 @@ def test_sparse_matrices_that_lie_are_refused(tmp_path, monkeypatch):
         assert words in refusal(everything, tmp_path / "x.npz"), change
     np.savez(tmp_path / "x.npz", **sound)
     np.testing.assert_array_equal(everything(tmp_path / "x.npz"), np.eye(3))
-    monkeypatch.setattr(numpy_files, "_LARGEST_SPARSE", 100)
-    assert "at most 100 are read" in refusal(open_matrix, tmp_path / "x.npz")

@@ -40,13 +40,13 @@ def test_shards_are_one_matrix_in_sorted_order_by_folder_or_pattern(files):
 
 
 def test_shards_that_do_not_fit_together_are_refused(tmp_path):
-    assert "must hold shards of one format" in refusal(open_matrix, tmp_path)
+    assert "must name shards of one format" in refusal(open_matrix, tmp_path)
     np.save(tmp_path / "a.npy", np.eye(3))
     np.save(tmp_path / "b.npy", np.eye(4))
     assert "the same columns in the same order" in refusal(open_matrix, tmp_path)
     (tmp_path / "b.npy").rename(tmp_path / "b.csv")
-    assert "it has .csv, .npy; a pattern names some" in refusal(open_matrix, tmp_path)
-    assert "no file that matches the pattern" in refusal(open_matrix, tmp_path / "*.npz")
+    assert "it names .csv, .npy." in refusal(open_matrix, tmp_path)
+    assert "it names none" in refusal(open_matrix, tmp_path / "*.npz")
 
 
 def test_shards_of_different_precision_are_read_in_the_better_one(tmp_path):
@@ -61,7 +61,7 @@ def test_what_is_missing_empty_or_of_another_format_is_refused(tmp_path):
         assert "There is no file" in refusal(open_matrix, tmp_path / name)
         with pytest.raises(FileNotFoundError):
             open_matrix(tmp_path / name)
-    assert "must be a .npy, .npz" in refusal(open_matrix, tmp_path / "x.pkl")
+    assert "must be a file that ends in .npy, .npz" in refusal(open_matrix, tmp_path / "x.pkl")
     assert "There is no file" in refusal(open_matrix, "a\0b.npy")
     refusal(open_matrix, "a\0*.npy")
     for ending in opening.FORMATS:
@@ -78,9 +78,13 @@ def test_what_the_system_will_not_open_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr("builtins.open", forbidden)
-    assert "cannot be opened: Permission denied" in refusal(open_matrix, tmp_path / "x.npy")
+    assert "protected or of another format: [Errno 13] Permission denied" in refusal(
+        open_matrix, tmp_path / "x.npy"
+    )
     monkeypatch.setattr(opening.glob, "glob", lambda *_, **__: forbidden("shards"))
-    assert "cannot be opened: Permission denied" in refusal(open_matrix, tmp_path / "*.npy")
+    assert "protected or of another format: [Errno 13] Permission denied" in refusal(
+        open_matrix, tmp_path / "*.npy"
+    )
 
 
 @pytest.mark.parametrize("ending", opening.FORMATS)
@@ -95,7 +99,7 @@ def test_pipes_sockets_and_devices_are_refused_and_nobody_waits(tmp_path, ending
     assert "is not a regular file" in refusal(open_matrix, tmp_path)
     assert "is not a regular file" in refusal(open_matrix, tmp_path / "*")
     for path in ("/dev/zero", "/dev/stdin", tmp_path / "no ending"):
-        assert "must be a .npy" in refusal(open_matrix, path)
+        assert "must be a file that ends in .npy" in refusal(open_matrix, path)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def test_missing_values_in_parquet_count_as_nan_and_ragged_lists_are_refused(tmp
         pq.write_table(pa.table({"a": lists}), tmp_path / "y.parquet")
         refusal(everything, tmp_path / "y.parquet")
     pq.write_table(pa.table({"a": [1.0, 2.0], "b": ["x", "y"]}), tmp_path / "z.parquet")
-    assert "of no plain numbers): b; leave" in refusal(open_matrix, tmp_path / "z.parquet")
+    assert "of no plain numbers): 'b'; leave" in refusal(open_matrix, tmp_path / "z.parquet")
     assert "without a key" in refusal(open_matrix, tmp_path / "z.parquet", key="a")
 
 
@@ -38,16 +38,16 @@ def test_rows_within_row_groups_are_found_and_a_missing_one_is_noticed(tmp_path)
 
 def test_feather_of_the_first_version_is_refused_and_damaged_files_are(tmp_path):
     (tmp_path / "x.feather").write_bytes(b"FEA1" + bytes(100) + b"FEA1")
-    assert "is damaged or of another format" in refusal(open_matrix, tmp_path / "x.feather")
+    assert "is damaged, protected or of another format" in refusal(open_matrix, tmp_path / "x.feather")
     (tmp_path / "x.arrow").write_bytes(b"ARROW1\0\0" + bytes(100))
-    assert "is damaged or of another format" in refusal(open_matrix, tmp_path / "x.arrow")
+    assert "is damaged, protected or of another format" in refusal(open_matrix, tmp_path / "x.arrow")
 
 
 def test_missing_values_and_ragged_lists_are_refused_in_arrow_too(tmp_path):
     arrow(tmp_path / "x.arrow", pa.table({"a": [1, 2, None], "b": [1, 2, 3]}), pa.ipc.new_stream)
     assert "there is nan in row 2, column 'a' (counted from 0)" in refusal(everything, tmp_path / "x.arrow")
     arrow(tmp_path / "x.arrow", pa.table({"a": [[1.0, 2.0], [3.0]]}), pa.ipc.new_stream)
-    assert "row 1 is not of length 2" in refusal(everything, tmp_path / "x.arrow")
+    assert "the list in row 1 is not of length 2" in refusal(everything, tmp_path / "x.arrow")
     arrow(tmp_path / "x.arrow", pa.table({"a": pa.array([], pa.list_(pa.float32()))}), pa.ipc.new_file)
     assert "not an array of shape (0, 0)" in refusal(open_matrix, tmp_path / "x.arrow")
 

@@ -19,7 +19,7 @@ from edgelaw_app.files import gram
 from edgelaw_app.files.errors import InputError, named_errors, refuse_beyond_memory
 from edgelaw_app.files.memory import Memory, as_reader
 from edgelaw_app.files.opening import open_matrix
-from edgelaw_app.files.source import Source, row_numbers
+from edgelaw_app.files.source import Source, filled, row_numbers
 from edgelaw_app.files.survey import Scales, Survey
 
 FEWEST = 20  # dimensions below which an edge of a spectrum cannot be seen
@@ -157,11 +157,7 @@ class Design:
         For every type of file: float32's rounding would exceed the smallest eigenvalues, which set the learning curves.
         """
         refuse_beyond_memory(self.name, self.bytes)
-        X, first = np.empty(self.shape), 0
-        for block in self._prepared(self._rows()):
-            X[first : first + len(block)] = block
-            first += len(block)
-        return X
+        return filled(self.shape, np.float64, self._prepared(self._rows()))
 
     def _rows(self, survey: Survey | None = None) -> gram.Rows:
         """What prepares rows, by a survey where it takes one."""
@@ -208,10 +204,10 @@ class Design:
 
     def keep(self, survey: Survey) -> None:
         """Remember a complete survey, unless it says that there is nothing but one row."""
-        if survey.count != self.shape[0]:
+        if survey.rows != self.shape[0]:
             raise InputError(f"{self.name} changed while it was read: it has lost or gained rows.")
         if (survey.low == survey.high).all():
-            raise InputError(f"{self.name} has {survey.count} rows that are all equal: there is no spectrum.")
+            raise InputError(f"{self.name} has {survey.rows} rows that are all equal: there is no spectrum.")
         self._survey = survey
 
     def _surveyed(self, progress: Progress | None = None) -> Survey:
@@ -245,12 +241,8 @@ class Design:
         r"""Ascending eigenvalues of :math:`X^\top X/m`, exact zeros as in :func:`edgelaw.spectrum.gram_eigenvalues`.
 
         A matrix of at most 4096 rows and columns is decomposed whole. A larger one is summed up to its Gram matrix,
-        a block at a time while the next is being read; its rows are read twice, first for their survey.
-
-        Parameters
-        ----------
-        progress : callable, optional
-            Called as ``progress(done, total, what)``.
+        a block at a time while the next is being read; its rows are read twice, first for their survey. `progress` is
+        called as ``progress(done, total, what)``.
         """
         if self._eigenvalues is None:
             survey = self._surveyed(progress)

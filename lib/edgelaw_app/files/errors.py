@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 OBJECTS = "pickled objects, which are never loaded: save a plain array, texts by the array's astype(str)"
+WHOLE = 2**30  # bytes that may be read at once
 _NO_MEMORY = (
     r"alloc|out of memory|not enough memory|failed to map segment|start new thread|launch worker thread"
 )
@@ -50,7 +51,7 @@ def as_input_error(path: str) -> Iterator[None]:
             reason = f"it holds {OBJECTS}"
         if len(reason) > 200:
             reason = reason[:200] + "..."
-        raise InputError(f"{path} is damaged or of another format than its name says: {reason}.") from None
+        raise InputError(f"{path} is damaged, protected or of another format: {reason}.") from None
 
 
 @contextlib.contextmanager
@@ -62,6 +63,15 @@ def named_errors(name: str) -> Iterator[None]:
         raise
     except ValueError as error:
         raise InputError(re.sub(r"\bX\b", lambda _: name, str(error), count=1)) from None
+
+
+def refuse_large(path: str, size: int) -> None:
+    """Refuse more bytes than are read at once, where a format or a use needs all of them in memory."""
+    if size > WHOLE:
+        raise InputError(
+            f"{path} holds {size:,} bytes that can only be read whole, and at most {WHOLE:,} are; save plain rows in a "
+            ".npy file, by numpy.ascontiguousarray."
+        )
 
 
 def refuse_beyond_memory(name: str, needed: int) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import NamedTuple, TypeVar
@@ -175,13 +176,12 @@ def accumulate(blocks: Iterator[Array], norms: preprocessing.Norms) -> Sums:
 
 def _checked(rows: np.ndarray | Iterable[np.ndarray]) -> Iterator[np.ndarray]:
     """An array, or blocks of one, as finite blocks; none at all are refused."""
-    none = True
-    for block in [rows] if isinstance(rows, np.ndarray) else rows:
-        none = none and not len(block)
-        if len(block):
-            yield arguments.real_array(block, "X", 2)
-    if none:
+    blocks = [rows] if isinstance(rows, np.ndarray) else rows
+    checked = (arguments.real_array(block, "X", 2) for block in blocks if len(block))
+    first = next(checked, None)
+    if first is None:
         raise ValueError("X must have rows in every part; leave out a part without any.")
+    return itertools.chain([first], checked)
 
 
 def told(blocks: Iterable[Array], progress: Progress | None, total: int, what: str) -> Iterator[Array]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw_app.files.columns import Choice
 from edgelaw_app.files.errors import InputError
 from edgelaw_app.files.reader import Reader, spans
 
@@ -36,7 +35,7 @@ class Sparse(Reader):
 
     def __init__(self, matrix: Any, name: str) -> None:
         self.path, self.shape, self.dtype = name, matrix.shape, matrix.dtype
-        self.choose(Choice())
+        self.choose()
         if matrix.format not in (*_CHECKED, "coo") or self.shape[0] > max(_ROWS, 16 * matrix.nnz):
             raise InputError(
                 f"{name} must be a sparse matrix in the format csr, csc, bsr or coo, with a number in many of its "
@@ -78,7 +77,7 @@ def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
     except Exception as error:
         reason = " ".join(str(error).split()[:40]).rstrip(".")
         raise InputError(f"{name} must be a rectangular array of real numbers: {reason}.") from None
-    return Memory(array.view(np.uint8) if array.dtype.kind == "b" else array, name).choose(Choice())
+    return Memory(array.view(np.uint8) if array.dtype.kind == "b" else array, name).choose()
 
 
 def torch_array(tensor: Any) -> np.ndarray:

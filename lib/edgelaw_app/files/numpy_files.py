@@ -11,12 +11,10 @@ from typing import IO
 
 import numpy as np
 
-from edgelaw_app.files.errors import InputError
+from edgelaw_app.files.errors import refuse_large
 from edgelaw_app.files.memory import Sparse
 from edgelaw_app.files.reader import Opened, Reader, spans
 
-_LARGEST_SPARSE = 2**31  # bytes of a sparse matrix, which is read whole
-_WHOLE = 2**28  # bytes of a Fortran-ordered array that may be read whole out of a zip
 _SPARSE = {"format.npy", "shape.npy", "data.npy"}  # what scipy.sparse.save_npz writes, among others
 
 
@@ -63,11 +61,9 @@ def npz(path: str) -> Opened:
 
 def _sparse(path: str, size: int) -> Reader:
     """The sparse matrix of a file that SciPy wrote."""
-    if size > _LARGEST_SPARSE:
-        raise InputError(
-            f"{path} holds a sparse matrix of {size:,} bytes; at most {_LARGEST_SPARSE:,} are read."
-        )
     import scipy.sparse
+
+    refuse_large(path, size)
 
     return Sparse(scipy.sparse.load_npz(path), path)
 
@@ -84,11 +80,8 @@ class Npz(Reader):
             announced = member.tell() + math.prod(self.shape) * self.dtype.itemsize
         if size != announced and not self.dtype.hasobject:  # which is refused whatever its size
             raise ValueError(f"its header promises {announced} bytes, but it has {size}")
-        if self._fortran and size > _WHOLE:
-            raise InputError(
-                f"{path} holds its array in Fortran order, column after column, which cannot be read row by row out of "
-                "a zip; save numpy.ascontiguousarray of it, or a .npy file."
-            )
+        if self._fortran:  # column after column
+            refuse_large(path, size)
 
     @contextlib.contextmanager
     def _member(self) -> Iterator[tuple[IO[bytes], int]]:
@@ -107,8 +100,7 @@ class Npz(Reader):
                 array = np.frombuffer(data, self.dtype).reshape(self.shape, order="F")
                 yield from (array[a:b] for a, b in spans(start, stop, rows))
                 return
-            for a, b in spans(0, start * width, 2**24):
-                self._exactly(member, b - a, last=False)
+            member.seek(member.tell() + start * width)
             for a, b in spans(start, stop, rows):
                 data = self._exactly(member, (b - a) * width, last=b == self.shape[0])
                 yield np.frombuffer(data, self.dtype).reshape(b - a, *self.shape[1:])
@@ -117,7 +109,7 @@ class Npz(Reader):
         """So many bytes; if they are the last, no others may follow."""
         data = member.read(count)
         if len(data) < count or (last and member.read(1)):  # reading past the end compares the checksum
-            raise InputError(f"{self.path} is damaged: its array is not as long as its header says.")
+            raise ValueError("its array is not as long as its header says")
         return data
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from edgelaw_app.files import numpy_files, tensors
-from edgelaw_app.files.columns import Choice, Columns
+from edgelaw_app.files.columns import Columns
 from edgelaw_app.files.errors import InputError, MissingFile, as_input_error
 from edgelaw_app.files.reader import Opened, pick
 from edgelaw_app.files.source import Source
@@ -69,21 +69,15 @@ def open_matrix(
     ...     source.shape, source.take([3, 0]).tolist()
     ((4, 3), [[9.0, 10.0, 11.0], [0.0, 1.0, 2.0]])
     """
-    several = (columns, drop)
-    lists = [one if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in several]
-    try:
+    with as_input_error(os.fspath(path)):
         files = _shards(os.fspath(path))
-        readers = [pick(opened(file), file, key).choose(Choice(*lists)) for file in files]
-    except (OSError, ValueError) as error:  # a folder that may not be read, a name with a zero byte
-        if isinstance(error, InputError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise InputError(f"{path!r} cannot be opened: {reason or error}.") from None
-    for file, reader in zip(files, readers, strict=True):
-        if reader.column_names() != readers[0].column_names():
+    readers = []
+    for file in files:
+        with as_input_error(file):
+            readers.append(pick(opened(file), file, key).choose(columns, drop))
+        if readers[-1].used_names() != readers[0].used_names():
             raise InputError(
-                f"Shards must have the same columns in the same order, but {files[0]} and {file} differ "
-                f"({len(readers[0].column_names())} and {len(reader.column_names())} columns)."
+                f"Shards must have the same columns in the same order, but {files[0]} and {file} differ."
             )
     return Source(readers, str(path))
 
@@ -95,54 +89,33 @@ def ending(path: str | os.PathLike[str]) -> str | None:
 
 
 def opened(path: str) -> Opened:
-    """The arrays of one file of a known format, which is there and regular; anything else is refused."""
-    _refuse_other_than_file(path)
-    open(path, "rb").close()  # what the system says where it may not be read
-    if os.path.getsize(path) == 0:
-        raise InputError(f"{path} is empty.")
-    with as_input_error(path):
-        return FORMATS[str(ending(path))](path)
-
-
-def _refuse_other_than_file(path: str) -> None:
-    """Refuse what is missing or no regular file of a known format: reading a pipe or a device could wait for ever."""
-    place = Path(path)
-    if ending(path) is None:
-        raise InputError(f"{path} must be a {_formats()} file, or a folder or pattern of such files.")
+    """The arrays of one file of a known format, which is there and regular: a pipe or a device could go on for ever."""
+    place, kind = Path(path), ending(path)
+    if kind is None:
+        raise InputError(
+            f"{path} must be a file that ends in {', '.join(FORMATS)}, or a folder or pattern of such."
+        )
     if not place.exists() or place.is_dir():
         raise MissingFile(f"There is no file {path}{', only a folder of that name' * place.is_dir()}.")
     if not place.is_file():
         raise InputError(f"{path} is not a regular file: pipes, sockets and devices are not read.")
-
-
-def _formats() -> str:
-    """The endings, for a sentence."""
-    *most, last = FORMATS
-    return f"{', '.join(most)} or {last}"
+    if place.stat().st_size == 0:
+        raise InputError(f"{path} is empty.")
+    return FORMATS[kind](path)
 
 
 def _shards(path: str) -> list[str]:
-    """The files that a path, a pattern or a folder names, sorted."""
+    """The files that a path, a pattern or a folder names, sorted; those of several must be of one format."""
     place = Path(path)
     if place.is_dir() and ending(path) is None:
-        return _shards_of_folder(place)
-    if not place.exists() and any(sign in path for sign in "*?["):
-        files = sorted(glob.glob(path, recursive=True))
-        if not files:
-            raise MissingFile(f"There is no file that matches the pattern {path}.")
-        return files
-    return [path]
-
-
-def _shards_of_folder(place: Path) -> list[str]:
-    """The files of one format in a folder, sorted."""
-    files = {
-        str(entry): kind for entry in place.iterdir() if (kind := ending(entry)) and entry.name[0] not in "._"
-    }
-    kinds = sorted(set(files.values()))
+        files = [str(one) for one in place.iterdir() if ending(one) and one.name[0] not in "._"]
+    elif not place.exists() and any(sign in path for sign in "*?["):
+        files = glob.glob(path, recursive=True)
+    else:
+        return [path]
+    kinds = sorted({ending(file) or "others" for file in files})
     if len(kinds) != 1:
-        raise InputError(
-            f"The folder {place} must hold shards of one format, {_formats()}, but it has "
-            f"{', '.join(kinds) or 'none'}; a pattern names some of them, such as '{place / '*.npy'}'."
+        raise MissingFile(
+            f"{path} must name shards of one format, {', '.join(FORMATS)}, but it names {', '.join(kinds) or 'none'}."
         )
     return sorted(files)

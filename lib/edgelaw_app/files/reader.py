@@ -8,6 +8,7 @@ without a name) to functions that open them. It may raise what it likes: `openin
 from __future__ import annotations
 
 import abc
+import contextlib
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from types import ModuleType
 import numpy as np
 
 from edgelaw._common import extras
-from edgelaw_app.files.columns import Choice, note
+from edgelaw_app.files.columns import Columns, chosen, note
 from edgelaw_app.files.errors import OBJECTS, InputError, as_input_error, refuse_memory
 
 WIDEST = 2**22  # columns: a few rows of more are gigabytes, and no eigenvalues could be computed of them
@@ -31,8 +32,6 @@ class Reader(abc.ABC):
     dtype: np.dtype  # as stored
     seeks: bool = True  # whether reading from the middle is cheap
     in_memory: bool = False  # whether the rows are an array of this process, not a file that others can read
-    names: tuple[str, ...] = ()  # of the file's columns, if they have names
-    index: Sequence[int] = ()  # numbers of those that number the rows
     used: list[int] | None = None  # numbers of the columns that are read; None for all
     notes: tuple[str, ...] = ()  # sentences on what was left out
 
@@ -68,20 +67,28 @@ class Reader(abc.ABC):
             row += len(block)
         return np.concatenate(pieces)
 
-    def choose(self, choice: Choice) -> Reader:
+    def names(self) -> list[str]:
+        """The names of all columns; their numbers, counted from 0, where they have none."""
+        return [str(k) for k in range(self.shape[1])]
+
+    def choose(self, columns: Columns | None = None, drop: Columns | None = None) -> Reader:
         """This reader, of a matrix of real numbers and of the columns asked for; anything else is refused."""
         _refuse_other_than_matrix(self.path, self.shape, self.dtype)
-        used = choice.numbers(self.path, self.shape[1], self.names, self.index)
-        self.notes = note(used, self.shape[1], self.names, self.index)
+        used = chosen(self.path, self.names(), columns, drop)
+        self.notes = note(used, self.names())
         if len(used) < self.shape[1]:
             self.used = used
             _refuse_other_than_matrix(self.path, (self.shape[0], len(used)), self.dtype)
         return self
 
-    def column_names(self) -> list[str]:
-        """The names of the columns that are read; their numbers in the file, counted from 0, where they have none."""
-        numbers = range(self.shape[1]) if self.used is None else self.used
-        return [self.names[k] if self.names else str(k) for k in numbers]
+    def used_numbers(self) -> Sequence[int]:
+        """The numbers of the columns that are read."""
+        return range(self.shape[1]) if self.used is None else self.used
+
+    def used_names(self) -> list[str]:
+        """The names of the columns that are read."""
+        names = self.names()
+        return [names[k] for k in self.used_numbers()]
 
     def __getstate__(self) -> dict:
         """What travels to another process, which may stand in another folder."""
@@ -111,25 +118,22 @@ def pick(arrays: Mapping[str | None, Callable[[], Reader]], path: str, key: str 
         (key,) = arrays
     elif key is None:
         candidates: list[str | None] = [usual for usual in USUAL_KEYS if usual in arrays] or [
-            name for name, opened in arrays.items() if _is_matrix(opened, path)
+            name for name, opened in arrays.items() if _is_matrix(opened)
         ]
         if not candidates or (len(candidates) > 1 and candidates[0] not in USUAL_KEYS):
             raise InputError(f"{path} needs a key that says which array to read; its arrays are: {listed}.")
         key = candidates[0]
-    with as_input_error(path):
-        reader = arrays[key]()
+    reader = arrays[key]()
     if reader.dtype.hasobject:
         raise InputError(f"{path} holds {OBJECTS}.")
     return reader
 
 
-def _is_matrix(opened: Callable[[], Reader], path: str) -> bool:
-    try:
-        with as_input_error(path):
-            reader = opened()
-    except InputError:
-        return False
-    return len(reader.shape) == 2 and reader.dtype.kind in "fiu"
+def _is_matrix(opened: Callable[[], Reader]) -> bool:
+    with contextlib.suppress(Exception):
+        reader = opened()
+        return len(reader.shape) == 2 and reader.dtype.kind in "fiu"
+    return False
 
 
 def spans(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ class Source:
         self.name, self._readers = name, list(readers)
         self._ends = np.cumsum([0, *(reader.shape[0] for reader in readers)]).tolist()
         self.dtype = np.result_type(*(_kept(reader.dtype) for reader in readers))
-        self.columns = readers[0].column_names()
+        self.columns = readers[0].used_names()
         self.shape = (int(self._ends[-1]), len(self.columns))
         self.notes = tuple(dict.fromkeys(note for reader in readers for note in reader.notes))
 
@@ -76,11 +76,7 @@ class Source:
 
     def matrix(self) -> np.ndarray:
         """All rows in memory."""
-        X, first = np.empty(self.shape, self.dtype), 0
-        for block in self.blocks():
-            X[first : first + len(block)] = block
-            first += len(block)
-        return X
+        return filled(self.shape, self.dtype, self.blocks())
 
     def parts(self, count: int) -> list[tuple[int, int]]:
         """About `count` ranges of rows (start, stop); files that cannot be entered in the middle are not cut."""
@@ -99,16 +95,25 @@ class Source:
 
     def _floats(self, raw: np.ndarray, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """Raw rows, of these numbers, as floats whose squares are finite; the first that is not is refused."""
-        block = raw.astype(self.dtype, copy=False)
+        with np.errstate(invalid="ignore"):  # what is no number is told below
+            block = raw.astype(self.dtype, copy=False)
         largest = float(max(block.max(initial=0), -block.min(initial=0)))  # not a number where one is none
         if not largest <= preprocessing.LARGEST:
             i, j = np.argwhere(~(np.abs(block.astype(np.float64)) <= preprocessing.LARGEST))[0]
-            column = repr(self.columns[j]) if self._readers[0].names else self.columns[j]
             raise InputError(
                 f"{self.name} must hold finite numbers, at most {preprocessing.LARGEST:g} in size, but there is "
-                f"{block[i, j]} in row {numbers[i]}, column {column} (counted from 0)."
+                f"{block[i, j]} in row {numbers[i]}, column {self.columns[j]!r} (counted from 0)."
             )
         return block
+
+
+def filled(shape: tuple[int, int], dtype: npt.DTypeLike, blocks: Iterable[np.ndarray]) -> np.ndarray:
+    """A matrix of these blocks of rows."""
+    X, first = np.empty(shape, dtype), 0
+    for block in blocks:
+        X[first : first + len(block)] = block
+        first += len(block)
+    return X
 
 
 def _kept(dtype: np.dtype) -> np.dtype:
@@ -121,10 +126,6 @@ def row_numbers(indices: npt.ArrayLike, available: int) -> np.ndarray:
     numbers = np.asarray(indices)
     if numbers.size == 0:
         return np.empty(0, dtype=np.int64)
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-        raise ValueError("indices must be a list of row numbers.")
-    if numbers.min() < 0 or numbers.max() >= available:
-        raise ValueError(
-            f"indices must be from 0 to {available - 1}, not {numbers.min()} to {numbers.max()}."
-        )
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= available:
+        raise ValueError(f"indices must be a list of row numbers from 0 to {available - 1}.")
     return numbers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ class Scales(NamedTuple):
 class Survey(NamedTuple):
     """What was noticed of some rows; made by :func:`gram.survey`, joined with that of others by :func:`gram.merge`."""
 
-    count: int  #: How many rows there were.
+    rows: int  #: How many there were.
     mean: Array  #: The mean row.
     squares: Array  # sums of squared distances from the mean
     low: Array
@@ -51,13 +50,13 @@ class Survey(NamedTuple):
 
     def merge(self, other: Survey) -> Survey:
         """What was noticed of both parts of the rows."""
-        count, shift, prints = self.count + other.count, other.mean - self.mean, None
-        if self.prints is not None and other.prints is not None and count <= REMEMBERED:
+        rows, shift, prints = self.rows + other.rows, other.mean - self.mean, None
+        if self.prints is not None and other.prints is not None and rows <= REMEMBERED:
             prints = self.prints + other.prints
         return Survey(
-            count,
-            self.mean + shift * (other.count / count),
-            self.squares + other.squares + shift**2 * (self.count * other.count / count),
+            rows,
+            self.mean + shift * (other.rows / rows),
+            self.squares + other.squares + shift**2 * (self.rows * other.rows / rows),
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             self.whole & other.whole,
@@ -68,7 +67,7 @@ class Survey(NamedTuple):
     def deviations(self) -> Array:
         """The standard deviation of every column, exactly 0 for a constant one."""
         varies = self.high > self.low
-        deviations = np.where(varies, np.sqrt(self.squares / self.count), 0.0)
+        deviations = np.where(varies, np.sqrt(self.squares / self.rows), 0.0)
         if len(vanishing := np.flatnonzero(varies & (deviations < preprocessing.SMALLEST))):
             raise ValueError(
                 f"Column {vanishing[0]} (counted from 0) of X holds numbers so small that their squares vanish: "
@@ -79,7 +78,7 @@ class Survey(NamedTuple):
     @property
     def duplicates(self) -> int | None:
         """How many rows repeat an earlier one; None if there were too many rows to remember."""
-        return None if self.prints is None else self.count - len(np.unique(np.concatenate(self.prints)))
+        return None if self.prints is None else self.rows - len(np.unique(np.concatenate(self.prints)))
 
     def scales(self, names: Sequence[str]) -> Scales:
         """How far apart the scales of the columns of these names are."""
@@ -97,15 +96,24 @@ class Survey(NamedTuple):
         if whole.sum() > min(COUNTS, len(whole) / 2):
             whole[:] = False
         kinds = {"one number": constant, "whole numbers, as labels and row numbers are": whole}
+        found = {what: [names[k] for k in np.flatnonzero(which).tolist()] for what, which in kinds.items()}
         return tuple(
-            f"Columns of nothing but {what}: {listed(names[k] for k in np.flatnonzero(which))}; leave out by drop "
-            "those that are no features."
-            for what, which in kinds.items()
-            if which.any()
+            f"Columns of nothing but {what}: {listed(named)}; leave out by drop those that are no features."
+            for what, named in found.items()
+            if named
         )
 
 
 def fingerprints(block: np.ndarray) -> np.ndarray:
     """64 bits per row, equal for rows that are equal bit by bit, and for others by chance once in 2^64 pairs."""
-    rows = np.ascontiguousarray(block)
-    return np.frombuffer(b"".join(hashlib.blake2b(row, digest_size=8).digest() for row in rows), np.uint64)
+    words = np.ascontiguousarray(block).view(np.uint32)
+    weights = np.random.default_rng(2**61 - 1).integers(0, 2**63, words.shape[1], np.uint64) * 2 + 1
+    prints = np.empty(len(words), np.uint64)
+    tall = max(1, preprocessing.CACHED // words.shape[1])
+    for k in range(0, len(words), tall):
+        # A weighted sum alone would confuse rows that differ in signs only: mix the bits of each word first.
+        mixed = words[k : k + tall] * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= weights
+        mixed.sum(axis=1, out=prints[k : k + tall])
+    return prints

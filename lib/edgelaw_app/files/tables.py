@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from edgelaw_app.files.columns import Choice, row_index, text_columns
+from edgelaw_app.files.columns import Columns, text_columns
 from edgelaw_app.files.errors import InputError
 from edgelaw_app.files.reader import Opened, Reader, package, spans
 
@@ -25,12 +24,11 @@ class Table(Reader):
         self.path, self.dtype = path, np.dtype("f8")
         package("pyarrow.parquet", path)
         self._look()
-        self.names = tuple(self._schema.names)
-        if len(set(self.names)) < len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise InputError(f"{path} has more than one column of the name {twice!r}.")
-        self.index = row_index(self.names, _declared_index(self._schema))
-        self.shape = (sum(self._sizes), len(self.names))
+        self.shape = (sum(self._sizes), len(self._schema))
+
+    def names(self) -> list[str]:
+        """Those in the schema."""
+        return self._schema.names
 
     @classmethod
     def opened(cls, path: str) -> Opened:
@@ -47,20 +45,21 @@ class Table(Reader):
         """Some columns of a part and those after it, as Arrow's batches."""
         raise NotImplementedError
 
-    def choose(self, choice: Choice) -> Reader:
+    def choose(self, columns: Columns | None = None, drop: Columns | None = None) -> Reader:
         """This table, of the columns asked for, which must hold numbers."""
-        super().choose(choice)
-        used = [self._schema.field(k) for k in self.used or range(len(self.names))]
-        texts = [self.names.index(field.name) for field in used if not _is_number(field.type, truth=True)]
+        super().choose(columns, drop)
+        kinds = {k: self._schema.types[k] for k in self.used_numbers()}
+        texts = [k for k, kind in kinds.items() if not _is_number(kind)]
         if texts:
-            _, few = next(self.rows(0, self.shape[0], 100, [self.names[k] for k in texts]))
-            counts = [len(set(map(str, few.column(self.names[k]).to_pylist()))) for k in texts]
-            raise text_columns(self.path, texts, self.names, texts[int(np.argmin(counts))])
-        self.dtype = np.result_type(*(_dtype(field.type) for field in used))
+            names = self.names()
+            _, few = next(self.rows(0, self.shape[0], 100, [names[k] for k in texts]))
+            counts = [len(set(map(str, few.column(names[k]).to_pylist()))) for k in texts]
+            raise text_columns(self.path, texts, names, texts[int(np.argmin(counts))])
+        self.dtype = np.result_type(*map(_dtype, kinds.values()))
         return self
 
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        used = [self.names[k] for k in self.used or range(len(self.names))]
+        used = self.used_names()
         for _, batch in self.rows(start, stop, rows, used):
             columns = [column.to_numpy(zero_copy_only=False) for column in batch.select(used).columns]
             yield np.stack(columns, axis=1)  # one with missing values in float64, where they are NaN
@@ -80,7 +79,7 @@ class Table(Reader):
 
     def columns(self, numbers: list[int]) -> list[np.ndarray]:
         """The values of some columns, of any type; a missing one is refused."""
-        names = [self.names[k] for k in numbers]
+        names = [self.names()[k] for k in numbers]
         pieces: list[list[np.ndarray]] = [[] for _ in names]
         for row, batch in self.rows(0, self.shape[0], 2**16, names):
             for kept, name in zip(pieces, names, strict=True):
@@ -141,8 +140,12 @@ class Ipc(Table):
 
     def _batches(self, first: int, names: Sequence[str], rows: int) -> Iterator[Any]:
         with self._open() as mapped, self._of(mapped, names) as file:
-            made = file if self._stream else map(file.get_batch, range(file.num_record_batches))
-            for batch in itertools.islice(made, first, None):
+            parts: Iterable[Any]
+            if self._stream:
+                parts = itertools.islice(file, first, None)
+            else:
+                parts = map(file.get_batch, range(first, file.num_record_batches))
+            for batch in parts:
                 batch.validate(full=True)  # lists whose ends lie beyond the file would be read there
                 yield batch
 
@@ -164,29 +167,18 @@ class Lists(Reader):
         for row, batch in self._table.rows(start, stop, rows, [self._name]):
             column = batch.column(self._name)
             lengths = pyarrow.compute.list_value_length(column).to_numpy(zero_copy_only=False)
-            wrong = np.flatnonzero(lengths != self._width)  # a missing list has length NaN
-            if len(wrong):
-                raise InputError(
-                    f"{self.path} must have lists of equal length, but the one in row {row + wrong[0]} is not "
-                    f"of length {self._width} (rows counted from 0)."
+            for wrong in np.flatnonzero(lengths != self._width):  # a missing list has length NaN
+                raise ValueError(
+                    f"the list in row {row + wrong} is not of length {self._width}, as the first"
                 )
             yield column.flatten().to_numpy(zero_copy_only=False).reshape(len(batch), self._width)
 
 
-def _declared_index(schema: Any) -> list[str]:
-    """The columns that pandas says are the index of its table."""
-    try:
-        columns = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
-        return [name for name in columns if isinstance(name, str)]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return []
-
-
-def _is_number(kind: Any, truth: bool = False) -> bool:
-    """Whether an arrow type is one of numbers, or of truth values where these count, too."""
+def _is_number(kind: Any) -> bool:
+    """Whether an arrow type is one of numbers or truth values."""
     from pyarrow import types
 
-    return types.is_floating(kind) or types.is_integer(kind) or (truth and types.is_boolean(kind))
+    return types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
 
 
 def _inner(kind: Any) -> Any:

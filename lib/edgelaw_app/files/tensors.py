@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from edgelaw_app.files.errors import InputError
 from edgelaw_app.files.memory import torch_array
 from edgelaw_app.files.numpy_files import Mapped
 from edgelaw_app.files.reader import Opened, Reader, package, spans
@@ -39,7 +38,7 @@ def _tensor(path: str, begin: int, entry: dict) -> Reader:
     """One of them, as the header describes it."""
     kind, shape, (first, last) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
     if kind not in _SAFETENSORS_TYPES:
-        raise InputError(f"{path} must hold real numbers, not tensors of type {kind}.")
+        raise ValueError(f"numpy has no numbers of type {kind}")
     dtype = np.dtype(_SAFETENSORS_TYPES[kind])
     if first < 0 or last - first != math.prod(shape) * dtype.itemsize:
         raise ValueError("a tensor is not as long as its header says")
@@ -57,11 +56,8 @@ def _weights(path: str) -> dict[str | None, Any]:
     loaded = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
     if isinstance(loaded, torch.Tensor):
         return {None: loaded}
-    if not isinstance(loaded, dict):
-        raise InputError(
-            f"{path} must hold a tensor or a dictionary of tensors, not a {type(loaded).__name__}."
-        )
-    return {str(name): value for name, value in loaded.items() if isinstance(value, torch.Tensor)}
+    several = loaded.items() if isinstance(loaded, dict) else ()
+    return {str(name): value for name, value in several if isinstance(value, torch.Tensor)}
 
 
 class Torch(Reader):

@@ -14,13 +14,12 @@ from typing import IO
 
 import numpy as np
 
-from edgelaw_app.files.columns import Choice, called, row_index, text_columns, typed
+from edgelaw_app.files.columns import Columns, text_columns, typed
 from edgelaw_app.files.errors import InputError
 from edgelaw_app.files.reader import Opened, Reader
 
 _CHUNK = 2**23  # bytes of text that are parsed at once
-_LINE = 2**24  # a longer line is not a line
-_WIDEST = 2**20  # a line of more cells is not taken to pieces: every piece costs many times its characters
+_LINE = 2**22  # a longer line is not a line: its cells would cost many times its characters
 _SAMPLE = 100  # lines that tell columns of text from columns of numbers
 Line = tuple[int, str]  # its number, counted from 1, and what it holds
 
@@ -38,13 +37,16 @@ class Text(Reader):
             raise InputError(f"{path} is empty.")
         tabs = path.lower().removesuffix(".gz").endswith(".tsv")
         self._separator = "\t" if tabs else next((sign for sign in ",;\t" if sign in first[1]), ",")
-        self._first, self._count = self.cells(first), sum(1 for _ in self.lines())
+        self._first, self._count = self.cells(first[1]), sum(1 for _ in self.lines())
         self.head(_are_names(self._first))
 
     def head(self, header: bool) -> None:
         """Take the first line for a line of column names, or for the first row."""
-        self.header, self.names = int(header), tuple(self._first) if header else ()
-        self.index, self.shape = row_index(self.names), (self._count - self.header, len(self._first))
+        self.header, self.shape = int(header), (self._count - header, len(self._first))
+
+    def names(self) -> list[str]:
+        """Those in the first line, if it has names."""
+        return self._first if self.header else super().names()
 
     @classmethod
     def opened(cls, path: str) -> Opened:
@@ -59,12 +61,7 @@ class Text(Reader):
                 number += 1
                 if len(line) == _LINE and not line.endswith(b"\n"):
                     raise InputError(f"{self.path} is not a table: line {number} does not end.")
-                try:
-                    text = line.rstrip(b"\r\n").decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError:
-                    raise InputError(f"{self.path} is not text in UTF-8: see line {number}.") from None
-                if "\r" in text:  # which some parsers take for the end of a line
-                    raise InputError(f"{self.path} is not a table: line {number} holds a carriage return.")
+                text = line.rstrip(b"\r\n").decode("utf-8-sig" if number == 1 else "utf-8")
                 if text.strip(" ") and not text.startswith("#"):
                     yield number, text
 
@@ -72,50 +69,43 @@ class Text(Reader):
         zipped = self.path.lower().endswith(".gz")
         return gzip.open(self.path, "rb") if zipped else open(self.path, "rb")  # type: ignore[return-value]
 
-    def cells(self, line: Line) -> list[str]:
+    def cells(self, text: str) -> list[str]:
         """The cells of a line; separators within quotes part none."""
-        number, text = line
-        if text.count(self._separator) >= _WIDEST:
-            raise InputError(f"{self.path} is not a table: line {number} has more than {_WIDEST:,} cells.")
         if '"' in text:
             (cells,) = csv.reader([text], delimiter=self._separator, skipinitialspace=True)
             return [cell.strip().strip('"') for cell in cells]
         return [cell.strip() for cell in text.split(self._separator)]
 
-    def choose(self, choice: Choice) -> Reader:
+    def choose(self, columns: Columns | None = None, drop: Columns | None = None) -> Reader:
         """This table, of the columns asked for; those of text are named all at once."""
-        super().choose(choice)
+        super().choose(columns, drop)
         few = _some(itertools.islice(self.lines(), self.header, None), _SAMPLE, 2**20)
-        some = [self.cells(line) for line in few]
-        columns = {k: [row[k] for row in some if k < len(row) and row[k]] for k in self._numbers()}
+        some = [self.cells(text) for _, text in few]
+        filled = {k: [row[k] for row in some if k < len(row) and row[k]] for k in self.used_numbers()}
         texts = [
-            k for k, cells in columns.items() if 2 * sum(number(cell) is None for cell in cells) > len(cells)
+            k for k, cells in filled.items() if 2 * sum(number(cell) is None for cell in cells) > len(cells)
         ]
         if texts:
-            classes = min(texts, key=lambda k: len(set(columns[k])))
-            raise text_columns(self.path, texts, self.names, classes)
+            classes = min(texts, key=lambda k: len(set(filled[k])))
+            raise text_columns(self.path, texts, self.names(), classes)
         return self
 
     def columns(self, numbers: list[int]) -> list[np.ndarray]:
         """The texts of some columns; a missing one is refused."""
         texts: list[list[str]] = [[] for _ in numbers]
-        for line in itertools.islice(self.lines(), self.header, None):
-            cells = self.cells(line)
+        for line, text in itertools.islice(self.lines(), self.header, None):
+            cells = self.cells(text)
             for kept, column in zip(texts, numbers, strict=True):
                 if column >= len(cells) or not cells[column]:
-                    raise InputError(f"{self.path} has no label in its line {line[0]}.")
+                    raise InputError(f"{self.path} has no label in its line {line}.")
                 kept.append(cells[column])
         return [np.array(column, dtype=object) for column in texts]
-
-    def _numbers(self) -> list[int]:
-        """The numbers of the columns that are read."""
-        return list(range(self.shape[1])) if self.used is None else self.used
 
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         lines = itertools.islice(self.lines(), self.header + start, self.header + stop)
         while piece := _some(lines, rows, _CHUNK):
             block = None
-            if all(self._width(line) == self.shape[1] for line in piece):
+            if all(self._width(text) == self.shape[1] for _, text in piece):
                 with contextlib.suppress(ValueError):
                     block = np.loadtxt(
                         [text for _, text in piece],
@@ -127,24 +117,24 @@ class Text(Reader):
                     )
             yield self._by_cells(piece) if block is None or len(block) < len(piece) else block
 
-    def _width(self, line: Line) -> int:
+    def _width(self, text: str) -> int:
         """How many cells a line has."""
-        return len(self.cells(line)) if '"' in line[1] else line[1].count(self._separator) + 1
+        return len(self.cells(text)) if '"' in text else text.count(self._separator) + 1
 
     def _by_cells(self, lines: list[Line]) -> np.ndarray:
         """The numbers in some lines cell by cell; the first that is none is named."""
-        numbers = self._numbers()
+        numbers = self.used_numbers()
         block = np.empty((len(lines), len(numbers)))
-        for k, line in enumerate(lines):
-            cells = self.cells(line)
+        for k, (line, text) in enumerate(lines):
+            cells = self.cells(text)
             for j, column in enumerate(numbers):
                 value = number(cells[column]) if column < len(cells) else 0.0
                 if value is None:
-                    raise self._no_number(cells[column], line[0], column)
+                    raise self._no_number(cells[column], line, column)
                 block[k, j] = value
             if len(cells) != self.shape[1]:
                 raise InputError(
-                    f"{self.path} must have lines of equal length, but line {line[0]} has {len(cells)} cells and the "
+                    f"{self.path} must have lines of equal length, but line {line} has {len(cells)} cells and the "
                     f"first has {self.shape[1]}."
                 )
         return block
@@ -154,8 +144,8 @@ class Text(Reader):
         shown = repr(cell if len(cell) < 40 else cell[:37] + "...")
         return InputError(
             f"{self.path} must hold numbers only, but there is {f'the text {shown}' if cell else 'an empty cell'} in "
-            f"line {line}, {called(column, self.names)}; mend the line, or leave the column out with --drop "
-            f"{typed([column], self.names)}."
+            f"line {line}, column {self.names()[column]!r} (number {column}, counted from 0); mend the line, or leave "
+            f"the column out with --drop {typed([column], self.names())}."
         )
 
 
