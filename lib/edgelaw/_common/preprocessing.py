@@ -42,7 +42,6 @@ class Plan(NamedTuple):
     normalize: bool
     null: int  # how many eigenvalues of XᵀX/m are zero by construction
     steps: tuple[str, ...]  # what is done, one sentence per step
-    seed: int | None  # None where a generator was given
 
     def projection(self, columns: int) -> Array | None:
         """The Gaussian matrix (columns, d) of entry variance 1/d, the same whenever it is asked for; or None."""
@@ -92,7 +91,7 @@ def plan(
         steps.append(f"Subtracted the mean row{left}.")
     if normalize:
         steps.append(f"Scaled every row to norm sqrt({d}).")
-    return Plan((m, d), chosen, before, bool(center), bool(normalize), null, tuple(steps), seed)
+    return Plan((m, d), chosen, before, bool(center), bool(normalize), null, tuple(steps))
 
 
 class Norms:

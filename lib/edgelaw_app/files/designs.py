@@ -39,22 +39,14 @@ def design(
 ) -> Design:
     """What SGD will see of a file or an array: the paper's preprocessing, done when rows are asked for.
 
-    The steps, the rows and the projection are those of :func:`edgelaw.data.preprocess` for the same seed, and
-    the numbers agree to rounding (tested).
+    `rows`, `dims`, `center`, `normalize` and `rng` are those of :func:`edgelaw.data.preprocess`: the same seed chooses
+    the same rows and projection, and the numbers agree to rounding (tested).
 
     Parameters
     ----------
     source : path, Source, or array of shape (rows, columns)
         A path is opened by :func:`open_matrix`. An array may also be a PyTorch tensor (of bfloat16, too) or a sparse
         matrix of SciPy.
-    rows : int or None
-        Choose so many rows at random, without replacement; None keeps all.
-    dims : int or None
-        Project to so many columns by a Gaussian matrix; None keeps the columns.
-    center, normalize : bool
-        Subtract the mean row; scale every row to norm √d.
-    rng : numpy.random.Generator or int
-        Chooses the rows, then draws the projection.
     standardize : bool
         Before the projection, scale every column to standard deviation 1, and constant ones to zero.
     key : str, optional

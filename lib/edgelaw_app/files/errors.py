@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import re
+import textwrap
 from collections.abc import Iterator
 
 OBJECTS = "pickled objects, which are never loaded: save a plain array, texts by the array's astype(str)"
@@ -44,13 +45,11 @@ def as_input_error(path: str) -> Iterator[None]:
         raise MissingFile(f"There is no file {path}.") from None
     except Exception as error:
         refuse_memory(error, path)
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        reason = textwrap.shorten(str(error), 200, placeholder="...").rstrip(".") or type(error).__name__
         if re.search(
             "pickl|Python object", reason
         ):  # what numpy and torch say of them, which advises to load them
             reason = f"it holds {OBJECTS}"
-        if len(reason) > 200:
-            reason = reason[:200] + "..."
         raise InputError(f"{path} is damaged, protected or of another format: {reason}.") from None
 
 

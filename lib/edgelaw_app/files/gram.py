@@ -44,18 +44,10 @@ def partial(
     standardize: bool = False,
     first: int = 0,
 ) -> Sums:
-    """The sums of one part of the rows, prepared as :func:`edgelaw_app.files.design` does by the same options.
+    """The sums of one part of the rows, an array or blocks of it, prepared as a design does by the same options.
 
-    Parameters
-    ----------
-    rows : array of shape (rows, columns), or an iterable of such arrays
-        One part of the rows, whole or in blocks.
-    survey : Survey, optional
-        Of all rows, by :func:`survey` and :func:`merge`; needed where rows are centred or columns standardised.
-    center, normalize, standardize : bool
-        Subtract the mean row; scale every row to norm √d; scale every column to standard deviation 1.
-    first : int
-        The number of the part's first row, for sentences about rows that cannot be scaled.
+    The survey of all rows, by :func:`survey` and :func:`merge`, is needed where rows are centred or columns
+    standardised. `first` is the number of the part's first row, for sentences about rows that cannot be scaled.
 
     Examples
     --------

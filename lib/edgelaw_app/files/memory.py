@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,41 +18,34 @@ _CHECKED = ("csr", "csc", "bsr")  # formats whose indices scipy can validate
 
 
 class Memory(Reader):
-    """A matrix that is in memory already."""
+    """A matrix that is in memory already; a sparse one is never filled up with its zeros but a block at a time."""
 
     in_memory = True
 
-    def __init__(self, array: np.ndarray, name: str) -> None:
+    def __init__(self, array: Any, name: str) -> None:
         self.path, self._array, self.shape, self.dtype = name, array, array.shape, array.dtype
+        self._filled = operator.methodcaller("toarray") if hasattr(array, "toarray") else np.asarray
 
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        return (self._array[a:b] for a, b in spans(start, stop, rows))
-
-
-class Sparse(Reader):
-    """A sparse matrix of SciPy: never filled up with its zeros but a block at a time."""
-
-    in_memory = True
-
-    def __init__(self, matrix: Any, name: str) -> None:
-        self.path, self.shape, self.dtype = name, matrix.shape, matrix.dtype
-        self.choose()
-        if matrix.format not in (*_CHECKED, "coo") or self.shape[0] > max(_ROWS, 16 * matrix.nnz):
-            raise InputError(
-                f"{name} must be a sparse matrix in the format csr, csc, bsr or coo, with a number in many of its "
-                f"rows, not one in the format {matrix.format} of {matrix.nnz:,} numbers in {self.shape[0]:,} rows."
-            )
-        if matrix.format in _CHECKED:  # an index beyond the matrix would be written beyond it, too
-            matrix.check_format(full_check=True)
-        self._matrix = matrix.tocsr()
-
-    def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        rows = max(1, min(rows, _BLOCK // (self._matrix.shape[1] * max(8, self.dtype.itemsize))))
-        return (self._matrix[a:b].toarray() for a, b in spans(start, stop, rows))
+        if not isinstance(self._array, np.ndarray):
+            rows = max(1, min(rows, _BLOCK // (8 * self.shape[1])))
+        return (self._filled(self._array[a:b]) for a, b in spans(start, stop, rows))
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
-        """The rows of these numbers, filled up."""
-        return self.only_used(self._matrix[numbers].toarray())
+        """The rows of these numbers."""
+        return self.only_used(self._filled(self._array[numbers]))
+
+
+def _csr(matrix: Any, name: str) -> Any:
+    """A sparse matrix of SciPy in a format that has rows, with sound indices."""
+    if matrix.format not in (*_CHECKED, "coo") or matrix.shape[0] > max(_ROWS, 16 * matrix.nnz):
+        raise InputError(
+            f"{name} must be a sparse matrix in the format csr, csc, bsr or coo, with a number in many of its rows, "
+            f"not one in the format {matrix.format} of {matrix.nnz:,} numbers in {matrix.shape[0]:,} rows."
+        )
+    if matrix.format in _CHECKED:  # an index beyond the matrix would be written beyond it, too
+        matrix.check_format(full_check=True)
+    return matrix.tocsr()
 
 
 def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
@@ -69,15 +63,16 @@ def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
         )
     packages = {kind.__module__.split(".")[0] for kind in type(values).__mro__}
     try:
-        if "scipy" in packages and hasattr(values, "tocsr"):
-            return Sparse(values, name)
-        array = torch_array(values) if "torch" in packages else np.asarray(values)
+        if "scipy" in packages:
+            array = _csr(values, name)
+        else:
+            array = torch_array(values) if "torch" in packages else np.asarray(values)
     except InputError:
         raise
     except Exception as error:
         reason = " ".join(str(error).split()[:40]).rstrip(".")
         raise InputError(f"{name} must be a rectangular array of real numbers: {reason}.") from None
-    return Memory(array.view(np.uint8) if array.dtype.kind == "b" else array, name).choose()
+    return Memory(array.astype(np.uint8) if array.dtype.kind == "b" else array, name).choose()
 
 
 def torch_array(tensor: Any) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 
 from edgelaw_app.files.errors import refuse_large
-from edgelaw_app.files.memory import Sparse
+from edgelaw_app.files.memory import as_reader
 from edgelaw_app.files.reader import Opened, Reader, spans
 
 _SPARSE = {"format.npy", "shape.npy", "data.npy"}  # what scipy.sparse.save_npz writes, among others
@@ -64,8 +64,7 @@ def _sparse(path: str, size: int) -> Reader:
     import scipy.sparse
 
     refuse_large(path, size)
-
-    return Sparse(scipy.sparse.load_npz(path), path)
+    return as_reader(scipy.sparse.load_npz(path), path)
 
 
 class Npz(Reader):
@@ -96,28 +95,17 @@ class Npz(Reader):
         with self._member() as (member, _):
             _header(member)
             if self._fortran:
-                data = self._exactly(member, self.shape[0] * width, last=True)
-                array = np.frombuffer(data, self.dtype).reshape(self.shape, order="F")
+                array = np.frombuffer(member.read(), self.dtype).reshape(self.shape, order="F")
                 yield from (array[a:b] for a, b in spans(start, stop, rows))
                 return
             member.seek(member.tell() + start * width)
             for a, b in spans(start, stop, rows):
-                data = self._exactly(member, (b - a) * width, last=b == self.shape[0])
-                yield np.frombuffer(data, self.dtype).reshape(b - a, *self.shape[1:])
-
-    def _exactly(self, member: IO[bytes], count: int, last: bool) -> bytes:
-        """So many bytes; if they are the last, no others may follow."""
-        data = member.read(count)
-        if len(data) < count or (last and member.read(1)):  # reading past the end compares the checksum
-            raise ValueError("its array is not as long as its header says")
-        return data
+                yield np.frombuffer(member.read((b - a) * width), self.dtype).reshape(b - a, *self.shape[1:])
 
 
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, Fortran order and dtype from the head of a .npy stream."""
-    version = np.lib.format.read_magic(member)
     lib = np.lib.format
-    shape, fortran, dtype = (
-        lib.read_array_header_1_0(member) if version == (1, 0) else lib.read_array_header_2_0(member)
-    )
+    read = lib.read_array_header_1_0 if lib.read_magic(member) == (1, 0) else lib.read_array_header_2_0
+    shape, fortran, dtype = read(member)
     return shape, fortran and len(shape) > 1, dtype

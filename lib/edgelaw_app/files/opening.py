@@ -53,11 +53,6 @@ def open_matrix(
         the rows, as pandas and R write it without a name, is left out unless `columns` names it; `Source.notes`
         says so.
 
-    Raises
-    ------
-    InputError
-        When it is missing, damaged, a pickle, not a real matrix, or needs a package that is not installed.
-
     Examples
     --------
     >>> import pathlib, tempfile

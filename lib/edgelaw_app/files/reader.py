@@ -37,13 +37,11 @@ class Reader(abc.ABC):
 
     @abc.abstractmethod
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
-        """The rows from `start` to `stop` in blocks of at most `rows`, with all columns or the used ones."""
+        """Generate the rows from `start` to `stop` in blocks of at most `rows`, with all columns or the used ones."""
 
     def read(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         """The used columns of the rows from `start` to `stop`, as they are stored, in blocks of at most `rows`."""
-        row = start
-        with as_input_error(self.path):
-            blocks = self._blocks(start, stop, rows)
+        blocks, row = self._blocks(start, stop, rows), start
         while True:
             with as_input_error(self.path):
                 block = next(blocks, None)

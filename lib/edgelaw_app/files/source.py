@@ -45,13 +45,7 @@ class Source:
         return any(reader.in_memory for reader in self._readers)
 
     def blocks(self, rows: int = 4096, start: int = 0, stop: int | None = None) -> Iterator[np.ndarray]:
-        """All rows, or those from `start` to `stop`, as arrays of at most `rows` rows.
-
-        Raises
-        ------
-        InputError
-            At the first block that is not finite.
-        """
+        """All rows, or those from `start` to `stop`, as arrays of at most `rows` rows; none that is not finite."""
         rows = arguments.whole(rows, "rows", 1)
         stop = self.shape[0] if stop is None else min(stop, self.shape[0])
         for reader, begin, end in self._files():

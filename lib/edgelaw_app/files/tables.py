@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -122,24 +123,24 @@ class Ipc(Table):
     def _look(self) -> None:
         with open(self.path, "rb") as file:
             self._stream = file.read(6) != b"ARROW1"  # as Hugging Face's datasets are
-        with self._open() as mapped, self._of(mapped) as file:
+        with self._file() as file:
             self._schema = file.schema
         self._sizes = [len(batch) for batch in self._batches(0, self._schema.names[:1], 0)]
 
-    def _open(self) -> Any:
+    @contextlib.contextmanager
+    def _file(self, names: Sequence[str] = ()) -> Iterator[Any]:
+        """The file, from which some columns are read."""
         import pyarrow
-
-        return pyarrow.memory_map(self.path)
-
-    def _of(self, mapped: Any, names: Sequence[str] = ()) -> Any:
         from pyarrow import ipc
 
         included = [self._schema.names.index(name) for name in names]
         options = ipc.IpcReadOptions(included_fields=included, use_threads=False)
-        return (ipc.open_stream if self._stream else ipc.open_file)(mapped, options=options)
+        made = ipc.open_stream if self._stream else ipc.open_file
+        with pyarrow.memory_map(self.path) as mapped, made(mapped, options=options) as file:
+            yield file
 
     def _batches(self, first: int, names: Sequence[str], rows: int) -> Iterator[Any]:
-        with self._open() as mapped, self._of(mapped, names) as file:
+        with self._file(names) as file:
             parts: Iterable[Any]
             if self._stream:
                 parts = itertools.islice(file, first, None)

@@ -69,4 +69,4 @@ class Torch(Reader):
 
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         tensor = _weights(self.path)[self._key]
-        return (torch_array(tensor[a:b]) for a, b in spans(start, stop, rows))
+        yield from (torch_array(tensor[a:b]) for a, b in spans(start, stop, rows))

@@ -127,26 +127,21 @@ class Text(Reader):
         block = np.empty((len(lines), len(numbers)))
         for k, (line, text) in enumerate(lines):
             cells = self.cells(text)
-            for j, column in enumerate(numbers):
-                value = number(cells[column]) if column < len(cells) else 0.0
-                if value is None:
-                    raise self._no_number(cells[column], line, column)
-                block[k, j] = value
             if len(cells) != self.shape[1]:
                 raise InputError(
                     f"{self.path} must have lines of equal length, but line {line} has {len(cells)} cells and the "
                     f"first has {self.shape[1]}."
                 )
+            for j, column in enumerate(numbers):
+                value = number(cells[column])
+                if value is None:
+                    raise InputError(
+                        f"{self.path} must hold numbers only, but there is the text {cells[column][:40]!r} in line "
+                        f"{line}, column {self.names()[column]!r} (number {column}, counted from 0); mend the line, "
+                        f"or leave the column out with --drop {typed([column], self.names())}."
+                    )
+                block[k, j] = value
         return block
-
-    def _no_number(self, cell: str, line: int, column: int) -> InputError:
-        """What is said of a cell that is no number."""
-        shown = repr(cell if len(cell) < 40 else cell[:37] + "...")
-        return InputError(
-            f"{self.path} must hold numbers only, but there is {f'the text {shown}' if cell else 'an empty cell'} in "
-            f"line {line}, column {self.names()[column]!r} (number {column}, counted from 0); mend the line, or leave "
-            f"the column out with --drop {typed([column], self.names())}."
-        )
 
 
 def number(cell: str) -> float | None:
