@@ -229,7 +229,7 @@ def test_columns_that_are_no_features_are_named_and_what_was_left_out_is_said(he
     texts = " ".join(caution["text"] for caution in answer["cautions"] if caution["code"] == "columns")
     for words in (
         "nothing but one number: 'one'",
-        "nothing but whole numbers, as labels and row numbers are: 'number', 'code'",
+        "nothing but whole numbers, as labels and row numbers are: 'code', 'number'",
     ):
         assert words in out
         assert words in texts

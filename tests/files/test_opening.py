@@ -40,13 +40,15 @@ def test_shards_are_one_matrix_in_sorted_order_by_folder_or_pattern(files):
 
 
 def test_shards_that_do_not_fit_together_are_refused(tmp_path):
-    assert "must name shards of one format" in refusal(open_matrix, tmp_path)
+    assert "There is no file in or of" in refusal(open_matrix, tmp_path)
     np.save(tmp_path / "a.npy", np.eye(3))
     np.save(tmp_path / "b.npy", np.eye(4))
     assert "the same columns in the same order" in refusal(open_matrix, tmp_path)
     (tmp_path / "b.npy").rename(tmp_path / "b.csv")
-    assert "it names .csv, .npy." in refusal(open_matrix, tmp_path)
-    assert "it names none" in refusal(open_matrix, tmp_path / "*.npz")
+    assert "must name files of one format, not .csv and .npy; give a pattern." in refusal(
+        open_matrix, tmp_path
+    )
+    assert "There is no file in or of" in refusal(open_matrix, tmp_path / "*.npz")
 
 
 def test_shards_of_different_precision_are_read_in_the_better_one(tmp_path):

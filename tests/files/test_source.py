@@ -21,6 +21,13 @@ def test_numbers_too_large_to_square_are_refused(tmp_path):
     assert everything(tmp_path / "x.npy").max() == np.float32(3e38)
 
 
+def test_bits_of_no_number_are_refused_without_a_warning(tmp_path):
+    bits = np.ones((30, 24), np.float32)
+    bits.view(np.uint32)[3, 4] = 0x7F800001  # which a processor reports where it is cast
+    np.save(tmp_path / "x.npy", bits)
+    assert "nan in row 3, column '4'" in refusal(everything, tmp_path / "x.npy")
+
+
 @pytest.mark.parametrize("indices", [[300], [-1], [[1]], [0.5]])
 def test_numbers_of_rows_that_are_not_there_are_refused(files, indices):
     with pytest.raises(ValueError, match="indices"):

@@ -108,9 +108,9 @@ def _shards(path: str) -> list[str]:
         files = glob.glob(path, recursive=True)
     else:
         return [path]
+    if not files:
+        raise MissingFile(f"There is no file in or of {path} that ends in {', '.join(FORMATS)}.")
     kinds = sorted({ending(file) or "others" for file in files})
-    if len(kinds) != 1:
-        raise MissingFile(
-            f"{path} must name shards of one format, {', '.join(FORMATS)}, but it names {', '.join(kinds) or 'none'}."
-        )
+    if len(kinds) > 1:
+        raise InputError(f"{path} must name files of one format, not {' and '.join(kinds)}; give a pattern.")
     return sorted(files)

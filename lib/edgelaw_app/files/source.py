@@ -89,15 +89,17 @@ class Source:
 
     def _floats(self, raw: np.ndarray, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """Raw rows, of these numbers, as floats whose squares are finite; the first that is not is refused."""
-        with np.errstate(invalid="ignore"):  # what is no number is told below
+        with np.errstate(invalid="ignore"):  # some bits of no number are told of even where they are cast
             block = raw.astype(self.dtype, copy=False)
-        largest = float(max(block.max(initial=0), -block.min(initial=0)))  # not a number where one is none
-        if not largest <= preprocessing.LARGEST:
-            i, j = np.argwhere(~(np.abs(block.astype(np.float64)) <= preprocessing.LARGEST))[0]
-            raise InputError(
-                f"{self.name} must hold finite numbers, at most {preprocessing.LARGEST:g} in size, but there is "
-                f"{block[i, j]} in row {numbers[i]}, column {self.columns[j]!r} (counted from 0)."
-            )
+            largest = float(
+                max(block.max(initial=0), -block.min(initial=0))
+            )  # not a number where one is none
+            if not largest <= preprocessing.LARGEST:
+                i, j = np.argwhere(~(np.abs(block.astype(np.float64)) <= preprocessing.LARGEST))[0]
+                raise InputError(
+                    f"{self.name} must hold finite numbers, at most {preprocessing.LARGEST:g} in size, but there is "
+                    f"{block[i, j]} in row {numbers[i]}, column {self.columns[j]!r} (counted from 0)."
+                )
         return block
 
 

@@ -25,7 +25,7 @@ class Scales(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What was noticed of some rows; made by :func:`gram.survey`, joined with that of others by :func:`gram.merge`."""
+    """What was noticed of some rows; made by `gram.survey`, joined with that of others by `gram.merge`."""
 
     rows: int  #: How many there were.
     mean: Array  #: The mean row.
