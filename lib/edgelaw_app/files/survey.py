@@ -12,7 +12,6 @@ from edgelaw._common.types import Array
 from edgelaw_app.files.columns import listed
 
 COUNTS = 64  # columns of integers beyond which integers are what the table is about
-FIRST = 16  # rows that tell most columns from integers
 REMEMBERED = 2**24  # rows whose fingerprints are kept to find duplicates: 128 MB
 
 
@@ -39,12 +38,13 @@ class Survey(NamedTuple):
     def of(cls, block: np.ndarray) -> Survey:
         """What is noticed of one block of rows."""
         mean, squares = block.mean(axis=0, dtype=np.float64), np.zeros(block.shape[1])
-        tall = max(1, preprocessing.CACHED // len(mean))
+        whole, tall = np.ones(len(mean), bool), max(1, preprocessing.CACHED // len(mean))
         for k in range(0, len(block), tall):
-            centred = block[k : k + tall] - mean
+            rows = block[k : k + tall]
+            centred = rows - mean
             squares += np.einsum("ij,ij->j", centred, centred)
-        whole = (block[:FIRST] == np.rint(block[:FIRST])).all(axis=0)
-        whole[whole] = (block[:, whole] == np.rint(block[:, whole])).all(axis=0)
+            if whole.any():
+                whole[whole] = (rows[:, whole] == np.rint(rows[:, whole])).all(axis=0)
         low, high = block.min(axis=0).astype(float), block.max(axis=0).astype(float)
         return cls(len(block), mean, squares, low, high, whole, (fingerprints(block),))
 
