@@ -16,7 +16,7 @@ def parser(request, monkeypatch):
     """Lines at once or cell by cell, in chunks of a few lines."""
     monkeypatch.setattr(text, "_CHUNK", 64)
     if request.param == "cells":
-        monkeypatch.setattr(np, "loadtxt", lambda *_, **__: [])
+        monkeypatch.setattr(np, "loadtxt", lambda *_, **__: None)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +160,11 @@ def test_ragged_lines_are_refused_when_some_columns_are_read(tmp_path, parser):
     (tmp_path / "x.csv").write_text('a,b,c,d\n"x, y",2,3,4\n"z",5,six,7\n"z",5,6,7\n')
     message = refusal(load, tmp_path / "x.csv", drop="a")
     assert "the text 'six' in line 3, column 'c'" in message
+
+
+def test_separators_within_quotes_part_no_cells_wherever_the_quotes_begin(tmp_path, parser):
+    (tmp_path / "x.csv").write_text('a,b,c\n1, "2,3,4", 5\n6,"7,8,9",10\n11,12,13\n')
+    assert load(tmp_path / "x.csv", drop="b").tolist() == [[1, 5], [6, 10], [11, 13]]
 
 
 def test_both_parsers_read_every_digit(tmp_path, parser):

@@ -104,22 +104,19 @@ class Text(Reader):
     def _blocks(self, start: int, stop: int, rows: int) -> Iterator[np.ndarray]:
         lines = itertools.islice(self.lines(), self.header + start, self.header + stop)
         while piece := _some(lines, rows, _CHUNK):
-            block = None
-            if all(self._width(text) == self.shape[1] for _, text in piece):
+            block, texts = None, [self._unquoted(text) for _, text in piece]
+            if all(text.count(self._separator) == self.shape[1] - 1 for text in texts):
                 with contextlib.suppress(ValueError):
                     block = np.loadtxt(
-                        [text for _, text in piece],
-                        delimiter=self._separator,
-                        comments=None,
-                        quotechar='"',
-                        usecols=self.used,
-                        ndmin=2,
+                        texts, delimiter=self._separator, comments=None, usecols=self.used, ndmin=2
                     )
-            yield self._by_cells(piece) if block is None or len(block) < len(piece) else block
+            yield self._by_cells(piece) if block is None else block
 
-    def _width(self, text: str) -> int:
-        """How many cells a line has."""
-        return len(self.cells(text)) if '"' in text else text.count(self._separator) + 1
+    def _unquoted(self, text: str) -> str:
+        """A line whose separators all part cells."""
+        if '"' not in text:
+            return text
+        return self._separator.join(cell.replace(self._separator, " ") for cell in self.cells(text))
 
     def _by_cells(self, lines: list[Line]) -> np.ndarray:
         """The numbers in some lines cell by cell; the first that is none is named."""
