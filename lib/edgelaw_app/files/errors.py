@@ -46,9 +46,7 @@ def as_input_error(path: str) -> Iterator[None]:
     except Exception as error:
         refuse_memory(error, path)
         reason = textwrap.shorten(str(error), 200, placeholder="...").rstrip(".") or type(error).__name__
-        if re.search(
-            "pickl|Python object", reason
-        ):  # what numpy and torch say of them, which advises to load them
+        if re.search("pickl|Python object", str(error)):  # torch's own words advise to load them
             reason = f"it holds {OBJECTS}"
         raise InputError(f"{path} is damaged, protected or of another format: {reason}.") from None
 
