@@ -1,6 +1,9 @@
 """Tensors of torch and safetensors, and what else their files may hold."""
 
+import json
+
 import numpy as np
+import pytest
 import safetensors.torch
 import torch
 from input_files import Trap, X, everything, refusal
@@ -41,3 +44,37 @@ def test_pickled_objects_inside_good_containers_are_never_loaded(tmp_path):
     torch.save({"embeddings": torch.eye(3), "trap": Trap()}, tmp_path / "x.pt")
     assert "never loaded" in refusal(everything, tmp_path / "x.pt")
     assert not Trap.sprung
+
+
+def tensor(**changes):
+    return {"dtype": "F32", "shape": [4, 3], "data_offsets": [0, 48]} | changes
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[1, 2]",
+        b"{",
+        b"[" * 10**5,
+        {"x": 3},
+        {"x": {}},
+        {"x": tensor(shape=[4, -3])},
+        {"x": tensor(shape=[-4, -3])},
+        {"x": tensor(shape=[4.0, 3])},
+        {"x": tensor(shape="12")},
+        {"x": tensor(shape=[2**40, 2**40], data_offsets=[0, 2**82])},
+        {"x": tensor(data_offsets=[-48, 0])},
+        {"x": tensor(data_offsets=[8, 56])},
+        {"x": tensor(data_offsets=[0, 40])},
+        {"x": tensor(data_offsets=[0.0, 48.0])},
+        {"x": tensor(dtype=["F32"])},
+        {"x": tensor(dtype="F4")},
+    ],
+)
+def test_a_header_of_safetensors_that_lies_is_refused(tmp_path, header):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(48))
+    refusal(everything, path)
+    path.write_bytes((2**60).to_bytes(8, "little") + text + bytes(48))
+    assert "it has no header of safetensors" in refusal(everything, path)
