@@ -34,7 +34,6 @@ PAGE = "# Explorer\n\n```{explorer}\n```\n\n## Where to start\n\n```{explorer-pr
 COMPACT = """# A chapter
 
 ```{explorer}
-:compact:
 :figure: fig-still
 :loss: train
 :step: 0.5
@@ -627,11 +626,8 @@ def test_the_pdf_has_the_still_figure(chromium, book, tmp_path, monkeypatch):
     [
         (":step: 0.5", ":step: 0.53", "no step 0.53"),
         (":n: 20", ":n: 2000", "end at epoch 200"),
-        (":n: 20", ":rho: 0.77", "no aspect ratio 0.77"),
-        (":n: 20", ":data: imagenet", "not imagenet"),
-        (":n: 20", ":controls: step, colour", "controls are some of"),
+        (":n: 20", ":colour: red", "Unknown option keys: ['colour']"),
         (":figure: fig-still", ":figure: fig-nowhere", "which is not there"),
-        ("# A chapter", "# A chapter\n\n```{explorer}\n```", "room for one"),
     ],
 )
 def test_a_directive_that_asks_for_what_is_not_there_is_refused(tmp_path, before, after, complaint):
