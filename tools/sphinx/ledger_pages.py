@@ -22,7 +22,6 @@ from typing import NamedTuple
 from docutils import nodes
 from docutils.statemachine import StringList
 from PIL import Image
-from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
@@ -131,15 +130,14 @@ def known(entry, mark="**"):
 
 def measured(entry, evidence):
     """What was measured and what is stated, as a piece of a cell."""
-    parts = [("Measured", "measured"), ("Stated", "claimed"), ("Tolerance", "tolerance")]
-    if record := evidence.get(entry.id):
-        text = " ".join(f"{word}: {str(record[key]).removesuffix('.')}." for word, key in parts)
-        yield "claim-measured", plain(text)
+    names = {"measured": "Measured", "claimed": "Stated", "tolerance": "Tolerance"}
+    record = evidence.get(entry.id, {})
+    return "claim-measured", plain(" ".join(f"{names[k]}: {v.removesuffix('.')}." for k, v in record.items()))
 
 
 def said_and_true(claim):
     """What the paper says, then what is true."""
-    return [claim.statement, *([("claim-true", claim.correction)] if claim.correction else [])]
+    return [claim.statement, ("claim-true", claim.correction)]
 
 
 def enclosure(ball):
@@ -264,7 +262,7 @@ class Part(SphinxDirective):
     def cell(self, pieces):
         """A cell of a table."""
         pairs = [("", piece) if isinstance(piece, str) else piece for piece in pieces]
-        return nodes.entry("", *[node for style, text in pairs for node in self.text(text, style)])
+        return nodes.entry("", *[node for style, text in pairs if text for node in self.text(text, style)])
 
     def table(self, widths, heads, rows, *classes):
         """A table; ``rows`` yields (id of the row, its classes, cells)."""
@@ -341,8 +339,8 @@ class Part(SphinxDirective):
             *said_and_true(claim),
             "<details><summary>evidence</summary>",
             known(claim),
-            *measured(claim, self.evidence),
-            *([("claim-check", f"Check: `{claim.check}`")] if claim.check else []),
+            measured(claim, self.evidence),
+            ("claim-check", claim.check and f"Check: `{claim.check}`"),
             ("claim-quote", f"In the paper's words: `` {claim.quote} ``"),
             "</details>",
             f'<div hidden class="claim-source">{source}</div>',
@@ -370,8 +368,7 @@ class Part(SphinxDirective):
         where, told = [], [self.ledger[name] for name in entry.claims]
         for claim in told:
             where += [f"{{claim-row}}`{claim.id}` {badge(claim.verdict)}", ("claim-where", claim.where)]
-        if entry.data:
-            where.append(("claim-data", entry.data))
+        where.append(("claim-data", entry.data))
         what = ["**Printed:**"]
         for passage in entry.printed:
             formula = errata.displayed(passage)
@@ -383,7 +380,7 @@ class Part(SphinxDirective):
         shown += f"Discussed in {self.page(f'chapters/{told[0].chapter}')}{{cited-in}}`{told[0].id}`."
         checked = " ".join(claim.id for claim in told if claim.check)
         shown += f" Run the checks: `python -m edgelaw_ledger {checked}`." if checked else ""
-        return "", (), [where, [*what, *measured(told[0], self.evidence), ("claim-chapter", shown)]]
+        return "", (), [where, [*what, measured(told[0], self.evidence), ("claim-chapter", shown)]]
 
     def ledger_additions(self):
         """What the book has and the paper has not; then the book's own sentences as they are printed."""
@@ -391,7 +388,7 @@ class Part(SphinxDirective):
         for entry in claims.additions(self.own):
             seen = f"{entry.see}, in {self.page(f'chapters/{entry.chapter}')}"
             what = [f"**{entry.title}**", entry.statement, seen]
-            rows.append((f"addition-{entry.id}", (), [what, [known(entry), *measured(entry, self.evidence)]]))
+            rows.append((f"addition-{entry.id}", (), [what, [known(entry), measured(entry, self.evidence)]]))
         return [self.table((55, 45), heads, rows, "additions"), self.sentences()]
 
     def sentences(self):
@@ -405,7 +402,7 @@ class Part(SphinxDirective):
             "`python -m edgelaw_ledger 03-1` runs the check of one."
         )
         for entry in entries.values():
-            second = [self.quoted(entry.text), known(entry), *measured(entry, self.evidence)]
+            second = [self.quoted(entry.text), known(entry), measured(entry, self.evidence)]
             cells = [[f'<span class="claim-id">{entry.id}</span>']]
             cells.append([*second, ("claim-chapter", f"In {self.page(entry.place)}")])
             rows.append((f"sentence-{entry.id}", (), cells))
@@ -426,12 +423,8 @@ class Part(SphinxDirective):
 
     def enclosures(self, part):
         """A table of certificates: the ball, our number, and what the paper says."""
-        try:
-            entries = [entry for entry in certificates.certificates() if entry.part == part]
-        except ModuleNotFoundError as problem:
-            raise ExtensionError(str(problem)) from problem
         rows = []
-        for entry in entries:
+        for entry in (entry for entry in certificates.certificates() if entry.part == part):
             ours = [] if entry.ours is None else [f"ours {entry.ours:.15g}".replace("-0.", "−0.")]
             cells = [[entry.quantity], [f"`{enclosure(entry.ball)}`", *ours], statements(entry) or ["–"]]
             rows.append(("", (), cells))
@@ -440,10 +433,7 @@ class Part(SphinxDirective):
 
     def picture(self, stem, name, width):
         """A figure of a chapter, small, linked to the cell that makes it."""
-        figures, _ = self.drawn[stem]
-        if name not in figures:
-            raise self.error(f"the chapter {stem} has no figure {name!r}")
-        _, alt, picture = figures[name]
+        _, alt, picture = self.drawn[stem][0][name]
         image = nodes.image("", uri=thumbnail(Path(self.env.srcdir), picture, width), alt=alt, loading="lazy")
         link = nodes.reference("", "", image, refuri=f"../chapters/{stem}.html#{name}", internal=True)
         return nodes.paragraph("", "", link)
@@ -463,10 +453,8 @@ class Part(SphinxDirective):
         for name in entry.get("figures", ()):
             yield nodes.container("", self.picture(stem, name, LARGE), classes=["gallery-figure"])
         for words in entry.get("outputs", ()):
-            matches = [text for text in self.drawn[stem][1] if words in text]
-            if len(matches) != 1:
-                raise self.error(f"{len(matches)} outputs of the chapter {stem} contain {words!r}, not one")
-            yield nodes.literal_block(matches[0], matches[0].rstrip(), language="none")
+            [printed] = [text for text in self.drawn[stem][1] if words in text]
+            yield nodes.literal_block(printed, printed.rstrip(), language="none")
         target, word = (entry["figures"][0], "draws") if "figures" in entry else (entry["table"], "prints")
         link = f'<a class="reference internal" href="../chapters/{stem}.html#{target}">The cell that {word} it</a>'
         yield from self.text(f"{link}, in {self.page(f'chapters/{stem}')}")
@@ -475,14 +463,12 @@ class Part(SphinxDirective):
         """A grid per chapter: its figures that the paper has no counterpart of, small."""
         taken = {name for entry in floats(self.env.srcdir) for name in entry.get("figures", ())}
         for stem, (figures, _) in self.drawn.items():
-            names = [name for name in figures if name not in taken]
             items = [
-                nodes.list_item(
-                    "", self.picture(stem, name, SMALL), *self.text(first_sentence(figures[name][0]))
-                )
-                for name in names
+                nodes.list_item("", self.picture(stem, name, SMALL), *self.text(first_sentence(caption)))
+                for name, (caption, *_) in figures.items()
+                if name not in taken
             ]
-            if names:
+            if items:
                 yield from self.text(f"**{self.page(f'chapters/{stem}')}**", "gallery-chapter")
                 yield nodes.bullet_list("", *items, classes=["gallery-grid"])
 
