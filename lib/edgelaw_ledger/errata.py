@@ -2,38 +2,23 @@
 
 import functools
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from edgelaw.shipped import folder
-from edgelaw_ledger.ledger import Claim, LedgerError
+from edgelaw_ledger.ledger import Claim, LedgerError, entries
 
 
 @dataclass(frozen=True)
 class Erratum:
-    r"""One mistake of the paper.
+    """One mistake of the paper."""
 
-    Attributes
-    ----------
-    claims : tuple of str
-        The ids of the claims that are this mistake, the one that states it best first.
-    printed : tuple of str
-        Passages of the paper, word for word, LaTeX; a displayed formula stands between ``\[`` and ``\]``.
-    change : str
-        What to write instead; empty where the correction of the only claim says it.
-    proof : str
-        Where the correction is proved, or the proof in one line.
-    data : str
-        What has to be said of the data beside the verdict.
-    """
-
-    claims: tuple[str, ...]
-    printed: tuple[str, ...]
-    change: str = ""
-    proof: str = ""
-    data: str = ""
+    claims: tuple[str, ...]  # the ids of the claims that are this mistake, the one that states it best first
+    printed: tuple[str, ...]  # the paper word for word, LaTeX; a displayed formula stands between \\[ and \\]
+    change: str = ""  # what to write instead; empty where the correction of the only claim says it
+    proof: str = ""  # where the correction is proved, or the proof in one line
+    data: str = ""  # what has to be said of the data beside the verdict
 
     def rank(self, ledger: Mapping[str, Claim]) -> int:
         """The gravest consequence of its claims: 1, 2 or 3."""
@@ -57,9 +42,9 @@ def _entry(raw: dict) -> Erratum:
     return entry
 
 
-def _problem(entries: list[Erratum], ledger: Mapping[str, Claim]) -> str | None:
+def _problem(errata: list[Erratum], ledger: Mapping[str, Claim]) -> str | None:
     """Why these are not the errata of a ledger, or None."""
-    listed = [name for entry in entries for name in entry.claims]
+    listed = [name for entry in errata for name in entry.claims]
     wrong = [claim.id for claim in ledger.values() if not claim.holds and claim.verdict != "open"]
     if twice := sorted({name for name in listed if listed.count(name) > 1}):
         return f"{', '.join(twice)} stand in two errata"
@@ -67,38 +52,22 @@ def _problem(entries: list[Erratum], ledger: Mapping[str, Claim]) -> str | None:
         return f"{', '.join(right)} are not claims that fail or are imprecise"
     if absent := [name for name in wrong if name not in listed]:
         return f"{', '.join(absent)} have no erratum"
-    ranks = [entry.rank(ledger) for entry in entries]
+    ranks = [entry.rank(ledger) for entry in errata]
     if ranks != sorted(ranks):
         return "errata stand in order of consequence"
-    for entry in entries:
+    for entry in errata:
         if any(ledger[name].known == "proved" for name in entry.claims) and not entry.proof:
             return f"{entry.claims[0]} is known by a proof, and no proof is named"
     return None
 
 
 def load(ledger: Mapping[str, Claim], path: Path | str | None = None) -> list[Erratum]:
-    """Read the errata and hold them against a ledger.
+    """Read the errata, the gravest first; every claim of this ledger that fails or is imprecise stands in one of them.
 
-    Parameters
-    ----------
-    ledger : mapping of str to Claim
-        What :func:`edgelaw_ledger.load` returns. Claims that it does not have are left out of the errata.
-    path : path-like, optional
-        Another file than the one that ships.
-
-    Returns
-    -------
-    list of Erratum
-        The gravest first. Every claim that fails or is imprecise stands in exactly one of them.
-
-    Raises
-    ------
-    LedgerError
-        If an entry breaks a rule.
+    Claims that the ledger does not have are left out.
     """
-    with open(folder() / "errata.toml" if path is None else path, "rb") as file:
-        entries = [_entry(raw) for raw in tomllib.load(file)["erratum"]]
-    known = [replace(e, claims=tuple(name for name in e.claims if name in ledger)) for e in entries]
+    read = [_entry(raw) for raw in entries(path or folder() / "errata.toml", ("erratum",))["erratum"]]
+    known = [replace(e, claims=tuple(name for name in e.claims if name in ledger)) for e in read]
     kept = [entry for entry in known if entry.claims]
     if problem := _problem(kept, ledger):
         raise LedgerError(f"The errata and the ledger disagree: {problem}.")
@@ -131,8 +100,6 @@ def displayed(printed: str) -> str | None:
 def sentence(printed: str) -> str:
     r"""A passage with words as MyST: the paper's words, formulas between dollars, macros written out.
 
-    Examples
-    --------
     >>> sentence(r"the \emph{trace} \(\Tr(H)\) of Theorem~\ref{thm:iid}")
     'the *trace* $\\operatorname{tr}(H)$ of Theorem (iid)'
     """

@@ -6,16 +6,19 @@ counts) reads it from there.
 
 import importlib
 import inspect
+import itertools
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from edgelaw.shipped import folder
 from edgelaw_ledger.evidence import VERDICTS, Evidence
 
+#: The blocks of the book's own ledger, ``data/additions.toml``.
+OWN = ("addition", "sentence", "box")
 KNOWN = ("proved", "derived", "fitted", "measured", "read")
 #: What each group of claims is about, and where the paper makes them.
 GROUPS = {
@@ -53,56 +56,39 @@ class Checked:
 
     def function(self) -> Callable[..., Evidence] | None:
         """The function that checks this, or None where only reading can."""
-        return check_function(self.id, self.check)
+        module, _, function = self.check.partition(":")
+        try:
+            return getattr(importlib.import_module(module), function) if function else None
+        except (ImportError, AttributeError) as problem:
+            raise LedgerError(f"{self.id}: the check {self.check} cannot be found ({problem}).") from problem
 
     def stated(self) -> dict[str, float]:
-        """The numbers that are stated, by the name under which the check takes another one."""
-        return stated_numbers(self.function())
+        """The numbers that are stated, by the name under which the check takes another one.
+
+        Of a table these are the numbers of its rows, of a function its keyword-only arguments that are floats.
+        """
+        function = self.function()
+        if function is None or hasattr(function, "stated"):
+            return getattr(function, "stated", {})
+        parameters = inspect.signature(function).parameters.values()
+        return {p.name: p.default for p in parameters if isinstance(p.default, float)}
 
 
 @dataclass(frozen=True)
 class Claim(Checked):
-    """One entry of the ledger.
+    """One entry of the ledger; the head of its file says more about each field."""
 
-    Attributes
-    ----------
-    id : str
-        A letter and a number, such as "E12".
-    where : str
-        Section, theorem or label of the paper.
-    quote : str
-        A few words of the paper's own, enough to find it.
-    statement : str
-        What is claimed, TeX between dollars.
-    verdict : str
-        "holds", "fails", "imprecise" or "open".
-    correction : str
-        What is true instead; empty only where the claim holds.
-    known : str
-        "proved", "derived", "fitted", "measured" or "read".
-    check : str
-        "module:function" of the check; empty only with a reason.
-    chapter : str
-        The chapter that discusses it.
-    reason : str
-        Why nothing can be computed, where nothing can.
-    consequence : int
-        For a claim that does not hold: 1 if a stated result, constant or recommendation changes, 2 if a proof,
-        condition or remainder has to be repaired but what it leads to stands, 3 if only the wording or a
-        scale does; 0 where it holds.
-    """
-
-    id: str
-    where: str
-    quote: str
-    statement: str
+    id: str  # a letter and a number, such as "E12"
+    where: str  # section, theorem or label of the paper
+    quote: str  # a few words of the paper's own, enough to find it
+    statement: str  # what is claimed, TeX between dollars
     verdict: str
-    correction: str
+    correction: str  # what is true instead; empty only where the claim holds
     known: str
-    check: str
-    chapter: str
-    reason: str = ""
-    consequence: int = 0
+    check: str  # "module:function"; empty only with a reason
+    chapter: str  # the one that discusses it
+    reason: str = ""  # why nothing can be computed, where nothing can
+    consequence: int = 0  # what it changes: 1 a result, 2 a proof, 3 the wording; 0 where it holds
 
     @property
     def group(self) -> str:
@@ -142,25 +128,17 @@ class Addition(Own):
         return self.title
 
 
-def check_function(name: str, check: str) -> Callable[..., Evidence] | None:
-    """The function that a check's "module:function" names, for the entry of that name."""
-    if not check:
-        return None
-    module, _, function = check.partition(":")
+def entries(path: Path | str, blocks: Collection[str]) -> dict[str, list[dict]]:
+    """The entries of a file, by the name of their block; there may be no other blocks than these."""
     try:
-        return getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as problem:
-        raise LedgerError(f"{name}: the check {check} cannot be found ({problem}).") from problem
-
-
-def stated_numbers(function: Callable[..., Evidence] | None) -> dict[str, float]:
-    """The keyword-only arguments of a function whose defaults are floats; of a table, the numbers of its rows."""
-    if function is None:
-        return {}
-    if hasattr(function, "stated"):
-        return function.stated
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if isinstance(p.default, float)}
+        with open(path, "rb") as file:
+            read = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as problem:
+        raise LedgerError(f"{Path(path).name} cannot be read: {problem}.") from problem
+    for name, block in read.items():
+        if name not in blocks or not isinstance(block, list):
+            raise LedgerError(f"There is no block {name!r} in {Path(path).name}, only {', '.join(blocks)}.")
+    return {name: read.get(name, []) for name in blocks}
 
 
 _REQUIRED = tuple(field.name for field in fields(Claim) if field.name not in ("reason", "consequence"))
@@ -169,134 +147,75 @@ _REQUIRED = tuple(field.name for field in fields(Claim) if field.name not in ("r
 def _problems(entry):
     """Everything wrong with one entry, in words."""
     allowed = {field.name for field in fields(Claim)}
-    for key in sorted(set(entry) - allowed):
-        yield f"there is no key {key!r}"
-    for key in _REQUIRED:
-        if key not in entry:
-            yield f"the key {key!r} is missing"
+    yield from (f"there is no key {key!r}" for key in sorted(set(entry) - allowed))
+    yield from (f"the key {key!r} is missing" for key in _REQUIRED if key not in entry)
     for key, value in entry.items():
         if key != "consequence" and not isinstance(value, str):
             yield f"{key} must be text"
-            return
-        if key in ("where", "quote", "statement", "chapter") and not value.strip():
+        elif key in ("where", "quote", "statement", "chapter") and not value.strip():
             yield f"{key} is empty"
-        if key in ("where", "statement", "correction", "reason") and value.count("$") % 2:
+        elif key in ("where", "statement", "correction", "reason") and value.count("$") % 2:
             yield f"{key} has a dollar without its partner"
-    verdict, check = entry.get("verdict"), entry.get("check", "")
-    if verdict not in VERDICTS:
-        yield f"the verdict must be one of {', '.join(VERDICTS)}, not {verdict!r}"
-    if entry.get("known") not in KNOWN:
-        yield f"known must be one of {', '.join(KNOWN)}, not {entry.get('known')!r}"
-    if verdict != "holds" and not entry.get("correction", "").strip():
-        yield "a claim that does not hold needs a correction"
-    if check and not re.fullmatch(r"edgelaw_ledger\.checks\.\w+:\w+", check):
-        yield f"the check must look like 'edgelaw_ledger.checks.flip_flop:e12', not {check!r}"
-    if not check and not entry.get("reason", "").strip():
-        yield "without a check there must be a reason"
-    if check and entry.get("known") == "read":
-        yield "what is known by reading has no check"
-    if entry.get("consequence", 0) not in (0, 1, 2, 3) or isinstance(entry.get("consequence"), bool):
-        yield "consequence must be 1, 2 or 3"
-    if verdict == "holds" and entry.get("consequence"):
-        yield "a claim that holds has no consequence"
+    verdict, check, consequence = entry["verdict"], entry["check"], entry.get("consequence", 0)
+    rules = {
+        f"the verdict must be one of {', '.join(VERDICTS)}, not {verdict!r}": verdict in VERDICTS,
+        f"known must be one of {', '.join(KNOWN)}, not {entry['known']!r}": entry["known"] in KNOWN,
+        "a claim that does not hold needs a correction": verdict == "holds" or entry["correction"].strip(),
+        f"the check must look like 'edgelaw_ledger.checks.flip_flop:e12', not {check!r}": not check
+        or re.fullmatch(r"edgelaw_ledger\.checks\.\w+:\w+", check),
+        "without a check there must be a reason": check or entry.get("reason", "").strip(),
+        "what is known by reading has no check": not check or entry["known"] != "read",
+        "consequence must be 1, 2 or 3": consequence in (0, 1, 2, 3),
+        "a claim that holds has no consequence": verdict != "holds" or not consequence,
+    }
+    yield from (complaint for complaint, kept in rules.items() if not kept)
 
 
 def load(path: Path | str | None = None) -> dict[str, Claim]:
-    """Read and validate the ledger.
+    """Read and validate the ledger: all claims by id, in the order of the paper; another file may leave claims out.
 
-    Parameters
-    ----------
-    path : path-like, optional
-        Another file than the one that ships, which may leave claims out.
-
-    Returns
-    -------
-    dict of str to Claim
-        By id, in the order of the paper.
-
-    Raises
-    ------
-    LedgerError
-        If an entry breaks a rule, an id is not one of `IDS`, stands twice, out of order, or is left out.
-
-    Examples
-    --------
-    >>> import edgelaw_ledger as claims
-    >>> claims.load()["E12"].verdict
+    >>> load()["E12"].verdict
     'fails'
     """
-    whole, path = path is None, folder() / "claims.toml" if path is None else path
-    try:
-        with open(path, "rb") as file:
-            entries = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as problem:
-        raise LedgerError(f"The ledger cannot be read: {problem}.") from problem
-    if set(entries) != {"claim"} or not isinstance(entries["claim"], list):
-        raise LedgerError("The ledger must consist of [[claim]] entries and nothing else.")
     claims = {}
-    for entry in entries["claim"]:
-        name = entry.get("id")
-        if name not in IDS:
-            raise LedgerError(
-                f"{name!r} is not the id of a claim; which there are is said by _NUMBERS in edgelaw_ledger/ledger.py."
-            )
-        if name in claims:
-            raise LedgerError(f"{name} stands twice.")
+    for entry in entries(path or folder() / "claims.toml", ("claim",))["claim"]:
         for complaint in _problems(entry):
-            raise LedgerError(f"{name}: {complaint}.")
-        claims[name] = Claim(**entry)
-    if list(claims) != [name for name in IDS if name in claims]:
-        raise LedgerError(f"The entries must stand in the order A1, A2, ..., {IDS[-1]}.")
-    if whole and (absent := [name for name in IDS if name not in claims]):
-        raise LedgerError(f"There is no entry of {', '.join(absent)}.")
+            raise LedgerError(f"{entry.get('id')}: {complaint}.")
+        if entry["id"] in claims:
+            raise LedgerError(f"{entry['id']} stands twice.")
+        claims[entry["id"]] = Claim(**entry)
+    expected = [name for name in IDS if path is None or name in claims]
+    for name, there in itertools.zip_longest(expected, claims):
+        if name != there:
+            raise LedgerError(
+                f"{there or 'The end'} stands where {name or 'the end'} should: which claims there are, and in which "
+                "order, is said by _NUMBERS in edgelaw_ledger/ledger.py."
+            )
     return claims
 
 
 def additions(path: Path | str | None = None) -> list[Addition]:
-    """What the book adds, from ``data/additions.toml``, in its order.
-
-    Returns
-    -------
-    list of Addition
-    """
-    path = folder() / "additions.toml" if path is None else path
-    with open(path, "rb") as file:
-        entries = [Addition(**entry) for entry in tomllib.load(file).get("addition", [])]
-    for entry in entries:
+    """What the book adds, from ``data/additions.toml``, in its order."""
+    path = path or folder() / "additions.toml"
+    read = [Addition(**entry) for entry in entries(path, OWN)["addition"]]
+    for entry in read:
         if entry.known not in KNOWN or not entry.check:
             raise LedgerError(
                 f"{entry.title}: known must be one of {', '.join(KNOWN)}, and there must be a check."
             )
-    return entries
+    return read
 
 
 def counts(claims: Iterable[Claim | Evidence]) -> dict[str, int]:
-    """How many claims have each verdict, every verdict listed.
-
-    Parameters
-    ----------
-    claims : iterable of Claim or Evidence
-
-    Returns
-    -------
-    dict of str to int
-    """
+    """How many claims have each verdict, every verdict listed."""
     tally = Counter(claim.verdict for claim in claims)
     return {verdict: tally[verdict] for verdict in VERDICTS}
 
 
 def check(claim: Checked, **stated: float) -> Evidence | None:
-    """Run one claim's check, optionally with other numbers than those stated.
-
-    Returns
-    -------
-    Evidence or None
-        None where only reading can settle the claim.
-    """
+    """Run a check, perhaps with other numbers than those stated; None where only reading can settle the claim."""
     function = claim.function()
-    if function is None:
-        return None
-    evidence = function(**stated)
-    if not isinstance(evidence, Evidence):
+    evidence = function(**stated) if function else None
+    if function and not isinstance(evidence, Evidence):
         raise TypeError(f"The check of {claim.id} must return Evidence, not {type(evidence).__name__}.")
     return evidence

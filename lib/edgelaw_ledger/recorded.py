@@ -1,31 +1,36 @@
-"""Checks that only read what is recorded: a table of rows in ``data/additions.toml`` instead of a function.
+"""Checks that are tables: rows in ``data/additions.toml``, each of an expression, a number and how near they must be.
 
 An entry with ``rows`` needs no ``check``. A row has a ``what``, a ``value`` (an expression) and the stated number under
 the name of a comparison of :mod:`edgelaw_ledger.evidence`: ``printed`` (with ``digits`` where the last is a zero),
-``most``, ``least``, or ``near`` with ``within``; a row with ``true`` has an expression that must be so. An expression
-knows numpy as ``np``, the orders as ``ORDERS``, the study of probes as ``study``, :func:`ends`, each recorded sweep by
-its name, and what ``let`` defines before:
+``most``, ``least``, or ``near`` with ``within``; a row with ``off`` says how large its value may be, and one with
+``true`` has an expression that must be so. An expression knows what stands in :data:`KNOWN`, the modules of ``own``
+among it, each recorded sweep by its name, and what ``let`` defines before:
 
     let = ["ratio = what_breaks['off'].mean(axis=1)"]
     rows = [
       { what = "parameter error", value = "abs(ratio[:, 0]).max()", most = 0.0243 },
+      { what = "50 rows", value = "own.literature.over_iid('sorted', 20)", near = 12.3, within = 0.005 },
       { what = "eight kinds", true = "len(ratio) == 8" },
     ]
 """
 
+import importlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from edgelaw import data
+from edgelaw import data, laws, theory
 from edgelaw.orders import ORDERS
-from edgelaw_app.training import study
-from edgelaw_ledger import evidence
+from edgelaw.theory.regimes import orthogonal, products, published
+from edgelaw_ledger import evidence, own
 
-COMPARISONS = {"printed": evidence.printed, "most": evidence.most, "least": evidence.least}
+STATED = ("printed", "most", "least", "near")
+#: What an expression knows besides the recorded sweeps.
+KNOWN = {"np": np, "ORDERS": ORDERS, "laws": laws, "theory": theory, "own": own}
+KNOWN |= {"orthogonal": orthogonal, "products": products, "published": published}
 
 
 @dataclass(frozen=True)
@@ -39,26 +44,23 @@ class Table:
     @property
     def stated(self) -> dict[str, float]:
         """The stated number of each row that has one."""
-        names = (*COMPARISONS, "near")
-        return {row["what"]: float(row[name]) for row in self.rows for name in names if name in row}
+        return {row["what"]: float(row[name]) for row in self.rows for name in STATED if name in row}
 
     def __call__(self, **stated: float) -> evidence.Evidence:
         """Compare every row."""
-        names = {"np": np, "ORDERS": ORDERS, "study": study, "ends": ends}
+        names: dict[str, Any] = dict(KNOWN)
         for line in self.let:
-            name, _, expression = line.partition(" = ")
-            names[name] = _value(expression, names)
+            target, _, expression = line.partition(" = ")
+            value = _value(expression, names)
+            names |= zip(target.split(", "), value, strict=True) if "," in target else [(target, value)]
         numbers = self.stated | stated
         return evidence.compared(*(_compared(row, names, numbers) for row in self.rows))
 
 
-def ends(grids: Collection[study.Grid], order: str, budgets: Collection[str] = study.BUDGETS) -> list[float]:
-    """Of an order's losses over random reshuffle's: least and largest in parameter error, then in training loss."""
-    return [end for measure in study.MEASURES for end in study.span(grids, order, [measure], budgets)]
-
-
 def _value(expression, names):
-    """What an expression gives; the sweeps that it names are read."""
+    """What an expression gives; the sweeps that it names are read, the modules imported."""
+    for module in re.findall(r"\bown\.(\w+)", expression):
+        importlib.import_module(f"edgelaw_ledger.own.{module}")
     for word in set(re.findall(r"[a-z]\w+", expression)) - set(names):
         if word in data.SWEEPS:
             names[word] = data.sweep(word)
@@ -71,8 +73,8 @@ def _compared(row, names, numbers):
     if "true" in row:
         return evidence.true(what, bool(_value(row["true"], names)))
     value = float(_value(row["value"], names))
-    if "near" in row:
-        return evidence.near(what, value, numbers[what], row["within"])
-    kind = next(name for name in COMPARISONS if name in row)
-    digits = {"digits": row["digits"]} if "digits" in row else {}
-    return COMPARISONS[kind](what, value, numbers[what], **digits)
+    if "off" in row:
+        return evidence.off(what, value, row["off"])
+    kind = next(name for name in STATED if name in row)
+    more = [row[key] for key in ("digits", "within") if key in row]
+    return getattr(evidence, kind)(what, value, numbers[what], *more)

@@ -1,7 +1,6 @@
 """Running checks: one after the other or several at once, each outcome compared with what is recorded."""
 
 import multiprocessing
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -14,28 +13,14 @@ from edgelaw._common.threads import one_blas_thread
 from edgelaw_ledger import ledger
 from edgelaw_ledger.evidence import Evidence
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one claim's check.
+    """The outcome of one check."""
 
-    Attributes
-    ----------
-    claim : Claim, Addition or Sentence
-        As recorded.
-    evidence : Evidence or None
-        What its check returned; None where there is no check, or where it broke down.
-    error : str
-        How the check broke down, in one sentence; else empty.
-    seconds : float
-        How long it took.
-    """
-
-    claim: ledger.Checked
-    evidence: Evidence | None
-    error: str = ""
+    claim: ledger.Checked  # as recorded
+    evidence: Evidence | None  # None where there is no check, or where it broke down
+    error: str = ""  # how the check broke down, in one sentence
     seconds: float = 0.0
 
     @property
@@ -63,63 +48,35 @@ def examine(claim: ledger.Checked) -> Outcome:
 
 
 def run(
-    claims: Iterable[ledger.Checked], jobs: int = 1, done: Callable[[Outcome], object] | None = None
+    claims: Iterable[ledger.Checked], jobs: int = 1, done: Callable[[Outcome], object] = lambda outcome: None
 ) -> list[Outcome]:
-    """Run the checks of some claims.
+    """Run some checks in so many processes (1 stays in this one) and give their outcomes in the order asked for.
 
-    Parameters
-    ----------
-    claims : iterable of Claim, Addition or Sentence
-        What to check.
-    jobs : int
-        How many processes, each with one BLAS thread; 1 stays in this process.
-    done : callable, optional
-        Called with each outcome as it comes in, in no particular order.
+    `done` is called with each outcome as it comes in.
 
-    Returns
-    -------
-    list of Outcome
-        In the order of `claims`.
-
-    Examples
-    --------
-    >>> import edgelaw_ledger as claims
-    >>> [outcome] = claims.run([claims.load()["C2"]])
+    >>> [outcome] = run([ledger.load()["C2"]])
     >>> outcome.confirmed
     True
     """
-    claims, done = list(claims), done or (lambda outcome: None)
-    whole(jobs, "jobs", 1)
-    if jobs == 1 or len(claims) < 2:
-        outcomes = {}
-        for claim in claims:
-            outcomes[claim.id] = examine(claim)
-            done(outcomes[claim.id])
-    else:
-        outcomes = _parallel(claims, min(jobs, len(claims)), done)
+    claims, outcomes = list(claims), {}
+    for outcome in _outcomes(claims, min(whole(jobs, "jobs", 1), len(claims))):
+        outcomes[outcome.claim.id] = outcome
+        done(outcome)
     return [outcomes[claim.id] for claim in claims]
 
 
-def _parallel(claims, jobs, done):
-    """Outcomes by id, from a pool of processes that start afresh with one thread each."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-    outcomes = {}
+def _outcomes(claims, jobs):
+    """Each outcome as it comes in."""
+    if jobs < 2:
+        yield from map(examine, claims)
+        return
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
     try:
         futures = {pool.submit(examine, claim): claim for claim in claims}
         for future in as_completed(futures):
-            claim = futures[future]
             try:
-                outcomes[claim.id] = future.result()
+                yield future.result()
             except BrokenProcessPool:
-                outcomes[claim.id] = Outcome(claim, None, "The process that ran the checks died.")
-            done(outcomes[claim.id])
+                yield Outcome(futures[future], None, "The process that ran the checks died.")
     finally:
         pool.shutdown(cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-    return outcomes

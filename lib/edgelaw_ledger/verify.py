@@ -1,15 +1,19 @@
 """``python -m edgelaw_ledger``: run the checks of both ledgers and compare them with what is recorded.
 
-``--json`` prints one object: ``schema`` ("edgelaw.verify/2"), ``version``, ``claims`` (one record per claim of the
-paper, see :func:`_record`) and ``own`` (the same for what the book says itself).
+What ``--json`` prints is said by its help.
 """
 
 import argparse
 import os
 from collections.abc import Sequence
 
+from rich.markup import escape
+from rich.table import Table
+
+import edgelaw_ledger as claims
+from edgelaw import __version__
 from edgelaw_app.cli.parser import answered
-from edgelaw_app.cli.terminal import Refusal, SentenceParser, add_json, whole
+from edgelaw_app.cli.terminal import Bar, Refusal, SentenceParser, add_json, console, machine, whole
 
 EXAMPLES = """\
 examples, in a clone of the repository:
@@ -63,11 +67,9 @@ def parser() -> SentenceParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks, show their outcomes, and return the exit status."""
-    import edgelaw_ledger as claims
-    from edgelaw_app.cli.terminal import Bar, console, machine
-
     try:
-        ledger, own = claims.load(), _own()
+        ledger = claims.load()
+        own = {entry.id: entry for entry in claims.additions()} | claims.load_sentences()
     except claims.LedgerError as error:
         raise Refusal(str(error)) from None
     chosen = _selected(arguments, ledger, own)
@@ -79,74 +81,42 @@ def run(arguments: argparse.Namespace) -> int:
             bar(len(done), len(chosen), f"checked {outcome.claim.id:<4}")
 
         outcomes = claims.run(chosen, arguments.jobs, advance)
+    papers = [outcome for outcome in outcomes if outcome.claim.id in claims.IDS]
+    others = [outcome for outcome in outcomes if outcome.claim.id not in claims.IDS]
     if arguments.json:
-        machine(_records(outcomes))
+        records = {"claims": [_record(x) for x in papers], "own": [_record(x) for x in others]}
+        machine({"schema": "edgelaw.verify/2", "version": __version__, **records})
     else:
         shown = console(width=160)
         if outcomes:
             shown.print(_table(outcomes, arguments.failing))
             shown.print()
-        shown.print(_summary(outcomes))
+        shown.print("\n".join(_summary(papers, others)))
     return int(not all(outcome.confirmed for outcome in outcomes))
-
-
-def _own():
-    """What the book says itself, by id: its additions to the paper, then its sentences."""
-    import edgelaw_ledger as claims
-
-    return {entry.id: entry for entry in claims.additions()} | claims.load_sentences()
-
-
-def _everything(arguments):
-    """Whether nothing in particular was asked for."""
-    return not (arguments.claims or arguments.group or arguments.own)
 
 
 def _selected(arguments, ledger, own):
     """What was asked for, by id, group or ledger, or all; with --failing only what is not recorded to hold."""
-    from edgelaw_ledger.ledger import GROUPS, IDS
-
+    entries = {**ledger, **own}
     names = [name.lower() if name.lower() in own else name.upper() for name in arguments.claims]
     for name in names:
-        if name not in ledger and name not in own:
+        if name not in entries:
             raise Refusal(
-                f"There is no claim {name}: the paper's run from A1 to {IDS[-1]}, without F19 to F21; the book's own "
-                "have ids such as 03-1."
+                f"There is no claim {name}: the paper's run from A1 to {claims.IDS[-1]}, without F19 to F21; the "
+                "book's own have ids such as 03-1."
             )
     for group in arguments.group:
-        if group.upper() not in GROUPS:
+        if group.upper() not in claims.GROUPS:
             raise Refusal(f"There is no group {group}: groups are the letters A to H.")
         names += [name for name in ledger if name[0] == group.upper()]
     names += own if arguments.own else []
-    entries = {**ledger, **own}
-    chosen = [entry for name, entry in entries.items() if _everything(arguments) or name in names]
+    everything = not (arguments.claims or arguments.group or arguments.own)
+    chosen = [entry for name, entry in entries.items() if everything or name in names]
     return [entry for entry in chosen if not (arguments.failing and entry.verdict == "holds")]
 
 
-# for machines -----------------------------------------------------------------------------------------------
-
-
-def _records(outcomes):
-    """The whole answer."""
-    from edgelaw import __version__
-
-    return {
-        "schema": "edgelaw.verify/2",
-        "version": __version__,
-        "claims": [_record(outcome) for outcome in outcomes if _of_the_paper(outcome)],
-        "own": [_record(outcome) for outcome in outcomes if not _of_the_paper(outcome)],
-    }
-
-
-def _of_the_paper(outcome):
-    """Whether this is about a claim of the paper, not about what the book says itself."""
-    from edgelaw_ledger.ledger import IDS
-
-    return outcome.claim.id in IDS
-
-
 def _record(outcome):
-    """One outcome; its verdict is None where the check broke down, and as recorded where there is no check."""
+    """One outcome for machines; its verdict is None where the check broke down, and as recorded without a check."""
     evidence = outcome.evidence
     return {
         "id": outcome.claim.id,
@@ -154,15 +124,10 @@ def _record(outcome):
         "recorded": outcome.claim.verdict,
         "confirmed": outcome.confirmed,
         "checked": evidence is not None,
-        "measured": evidence.measured if evidence else "",
-        "claimed": evidence.claimed if evidence else "",
-        "tolerance": evidence.tolerance if evidence else "",
+        **{key: getattr(evidence, key, "") for key in ("measured", "claimed", "tolerance")},
         "error": outcome.error,
         "seconds": round(outcome.seconds, 2),
     }
-
-
-# for readers ------------------------------------------------------------------------------------------------
 
 
 def _verdict(outcome):
@@ -177,9 +142,6 @@ def _verdict(outcome):
 
 def _table(outcomes, failing):
     """Claim, verdict, measured, claimed; and what is true instead, where that was asked for."""
-    from rich.markup import escape
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("claim", "verdict", "measured", "claimed", *(["what is true"] if failing else [])):
         table.add_column(name, overflow="fold")
@@ -199,23 +161,19 @@ def _counted(count, thing):
     return f"{count} {thing}{'s' * (count != 1)}"
 
 
-def _summary(outcomes):
+def _summary(papers, others):
     """The last lines: how many of each verdict, and what went wrong."""
-    from edgelaw_ledger.ledger import counts
-
-    papers = [outcome.claim for outcome in outcomes if _of_the_paper(outcome)]
-    shown = ", ".join(f"{count} {verdict}" for verdict, count in counts(papers).items() if count)
-    lines = [f"{_counted(len(papers), 'claim')}: {shown}."] if papers else []
-    if len(papers) < len(outcomes):
-        lines.append(f"{_counted(len(outcomes) - len(papers), 'result')} of the book.")
-    lines = lines or ["No claim fits the question."]
-    wrong = [outcome for outcome in outcomes if not outcome.confirmed]
-    if wrong:
-        names = ", ".join(outcome.claim.id for outcome in wrong)
-        lines.append(f"[bold red]Not confirmed: {names}.[/]")
-    elif outcomes:
-        read = sum(outcome.evidence is None for outcome in outcomes)
-        lines.append(
-            "Every check agrees with the ledger" + (f"; {read} settled by reading." if read else ".")
-        )
-    return "\n".join(lines)
+    if not papers + others:
+        yield "No claim fits the question."
+        return
+    if papers:
+        tally = claims.counts(outcome.claim for outcome in papers)
+        shown = ", ".join(f"{count} {verdict}" for verdict, count in tally.items() if count)
+        yield f"{_counted(len(papers), 'claim')}: {shown}."
+    if others:
+        yield f"{_counted(len(others), 'result')} of the book."
+    if wrong := [outcome.claim.id for outcome in papers + others if not outcome.confirmed]:
+        yield f"[bold red]Not confirmed: {', '.join(wrong)}.[/]"
+        return
+    read = sum(outcome.evidence is None for outcome in papers + others)
+    yield "Every check agrees with the ledger" + (f"; {read} settled by reading." if read else ".")

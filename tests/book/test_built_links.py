@@ -17,7 +17,7 @@ HTML = ROOT / "_build" / "html"
 TOC = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
 sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
 
-import gallery_pages  # noqa: E402
+import ledger_pages  # noqa: E402
 
 import edgelaw_ledger as claims  # noqa: E402
 from edgelaw_ledger import errata  # noqa: E402
@@ -81,13 +81,13 @@ def test_a_link_to_nowhere_is_caught(tmp_path):
 
 def test_the_gallery_shows_every_figure_of_the_book_and_links_to_its_cell():
     gallery = page(HTML / "reference" / "gallery.html")
-    for entry in gallery_pages.floats(ROOT / "data" / "gallery.toml"):
-        assert gallery_pages.anchor(entry) in gallery.ids
+    for entry in ledger_pages.floats(ROOT):
+        assert ledger_pages.anchor(entry) in gallery.ids
         names = entry.get("figures") or [entry["table"]]
         assert all(f"../chapters/{entry['chapter']}.html#{name}" in gallery.links for name in names)
     for name in TOC:
         if name.startswith("chapters/"):
-            for figure in gallery_pages.chapter(ROOT / f"{name}.ipynb")[0]:
+            for figure in ledger_pages.pictures(ROOT / f"{name}.ipynb")[0]:
                 assert f"../{name}.html#{figure}" in gallery.links
                 assert figure in page(HTML / f"{name}.html").ids
     assert all(len(image.get("alt", "")) >= 20 for image in gallery.images if "_images" in image["src"])
@@ -100,10 +100,10 @@ def test_the_gallery_shows_every_figure_of_the_book_and_links_to_its_cell():
 
 
 def test_a_figure_with_a_counterpart_in_the_paper_leads_to_the_gallery():
-    for entry in gallery_pages.floats(ROOT / "data" / "gallery.toml"):
+    for entry in ledger_pages.floats(ROOT):
         if entry["kind"] == "figure":
             links = page(HTML / "chapters" / f"{entry['chapter']}.html").links
-            assert f"../reference/gallery.html#{gallery_pages.anchor(entry)}" in links
+            assert f"../reference/gallery.html#{ledger_pages.anchor(entry)}" in links
 
 
 def test_a_theorem_and_the_place_that_uses_it_lead_to_each_other():

@@ -10,7 +10,6 @@ import nbformat
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "sphinx"))
 
-import gallery_pages  # noqa: E402
 import ledger_pages  # noqa: E402
 
 import edgelaw_ledger as claims  # noqa: E402
@@ -32,7 +31,7 @@ PAPER = [
     ("figure", "fig:flip-flop-test-loss-lr"),
     ("table", "unnumbered: Summary: Learning Rate Dependence"),
 ]
-ENTRIES = gallery_pages.floats(ROOT / "data" / "gallery.toml")
+ENTRIES = ledger_pages.floats(ROOT)
 FIELDS = ("kind", "number", "label", "where", "title", "caption", "chapter", "ours")
 CHAPTERS = {path.stem: path for path in (ROOT / "chapters").glob("*.ipynb")}
 
@@ -58,7 +57,7 @@ def faults(entry):
     if complaints or entry["chapter"] not in CHAPTERS:
         return complaints or [f"there is no chapter {entry['chapter']}"]
     path = CHAPTERS[entry["chapter"]]
-    figures, printed = gallery_pages.chapter(path)
+    figures, printed = ledger_pages.pictures(path)
     complaints += [
         f"no figure {name} in {path.stem}" for name in entry.get("figures", ()) if name not in figures
     ]
@@ -105,7 +104,7 @@ def test_a_counterpart_that_is_not_there_is_caught():
 
 
 def test_places_on_the_page_are_unique_and_readable():
-    places = [gallery_pages.anchor(entry) for entry in ENTRIES]
+    places = [ledger_pages.anchor(entry) for entry in ENTRIES]
     assert len(set(places)) == len(places)
     assert all(re.fullmatch(r"paper-[a-z0-9-]+", place) for place in places)
     assert "paper-figure-3" in places

@@ -1,9 +1,7 @@
 """Certified constants: every ball against the ledger's verdict, the paper's number and the library's."""
 
-import importlib
 import math
 import re
-import sys
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -329,24 +327,6 @@ def test_results_do_not_depend_on_the_precision_in_force():
     assert fine.rad() < 1e-60
     assert coarse.rad() > 1e-8
     assert coarse.overlaps(fine)
-
-
-def test_without_flint_one_sentence_says_what_to_install(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("edgelaw_ledger.certificates.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "flint", None)
-    sentence = r"^Certificates need ball arithmetic: install python-flint \(.*\)\.$"
-    with pytest.raises(ModuleNotFoundError, match=sentence):
-        package.certificates()
-
-
-def test_another_missing_module_is_not_taken_for_flint(monkeypatch):
-    def broken(name):
-        raise ModuleNotFoundError("No module named 'scipy'", name="scipy")
-
-    monkeypatch.setattr(importlib, "import_module", broken)
-    with pytest.raises(ModuleNotFoundError, match="scipy"):
-        package.certificates()
 
 
 def test_flint_is_pinned_for_the_tests_and_no_dependency_of_the_package():

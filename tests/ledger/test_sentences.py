@@ -41,8 +41,8 @@ def pretended(monkeypatch):
     def all_cells(*, cells=29):
         """The ratio of two losses in each of 29 cells."""
         ahead = int((module.ratios < 1).sum())
-        return claims.decide(
-            ahead == cells == module.ratios.size,
+        return claims.Evidence(
+            "holds" if ahead == cells == module.ratios.size else "fails",
             measured=f"ahead in {ahead} of {module.ratios.size} cells, worst ratio {module.ratios.max():.2f}",
             claimed=f"ahead in all {cells} cells",
             tolerance="none",
@@ -57,6 +57,15 @@ def pretended(monkeypatch):
     return module
 
 
+def toml(value):
+    """A text, or rows of texts, as TOML."""
+    if isinstance(value, str):
+        return repr(value)
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {toml(v)}" for k, v in value.items()) + " }"
+    return f"[{', '.join(map(toml, value))}]" if isinstance(value, list) else value
+
+
 def written(folder, *entries, kind="sentence", **files):
     """A book's ledger with these blocks, and a first page that marks two results, or other pages."""
     for name, text in (files or {"intro.md": INTRO}).items():
@@ -64,7 +73,7 @@ def written(folder, *entries, kind="sentence", **files):
         (folder / name).write_text(text)
     (folder / "data").mkdir(exist_ok=True)
     path = folder / "data" / "additions.toml"
-    lines = [f"[[{kind}]]\n" + "".join(f"{k} = {v!r}\n" for k, v in entry.items()) for entry in entries]
+    lines = [f"[[{kind}]]\n" + "".join(f"{k} = {toml(v)}\n" for k, v in entry.items()) for entry in entries]
     path.write_text("\n".join(lines))
     return path
 
@@ -144,6 +153,7 @@ def test_good_entries_are_read_in_their_order(tmp_path):
         ({"status": "hoped"}, "status must be one of proved, derived, fitted, measured"),
         ({"status": "read"}, "status must be one of"),
         ({"check": "os:system"}, "must look like"),
+        ({"check": "03-2"}, "or be the id of an entry"),
         ({"check": "edgelaw_ledger.own.nowhere:x"}, "cannot be found"),
         ({"check": "edgelaw_ledger.own.pretended:x"}, "cannot be found"),
     ],
@@ -185,6 +195,14 @@ def test_a_missing_key_a_twin_and_another_block_are_refused(tmp_path):
 def test_entries_and_markers_that_differ_are_refused(tmp_path, entries, files, complaint):
     with pytest.raises(claims.LedgerError, match=complaint):
         claims.load_sentences(written(tmp_path, *entries, **files))
+
+
+@pytest.mark.usefixtures("pretended")
+def test_an_entry_may_name_another_one_whose_check_scope_and_status_it_shares(tmp_path):
+    rows = {"id": "03-1", "status": "derived", "scope": "two", "rows": [{"what": "two", "true": "2 > 1"}]}
+    entries = claims.load_sentences(written(tmp_path, rows, {"id": "intro-2", "check": "03-1"}))
+    assert entries["intro-2"].function() == entries["03-1"].function()
+    assert (entries["intro-2"].status, entries["intro-2"].text) == ("derived", "So is this.")
 
 
 @pytest.mark.usefixtures("pretended")

@@ -1,9 +1,9 @@
 """Sphinx extension: the explorer, on its own page and as an interactive figure in a chapter.
 
 The directive ``{explorer}`` gives the controls, the drawing and the tables that assets/explorer.js fills;
-``{explorer-presets}`` gives links to chosen views with sentences whose numbers come from the same tables, and fails the
-build when the order said to win does not. What the script draws is written at build time from data/explorer.npz as
-_static/explorer-data.js: a script, not JSON, so that the page also works from a folder without a server.
+``{explorer-presets}`` gives links to chosen views with sentences whose numbers come from the same tables. What the
+script draws is written at build time from data/explorer.npz as _static/explorer-data.js: a script, not JSON, so that
+the page also works from a folder without a server.
 """
 
 import base64
@@ -34,39 +34,35 @@ LABELS = {
     "cifar10": "CIFAR-10 images, ResNet-50 embeddings (512 × 512)",
     "wikipedia": "Wikipedia texts, mpnet embeddings (512 × 512)",
 }
-# (title, state, the order that must have the lowest loss there, or None where it does not matter, sentence)
+# (title, state, sentence); that each is true is a test
 PRESETS = (
     (
         "Why single shuffle wins on Gaussian rows",
         {"view": "gaussian", "step": 1, "n": 50, "loss": "test", "rho": 1},
-        "single_shuffle",
         "After 50 epochs at step 1 its test loss is the lowest of the four: random reshuffle’s is {random_reshuffle} "
         "higher, IID’s {iid}, flip-flop’s {flip_flop}.",
     ),
     (
         "Wikipedia: random reshuffle wins",
         {"view": "spectrum", "step": 1, "n": 50, "loss": "train", "data": "wikipedia"},
-        "random_reshuffle",
         "On real text embeddings a new permutation every epoch leaves the lowest training loss: single shuffle’s is "
         "{single_shuffle} higher, IID’s {iid}.",
     ),
     (
         "A step near 2",
         {"view": "gaussian", "step": 1.9, "n": 200, "loss": "train", "rho": 1},
-        "random_reshuffle",
         "Compared with step 1, three of the four orders gain in test loss, none in training loss; flip-flop’s training "
         "loss is {flip_flop} random reshuffle’s.",
     ),
     (
         "Fewer rows than dimensions",
         {"view": "gaussian", "step": 1, "n": 50, "loss": "test", "rho": 0.5},
-        None,
         "Half the directions are seen by no row, and every order stops at 1 − ρ = 1/2.",
     ),
 )
 
 CONTROLS = ("view", "loss", "step", "n", "rho", "data", "laws")
-IN_A_CHAPTER = ("loss", "step", "n")  # the controls of the compact form, where the directive names no others
+IN_A_CHAPTER = ("loss", "step", "n")
 
 
 def dash(style, width=2.2):
@@ -137,89 +133,45 @@ def losses(tables, state):
     return dict(zip(ORDERS, values[:, ("test", "train").index(state["loss"]), 0], strict=True))
 
 
-def sentence(tables, state, winner, text):
-    """A preset's sentence with its numbers; refused where the winner is another one."""
-    loss_of = losses(tables, state)
-    least = min(loss_of, key=loss_of.get)
-    if winner not in (least, None):
-        raise ExtensionError(f"The explorer says that {winner} wins at {state}, but it is {least}.")
-    words = {}
+def sentence(tables, state, text):
+    """A preset's sentence with its numbers: how much larger each loss is than the least."""
+    loss_of, words = losses(tables, state), {}
     for order, value in loss_of.items():
-        ratio = value / loss_of[least]
+        ratio = value / min(loss_of.values())
         words[order] = f"{ratio:.0f} times" if ratio >= 3 else f"{100 * (ratio - 1):.0f}\u00a0%"
     return text.format(**words)
 
 
-def not_in_the_tables(tables, start):
-    """What a directive asks for and the tables do not have, in words; empty if there is nothing."""
-    name = VIEWS[start.get("view", "gaussian")]
-    spectra = [spectrum.replace(" ", "") for spectrum in tables["spectra"].tolist()]
-    if "step" in start and not np.isclose(tables[f"steps {name}"], start["step"]).any():
-        return f"The explorer has no step {start['step']:g} for this view."
-    if "rho" in start and not np.isclose(tables["rho"], start["rho"]).any():
-        return f"The explorer has no aspect ratio {start['rho']:g}."
-    if start.get("n", 1) > tables[f"epochs {name}"][-1]:
-        return f"The explorer's curves for this view end at epoch {tables[f'epochs {name}'][-1]}."
-    if start.get("data", spectra[0]) not in spectra:
-        return f"The explorer's spectra are {', '.join(spectra)}, not {start['data']}."
-    return ""
-
-
-def address(state):
-    """The part of the address that keeps a view."""
-    return "#" + "&".join(f"{key}={value}" for key, value in state.items())
-
-
-def _controls(argument):
-    """The names of controls in an option, separated by spaces or commas."""
-    names = (argument or "").replace(",", " ").split()
-    unknown = [name for name in names if name not in CONTROLS]
-    if unknown or not names:
-        raise ValueError(f"controls are some of {', '.join(CONTROLS)}, not {argument!r}")
-    return tuple(names)
-
-
 class Explorer(SphinxDirective):
-    """``{explorer}``: controls, drawing, tables; at most one per page.
+    """``{explorer}``: controls, drawing, tables.
 
-    Without options it is the explorer's own page, whose address keeps the view. In a chapter it is a moving figure:
-    with ``compact`` a drawing, a few controls, a sentence, and a link to the same view in the explorer. ``view``,
-    ``loss``, ``step``, ``n``, ``rho``, ``data`` and ``laws`` say where it starts, in the words of the explorer's
-    address; a value that the tables do not have fails the build. ``controls`` are those of them that can be changed;
-    ``figure`` is the name of a figure on the page that shows the same standing still: the widget takes the place of
-    its picture, which is seen in print, in the PDF and where JavaScript does not run.
+    Without options it is the explorer's own page, whose address keeps the view. In a chapter it is a moving figure, a
+    drawing of isotropic rows with three controls, a sentence, and a link to the same view in the explorer. ``figure``
+    names a figure on the page that shows the same standing still: the widget takes the place of its picture, which is
+    seen in print, in the PDF and where JavaScript does not run. ``loss``, ``step`` and ``n`` say where it starts; what
+    the tables do not have fails the build.
     """
 
     option_spec: ClassVar = {
-        "compact": directives.flag,
-        "view": lambda text: directives.choice(text, tuple(VIEWS)),
+        "figure": directives.unchanged_required,
         "loss": lambda text: directives.choice(text, ("test", "train")),
         "step": float,
         "n": directives.positive_int,
-        "rho": float,
-        "data": directives.unchanged_required,
-        "laws": lambda text: directives.choice(text, ("0", "1")),
-        "controls": _controls,
-        "figure": directives.unchanged_required,
     }
 
     def run(self):
         """The raw page; the script fills it."""
-        if self.env.temp_data.get("explorer"):
-            raise self.error("A page has room for one {explorer}.")
-        self.env.temp_data["explorer"] = True
-        tables = explorer.tables()
-        compact, figure = "compact" in self.options, self.options.get("figure")
-        start = {key: value for key, value in self.options.items() if key in CONTROLS}
-        if problem := not_in_the_tables(tables, start):
-            raise self.error(problem)
-        shown = self.options.get("controls", IN_A_CHAPTER if compact else CONTROLS)
-        open_at = compact and PAGE in self.env.found_docs
+        tables, figure = explorer.tables(), self.options.pop("figure", None)
+        step, last = self.options.get("step", 1.0), tables["epochs isotropic"][-1]
+        if not np.isclose(tables["steps isotropic"], step).any():
+            raise self.error(f"The explorer has no step {step:g}.")
+        if self.options.get("n", 1) > last:
+            raise self.error(f"The explorer's curves end at epoch {last}.")
+        open_at = figure and PAGE in self.env.found_docs
         text = jinja2.Template(TEMPLATE.read_text(encoding="utf-8")).render(
-            compact=compact,
-            start={key: f"{value}" for key, value in start.items()},
+            start={key: f"{value}" for key, value in self.options.items()},
             figure=figure,
-            shown=shown,
+            shown=IN_A_CHAPTER if figure else CONTROLS,
             page=self.env.app.builder.get_relative_uri(self.env.docname, PAGE) if open_at else "",
             held_out=sum(len(tables[f"held out {name}"]) for name in VIEWS.values()) * 2 * len(ORDERS),
             error=f"{error_percent(tables):.2f}",
@@ -232,12 +184,11 @@ class Presets(SphinxDirective):
 
     def run(self):
         """A list of links."""
-        tables = explorer.tables()
-        items = "".join(
-            f'<li><a class="reference internal" href="{address(state).replace("&", "&amp;")}">{title}</a>. '
-            f"{sentence(tables, state, winner, text)}</li>"
-            for title, state, winner, text in PRESETS
-        )
+        tables, items = explorer.tables(), ""
+        for title, state, text in PRESETS:
+            view = "&amp;".join(f"{key}={value}" for key, value in state.items())
+            items += f'<li><a class="reference internal" href="#{view}">{title}</a>. '
+            items += f"{sentence(tables, state, text)}</li>"
         return [nodes.raw("", f'<ul class="explorer-presets">{items}</ul>', format="html")]
 
 

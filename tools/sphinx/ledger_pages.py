@@ -1,21 +1,27 @@
-"""Sphinx extension: the ledger in the book. Every verdict, status and measured value on a page comes from data/.
+"""Sphinx extension: the ledger in the book. What a page says of claims, results and figures comes from data/.
 
 The role ``{claim}`E12``` cites a claim as true, ``{claim}`!E12``` one that does not hold. ``{claims} 06_flip_flop``
 shows a chapter's claims, ``{ledger} table`` (count, errata, additions) the parts of the claims page, ``{certificates}
-edge`` a part of the enclosures, computed while the page is built, and ``{results} boxes`` (equations) what the book
-states, how it is known and where it is used. The build warns, and so fails, where a page and the ledger disagree.
+edge`` a part of the enclosures, computed while the page is built, ``{results} boxes`` (equations) what the book states,
+how it is known and where it is used, and ``{gallery} paper`` (new) the figures and tables of the paper beside ours, as
+committed with the chapters. The build warns, and so fails, where a page and the ledger disagree.
 """
 
+import base64
+import functools
+import hashlib
 import html
+import io
 import json
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.errors import ExtensionError
+from PIL import Image
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
@@ -27,9 +33,9 @@ from edgelaw_ledger import pages as marked
 from sphinx import addnodes
 
 logger = logging.getLogger(__name__)
-CLAIMS, RESULTS = "reference/claims", "reference/results"
+CLAIMS, RESULTS, GALLERY = "reference/claims", "reference/results", "reference/gallery"
 #: They name every statement, which is no use of it.
-INDEXES = {CLAIMS, RESULTS, "reference/gallery", "reference/glossary", "reference/notation"}
+INDEXES = {CLAIMS, RESULTS, GALLERY, "reference/glossary", "reference/notation"}
 SYMBOLS = {"holds": "✓", "fails": "✗", "imprecise": "≈", "open": "?"}
 CONSEQUENCES = {
     1: "A result, a constant or a recommendation changes",
@@ -46,6 +52,7 @@ PROVED = {"theorem", "proposition", "lemma", "corollary"}
 OTHERS = {"conjecture", "result", "property", "criterion"}
 STATUSES = ("proved", "cited", "derived", "fitted", "measured", "conjectured")
 CHECKED = {"derived", "fitted", "measured"}  # what stands on numbers needs some
+LARGE, SMALL = 1000, 360  # pixels: a counterpart of a figure of the paper, and one of the many small ones
 
 
 # What is wrong with a page ---------------------------------------------------------------------------------
@@ -54,18 +61,13 @@ CHECKED = {"derived", "fitted", "measured"}  # what stands on numbers needs some
 def stance_problem(text, ledger):
     """What is wrong with citing ``text`` ("E12" as true, "!E12" as not true), or None."""
     name = text.removeprefix("!")
-    if name not in claims.IDS:
-        return f"there is no claim {name!r}"
     if name not in ledger:
-        return f"claim {name} has no entry in the ledger yet"
-    verdict = ledger[name].verdict
-    if text.startswith("!") and verdict == "holds":
+        return f"the ledger has no claim {name!r}"
+    if ledger[name].holds == (name == text):
+        return None
+    if name != text:
         return f"claim {name} is cited as one that does not hold, but it holds: write {{claim}}`{name}`"
-    if not text.startswith("!") and verdict != "holds":
-        return (
-            f"claim {name} is cited as if it held, but its verdict is {verdict!r}: write {{claim}}`!{name}`"
-        )
-    return None
+    return f"claim {name} is cited as if it held, but it {ledger[name].verdict}: write {{claim}}`!{name}`"
 
 
 class Box(NamedTuple):
@@ -122,21 +124,20 @@ def plain(text):
 def known(entry, mark="**"):
     """How it is known: the kind, then what the check compares, or why there is none."""
     check = entry.function()
-    first, *_ = (check.__doc__ or "" if check else entry.reason).split("\n\n")
-    return f"{mark}{entry.known}{mark}: {first}"
+    told = check.__doc__ or "" if check else entry.reason
+    return f"{mark}{entry.known}{mark}: " + told.split("\n\n")[0]
 
 
 def measured(entry, evidence):
     """What was measured and what is stated, as a piece of a cell."""
-    parts = [("Measured", "measured"), ("Stated", "claimed"), ("Tolerance", "tolerance")]
-    if record := evidence.get(entry.id):
-        text = " ".join(f"{word}: {str(record[key]).removesuffix('.')}." for word, key in parts)
-        yield "claim-measured", plain(text)
+    names = {"measured": "Measured", "claimed": "Stated", "tolerance": "Tolerance"}
+    record = evidence.get(entry.id, {})
+    return "claim-measured", plain(" ".join(f"{names[k]}: {v.removesuffix('.')}." for k, v in record.items()))
 
 
 def said_and_true(claim):
     """What the paper says, then what is true."""
-    return [claim.statement, *([("claim-true", claim.correction)] if claim.correction else [])]
+    return [claim.statement, ("claim-true", claim.correction)]
 
 
 def enclosure(ball):
@@ -173,6 +174,51 @@ def _controls(tally):
     )
 
 
+# The paper's figures beside ours -----------------------------------------------------------------------------
+
+
+def floats(root):
+    """The paper's figures and tables, in its order, as data/gallery.toml has them."""
+    return tomllib.loads((Path(root) / "data" / "gallery.toml").read_text(encoding="utf-8"))["float"]
+
+
+def anchor(entry):
+    """The place of a figure or table on the gallery page, e.g. ``paper-figure-3``."""
+    unnumbered = "without" in entry["number"]
+    name = f"table {entry['where']}" if unnumbered else entry["number"]
+    return f"paper-{re.sub('[ .]', '-', name.lower())}"
+
+
+def pictures(path):
+    """A chapter's figures by name (caption, alternative text, picture) and everything it prints."""
+    figures, printed = {}, []
+    for cell in json.loads(Path(path).read_text(encoding="utf-8"))["cells"]:
+        style = cell["metadata"].get("mystnb", {})
+        for output in cell.get("outputs", []):
+            if "figure" in style and "image/png" in output.get("data", {}):
+                picture = base64.b64decode("".join(output["data"]["image/png"]))
+                figure = (style["figure"]["caption"], style["image"]["alt"], picture)
+                figures.setdefault(style["figure"]["name"], figure)
+        printed.append("".join("".join(output.get("text", "")) for output in cell.get("outputs", [])))
+    return figures, printed
+
+
+def first_sentence(caption):
+    """The beginning of a caption, up to a full stop outside of formulas and roles."""
+    return re.match(r"(\$[^$]*\$|`[^`]*`|.)*?(\.(?=\s)|$)", caption, flags=re.S)[0]
+
+
+def thumbnail(root, picture, width):
+    """Write a picture, at most so wide, under _build; its address."""
+    name = f"_build/gallery/{hashlib.sha256(picture).hexdigest()[:16]}-{width}.png"
+    if not (root / name).exists():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        image = Image.open(io.BytesIO(picture)).convert("RGB")
+        image.thumbnail((width, image.height), Image.Resampling.LANCZOS)
+        image.quantize(32, dither=Image.Dither.NONE).save(root / name, optimize=True)
+    return f"/{name}"
+
+
 # The directives --------------------------------------------------------------------------------------------
 
 
@@ -192,11 +238,18 @@ class Part(SphinxDirective):
         if self.name == "certificates" and name in certificates.PARTS:
             return self.enclosures(name)
         if self.name == "results" and name in ("boxes", "equations"):
-            return [results_list("", kind=name)]
+            return [later("", fill=_results, about=name)]
         part = getattr(self, f"{self.name}_{name}", None)
         if part is None:
             raise self.error(f"{{{self.name}}} has no part {name!r}")
-        return part()
+        return list(part())
+
+    @functools.cached_property
+    def drawn(self):
+        """What each chapter draws and prints, in the order of the book."""
+        root = Path(self.env.srcdir)
+        names = re.findall(r"file: chapters/(\S+)", (root / "_toc.yml").read_text())
+        return {name: pictures(root / "chapters" / f"{name}.ipynb") for name in names}
 
     def text(self, text, style=""):
         """MyST as nodes, each with a class."""
@@ -209,7 +262,7 @@ class Part(SphinxDirective):
     def cell(self, pieces):
         """A cell of a table."""
         pairs = [("", piece) if isinstance(piece, str) else piece for piece in pieces]
-        return nodes.entry("", *[node for style, text in pairs for node in self.text(text, style)])
+        return nodes.entry("", *[node for style, text in pairs if text for node in self.text(text, style)])
 
     def table(self, widths, heads, rows, *classes):
         """A table; ``rows`` yields (id of the row, its classes, cells)."""
@@ -286,8 +339,8 @@ class Part(SphinxDirective):
             *said_and_true(claim),
             "<details><summary>evidence</summary>",
             known(claim),
-            *measured(claim, self.evidence),
-            *([("claim-check", f"Check: `{claim.check}`")] if claim.check else []),
+            measured(claim, self.evidence),
+            ("claim-check", claim.check and f"Check: `{claim.check}`"),
             ("claim-quote", f"In the paper's words: `` {claim.quote} ``"),
             "</details>",
             f'<div hidden class="claim-source">{source}</div>',
@@ -315,8 +368,7 @@ class Part(SphinxDirective):
         where, told = [], [self.ledger[name] for name in entry.claims]
         for claim in told:
             where += [f"{{claim-row}}`{claim.id}` {badge(claim.verdict)}", ("claim-where", claim.where)]
-        if entry.data:
-            where.append(("claim-data", entry.data))
+        where.append(("claim-data", entry.data))
         what = ["**Printed:**"]
         for passage in entry.printed:
             formula = errata.displayed(passage)
@@ -328,7 +380,7 @@ class Part(SphinxDirective):
         shown += f"Discussed in {self.page(f'chapters/{told[0].chapter}')}{{cited-in}}`{told[0].id}`."
         checked = " ".join(claim.id for claim in told if claim.check)
         shown += f" Run the checks: `python -m edgelaw_ledger {checked}`." if checked else ""
-        return "", (), [where, [*what, *measured(told[0], self.evidence), ("claim-chapter", shown)]]
+        return "", (), [where, [*what, measured(told[0], self.evidence), ("claim-chapter", shown)]]
 
     def ledger_additions(self):
         """What the book has and the paper has not; then the book's own sentences as they are printed."""
@@ -336,7 +388,7 @@ class Part(SphinxDirective):
         for entry in claims.additions(self.own):
             seen = f"{entry.see}, in {self.page(f'chapters/{entry.chapter}')}"
             what = [f"**{entry.title}**", entry.statement, seen]
-            rows.append((f"addition-{entry.id}", (), [what, [known(entry), *measured(entry, self.evidence)]]))
+            rows.append((f"addition-{entry.id}", (), [what, [known(entry), measured(entry, self.evidence)]]))
         return [self.table((55, 45), heads, rows, "additions"), self.sentences()]
 
     def sentences(self):
@@ -350,7 +402,7 @@ class Part(SphinxDirective):
             "`python -m edgelaw_ledger 03-1` runs the check of one."
         )
         for entry in entries.values():
-            second = [self.quoted(entry.text), known(entry), *measured(entry, self.evidence)]
+            second = [self.quoted(entry.text), known(entry), measured(entry, self.evidence)]
             cells = [[f'<span class="claim-id">{entry.id}</span>']]
             cells.append([*second, ("claim-chapter", f"In {self.page(entry.place)}")])
             rows.append((f"sentence-{entry.id}", (), cells))
@@ -371,17 +423,54 @@ class Part(SphinxDirective):
 
     def enclosures(self, part):
         """A table of certificates: the ball, our number, and what the paper says."""
-        try:
-            entries = [entry for entry in certificates.certificates() if entry.part == part]
-        except ModuleNotFoundError as problem:
-            raise ExtensionError(str(problem)) from problem
         rows = []
-        for entry in entries:
+        for entry in (entry for entry in certificates.certificates() if entry.part == part):
             ours = [] if entry.ours is None else [f"ours {entry.ours:.15g}".replace("-0.", "−0.")]
             cells = [[entry.quantity], [f"`{enclosure(entry.ball)}`", *ours], statements(entry) or ["–"]]
             rows.append(("", (), cells))
         heads = ("quantity", "enclosure, and our number", "what the paper says")
         return [self.table((28, 39, 33), heads, rows, "certificates")]
+
+    def picture(self, stem, name, width):
+        """A figure of a chapter, small, linked to the cell that makes it."""
+        _, alt, picture = self.drawn[stem][0][name]
+        image = nodes.image("", uri=thumbnail(Path(self.env.srcdir), picture, width), alt=alt, loading="lazy")
+        link = nodes.reference("", "", image, refuri=f"../chapters/{stem}.html#{name}", internal=True)
+        return nodes.paragraph("", "", link)
+
+    def gallery_paper(self):
+        """A section per figure or table of the paper."""
+        return [
+            self.section(f"{e['number']}: {e['title']}", anchor(e), *self.counterpart(e))
+            for e in floats(self.env.srcdir)
+        ]
+
+    def counterpart(self, entry):
+        """What the paper's caption says, what ours shows, and ours."""
+        stem = entry["chapter"]
+        yield from self.text(f"**The paper, {entry['where']}:** “{entry['caption']}”", "gallery-paper")
+        yield from self.text(f"**Here:** {entry['ours'].strip()}")
+        for name in entry.get("figures", ()):
+            yield nodes.container("", self.picture(stem, name, LARGE), classes=["gallery-figure"])
+        for words in entry.get("outputs", ()):
+            [printed] = [text for text in self.drawn[stem][1] if words in text]
+            yield nodes.literal_block(printed, printed.rstrip(), language="none")
+        target, word = (entry["figures"][0], "draws") if "figures" in entry else (entry["table"], "prints")
+        link = f'<a class="reference internal" href="../chapters/{stem}.html#{target}">The cell that {word} it</a>'
+        yield from self.text(f"{link}, in {self.page(f'chapters/{stem}')}")
+
+    def gallery_new(self):
+        """A grid per chapter: its figures that the paper has no counterpart of, small."""
+        taken = {name for entry in floats(self.env.srcdir) for name in entry.get("figures", ())}
+        for stem, (figures, _) in self.drawn.items():
+            items = [
+                nodes.list_item("", self.picture(stem, name, SMALL), *self.text(first_sentence(caption)))
+                for name, (caption, *_) in figures.items()
+                if name not in taken
+            ]
+            if items:
+                yield from self.text(f"**{self.page(f'chapters/{stem}')}**", "gallery-chapter")
+                yield nodes.bullet_list("", *items, classes=["gallery-grid"])
 
 
 class ClaimRole(SphinxRole):
@@ -407,14 +496,6 @@ class ClaimRole(SphinxRole):
         return [link], []
 
 
-class CitedIn(SphinxRole):
-    """The sections that cite a claim."""
-
-    def run(self):
-        """A place that is filled when all pages are read."""
-        return [cited_in("", claim=self.text)], []
-
-
 class Result(ObservationDirective):
     """``{prf:observation} Result (derived): title``, which readers see as "Result 3.1 (derived: title)"."""
 
@@ -429,12 +510,8 @@ class Result(ObservationDirective):
 # Who refers to what, known when all pages are read ---------------------------------------------------------
 
 
-class cited_in(nodes.Inline, nodes.Element):
-    """Stands for the list of sections that cite a claim."""
-
-
-class results_list(nodes.General, nodes.Element):
-    """Stands for the list of results."""
+class later(nodes.Inline, nodes.Element):
+    """Stands for what ``fill(app, docname, about)`` makes once all pages are read."""
 
 
 class Page(NamedTuple):
@@ -506,29 +583,16 @@ def _judge(app, env):
         logger.warning("%s", complaint)
 
 
-def _uses(env, target):
-    """Every (page, place, title of the section) that refers to a claim or a label, in the order of the book."""
-    pages = _pages(env)
-    return [
-        (name, place, title)
-        for name in pages
-        if name not in ({CLAIMS} if target in claims.IDS else INDEXES)
-        for kept, place, title in pages[name].references
-        if kept == target
-    ]
-
-
 def _links(app, here, target):
-    """The places of use as links with semicolons between them."""
-    parts = []
-    for name, place, title in _uses(app.env, target):
+    """Where a claim or a label is referred to, in the order of the book, as links with semicolons between them."""
+    parts, pages = [], _pages(app.env)
+    skipped = {CLAIMS} if target in claims.IDS else INDEXES
+    uses = [(name, *use) for name in pages if name not in skipped for use in pages[name].references]
+    for name, _, place, title in (use for use in uses if use[1] == target):
         shown = [nodes.math("", text) if formula else nodes.Text(text) for formula, text in title]
-        number = re.match(r"chapters/(\d+)_", name)
-        at_top = title == _pieces(app.env.titles[name])  # before the first section of the page
-        if name != here and (number or not at_top):
-            words = (
-                f"chapter {int(number[1])}" if number else re.split("[:,]", app.env.titles[name].astext())[0]
-            )
+        number, top = re.match(r"chapters/(\d+)_", name), app.env.titles[name]
+        if name != here and (number or title != _pieces(top)):  # not before the first section of another page
+            words = f"chapter {int(number[1])}" if number else re.split("[:,]", top.astext())[0]
             shown.insert(0, nodes.Text(f"{words}, "))
         link = make_refnode(app.builder, here, name, place, nodes.inline("", "", *shown))
         parts += [nodes.Text("; "), link] if parts else [link]
@@ -586,17 +650,39 @@ def _results(app, here, kind):
     return blocks
 
 
+def _cited_in(app, here, claim):
+    """Who cites a claim, for the end of a sentence."""
+    links = _links(app, here, claim)
+    return [nodes.Text("; cited in "), *links] if links else []
+
+
 def _fill(app, doctree, docname):
     """Write the lists, who cites a claim, and under every box where it is used."""
-    for place in list(doctree.findall(results_list)):
-        place.replace_self(_results(app, docname, place["kind"]))
-    for place in list(doctree.findall(cited_in)):
-        links = _links(app, docname, place["claim"])
-        place.replace_self([nodes.Text("; cited in "), *links] if links else [])
+    for place in list(doctree.findall(later)):
+        place.replace_self(place["fill"](app, docname, place["about"]))
     for node in list(doctree.findall(nodes.Element)):
         stated = node.get("realtype") and node.get("label") and isinstance(node[-1], nodes.section)
         if stated and (used := _links(app, docname, node["label"])):
             node[-1] += nodes.paragraph("", "", nodes.Text("Used in: "), *used, classes=["used-in"])
+
+
+def _point_back(app, doctree, docname):
+    """Under a figure that has a counterpart in the paper: which one, and a link to the gallery."""
+    figures = list(doctree.findall(nodes.figure)) if docname.startswith("chapters/") else ()
+    for figure in figures:
+        links = [
+            make_refnode(
+                app.builder, docname, GALLERY, anchor(entry), nodes.inline("", entry["number"].lower())
+            )
+            for entry in floats(app.srcdir)
+            if docname == f"chapters/{entry['chapter']}"
+            and set(entry.get("figures", ())) & set(figure["ids"])
+        ]
+        if links:
+            line = nodes.paragraph("", "In the paper: ", links[0], classes=["paper-counterpart"])
+            for link in links[1:]:
+                line += [nodes.Text(", "), link]
+            figure += nodes.legend("", line)
 
 
 def _resolve(app, env, node, content):
@@ -616,6 +702,11 @@ def _say_counts(_app, config):
     config.myst_substitutions |= {f"claims_{name}": number for name, number in counts.items()}
 
 
+def _no_aliases(_app, _what, _name, member, skip, _options):
+    """Leave out the fields of named tuples, documented as "Alias for field number 0": their class lists them."""
+    return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else skip
+
+
 def _unmarked(_app, _docname, source):
     """The text of a page without the markers of its results, which are no readers' business."""
     source[0] = marked.MARKER.sub("", source[0])
@@ -624,17 +715,20 @@ def _unmarked(_app, _docname, source):
 def setup(app):
     """Register the roles, the directives, and what has to happen once all pages are read."""
     app.setup_extension("sphinx_proof")
+    app.setup_extension("sphinx.ext.autodoc")
     app.add_directive_to_domain("prf", "observation", Result, override=True)
-    for name in ("claims", "ledger", "certificates", "results"):
+    for name in ("claims", "ledger", "certificates", "results", "gallery"):
         app.add_directive(name, Part)
-    for name, role in {"claim": ClaimRole, "claim-row": ClaimRole, "cited-in": CitedIn}.items():
-        app.add_role(name, role())
-    app.add_node(cited_in)
-    app.add_node(results_list)
+    app.add_role("claim", ClaimRole())
+    app.add_role("claim-row", ClaimRole())
+    app.add_role("cited-in", lambda _role, _raw, text, *_: ([later("", fill=_cited_in, about=text)], []))
+    app.add_node(later)
     app.connect("config-inited", _say_counts)
     app.connect("source-read", _unmarked)
     app.connect("doctree-read", _collect)
     app.connect("env-updated", _judge)
     app.connect("missing-reference", _resolve)
     app.connect("doctree-resolved", _fill)
+    app.connect("doctree-resolved", _point_back)
+    app.connect("autodoc-skip-member", _no_aliases)
     return {"parallel_read_safe": False}

@@ -5,29 +5,10 @@ the paper's value, read from the claim's check, and the library's, obtained by c
 contains both; where it fails the ball excludes the paper's. What is certified is the arithmetic, from a generating
 function or a finite sum to a number, not the derivation of the generating function.
 
-python-flint belongs to the test environment, not to the library: it is imported when :func:`certificates` is called.
+python-flint belongs to the test environment, not to the library.
 """
 
-import importlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from edgelaw_ledger.certificates.entries import Certificate
+from edgelaw_ledger.certificates.catalogue import PARTS
+from edgelaw_ledger.certificates.catalogue import everything as certificates
 
 __all__ = ["PARTS", "certificates"]
-
-PARTS = ("constants", "edge", "expansions", "sums")
-
-
-def certificates() -> "tuple[Certificate, ...]":
-    """All certificates, computed once per process (half a minute)."""
-    try:
-        catalogue = importlib.import_module("edgelaw_ledger.certificates.catalogue")
-    except ModuleNotFoundError as problem:
-        if problem.name != "flint":
-            raise
-        raise ModuleNotFoundError(
-            "Certificates need ball arithmetic: install python-flint (it is pinned in requirements.txt).",
-            name="flint",
-        ) from problem
-    return catalogue.everything()

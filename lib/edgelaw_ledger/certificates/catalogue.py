@@ -12,6 +12,7 @@ from edgelaw_ledger.certificates import edges, expansions, reshuffle, sums
 from edgelaw_ledger.certificates.balls import DOUBLE, precisely, root
 from edgelaw_ledger.certificates.entries import AT_LEAST, Certificate, Paper, at, corrected_fraction, papers
 
+PARTS = ("constants", "edge", "expansions", "sums")
 ONE, HALF = Fraction(1), Fraction(1, 2)
 STEPS = (ONE, Fraction(1, 4), HALF, Fraction(3, 2))
 EPOCHS = (1, 10, 1000)
@@ -28,7 +29,7 @@ SOLVED = 1e-13  # of what it gets from an integral equation
 
 @precisely()
 def everything() -> tuple[Certificate, ...]:
-    """All of them, computed once."""
+    """All of them, computed once per process (half a minute)."""
     limits = (constants, trace_limits, singularities, ratios)
     coefficients = (shuffle_coefficients, other_coefficients, overdetermined)
     losses = (

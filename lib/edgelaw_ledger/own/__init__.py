@@ -1,1 +1,1 @@
-"""Checks of the book's own sentences, by subject."""
+"""What the book's own sentences compare, by subject: checks, and what the expressions of tables call."""

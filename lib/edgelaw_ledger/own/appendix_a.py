@@ -1,5 +1,6 @@
 """The sentences of the audit of the paper's Appendix A: exponents of densities, regimes, few eigenvalues."""
 
+import functools
 import math
 from itertools import product
 
@@ -10,11 +11,12 @@ from edgelaw.data import gaussian
 from edgelaw.laws import EdgeFit
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import gradient_descent, regimes
-from edgelaw_ledger.evidence import Evidence, compared, most, near, off
+from edgelaw_ledger.evidence import Evidence, compared, off
 from edgelaw_ledger.routes import close, require
 
 
-def exponents_of_densities(*, soft: float = 3 / 2, cusp: float = 4 / 3, hard: float = 1 / 2) -> Evidence:
+@functools.cache
+def exponents_of_densities():
     """Local exponents of distribution functions: Marchenko-Pastur at m = 2d and m = d, and a deformed semicircle."""
 
     def square_root(s, rho):  # mass per s, with the eigenvalue λ₋ + s²
@@ -28,11 +30,11 @@ def exponents_of_densities(*, soft: float = 3 / 2, cusp: float = 4 / 3, hard: fl
         below = [integrate.quad(mass, 0, end, epsabs=0, epsrel=1e-10)[0] for end in (near, 10 * near)]
         return math.log(below[1] / below[0]) / (power * math.log(10))
 
-    return compared(
-        near("soft edge", local(lambda s: square_root(s, 2.0), 2), soft, 1e-3),
-        near("cusp", local(cube_root, 3), cusp, 1e-3),
-        near("hard edge", local(lambda s: square_root(s, 1.0), 2), hard, 1e-3),
-    )
+    return [
+        local(lambda s: square_root(s, 2.0), 2),
+        local(cube_root, 3),
+        local(lambda s: square_root(s, 1.0), 2),
+    ]
 
 
 def critical_regime_of_independent_eigenvalues() -> Evidence:
@@ -59,9 +61,8 @@ def critical_regime_of_independent_eigenvalues() -> Evidence:
     return compared(off(f"mean and relative deviation at n = {n:g} over the formulas", worst, 2e-3))
 
 
-def few_eigenvalues_predicted(
-    *, square: float = 26.8, shifted: float = 162.6, atoms: float = 4.35, dims: int = 256, last: int = 4000
-) -> Evidence:
+@functools.cache
+def few_eigenvalues_predicted(dims=256, last=4000):
     """Both predictors over the exact loss at every n from 100 to 4000, in per cent, on the two spectra."""
     n, step = np.arange(100, last + 1), 0.3
     places = (np.arange(1, dims + 1) - 0.5) / dims
@@ -79,8 +80,4 @@ def few_eigenvalues_predicted(
         paper = regimes.gap_and_atom(n, edge, values[0], 1 / dims, step)[0]
         eight = regimes.atoms_and_edge(n, edge, values[:8], dims, step)[0]
         errors.append([100 * np.abs(law / exact - 1).max() for law in (paper, eight)])
-    return compared(
-        near("gap and atom, square design", errors[0][0], square, 0.005),
-        near("gap and atom, shifted edge", errors[1][0], shifted, 0.005),
-        most("eight atoms and edge", max(errors[0][1], errors[1][1]), atoms),
-    )
+    return np.array(errors)

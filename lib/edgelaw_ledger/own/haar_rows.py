@@ -6,35 +6,29 @@ import numpy as np
 from scipy.sparse.linalg import svds
 
 from edgelaw import data, exact, kaczmarz
-from edgelaw_ledger.evidence import Evidence, compared, drawn, most, off, printed, true
+from edgelaw_ledger.evidence import Evidence, compared, off, true
 from edgelaw_ledger.routes import unit_rows
 
 _ATOMS = 0.4, 1.6
 
 
 @functools.cache
-def _applied_to_one(step, epochs):
+def applied_to_one(step, epochs):
     """T^n 1 at the two eigenvalues, n = 1, ..., epochs, from the test and training losses of the library."""
     curve = exact.curve("random_reshuffle", np.repeat(_ATOMS, 20), epochs, step)
     mean = np.array([[0.5, 0.5], np.divide(_ATOMS, 2)])
     return np.linalg.solve(mean, [curve.test[1:], curve.train[1:]]).T
 
 
-def positive_functions_only(*, lowest: float = -0.251, highest: float = 0.818, step: float = 1.9) -> Evidence:
-    """Entries and eigenvalues of random reshuffle's operator on two eigenvalues, from the library's losses."""
-    (p, q), (p2, _) = _applied_to_one(step, 2)
+def operator(step):
+    """Random reshuffle's operator on two eigenvalues, from the library's losses."""
+    (p, q), (p2, _) = applied_to_one(step, 2)
     side = (p2 - p**2) / (q - p)  # the operator is symmetric, and its rows add up to p and q
-    operator = np.array([[p - side, side], [side, q - side]])
-    small, large = np.linalg.eigvalsh(operator)
-    return compared(
-        true("positive entries", operator.min() > 0),
-        printed("smaller eigenvalue", small, lowest),
-        printed("larger eigenvalue", large, highest),
-    )
+    return np.array([[p - side, side], [side, q - side]])
 
 
 @functools.cache
-def _two_orders(dims, designs, orders, step):
+def two_orders(dims, designs, orders, step):
     """Means over designs of tr(A'A B'B)/d for pairs of orders and of tr(A'A A'A)/d, and the first one's error."""
     rng, pairs, squares = np.random.default_rng(12), [], []
     for _ in range(designs):
@@ -48,22 +42,8 @@ def _two_orders(dims, designs, orders, step):
     return np.mean(pairs), np.std(pairs, ddof=1) / np.sqrt(designs), np.mean(squares)
 
 
-def independent_orders(
-    *, integral: float = 0.0439, twice: float = 0.0788, step: float = 1.2, dims: int = 400, designs: int = 16
-) -> Evidence:
-    """Traces of two epochs with independent orders on Haar rows, and with one order, against the operator."""
-    truth = float(np.mean(_applied_to_one(step, 2)[0] ** 2))
-    pairs, error, squares = _two_orders(dims, designs, 4, step)
-    return compared(
-        printed("integral", truth, integral),
-        drawn("two orders", pairs, error, truth, sigmas=3),
-        off("their relative standard error", error / truth, 0.005),
-        printed("one order twice", squares, twice),
-    )
-
-
 @functools.cache
-def _largest_triangle(draws):
+def largest_triangle(draws):
     """The largest norm of the strict lower triangle of twice a Haar projection of half rank, three sizes."""
     rng, largest = np.random.default_rng(13), 0.0
     for size in (100, 400, 800):
@@ -72,11 +52,6 @@ def _largest_triangle(draws):
             triangle = np.tril(2 * Q @ Q.T, -1)
             largest = max(largest, float(svds(triangle, k=1, v0=np.ones(size), tol=1e-8)[1][0]))
     return largest
-
-
-def bounded_triangles(*, bound: float = 1.24, draws: int = 16) -> Evidence:
-    """Norms of the strict lower triangles of Haar projections of half rank at three sizes."""
-    return compared(most("largest norm", _largest_triangle(draws), bound))
 
 
 def decrease_per_epoch(*, two: float = 2.0, one: float = 1.0) -> Evidence:

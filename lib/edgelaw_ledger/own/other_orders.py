@@ -8,9 +8,9 @@ import numpy as np
 
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import levy
-from edgelaw.orders import ORDERS, ShuffleBuffer, concordance, stream
+from edgelaw.orders import ShuffleBuffer, concordance, stream
 from edgelaw.theory import BY_ORDER, gap
-from edgelaw_ledger.evidence import Evidence, compared, drawn, most, near, off, true
+from edgelaw_ledger.evidence import Evidence, compared, drawn, near, off
 from edgelaw_ledger.routes import constant
 
 
@@ -52,7 +52,7 @@ def two_rows(*, half: float = 0.5) -> Evidence:
 
 
 @functools.cache
-def _late_ratio(order):
+def late_ratio(order):
     """The limit of 2n times the training loss over the test loss, isotropic rows, m = d, step 1."""
     theory, start = BY_ORDER[order], 100 if order == "random_reshuffle" else 1600
     levels = 4 if order == "random_reshuffle" else 5
@@ -63,16 +63,8 @@ def _late_ratio(order):
     return 2 * train / test
 
 
-def late_training(
-    *, iid: float = 1.0, reshuffled: float = 0.6, once: float = 0.5, back: float = 4 / 3
-) -> Evidence:
-    """Limits of exact isotropic losses of the four orders at step 1, extrapolated from finite epochs."""
-    stated = dict(zip(ORDERS, (iid, reshuffled, once, back), strict=True))
-    return compared(*(near(order, _late_ratio(order), value, 2e-3) for order, value in stated.items()))
-
-
 @functools.cache
-def _marchenko_pastur():
+def marchenko_pastur():
     """Nodes and weights above 1e-6 of the average over the Marchenko–Pastur law at m = d."""
     theta = (np.arange(2000) + 0.5) * np.pi / 2000
     average = levy.from_sample(2 - 2 * np.cos(theta), weights=1 + np.cos(theta), reach=0.05)
@@ -80,19 +72,8 @@ def _marchenko_pastur():
     return average.nodes[heavy], average.weights[heavy]
 
 
-def one_node(*, node: float = 1.0, weight: float = 1.0) -> Evidence:
-    """The nodes that a quadrature of the Marchenko–Pastur law gives, of weight above 1e-6."""
-    nodes, weights = _marchenko_pastur()
-    return compared(
-        true("one node of weight above 1e-6", len(nodes) == 1),
-        near("node", nodes[0].real, node, 1e-6),
-        near("weight", weights[0].real, weight, 1e-6),
-        off("imaginary parts", abs(nodes[0].imag) + abs(weights[0].imag), 1e-6),
-    )
-
-
 @functools.cache
-def _sample_against_covariance(dims, samples):
+def sample_against_covariance(dims, samples):
     """Relative differences of the average of ξ/(ξ − λ) from that over the covariance: (shapes, samples)."""
     tau = np.arange(1, dims + 1) ** -0.5
     tau /= tau.mean()
@@ -102,19 +83,6 @@ def _sample_against_covariance(dims, samples):
         xi = 1 / np.mean(1 / (-1.0 - np.linalg.eigvalsh(X @ X.T / len(X))))
         found.append((1 + rho * (-1.0 / xi - 1)) / np.mean(xi / (xi - tau)) - 1)
     return np.reshape(found, (3, samples))
-
-
-def sample_of_any_shape(*, apart: float = 0.00187, dims: int = 300, samples: int = 64) -> Evidence:
-    """The functional of a sample at three aspect ratios, mean of 64 samples, against its covariance."""
-    found = _sample_against_covariance(dims, samples)
-    errors = found.std(axis=1, ddof=1) / math.sqrt(samples)
-    return compared(
-        most("m = d/2, d and 2d: apart by", np.abs(found.mean(axis=1)).max(), apart),
-        off("standard errors", errors.max(), 3e-4),
-    )
-
-
-# shuffle buffers -------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -176,7 +144,7 @@ def step_of_a_buffer(*, half: float = 0.5, quarter: float = 0.25, rows: int = 30
 
 
 @functools.cache
-def _buffers_on_gaussian_rows(sizes, rows=256, epochs=30, draws=16):
+def buffers_on_gaussian_rows(sizes, rows=256, epochs=30, draws=16):
     """Test losses of buffers over random reshuffle's on fresh Gaussian rows, step 1: geometric means and errors."""
     logs = []
     for seed in range(draws):
@@ -191,26 +159,15 @@ def _buffers_on_gaussian_rows(sizes, rows=256, epochs=30, draws=16):
     return means, means * np.std(logs, axis=0, ddof=1) / math.sqrt(draws)
 
 
-def small_buffers(*, one: float = 0.895, sixteenth: float = 0.915, quarter: float = 0.96) -> Evidence:
-    """Test losses of three buffers over random reshuffle's, drawn anew, against numbers and the law by concordance."""
-    sizes = 1, 16, 64
-    means, errors = _buffers_on_gaussian_rows(sizes)
-    single, fresh = (BY_ORDER[order].test_loss(30) for order in ("single_shuffle", "random_reshuffle"))
-    taus = [concordance(ShuffleBuffer(size), 256) for size in sizes]
-    law = np.array([gap.concordant_loss(single, fresh, tau) for tau in taus]) / fresh
-    found = []
-    for size, stated, *values in zip(sizes, (one, sixteenth, quarter), means, law, errors, strict=True):
-        found += [
-            near(f"buffer of {size}", values[0], stated, 0.005),
-            near("by concordance", values[1], stated, 0.005),
-            near("both", values[0], values[1], 0.005),
-            off("standard error", values[2], 0.0015),
-        ]
-    return compared(*found)
+@functools.cache
+def by_concordance(size, rows=256, epochs=30):
+    """A buffer's test loss over random reshuffle's by the law in its concordance, isotropic rows, m = d, step 1."""
+    single, fresh = (BY_ORDER[order].test_loss(epochs) for order in ("single_shuffle", "random_reshuffle"))
+    return gap.concordant_loss(single, fresh, concordance(ShuffleBuffer(size), rows)) / fresh
 
 
 @functools.cache
-def _excess_of_labels(size, runs):
+def excess_of_labels(size, runs=16):
     """Excess training losses on the labels of CIFAR-10 over the least one, the file sorted by label, run by run."""
     embeddings = data.cifar10()
     prepared = data.preprocess(embeddings.features, rows=1024, dims=128, rng=0)
@@ -225,13 +182,3 @@ def _excess_of_labels(size, runs):
         *_, (_, W) = walk
         ends.append(((V @ (W - best)) ** 2).sum() / ((V @ best - targets) ** 2).sum())
     return np.array(ends)
-
-
-def sorted_labels(*, own: float = 0.367, eighth: float = 0.262, full: float = 0.0154) -> Evidence:
-    """Excess training losses on CIFAR-10 sorted by label: the file's order, an eighth in the buffer, all rows."""
-    rows = [near("the file's own order", _excess_of_labels(1, 1)[0], own, 0.005)]
-    for what, size, stated in (("an eighth in the buffer", 128, eighth), ("all rows", 1024, full)):
-        ends = _excess_of_labels(size, 16)
-        error = ends.std(ddof=1) * math.hypot(3**-0.5, 16**-0.5)  # of a difference of means of 3 and 16 runs
-        rows += [near(what, ends[:3].mean(), stated, 0.005), drawn("in 16 runs", ends.mean(), error, stated)]
-    return compared(*rows)

@@ -6,6 +6,7 @@ tables of rows. The others are run again here.
 
 import functools
 import math
+from collections.abc import Collection
 
 import numpy as np
 from scipy import optimize
@@ -65,6 +66,11 @@ def mean_iterate_is_a_filter(*, factor: float = 1.30, size: int = 200, seed: int
     )
 
 
+def ends(grids: Collection[study.Grid], order: str, budgets: Collection[str] = study.BUDGETS) -> list[float]:
+    """Of an order's losses over random reshuffle's: least and largest in parameter error, then in training loss."""
+    return [end for measure in study.MEASURES for end in study.span(grids, order, [measure], budgets)]
+
+
 def split(rows, dims, seed):
     """Training and held-out rows of the chapter, CIFAR-10."""
     pool = data.cifar10()
@@ -88,29 +94,6 @@ def averaged(order, runs=64, epochs=200):
     return ratio, (last - ratio * mean).std(ddof=1) / mean.mean() / math.sqrt(runs)
 
 
-def averaging(*, fresh: float = 109.0, error: float = 2.0, back: float = 1.8, once: float = 1.0) -> Evidence:
-    """Weights at the ends of 200 epochs and their mean without the first tenth, 64 runs per order, run again."""
-    ratio, spread = averaged("random_reshuffle")
-    return compared(
-        printed("last over mean, random reshuffle", ratio, fresh),
-        printed("its standard error", spread, error),
-        printed("flip-flop", averaged("flip_flop")[0], back, 1),
-        printed("single shuffle", averaged("single_shuffle")[0], once, 1),
-    )
-
-
-def fresh_shuffle(*, error: float = 2.48, train: float = 2.16) -> Evidence:
-    """Sampling with replacement over a fresh shuffle in all 42 grids: the least ratio, and medians at the end."""
-    grids = study.grids()
-    medians = [np.median([grid.ratio("iid", measure).value for grid in grids]) for measure in study.MEASURES]
-    return compared(
-        true("42 grids", len(grids) == 42),
-        true("every ratio above 1, both losses and budgets", study.span(grids, "iid")[0] > 1),
-        printed("median in parameter error", medians[0], error, 2),
-        printed("median in training loss", medians[1], train, 2),
-    )
-
-
 @functools.cache
 def accuracies(splits=16):
     """Held-out accuracy of random reshuffle at step 0.1 on labels, m = d = 256, after 10 and after 1000 epochs."""
@@ -122,13 +105,3 @@ def accuracies(splits=16):
         scores = [one.held @ (best + E) for n, E in walk if n]
         measured.append([(each.argmax(axis=1) == one.held_labels).mean() for each in scores])
     return np.mean(measured, axis=0), np.std(measured, axis=0, ddof=1) / math.sqrt(splits)
-
-
-def stop_early(*, early: float = 0.76, late: float = 0.51, error: float = 0.006) -> Evidence:
-    """Held-out accuracy on labels at m = d after 10 and after 1000 epochs of step 0.1, 16 splits, run again."""
-    mean, errors = accuracies()
-    return compared(
-        printed("after 10 epochs", mean[0], early, 2),
-        printed("after 1000", mean[1], late, 2),
-        printed("standard errors at most", max(errors), error, 3),
-    )

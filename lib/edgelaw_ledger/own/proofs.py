@@ -10,7 +10,7 @@ from scipy.integrate import solve_bvp
 from edgelaw import exact, kaczmarz
 from edgelaw.theory import single_shuffle
 from edgelaw.theory.free import words
-from edgelaw_ledger.evidence import Evidence, compared, drawn, most, off, printed, true
+from edgelaw_ledger.evidence import Evidence, compared, off, true
 
 _STEP, _RHO = 1.3, 0.75
 _COVARIANCE = np.array([0.3, 0.3, 1.0, 2.4])
@@ -45,7 +45,7 @@ def _stated(eigenvalues):
 
 
 @functools.cache
-def _scaled_deviations(draws=40):
+def scaled_deviations(draws=40):
     """d times the root mean square deviations of the eight losses: (kinds, sizes, losses)."""
     formulas, table = _stated(tuple(_COVARIANCE / _COVARIANCE.mean())), np.empty((3, 3, 8))
     for (i, kind), (j, d) in product(enumerate(_KINDS), enumerate(_SIZES)):
@@ -61,20 +61,15 @@ def deviations_of_order_one_over_d() -> Evidence:
     A deviation that did not fall would give 4, one that fell like the root of d 2; 1.6 is three standard errors of the
     ratio of two such means over 40 draws.
     """
-    worst = _scaled_deviations().reshape(3, 3, 2, 4).max(axis=3)  # kinds, sizes, epochs
+    worst = scaled_deviations().reshape(3, 3, 2, 4).max(axis=3)  # kinds, sizes, epochs
     ratios = np.abs(np.log(worst[:, 2] / worst[:, 0])).ravel()
     return compared(
         off("ratio of d times the deviations at d = 400 and 100 (logarithm)", ratios.max(), np.log(1.6))
     )
 
 
-def scaled_deviation(*, bound: float = 0.70) -> Evidence:
-    """The largest d times root mean square deviation over three kinds of entries, three sizes and four losses."""
-    return compared(most("d times the deviation", _scaled_deviations()[..., :4].max(), bound))
-
-
 @functools.cache
-def _two_blocks(d=400, draws=40):
+def two_blocks(d=400, draws=40):
     """The loss of two blocks of rows as two problems, by the formula, and of matrices with its standard error."""
     stated = _stated((2.0, 2 / 3, 2 / 3, 2 / 3))[0]
     parts = [single_shuffle.test_loss(2, _STEP, aspect * _RHO) for aspect in (2.0, 2 / 3)]
@@ -85,17 +80,6 @@ def _two_blocks(d=400, draws=40):
         rows[np.ix_(~first, np.arange(d) < d // 4)] = 0
         runs.append(_losses(rows)[0])
     return 0.25 * parts[0] + 0.75 * parts[1], stated, np.mean(runs), np.std(runs, ddof=1) / draws**0.5
-
-
-def rows_of_two_blocks(*, limit: float = 0.423, formula: float = 0.381) -> Evidence:
-    """Two isotropic problems of different aspect, the formula at the joint covariance, and matrices of d = 400."""
-    both, stated, mean, error = _two_blocks()
-    return compared(
-        printed("two problems", both, limit),
-        printed("formula", stated, formula),
-        drawn("matrices", mean, error, both),
-        off("their standard error", error, 0.004),
-    )
 
 
 def boundary_problem() -> Evidence:

@@ -8,7 +8,7 @@ from scipy import optimize, special
 
 from edgelaw import orders
 from edgelaw.theory import BY_ORDER, free, iid, random_reshuffle, single_shuffle
-from edgelaw_ledger.evidence import Evidence, compared, near, off, printed, true
+from edgelaw_ledger.evidence import Evidence, compared, off, true
 from edgelaw_ledger.routes import epoch, limit_in_root, unit_rows
 
 STEPS = (0.05, 0.5, 1.0, 1.5, 1.9, 1.98)
@@ -96,61 +96,28 @@ def best_order_and_step() -> Evidence:
 
 
 @functools.cache
-def _at_twenty(loss, step):
+def at_twenty(loss, step):
     """Single shuffle's loss after 20 epochs."""
     return float(getattr(single_shuffle, loss)(20, step))
 
 
-def _is_best(loss, step, half=0.01):
+def is_best(loss, step, half=0.01):
     """Whether the minimum lies within `half` of this step: the loss falls before and rises after."""
-    below, lower, upper, above = (
-        _at_twenty(loss, step + x) for x in (-half - 1e-3, -half, half, half + 1e-3)
-    )
+    below, lower, upper, above = (at_twenty(loss, step + x) for x in (-half - 1e-3, -half, half, half + 1e-3))
     return below > lower and upper < above
 
 
-def price_of_step_one(
-    *, best_test: float = 1.61, best_train: float = 1.14, cost_test: float = 0.48, cost_train: float = 0.05
-) -> Evidence:
-    """Single shuffle after 20 epochs: where each loss has its minimum, and what step 1 costs over it."""
-
-    def cost(loss, step):
-        return _at_twenty(loss, 1.0) / _at_twenty(loss, step) - 1
-
-    return compared(
-        true(f"test loss best within 0.01 of {best_test:g}", _is_best("test_loss", best_test)),
-        true(f"training loss best within 0.01 of {best_train:g}", _is_best("train_loss", best_train)),
-        near("test loss at step 1 larger by", cost("test_loss", best_test), cost_test, 0.01),
-        near("training loss at step 1 larger by", cost("train_loss", best_train), cost_train, 0.01),
-    )
-
-
 @functools.cache
-def _near_step_two(n):
+def near_step_two(n):
     """Single shuffle's exact test loss at the step 2 − 1.2 n^(−1/3)."""
     return float(single_shuffle.test_loss(n, 2 - 1.2 * n ** (-1 / 3)))
 
 
 @functools.cache
-def _late_slope(step):
+def late_slope(step):
     """The power with which single shuffle's test loss falls at a fixed step, between n = 4·10⁸ and 16·10⁸."""
     early, late = single_shuffle.test_loss(np.array([4 * 10**8, 16 * 10**8]), step)
     return math.log(early / late) / math.log(4)
-
-
-def step_tuned_to_the_budget(
-    *, exponent: float = 2 / 3, height: float = 0.321, fixed: float = 0.5
-) -> Evidence:
-    """Exact losses at the step 2 − 1.2 n^(−1/3), n = 2000 to 8000, and at fixed steps up to 1.98, n from 4·10⁸."""
-    early, late = _near_step_two(2000), _near_step_two(8000)
-    return compared(
-        near("exponent", math.log(early / late) / math.log(4), exponent, 0.005),
-        near("constant at n = 8000", late * 8000 ** (2 / 3), height, 0.005),
-        *(
-            near(f"exponent at step {step:g}", _late_slope(step), fixed, 0.01)
-            for step in (0.05, 1.0, 1.9, 1.98)
-        ),
-    )
 
 
 # --------------------------------------------------------------------------------------------- the appendices
@@ -176,21 +143,11 @@ def constant_of_random_reshuffle() -> Evidence:
 
 
 @functools.cache
-def _least_of_reshuffle():
+def least_of_reshuffle():
     """The step of the smallest training constant, the constant, and the same from exact losses there."""
     best = optimize.minimize_scalar(random_reshuffle.train_constant, bounds=(0.5, 1.6), method="bounded")
     limit = limit_in_root(lambda n: random_reshuffle.train_loss(n, float(best.x)) * n**1.5, 4000)
     return float(best.x), float(best.fun), limit
-
-
-def training_constant_of_random_reshuffle(*, step: float = 1.07, least: float = 0.0969) -> Evidence:
-    """The minimum of the training constant over the step, and the same constant from exact losses."""
-    at, observed, limit = _least_of_reshuffle()
-    return compared(
-        printed("best step", at, step),
-        printed("smallest constant", observed, least),
-        near("the same from exact losses", limit, observed, 1e-5),
-    )
 
 
 def first_epoch_of_a_permutation() -> Evidence:
