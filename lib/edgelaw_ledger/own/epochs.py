@@ -323,7 +323,7 @@ def _nearest_to_iid(last):
     """The largest ratio of flip-flop's test loss to IID's over 25 steps and n, and its distance from the library's."""
     n, nearest, gap, at = np.arange(1, last + 1), 0.0, 0.0, [0, 9, last - 1]
     for step in np.arange(1, 26) / 25:
-        ratio = _by_singular_values(float(step), last) / gaussian_iid(n, float(step), 300)[0]
+        ratio = _by_singular_values(float(step), last) / gaussian_iid(n, float(step))[0]
         library = flip_flop.test_loss(n[at], step) / iid.test_loss(n[at], step)
         nearest, gap = max(nearest, ratio.max()), max(gap, np.abs(ratio[at] / library - 1).max())
     return nearest, gap
