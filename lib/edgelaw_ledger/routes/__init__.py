@@ -9,7 +9,7 @@ costs a comparison and not the whole computation again.
 losses tend to.
 """
 
-from edgelaw_ledger.routes.comparing import averaged, close, errors_away, require, samples, within
+from edgelaw_ledger.routes.comparing import averaged, beyond, close, errors_away, require, samples, within
 from edgelaw_ledger.routes.constants import STEPS, constants, limit, moments_off, stirling
 from edgelaw_ledger.routes.equations import (
     gaussian_cubature,

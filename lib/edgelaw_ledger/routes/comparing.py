@@ -45,6 +45,12 @@ def averaged(draws: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
+def beyond(mean: ArrayLike, error: ArrayLike, expected: ArrayLike) -> float:
+    """How far, relatively, sample means are from what is expected beyond 4 standard errors, at most; 0 if within."""
+    apart = np.abs(np.asarray(mean) - expected) - 4 * np.asarray(error)
+    return float(np.maximum(apart / np.abs(expected), 0).max())
+
+
 def within(
     mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: float = 0.005, sigmas: float = 4
 ) -> bool:
