@@ -271,7 +271,7 @@ def g21(*, beta: float = 0.5) -> Evidence:
     """Exponents of images, text, noise and 1/j features at m = d and m = 2d, and effective ranks, over 16 seeds."""
     rows, noise = [], np.mean([effective_rank(v) for v in _spectra("noise")])
     for source in ("cifar10", "wikipedia", "noise", "1/j"):
-        square, tall = (np.mean(_exponents(source, rows, zeros="drop")) for rows in (SIZE, 2 * SIZE))
+        square, tall = (np.mean(_exponents(source, size, zeros="drop")) for size in (SIZE, 2 * SIZE))
         rank = np.mean([effective_rank(v) for v in _spectra(source)])
         require(
             abs(square - beta) < 0.04 and tall > 1.2, "β = 1/2 for all at m = d, another exponent at m = 2d"
