@@ -29,15 +29,6 @@ def _resolvent(rho, lam, step):
     return -float((free.trace_moment(n, step, rho) / lam ** (n + 1.0)).sum())
 
 
-def _gradient(rho, lam, step, e=1e-4):
-    """Central differences of s in rho and lam."""
-    rises = [
-        _resolvent(r + a, x + b, step) - _resolvent(r - a, x - b, step)
-        for r, x, a, b in ((rho, lam, e, 0.0), (rho, lam, 0.0, e))
-    ]
-    return rises[0] / (2 * e), rises[1] / (2 * e)
-
-
 @functools.cache
 def _moments_agree():
     """Whether the library's trace moments are those of Lagrange's formula."""
@@ -46,6 +37,14 @@ def _moments_agree():
         for s, r in CASES
         for n in (1, 3, 7)
     )
+
+
+def _equation(step, rho):
+    """How far the differential equation is from so, by finite differences of the resolvent from exact moments."""
+    s, e = _resolvent(rho, X, step), 1e-4
+    by_rho = (_resolvent(rho + e, X, step) - _resolvent(rho - e, X, step)) / (2 * e)
+    by_lam = (_resolvent(rho, X + e, step) - _resolvent(rho, X - e, step)) / (2 * e)
+    return abs(by_rho * (1 - step - step * X * s) / (step * s + step * X * by_lam) - 1)
 
 
 def _off(stated, exact, library):
@@ -101,17 +100,15 @@ def f3() -> Evidence:
 
 def f4() -> Evidence:
     """Finite differences of the resolvent summed from exact moments, which random matrices confirm."""
-    worst, start = 0.0, 0.0
-    for step, rho in CASES:
-        s = _resolvent(rho, X, step)
-        by_rho, by_lam = _gradient(rho, X, step)
-        worst = max(worst, abs(by_rho * (1 - step - step * X * s) / (step * s + step * X * by_lam) - 1))
-        first = 2 * _resolvent(1e-3, X, step) - _resolvent(2e-3, X, step)
-        start = max(start, abs(first * (1 - X) - 1))
+    first = [2 * _resolvent(1e-3, X, step) - _resolvent(2e-3, X, step) for step, _ in CASES]
     require(_moments_agree(), "the moments")
     return compared(
-        off("ds/drho = (eta s + eta lam ds/dlam)/(1 - eta - eta lam s)", worst, 1e-5),
-        off("s = 1/(1 - lam) as rho tends to 0", start, 1e-4),
+        off(
+            "ds/drho = (eta s + eta lam ds/dlam)/(1 - eta - eta lam s)",
+            max(_equation(*c) for c in CASES),
+            1e-5,
+        ),
+        off("s = 1/(1 - lam) as rho tends to 0", max(abs(x * (1 - X) - 1) for x in first), 1e-4),
         *_on_matrices("resolvent of A", lambda step, rho: _resolvent(rho, X, step)),
     )
 
@@ -225,15 +222,10 @@ def f10() -> Evidence:
     return compared(*rows)
 
 
-def _rates(step, a, b):
-    """The paper's kappa and gamma."""
-    delta = (1 - step - step * a) * (1 - step - step * b)
-    return step**2 * (1 + a + b) / delta, step**2 / delta
-
-
 def _integrated(step, a, b, rho):
     """F at rho by integrating dF/drho = kappa F + gamma F^2 numerically from alpha beta."""
-    kappa, gamma = _rates(step, a, b)
+    delta = (1 - step - step * a) * (1 - step - step * b)
+    kappa, gamma = step**2 * (1 + a + b) / delta, step**2 / delta
     path = scipy.integrate.solve_ivp(
         lambda _, F: kappa * F + gamma * F**2, (0, rho), [a * b], method="DOP853", rtol=1e-12, atol=1e-14
     )
@@ -295,10 +287,10 @@ def f14() -> Evidence:
 
     def shifted(n, step):
         def phi(h):
-            return (1 + h) * np.exp(-step / (1 + step * h))
+            return ((1 + h) * np.exp(-step / (1 + step * h))) ** n
 
         return routes.double_coefficient(
-            lambda h, k: routes.two_resolvents(-1 - h, -1 - k, step, 1.0) * (phi(h) * phi(k)) ** n, n, 0.1
+            lambda h, k: routes.two_resolvents(-1 - h, -1 - k, step, 1.0) * phi(h) * phi(k), n, 0.1
         )
 
     require(_losses_agree(), "the mended formula, step 1 included")
@@ -380,13 +372,12 @@ def f22(*, two: float = 2.0) -> Evidence:
 
 
 def f24() -> Evidence:
-    """Finite differences of y summed from exact moments, its implicit equation, and traces of random matrices."""
+    """The equation of F4 at step tau, which is that of y = 1 + lam s; its implicit solution; random matrices."""
     worst = implicit = 0.0
     for step, rho in CASES:
         tau = step * (2 - step)
-        y, (by_rho, by_lam) = 1 + X * _resolvent(rho, X, tau), _gradient(rho, X, tau)
-        rise = _resolvent(rho, X, tau) + X * by_lam  # of y in lambda
-        worst = max(worst, abs(X * by_rho * (1 - tau * y) / (tau * X * rise) - 1))
+        y = 1 + X * _resolvent(rho, X, tau)
+        worst = max(worst, _equation(tau, rho))
         implicit = max(implicit, abs((1 - 1 / y) * math.exp(-tau * rho / (1 - tau * y)) / X - 1))
     return compared(
         off("dy/drho = tau lam/(1 - tau y) dy/dlam", worst, 1e-5),
