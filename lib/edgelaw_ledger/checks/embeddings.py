@@ -132,7 +132,7 @@ def g12(*, beta: float = 0.45) -> Evidence:
         require(abs(mean - beta) < 0.04, "one exponent for all three")
         what = f"{source}: β {mean:.2f}, effective rank {ranks[source]:.0f}, isotropic: above 0.4 d"
         rows.append(true(what, ranks[source] > 0.4 * SIZE))
-    require(ranks["noise"] > 200 > 60 > ranks["cifar10"] and ranks["1/j²"] < 8, "ranks far apart")
+    require(bool(ranks["noise"] > 200 > 60 > ranks["cifar10"] and ranks["1/j²"] < 8), "ranks far apart")
     return compared(*rows)
 
 

@@ -5,6 +5,7 @@ import math
 
 import mpmath
 import numpy as np
+import scipy.optimize
 import scipy.special
 
 from edgelaw import exact, kaczmarz
@@ -21,24 +22,19 @@ def _spectra(draws, size, rng):
 
 
 def a1(*, seed: int = 1) -> Evidence:
-    """Gradient descent run on 20 problems at four steps against both bounds, equal along the smallest eigenvector."""
-    rng = np.random.default_rng(seed)
-    worst = sharp = 0.0
+    """Norms of powers of I - eta H for 20 problems at four steps against both bounds; the first is attained."""
+    rng, gap, bound = np.random.default_rng(seed), 0.0, True
     for _ in range(20):
-        lam, V = np.linalg.eigh(np.cov(rng.standard_normal((30, 25)), rowvar=False))
-        H = V * lam @ V.T
-        for share in (0.1, 0.3, 0.7, 1.0):
-            eta = share / lam[-1]
-            e = np.stack([rng.standard_normal(25), V[:, 0]], axis=1)
-            start = np.linalg.norm(e, axis=0)
-            for n in range(1, 41):
-                e = e - eta * H @ e
-                left, bound = np.linalg.norm(e, axis=0) / start, (1 - eta * lam[0]) ** n
-                worst = max(worst, left.max() / bound, bound / math.exp(-eta * lam[0] * n))
-                sharp = max(sharp, abs(left[1] / bound - 1))
+        H = np.cov(rng.standard_normal((30, 25)), rowvar=False)
+        lam = np.linalg.eigvalsh(H)
+        for eta in np.array([0.1, 0.3, 0.7, 1.0]) / lam[-1]:
+            for n in (1, 2, 7, 40):
+                norm = np.linalg.norm(np.linalg.matrix_power(np.eye(len(H)) - eta * H, n), 2)
+                gap = max(gap, abs(norm / (1 - eta * lam[0]) ** n - 1))
+                bound &= bool(norm <= math.exp(-eta * lam[0] * n) * (1 + 1e-9))
     return compared(
-        true("norm <= (1 - eta lmin)^n <= exp(-eta lmin n), n up to 40, eta <= 1/lmax", worst <= 1 + 1e-9),
-        off("equality along the smallest eigenvector", sharp, 1e-9),
+        off("largest norm(e_n)/norm(e_0) over (1 - eta lmin)^n, n up to 40, eta <= 1/lmax", gap, 1e-9),
+        true("at most exp(-eta lmin n)", bound),
     )
 
 
@@ -151,7 +147,7 @@ def a6(*, beta: float = 0.5, Q: float = 2 / math.pi) -> Evidence:
 
 def a7(*, offset: float = 0.5, scale: float = 2.0) -> Evidence:
     """Exact losses extrapolated in n at five steps; the losses by a double coefficient and on random matrices."""
-    return routes.constants(
+    return routes.constant_evidence(
         "single_shuffle test",
         lambda s: math.sqrt((1 / s - offset) / (scale * math.pi)),
         "sqrt((1/eta-1/2)/2pi)",
@@ -160,17 +156,18 @@ def a7(*, offset: float = 0.5, scale: float = 2.0) -> Evidence:
 
 def a8(*, scale: float = 2.0) -> Evidence:
     """Exact losses extrapolated in n at five steps; the losses by diagonalising the equation."""
-    return routes.constants("iid test", lambda s: 1 / math.sqrt(scale * math.pi * s), "1/sqrt(2 pi eta)")
+    return routes.constant_evidence(
+        "iid test", lambda s: 1 / math.sqrt(scale * math.pi * s), "1/sqrt(2 pi eta)"
+    )
 
 
-def a9(*, offset: float = 0.5, scale: float = 1.0, at_one: float = 2.0) -> Evidence:
+def a9(*, offset: float = 0.5, scale: float = 1.0) -> Evidence:
     """Exact losses extrapolated in n at five steps; the losses by Lagrange's formula and on random matrices."""
-
-    def stated(s):
-        square = 1 / at_one if s == 1 else (1 / (s * (2 - s)) - offset) / scale
-        return math.sqrt(square / math.pi)
-
-    return routes.constants("flip_flop test", stated, "sqrt((1/tau-1/2)/pi)")
+    return routes.constant_evidence(
+        "flip_flop test",
+        lambda s: math.sqrt((1 / (s * (2 - s)) - offset) / (scale * math.pi)),
+        "sqrt((1/tau-1/2)/pi)",
+    )
 
 
 def a10(
@@ -242,19 +239,19 @@ def a14(*, speed: float = 2.0, drop: float = 2.0) -> Evidence:
 
 def a15(*, front: float = 1 / (2 * (2 * math.pi) ** 0.5), power: float = 1.5, drop: float = 2.0) -> Evidence:
     """Exact training losses extrapolated in n at five steps; the losses by diagonalising the equation."""
-    return routes.constants(
+    return routes.constant_evidence(
         "iid train", lambda s: front / (s**power * (drop - s)), "1/(2 sqrt(2pi) eta^1.5 (2-eta))"
     )
 
 
 def a16(*, front: float = 1 / (8 * math.pi**0.5)) -> Evidence:
     """Exact training losses extrapolated in n; the loss as a sum, and at n = 8 on random matrices."""
-    return routes.constants("single_shuffle train", lambda _: front, "1/(8 sqrt(pi))", (1.0,))
+    return routes.constant_evidence("single_shuffle train", lambda _: front, "1/(8 sqrt(pi))", (1.0,))
 
 
 def a17(*, front: float = 2**0.5 / (3 * math.pi**0.5)) -> Evidence:
     """Exact training losses extrapolated in n; the loss as a sum, and at n = 8 on random matrices."""
-    return routes.constants("flip_flop train", lambda _: front, "sqrt(2)/(3 sqrt(pi))", (1.0,))
+    return routes.constant_evidence("flip_flop train", lambda _: front, "sqrt(2)/(3 sqrt(pi))", (1.0,))
 
 
 def a18(*, factor: float = 2 * 2**0.5, rounded: float = 2.83) -> Evidence:
@@ -376,23 +373,23 @@ def a24(*, soft: float = 0.5, cusp: float = 1 / 3) -> Evidence:
 
 
 def a25(*, seed: int = 25) -> Evidence:
-    """Row updates on 16 consistent and 16 noisy problems, against the homogeneous recursion for the error."""
-    rng = np.random.default_rng(seed)
-    apart: dict[float, list[float]] = {0.0: [], 0.5: []}
-    floors: dict[float, list[float]] = {0.0: [], 0.5: []}
-    for noise in [0.0, 0.5] * 16:
+    """Row updates on a consistent and a noisy problem, against the homogeneous recursion for the error."""
+    rng, apart = np.random.default_rng(seed), []
+    for noise in (0.0, 0.5):
         X = rng.standard_normal((20, 8))
         y = X @ rng.standard_normal(8) + noise * rng.standard_normal(20)
-        best, order = np.linalg.pinv(X) @ y, rng.integers(0, 20, 6000)
+        best = np.linalg.pinv(X) @ y
         w, e = np.zeros(8), -best
-        for x, target in zip(X[order], y[order], strict=True):
-            share = 0.9 / (x @ x) * x
-            w, e = w - share * (x @ w - target), e - share * (x @ e)
-        apart[noise].append(np.abs(w - best - e).max())
-        floors[noise].append(float(np.linalg.norm(w - best)))
-    require(min(floors[0.5]) > 0.01, "a floor with noisy targets")
-    consistent = off("w - w* obeys it, consistent targets", max(apart[0.0] + floors[0.0]), 1e-9)
-    return compared(consistent, off("noisy targets", min(apart[0.5]), 1e-9), repaired=[consistent])
+        for i in rng.integers(0, 20, 6000):
+            share = 0.9 / (X[i] @ X[i]) * X[i]
+            w, e = w - share * (X[i] @ w - y[i]), e - share * (X[i] @ e)
+        apart.append(np.abs(w - best - e).max())
+        require(bool(np.linalg.norm(w - best) > 0.01) == bool(noise), "a floor with noisy targets only")
+    rows = [
+        off(f"w - w* obeys it, {kind} targets", x, 1e-9)
+        for kind, x in zip(("consistent", "noisy"), apart, strict=True)
+    ]
+    return compared(*rows, repaired=rows[:1])
 
 
 def a26(*, seed: int = 26) -> Evidence:
@@ -541,24 +538,22 @@ def a32(*, ratio: float = 1.0, draws: int = 40000, size: int = 10, seed: int = 3
 
 
 def _end_of_law(lam, beta, Q):
-    """The logarithm of the time at which the loss on given eigenvalues is half of the power law, by bisection."""
-    low, high = 0.0, 80.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        t = math.exp(middle)
-        below = np.exp(-t * lam).mean() < 0.5 * Q * math.gamma(beta + 1) * t**-beta
-        low, high = (low, middle) if below and t > 10 else (middle, high)
-    return low
+    """The logarithm of the time at which the loss on given eigenvalues is half of the power law."""
+
+    def left(u):
+        return np.exp(-math.exp(u) * lam).mean() * math.exp(beta * u) / (Q * math.gamma(beta + 1)) - 0.5
+
+    return scipy.optimize.brentq(left, math.log(10), 80)
 
 
 @functools.cache
-def _growth_of_the_end(seed):
+def _growth_of_the_end():
     """Exponent of d in the end of the law, times beta: for three designed spectra, and for median Gaussian draws."""
     exponents = []
     for beta in (0.3, 0.5, 0.8):
         ends = [_end_of_law(((np.arange(d) + 0.5) / d) ** (1 / beta), beta, 1.0) for d in (500, 8000)]
         exponents.append((ends[1] - ends[0]) / math.log(16) * beta)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(33)
     medians = [
         np.median([_end_of_law(lam, 0.5, 2 / np.pi) for lam in _spectra(count, d, rng)])
         for d, count in ((16, 600), (64, 300))
@@ -566,9 +561,9 @@ def _growth_of_the_end(seed):
     return exponents, (medians[1] - medians[0]) / math.log(4) / 2
 
 
-def a33(*, exponent: float = 1.0, seed: int = 33) -> Evidence:
+def a33(*, exponent: float = 1.0) -> Evidence:
     """The epoch at which the loss is half the power law, against d, for three exponents and 900 Gaussian draws."""
-    exponents, gaussian = _growth_of_the_end(seed)
+    exponents, gaussian = _growth_of_the_end()
     require(abs(gaussian - 1) < 0.15, "the median Gaussian draw")
     farthest = max(exponents, key=lambda x: abs(x - 1))
     return compared(near("x where the end of the law ~ d^(x/beta)", farthest, exponent, 5e-3))

@@ -81,7 +81,7 @@ def f2(*, one: float = 1.0, half: float = 0.5, at_one: float = 2.0) -> Evidence:
         early, late = n * (free.trace_moment(n, s) * np.sqrt(n * math.pi / (1 / s - 0.5)) - 1)
         require(s > 1.8 or abs(early) < 10, "a correction below 1e-5 at n = 1e6")
         require(close(early, late, 0.4), "of order 1/n")
-    return routes.constants("trace", stated, "sqrt(a/pi)")
+    return routes.constant_evidence("trace", stated, "sqrt(a/pi)")
 
 
 def f3() -> Evidence:
@@ -316,6 +316,14 @@ def _loss(n, what, name, stated):
     return [off(f"{what} at four steps and aspects", worst, 1e-8), *_on_matrices(name, stated, CASES[:3])]
 
 
+def f15(*, offset: float = 0.5, scale: float = 2.0) -> Evidence:
+    """Exact losses extrapolated in n at five steps; the losses by a double coefficient and on random matrices."""
+    formula = "sqrt((1/eta-1/2)/2pi)"
+    return routes.constant_evidence(
+        "single_shuffle test", lambda s: math.sqrt((1 / s - offset) / (scale * math.pi)), formula
+    )
+
+
 def f16(*, zero: float = 1.0, rate: float = 2.0) -> Evidence:
     """The printed first losses against the double coefficient formula, the library and random matrices."""
     return compared(
@@ -369,6 +377,16 @@ def f22(*, two: float = 2.0) -> Evidence:
         off("(I - eta uu')^2 = I - tau uu' at 100 steps", worst, 1e-14),
         true("tau in (0, 1]", 0 < min(taus) and max(taus) == 1),
     )
+
+
+def f23(*, offset: float = 0.5, scale: float = 1.0, at_one: float = 2.0) -> Evidence:
+    """Exact losses extrapolated in n at five steps; the losses by Lagrange's formula and on random matrices."""
+
+    def stated(s):
+        square = 1 / at_one if s == 1 else (1 / (s * (2 - s)) - offset) / scale
+        return math.sqrt(square / math.pi)
+
+    return routes.constant_evidence("flip_flop test", stated, "sqrt((1/tau-1/2)/pi)")
 
 
 def f24() -> Evidence:

@@ -66,10 +66,10 @@ def a12(*, ratio: float = 2**0.5) -> Evidence:
     """Exact gains on 16 designs each with Haar bases and exponents 0.3, 0.5 and 1."""
     rows = []
     for beta, doublings in ((0.3, 16), (0.5, 10), (1.0, 6)):
-        gain = _gain(beta, 1.0, doublings)
-        require(beyond(*gain, 2**beta) < 0.015, f"2^beta at beta = {beta}")  # the rest is finite n
-        what = f"gain {gain[0]:.3f} ± {gain[1]:.3f} at beta {beta} from {ratio:.4f}, beyond 4 standard errors"
-        rows.append(off(what, beyond(*gain, ratio), 0.015))
+        mean, error = _gain(beta, 1.0, doublings)
+        require(beyond(mean, error, 2**beta) < 0.015, f"2^beta at beta = {beta}")  # the rest is finite n
+        what = f"gain {mean:.3f} ± {error:.3f} at beta {beta} from {ratio:.4f}, beyond 4 standard errors"
+        rows.append(off(what, beyond(mean, error, ratio), 0.015))
     return compared(*rows)
 
 

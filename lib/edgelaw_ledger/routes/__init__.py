@@ -10,11 +10,12 @@ losses tend to.
 """
 
 from edgelaw_ledger.routes.comparing import averaged, beyond, close, errors_away, require, samples, within
-from edgelaw_ledger.routes.constants import STEPS, constants, limit, moments_off, stirling
+from edgelaw_ledger.routes.constants import STEPS, constant_evidence, limit, moments_off, stirling
 from edgelaw_ledger.routes.equations import (
     gaussian_cubature,
     gaussian_iid,
     iid_on_nodes,
+    off_generating_function,
     power_law_iid,
     power_law_nodes,
     power_law_transforms,

@@ -1,6 +1,7 @@
 """When numbers agree: up to a relative tolerance, or within so many standard errors."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +40,7 @@ def errors_away(mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: flo
     return float((np.abs(means - numbers) / errors).max())
 
 
-def averaged(draws: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def averaged(draws: ArrayLike) -> tuple[Any, Any]:
     """Mean and standard error over draws, the first axis."""
     values = np.asarray(draws, dtype=float)
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))

@@ -55,7 +55,7 @@ def limit(name: str, step: float = 1.0) -> float:
     return _measured(name, step)[0]
 
 
-def constants(name: str, formula: Callable, what: str, steps: Sequence[float] = STEPS) -> Evidence:
+def constant_evidence(name: str, formula: Callable, what: str, steps: Sequence[float] = STEPS) -> Evidence:
     """Evidence that a printed constant is that limit at these steps, with a relative remainder O(n^-1/2)."""
     worst = max(abs(limit(name, s) / formula(s) - 1) for s in steps)
     return compared(

@@ -68,6 +68,23 @@ def power_law_nodes(beta: float, shift: float = 0.0) -> tuple[np.ndarray, np.nda
     return shift + top * q ** (1 / beta), weights, top**-beta
 
 
+def off_generating_function(rng: np.random.Generator, tau: float = 1.0) -> tuple[float, float]:
+    """How far h₀ ∓ c h₁²/(1 ± c h₂), c = τzη², is from the power series of 1ᵀMᵗ1 at a random spectrum, step and z."""
+    values = rng.random(12) ** 2
+    values *= rng.uniform(0.2, 0.9) / values.sum()
+    step, z = rng.uniform(0.3, 1.3), rng.uniform(0.3, 0.97)
+    alpha = 1 - 2 * step * values + 2 * tau * step**2 * values**2
+    s, total = np.ones(12), 0.0
+    for t in range(1500):
+        total += z**t * s.sum()
+        s = alpha * s + tau * step**2 * (values @ s) * values
+    h = [np.sum(values**k / (1 - z * alpha)) for k in range(3)]
+    c = tau * z * step**2
+    forms = (h[0] - sign * c * h[1] ** 2 / (1 + sign * c * h[2]) for sign in (1, -1))
+    wrong, right = (float(abs(form / total - 1)) for form in forms)
+    return wrong, right
+
+
 def gaussian_cubature() -> tuple[np.ndarray, np.ndarray]:
     """Points and weights that integrate polynomials of three normal variables exactly, to degree 7 in each."""
     x, w = np.polynomial.hermite_e.hermegauss(4)

@@ -103,10 +103,8 @@ def _traced(step, rho):
 
 def on_matrices(expected: dict[str, float], step: float = 1.0, rho: float = 1.0) -> list[Row]:
     """Rows that compare traces of one epoch on random matrices, by name, with what is expected."""
-    traces = _traced(step, rho)
-    where = f"on matrices, step {step:g}, rho = {rho:g}"
-    return [
-        row
-        for name, truth in expected.items()
-        for row in samples(f"{name} {where}", *traces[name], truth, cap=0.01)
-    ]
+    rows = []
+    for name, truth in expected.items():
+        mean, error = _traced(step, rho)[name]
+        rows += samples(f"{name} on matrices, step {step:g}, rho = {rho:g}", mean, error, truth, cap=0.01)
+    return rows
