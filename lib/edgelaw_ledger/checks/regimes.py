@@ -12,12 +12,7 @@ from edgelaw.theory import gradient_descent, random_reshuffle, single_shuffle
 from edgelaw.theory import regimes as theory
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, Row, below, compared, drawn, near, off, true
-from edgelaw_ledger.routes import averaged, close, require
-
-
-def _gaussian(draws, dims, rng):
-    """Eigenvalues of square Gaussian matrices, one row per draw, the smallest first."""
-    return np.linalg.svd(rng.standard_normal((draws, dims, dims)), compute_uv=False)[:, ::-1] ** 2 / dims
+from edgelaw_ledger.routes import averaged, close, gaussian_spectra, require
 
 
 def h1() -> Evidence:
@@ -44,7 +39,10 @@ def h1() -> Evidence:
 def h2(*, draws: int = 4000, dims: int = 24) -> Evidence:
     """Counts of eigenvalues below three cuts: their variance against that of independent ones, 4000 matrices."""
     rng, rows = np.random.default_rng(2), dict[str, list[Row]]()
-    spectra = {"Gaussian": _gaussian(draws, dims, rng), "independent": 4 * rng.random((draws, dims)) ** 2}
+    spectra = {
+        "Gaussian": gaussian_spectra(draws, dims, rng),
+        "independent": 4 * rng.random((draws, dims)) ** 2,
+    }
     for name, lam in spectra.items():
         rows[name] = []
         for cut in (0.05, 0.5, 2.0):
@@ -147,7 +145,7 @@ def h8(*, dims: int = 40) -> Evidence:
     independent = np.sort(rng.random((300, dims)) ** 2, axis=1)
     for name, lam, limit in (
         ("independent", independent, 1),
-        ("Gaussian", _gaussian(300, dims, rng) / 4.5, 1),
+        ("Gaussian", gaussian_spectra(300, dims, rng) / 4.5, 1),
         ("doubled", np.repeat(independent, 2, axis=1), 2),
     ):
         power = n * (np.log1p(-0.8 * lam) - np.log1p(-0.8 * lam[:, :1]))
@@ -223,7 +221,7 @@ def h15(*, draws: int = 20000, dims: int = 24) -> Evidence:
     noise = 1.95 / math.sqrt(draws)  # 99.9 %
     survival = 1 - (np.arange(draws) + 0.5) / draws
     independent = MarchenkoPastur(1.0).quantile(rng.random((draws, dims)).min(axis=1))
-    gaussian = np.concatenate([_gaussian(draws // 10, dims, rng)[:, 0] for _ in range(10)])
+    gaussian = np.concatenate([gaussian_spectra(draws // 10, dims, rng)[:, 0] for _ in range(10)])
     for name, sample in (("independent", independent), ("Gaussian matrices", gaussian)):
         x = np.sort(sample)
         distance = np.abs(theory.smallest_survival_independent(x, dims, edge) - survival).max()
@@ -408,7 +406,7 @@ def g14() -> Evidence:
     """Smallest eigenvalues of square Gaussian matrices of two sizes: their scale and law; a soft edge beside them."""
     rng, hard, soft = np.random.default_rng(140), [], []
     for d, count in ((16, 4000), (64, 1000)):
-        square = _gaussian(count, d, rng)[:, 0]
+        square = gaussian_spectra(count, d, rng)[:, 0]
         tall = [
             np.linalg.svd(rng.standard_normal((50, 4 * d, d)), compute_uv=False)[:, -1]
             for _ in range(count // 50)

@@ -14,7 +14,7 @@ import numpy as np
 from edgelaw import data, exact, kaczmarz, shipped
 from edgelaw.theory import flip_flop, gap, iid, single_shuffle
 from edgelaw_ledger.evidence import Evidence, below, compared, near, off, true
-from edgelaw_ledger.routes import averaged, beyond, require
+from edgelaw_ledger.routes import averaged, beyond, mean_update, require
 
 DRAWS = 16
 
@@ -53,8 +53,7 @@ def _clusters(size, step, beta, epochs=10**4, points=161):
     for spread in 0.5 * share ** (1 / (2 * beta)):
         U = gap.cluster_rows(size, spread)
         once = (np.linalg.matrix_power(kaczmarz.epoch_matrix(U, step), epochs) ** 2).sum() / size
-        maps = [np.eye(size) - step * np.outer(u, u) for u in U]
-        rates, V = np.linalg.eigh(sum(np.kron(P, P) for P in maps) - size * np.eye(size**2))
+        rates, V = np.linalg.eigh(size * (mean_update(U, step) - np.eye(size**2)))
         weights = (V.T @ np.eye(size).ravel()) ** 2 / size
         losses.append([once, weights @ np.exp(epochs * np.minimum(rates, 0.0))])
     once, drawn = np.trapezoid(np.array(losses) * share[:, None], np.log(share), axis=0)

@@ -28,6 +28,8 @@ from edgelaw_ledger.routes.matrices import (
     epoch,
     epoch_by_solve,
     extrapolated,
+    gaussian_spectra,
+    mean_update,
     on_matrices,
     one_row,
     unit_rows,

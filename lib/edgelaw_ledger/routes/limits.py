@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 
 def _extrapolated(function, n, levels, ratio, factor):
-    """Richardson's extrapolation from n, ratio·n, …, where the k-th term of the expansion falls by factor^k each time."""
+    """Richardson's extrapolation from n, ratio·n, …, where the k-th term falls by factor^k each time."""
     table = [function(n * ratio**k) for k in range(levels)]
     for k in range(1, levels):
         table = [(factor**k * b - a) / (factor**k - 1) for a, b in pairwise(table)]

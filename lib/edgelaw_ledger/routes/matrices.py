@@ -20,6 +20,17 @@ def unit_rows(rows: int, dims: int, rng: np.random.Generator) -> np.ndarray:
     return X / np.linalg.norm(X, axis=1)[:, None]
 
 
+def gaussian_spectra(draws: int, dims: int, rng: np.random.Generator) -> np.ndarray:
+    """Eigenvalues of square Gaussian samples, one row per draw, the smallest first."""
+    return np.linalg.svd(rng.standard_normal((draws, dims, dims)), compute_uv=False)[:, ::-1] ** 2 / dims
+
+
+def mean_update(U: np.ndarray, step: float) -> np.ndarray:
+    """The mean over rows of M ↦ (I − η uuᵀ) M (I − η uuᵀ), as a matrix that acts on vec M."""
+    maps = (np.eye(U.shape[1]) - step * np.outer(u, u) for u in U)
+    return np.mean([np.kron(P, P) for P in maps], axis=0)
+
+
 def epoch(U: np.ndarray, step: float = 1.0) -> np.ndarray:
     """The epoch matrix (I − η u_m u_mᵀ) ⋯ (I − η u_1 u_1ᵀ), one row at a time."""
     A = np.eye(U.shape[1], order="F")
