@@ -117,5 +117,5 @@ def on_matrices(expected: dict[str, float], step: float = 1.0, rho: float = 1.0)
     rows = []
     for name, truth in expected.items():
         mean, error = _traced(step, rho)[name]
-        rows += samples(f"{name} on matrices, step {step:g}, rho = {rho:g}", mean, error, truth, cap=0.01)
+        rows += samples(f"{name} on matrices, step {step:g}, rho = {rho:g}", mean, error, truth, cap=0.006)
     return rows
