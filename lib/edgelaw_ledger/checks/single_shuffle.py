@@ -219,8 +219,7 @@ def _increments(d, x, y, rng):
 def d11(*, dims: int = 200, designs: int = 32) -> Evidence:
     """The increments of one row, averaged over 200 rows and 32 designs, over what is printed for them."""
     rng = np.random.default_rng(211)
-    ratios = np.array([_increments(dims, 1.6, 1.9, rng) for _ in range(designs)])
-    mean, error = ratios.mean(axis=0), ratios.std(axis=0, ddof=1) / sqrt(designs)
+    mean, error = routes.averaged([_increments(dims, 1.6, 1.9, rng) for _ in range(designs)])
     return compared(
         *samples(["increment of phi over the printed one", "of psi"], mean, error, 1.0),
         repaired=samples(["d times that of phi", "of psi"], dims * mean, dims * error, 1.0, cap=0.02),
@@ -256,11 +255,8 @@ def d12() -> Evidence:
 def _at_the_edge(function, ratio, distance):
     """A closed form of ρ, x and y at a distance p of x from (1, 1), and the roots of p and of that of y."""
     p, q = mpmath.mpf(distance), ratio * mpmath.mpf(distance)
-    return (
-        function(mpmath.mpf(1), 1 / (1 - p), 1 / (1 - q)) / ((1 - p) * (1 - q)),
-        mpmath.sqrt(p),
-        mpmath.sqrt(q),
-    )
+    value = function(mpmath.mpf(1), 1 / (1 - p), 1 / (1 - q)) / ((1 - p) * (1 - q))
+    return value, mpmath.sqrt(p), mpmath.sqrt(q)
 
 
 def d13(*, leading: float = 0.5**0.5) -> Evidence:
@@ -269,10 +265,9 @@ def d13(*, leading: float = 0.5**0.5) -> Evidence:
     with mpmath.workdps(60):
         for ratio in (1, 4, 10**6):
             f, p, q = _at_the_edge(_phi_closed, ratio, "1e-12")
-            rows.append(
-                near(f"f over its shape, (1-y)/(1-x) = {ratio:g}", f * p * q * (p + q), leading, 2e-3)
-            )
-            rests.append(abs(float((f - mpmath.mpf(leading) / (p * q * (p + q))) * p**2)))
+            shape = p * q * (p + q)
+            rows.append(near(f"f over its shape, (1-y)/(1-x) = {ratio:g}", f * shape, leading, 2e-3))
+            rests.append(abs(float((f - mpmath.mpf(leading) / shape) * p**2)))
     z, _, test, _ = single_shuffle.generating_functions(1 - 1e-4, 1 - 1e-4)
     require(close(test.real * 2 * (1 - z.real) ** 1.5 * sqrt(2), 1, 1e-3), "the library near the edge")
     return compared(*rows, below("rest times 1 - x", max(rests), 1))
