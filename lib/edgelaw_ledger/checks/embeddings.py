@@ -169,7 +169,7 @@ def g15(*, orders: float = 4.0) -> Evidence:
     }
     told = ", ".join(f"{x:.1f} of {name}" for name, x in decades.items())
     return compared(
-        true(f"decades, {told}: {orders:g} in one, or half less", max(decades.values()) >= orders - 0.5)
+        true(f"{orders:g} decades, or half a one less, among {told}", max(decades.values()) >= orders - 0.5)
     )
 
 
