@@ -1,6 +1,5 @@
 """The routes that the checks of groups C, D and E take beside the library: each against something known."""
 
-import itertools
 import math
 
 import mpmath
@@ -9,7 +8,8 @@ import pytest
 
 from edgelaw import kaczmarz
 from edgelaw_ledger import routes
-from edgelaw_ledger.checks import flip_flop, single_shuffle
+from edgelaw_ledger.checks import single_shuffle
+from edgelaw_ledger.routes import constants, matrices
 
 
 @pytest.mark.parametrize("step", [0.5, 1.0, 1.7])
@@ -52,10 +52,10 @@ def test_taylor_coefficients_have_thirty_digits():
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])
-def test_two_sums_for_the_trace_moment_agree_at_step_one(n):
-    moment = routes.poisson_moment(n, 1)
-    assert float(routes.critical_moment(n)) == pytest.approx(float(moment), rel=1e-14)
-    assert float(routes.moment_at_step(n, 1.0)) == pytest.approx(float(moment), rel=1e-14)
+def test_the_trace_moment_at_step_one_is_a_poisson_sum(n):
+    assert float(routes.critical_moment(n)) == pytest.approx(float(routes.moment_at_step(n)), rel=1e-14)
+    chances = [math.exp(-0.7 * n) * (0.7 * n) ** k / math.factorial(k) * (1 - k / n) for k in range(n)]
+    assert float(routes.moment_at_step(n, 1.0, 0.7)) == pytest.approx(sum(chances), rel=1e-13)
 
 
 def test_the_first_moment_at_any_step_is_an_exponential():
@@ -78,18 +78,33 @@ def test_limits_are_extrapolated_in_the_right_powers():
     assert routes.decay_exponent(lambda n: 7 * n**-2.5) == pytest.approx(-2.5, abs=1e-12)
 
 
-def test_the_recursion_for_iid_sampling_is_the_mean_over_all_sequences_of_rows():
-    U, step = routes.unit_rows(3, 3, np.random.default_rng(2)), 0.7
-    losses = []
-    for sequence in itertools.product(range(3), repeat=3):
-        A = routes.epoch(U[list(sequence)], step)
-        losses.append(np.sum(A**2) / 3)
-    assert flip_flop._iid_expectation(U, step, 1) == pytest.approx(np.mean(losses), rel=1e-12)
+def test_traces_of_an_epoch_are_of_the_products_that_their_names_say():
+    U, step = routes.unit_rows(7, 5, np.random.default_rng(3)), 0.8
+    A, S = routes.epoch(U, step), U.T @ U
+    R, L = np.linalg.inv(A - routes.X * np.eye(5)), np.linalg.inv(A.T - routes.Y * np.eye(5))
+    traces = matrices._traces(U, step)
+    assert traces["psi"] == pytest.approx(np.trace(S @ R @ L) / 5, rel=1e-10)
+    assert traces["beta"] == pytest.approx(np.trace(A @ np.linalg.inv(A.T @ A - routes.X * np.eye(5))) / 5)
+    assert traces["b_3"] == pytest.approx((np.linalg.svd(A, compute_uv=False) ** 6).mean(), rel=1e-10)
+    assert traces["train"] == pytest.approx(((U @ A) ** 2).sum() / 5, rel=1e-10)
+    assert traces["c_2"] == pytest.approx(((A @ A) ** 2).sum() / 5, rel=1e-10)
+    assert traces["a_2"] == pytest.approx(((U @ A.T @ A) ** 2).sum() / 5, rel=1e-10)
 
 
-def test_the_laplace_route_for_iid_sampling_starts_at_one_and_falls_at_the_rate_of_the_equations():
-    step, small = 0.6, 1e-4
-    test, train = flip_flop._iid_losses(small, step)
-    assert (1 - test) / small == pytest.approx(step * (2 - step), rel=1e-3)
-    # the second moment of Marchenko and Pastur's law at m = d is 2
-    assert (1 - train) / small == pytest.approx(4 * step - 2 * step**2, rel=1e-3)
+def test_traces_that_are_not_as_expected_make_rows_that_do_not_hold(monkeypatch):
+    monkeypatch.setattr(matrices, "_traced", lambda step, rho: {"m_2": (1.0, 0.001)})
+    good, bad = routes.on_matrices({"m_2": 1.003}) + routes.on_matrices({"m_2": 1.005})
+    assert good.holds
+    assert not bad.holds
+
+
+def test_a_constant_whose_loss_another_route_contradicts_is_refused(monkeypatch):
+    wrong = 0.5, lambda n, step: 1 / np.sqrt(n), lambda n, step: 1.0
+    monkeypatch.setitem(constants._LOSSES, "trace", wrong)
+    with pytest.raises(ArithmeticError, match="Not confirmed: trace"):
+        routes.limit("trace", 0.77)  # a step that nothing has measured
+
+
+def test_what_exceeds_four_standard_errors_is_relative():
+    assert routes.beyond([1.0, 2.2], [0.1, 0.025], [1.2, 2.0]) == pytest.approx(0.05)
+    assert routes.beyond(1.0, 0.1, 1.2) == 0

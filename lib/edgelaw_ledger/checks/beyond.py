@@ -11,10 +11,10 @@ from scipy import special, stats
 
 from edgelaw import data, exact, kaczmarz, spectrum
 from edgelaw.orders import ORDERS
-from edgelaw.theory import BY_ORDER, flip_flop, gap, gradient_descent, random_reshuffle, single_shuffle
+from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, random_reshuffle, single_shuffle
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, compared, drawn, near, off, true
-from edgelaw_ledger.routes import averaged, limit_in_root, require
+from edgelaw_ledger.routes import averaged, beyond, constant, limit_in_root, require
 
 SPECTRA = ((0.4, 1.6), (0.2, 0.9, 1.9))  # eigenvalues of the covariances in edge_constants, of mean 1
 
@@ -24,12 +24,9 @@ def exact_sums() -> Evidence:
     worst = 0.0
     for rho in (0.3, 0.7, 1.0, 1.4, 2.5):
         for n in (1, 2, 5, 20, 60):
-            worst = max(
-                worst, abs(single_shuffle.test_sum(n, rho) / single_shuffle.test_loss(n, rho=rho) - 1)
-            )
-            worst = max(
-                worst, abs(single_shuffle.train_sum(n, rho) / single_shuffle.train_loss(n, rho=rho) - 1)
-            )
+            sums = single_shuffle.test_sum(n, rho), single_shuffle.train_sum(n, rho)
+            integrals = single_shuffle.test_loss(n, rho=rho), single_shuffle.train_loss(n, rho=rho)
+            worst = max(worst, np.abs(np.divide(sums, integrals) - 1).max())
     squares = max(abs(routes.exact_train(n) / single_shuffle.train_loss(n) - 1) for n in (1, 2, 5, 60, 1000))
     return compared(
         off("both losses, 25 cases of n and rho", worst, 1e-9),
@@ -66,23 +63,18 @@ def all_expansions(
     )
 
 
-def _train_after_three(U, step):
-    """Single shuffle's training loss after three epochs."""
-    return ((U @ np.linalg.matrix_power(routes.epoch_by_solve(U, step), 3)) ** 2).sum() / len(U)
-
-
 def single_shuffle_training() -> Evidence:
     """The constant at five steps, extrapolated from exact losses; the losses on random matrices at two aspects."""
-    worst, rows = 0.0, []
+    worst = 0.0
     for eta in (0.1, 0.4, 1.0, 1.5, 1.8):
         stated = (2 - 2 * eta + eta**2) / (8 * math.sqrt(math.pi) * eta**1.5 * math.sqrt(2 - eta))
-        limit = limit_in_root(lambda n, eta=eta: single_shuffle.train_loss(n, eta) * n**1.5, 400)
-        worst = max(worst, abs(limit / stated - 1))
-    for eta, rho in ((0.6, 0.7), (1.4, 1.6)):
-        sample = routes.extrapolated(functools.partial(_train_after_three, step=eta), 50, 100, 3, rho)
-        truth = single_shuffle.train_loss(3, eta, rho)
-        rows.append(drawn(f"matrices, n = 3, step {eta}, rho {rho}", *sample, truth))
-    return compared(off("the constant, steps 0.1 to 1.8", worst, 1e-3), *rows)
+        worst = max(worst, abs(constant(single_shuffle.train_loss, 1.5, eta) / stated - 1))
+    sample = routes.drawn(0.6, 3, 100)["single_shuffle", "train"]
+    return compared(
+        off("the constant, steps 0.1 to 1.8", worst, 1e-3),
+        drawn("matrices, n = 3, step 0.6", *sample, single_shuffle.train_loss(3, 0.6)),
+        *routes.on_matrices({"train": 2 * single_shuffle.train_loss(1, 1.3, 2.0)}, 1.3, 2.0),
+    )
 
 
 def _counted(n, step, rho, terms=160):
@@ -122,42 +114,32 @@ def _reshuffled(rng):
     return statistic
 
 
-@functools.cache
-def _reshuffle_constants():
-    """Both constants at five steps, extrapolated from exact losses, over the formula and over the quadrature."""
-    gaps = []
-    for eta in (0.1, 0.5, 1.0, 1.5, 1.9):
-        test = limit_in_root(lambda n, s=eta: random_reshuffle.test_loss(n, s) * n**0.5, 4000)
-        train = limit_in_root(lambda n, s=eta: random_reshuffle.train_loss(n, s) * n**1.5, 4000)
-        gaps.append(
-            (
-                test * math.sqrt(2 * math.pi * eta * (1 + eta / 2)),
-                train / random_reshuffle.train_constant(eta),
-            )
-        )
-    return np.abs(np.array(gaps) - 1).max(axis=0)
-
-
 def random_reshuffle_constant(*, at_step_one: float = 1 / math.sqrt(3 * math.pi)) -> Evidence:
-    """Constants at five steps, extrapolated from exact losses at n up to 256000; the curve on random matrices."""
+    """Constants at five steps, extrapolated from exact losses; the curve on random matrices."""
     mean, error = routes.extrapolated(_reshuffled(np.random.default_rng(5)), 50, 100, 4)
-    test, train = _reshuffle_constants()
-    limit = limit_in_root(lambda n: random_reshuffle.test_loss(n) * n**0.5, 4000)
+    test_loss, train_loss = random_reshuffle.test_loss, random_reshuffle.train_loss
+    gaps = [
+        (
+            constant(test_loss, 0.5, s) * math.sqrt(2 * math.pi * s * (1 + s / 2)) - 1,
+            constant(train_loss, 1.5, s) / random_reshuffle.train_constant(s) - 1,
+        )
+        for s in (0.1, 0.5, 1.0, 1.5, 1.9)
+    ]
+    test, train = np.abs(gaps).max(axis=0)
     return compared(
-        near("sqrt(n) test loss at step 1", limit, at_step_one, 1e-5),
+        near("sqrt(n) test loss at step 1", constant(test_loss, 0.5, 1.0), at_step_one, 1e-5),
         off("1/sqrt(2 pi eta (1 + eta/2)), five steps", test, 1e-4),
         off("the quadrature of the training constant", train, 1e-3),
-        drawn(
-            "test loss on matrices, step 1.3, n = 3", mean[0], error[0], random_reshuffle.test_loss(3, 1.3)
+        *routes.samples(
+            ["test loss on matrices, step 1.3, n = 3", "training loss"],
+            mean, error, [test_loss(3, 1.3), train_loss(3, 1.3)], cap=0.02,
         ),
-        drawn("training loss", mean[1], error[1], random_reshuffle.train_loss(3, 1.3)),
-    )
+    )  # fmt: skip
 
 
 def effective_steps() -> Evidence:
     """The constants of four orders at five steps, extrapolated from exact losses, against gradient descent's."""
-    # Gradient descent's own constant, at a step it allows, carried to the effective one.
-    slow = limit_in_root(lambda n: gradient_descent.test_loss(n, 0.4) * n**0.5, 200)
+    slow = constant(gradient_descent.test_loss, 0.5, 0.4)  # at a step it allows, carried to the effective one
     worst = 0.0
     for eta in (0.1, 0.3, 0.7, 1.2, 1.7):
         tau = eta * (2 - eta)
@@ -168,8 +150,7 @@ def effective_steps() -> Evidence:
             "flip_flop": tau / (2 - tau),
         }
         for order, step in steps.items():
-            loss = BY_ORDER[order].test_loss
-            limit = limit_in_root(lambda n, loss=loss, eta=eta: loss(n, eta) * n**0.5, 1000)
+            limit = constant(BY_ORDER[order].test_loss, 0.5, eta)
             worst = max(worst, abs(limit / slow * math.sqrt(step / 0.4) - 1))
     stated = "eta, eta (1 + eta/2), eta / (1 - eta/2), tau / (2 - tau)"
     return compared(off(f"constants at {stated}, five steps to 1.7", worst, 1e-4))
@@ -215,49 +196,6 @@ def tuned_step(*, exponent: float = 2 / 3, constant: float = 0.321) -> Evidence:
     )
 
 
-@functools.cache
-def _steps_on_designs(beta, doublings, *, size=240, draws=16, seed=8):
-    """Equivalent steps of single shuffle and flip-flop over the laws' on designs, step by step: means and errors."""
-    n, found = 2**doublings, {0.4: [], 0.8: [], 1.2: []}
-    for k in range(draws):
-        X = data.normalize_rows(
-            data.power_law(size, size, beta, np.random.default_rng([seed, round(10 * beta), k]))
-        )
-        values = spectrum.gram_eigenvalues(X)
-        for eta, ratios in found.items():
-            epoch = kaczmarz.epoch_matrix(X / math.sqrt(size), eta)
-            once = gap.doubled_losses(epoch, doublings)[-1]
-            back = (np.linalg.svd(epoch, compute_uv=False) ** (2 * n)).mean()
-            drawn_rows = exact.curve("iid", values, [n], eta).test[-1]
-            single, flip, iid = gap.equivalent_step(np.array([once, back, drawn_rows]), values, n)
-            law = exact.effective_step("flip_flop", eta, values)
-            ratios.append(((single / iid * (1 - eta / 2)) ** beta, (flip / law) ** beta))
-    return {eta: averaged(ratios) for eta, ratios in found.items()}
-
-
-def gain_at_any_edge() -> Evidence:
-    """Gains on 16 designs each, three edges and three steps, over the laws'; random reshuffle's curve over its law."""
-    gains, flips, errors = [], [], []
-    for beta, doublings in ((0.3, 14), (0.5, 10), (1.0, 6)):
-        for mean, error in _steps_on_designs(beta, doublings).values():
-            gains.append(abs(mean[0] - 1) - 4 * error[0])
-            flips.append(abs(mean[1] - 1) - 4 * error[1])
-            errors.append(error.max())
-    values = spectrum.gram_eigenvalues(data.normalize_rows(data.power_law(240, 240, 0.3, rng=8)))
-    loss = exact.curve("random_reshuffle", values, [2**12], 1.0).test[-1]
-    law = exact.effective_step("random_reshuffle", 1.0, values)
-    require(max(errors) < 0.005, "a standard error below 0.5 %")
-    return compared(
-        off("gain over IID over (1 - eta/2)^-beta, beyond 4 standard errors", max(gains), 0.02),
-        off("flip-flop's over its law's", max(flips), 0.02),
-        off(
-            "random reshuffle's at beta = 0.3",
-            abs((gap.equivalent_step(loss, values, 2**12) / law) ** 0.3 - 1),
-            0.01,
-        ),
-    )
-
-
 def _over_its_curve(X, order, epochs, rng):
     """Both losses of an order on these rows at step 1, over the starts and draws, over its curve."""
     if order == "iid":
@@ -268,22 +206,21 @@ def _over_its_curve(X, order, epochs, rng):
     return [run.test[1:] / curve.test[1:], run.train[1:] / curve.train[1:]]
 
 
-def curves_on_any_spectrum(*, dims: int = 120, draws: int = 16, seed: int = 9) -> Evidence:
+def curves_on_any_spectrum(*, dims: int = 100, draws: int = 16, seed: int = 9) -> Evidence:
     """All orders at step 1 on 16 designs of covariance j^(-1/2), m = d and 2d, from all starts, over their curves."""
     rng, shape = np.random.default_rng(seed), np.arange(1, dims + 1) ** -0.25
-    tests, others, errors = [], [], []
+    square, others, errors = 0.0, 0.0, 0.0
     for rho, epochs in ((1, np.array([1, 3, 10])), (2, np.array([1, 3]))):
         designs = [data.normalize_rows(rng.standard_normal((rho * dims, dims)) * shape) for _ in range(draws)]
         for order in ORDERS:
             mean, error = averaged([_over_its_curve(X, order, epochs, rng) for X in designs])
-            others.append((np.abs(mean - 1) - 4 * error).max())
+            others = max(others, beyond(mean, error, 1))
             if rho == 1:
-                tests.append(np.abs(mean[0] - 1).max())
-                errors.append(error[0].max())
-    require(max(errors) < 0.004, "a standard error of the test losses below 0.4 %")
+                square, errors = max(square, np.abs(mean[0] - 1).max()), max(errors, error[0].max())
+    require(errors < 0.004, "a standard error of the test losses below 0.4 %")
     return compared(
-        off("test loss of any order, m = d, mean of 16 draws", max(tests), 0.01),
-        off("both losses, m = d and 2d, beyond 4 standard errors", max(others), 0.01),
+        off("test loss of any order, m = d, mean of 16 draws", square, 0.01),
+        off("both losses, m = d and 2d, beyond 4 standard errors", others, 0.01),
     )
 
 
@@ -291,13 +228,9 @@ def curves_on_any_spectrum(*, dims: int = 120, draws: int = 16, seed: int = 9) -
 def _limits(sigma, step):
     """Limits of exact curves for a covariance: single shuffle's losses, flip-flop's test loss."""
     n = 250 * 4 ** np.arange(4)
-    once = exact.population_curve("single_shuffle", sigma, n, step)
-    back = exact.population_curve("flip_flop", sigma, n, step)
-    limits = []
-    for losses, power in ((once.test, 0.5), (once.train, 1.5), (back.test, 0.5)):
-        scaled = dict(zip(n.tolist(), losses[1:] * n.astype(float) ** power, strict=True))
-        limits.append(limit_in_root(scaled.__getitem__, 250))
-    return limits
+    once, back = (exact.population_curve(order, sigma, n, step) for order in ("single_shuffle", "flip_flop"))
+    scaled = once.test[1:] * n**0.5, once.train[1:] * n**1.5, back.test[1:] * n**0.5
+    return [limit_in_root(dict(zip(n.tolist(), x, strict=True)).__getitem__, 250) for x in scaled]
 
 
 def edge_constants(*, sixth: float = 1 / 6) -> Evidence:

@@ -5,76 +5,46 @@ from another check. What does not depend on a number that the paper states is ca
 costs a comparison and not the whole computation again.
 
 ``comparing`` says when numbers agree, ``limits`` extrapolates, ``matrices`` draws rows and multiplies epochs out,
-``moments`` has trace moments and losses as series, ``equations`` the equations of IID sampling, ``expansions`` what
-several groups ask for.
+``moments`` has trace moments and losses as series, ``equations`` the equations of IID sampling, ``constants`` what
+losses tend to.
 """
 
-from edgelaw_ledger.routes.comparing import averaged, close, errors_away, require, samples, within
+from edgelaw_ledger.routes.comparing import averaged, beyond, close, errors_away, require, samples, within
+from edgelaw_ledger.routes.constants import STEPS, constant_evidence, limit, moments_off, stirling
 from edgelaw_ledger.routes.equations import (
     gaussian_cubature,
     gaussian_iid,
     iid_on_nodes,
+    off_generating_function,
     power_law_iid,
     power_law_nodes,
     power_law_transforms,
 )
-from edgelaw_ledger.routes.expansions import constant_evidence, single_shuffle_agrees, stirling_evidence
 from edgelaw_ledger.routes.limits import constant, decay_exponent, limit_in_n, limit_in_root, slope
-from edgelaw_ledger.routes.matrices import drawn, epoch, epoch_by_solve, extrapolated, one_row, unit_rows
+from edgelaw_ledger.routes.matrices import (
+    X,
+    Y,
+    drawn,
+    epoch,
+    epoch_by_solve,
+    extrapolated,
+    gaussian_spectra,
+    mean_update,
+    on_matrices,
+    one_row,
+    unit_rows,
+)
 from edgelaw_ledger.routes.moments import (
     critical_moment,
     double_coefficient,
     exact_test,
     exact_train,
-    lagrange_moment,
     lambert,
     moment_at_step,
-    poisson_moment,
+    poisson_train,
     single_shuffle_loss,
     stieltjes,
     stieltjes_residual,
     taylor,
     two_resolvents,
 )
-
-__all__ = [
-    "averaged",
-    "close",
-    "constant",
-    "constant_evidence",
-    "critical_moment",
-    "decay_exponent",
-    "double_coefficient",
-    "drawn",
-    "epoch",
-    "epoch_by_solve",
-    "errors_away",
-    "exact_test",
-    "exact_train",
-    "extrapolated",
-    "gaussian_cubature",
-    "gaussian_iid",
-    "iid_on_nodes",
-    "lagrange_moment",
-    "lambert",
-    "limit_in_n",
-    "limit_in_root",
-    "moment_at_step",
-    "one_row",
-    "poisson_moment",
-    "power_law_iid",
-    "power_law_nodes",
-    "power_law_transforms",
-    "require",
-    "samples",
-    "single_shuffle_agrees",
-    "single_shuffle_loss",
-    "slope",
-    "stieltjes",
-    "stieltjes_residual",
-    "stirling_evidence",
-    "taylor",
-    "two_resolvents",
-    "unit_rows",
-    "within",
-]

@@ -1,6 +1,7 @@
 """When numbers agree: up to a relative tolerance, or within so many standard errors."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,10 +40,16 @@ def errors_away(mean: ArrayLike, error: ArrayLike, expected: ArrayLike, cap: flo
     return float((np.abs(means - numbers) / errors).max())
 
 
-def averaged(draws: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def averaged(draws: ArrayLike) -> tuple[Any, Any]:
     """Mean and standard error over draws, the first axis."""
     values = np.asarray(draws, dtype=float)
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def beyond(mean: ArrayLike, error: ArrayLike, expected: ArrayLike) -> float:
+    """How far, relatively, sample means are from what is expected beyond 4 standard errors, at most; 0 if within."""
+    apart = np.abs(np.asarray(mean) - expected) - 4 * np.asarray(error)
+    return float(np.maximum(apart / np.abs(expected), 0).max())
 
 
 def within(

@@ -20,10 +20,19 @@ def iid_on_nodes(
     return decay @ first**2, decay @ (first * (noise @ vectors))
 
 
-def gaussian_iid(n: ArrayLike, step: float, nodes: int = 600) -> tuple[np.ndarray, np.ndarray]:
-    """Test and training loss of IID sampling at m = d, from the equation on equispaced angles."""
-    theta = np.pi * (np.arange(nodes) + 0.5) / nodes
-    return iid_on_nodes(4 * np.sin(theta / 2) ** 2, 2 / nodes * np.cos(theta / 2) ** 2, n, step)
+def _panels(count):
+    """Nodes and weights on (0, 1), Gauss-Legendre on dyadic panels towards 0."""
+    points, weights = np.polynomial.legendre.leggauss(16)
+    ends = np.concatenate([[0.0], 2.0 ** np.arange(-count, 1)])
+    half = np.diff(ends)[:, None] / 2
+    return (ends[:-1, None] + half * (1 + points)).ravel(), (half * weights).ravel()
+
+
+def gaussian_iid(n: ArrayLike, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Test and training loss of IID sampling at m = d, from the equation on nodes in the angle of a quarter circle."""
+    q, weights = _panels(16)
+    half = np.pi / 2 * q
+    return iid_on_nodes(4 * np.sin(half) ** 2, 2 * weights * np.cos(half) ** 2, n, step)
 
 
 def power_law_transforms(p, beta, step):
@@ -54,12 +63,26 @@ def power_law_iid(beta: float, step: float, n: int) -> tuple[float, float, float
 
 def power_law_nodes(beta: float, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray, float]:
     """Nodes and weights for F = Q(x - shift)^beta of mean 1, dyadic panels towards the edge; and Q."""
-    points, weights = np.polynomial.legendre.leggauss(16)
-    ends = np.concatenate([[0.0], 2.0 ** np.arange(-60, 1)])
-    half = np.diff(ends)[:, None] / 2
-    q = (ends[:-1, None] + half * (1 + points)).ravel()
+    q, weights = _panels(60)
     top = (1 - shift) * (1 + beta) / beta
-    return shift + top * q ** (1 / beta), (half * weights).ravel(), top**-beta
+    return shift + top * q ** (1 / beta), weights, top**-beta
+
+
+def off_generating_function(rng: np.random.Generator, tau: float = 1.0) -> tuple[float, float]:
+    """How far h₀ ∓ c h₁²/(1 ± c h₂), c = τzη², is from the power series of 1ᵀMᵗ1 at a random spectrum, step and z."""
+    values = rng.random(12) ** 2
+    values *= rng.uniform(0.2, 0.9) / values.sum()
+    step, z = rng.uniform(0.3, 1.3), rng.uniform(0.3, 0.97)
+    alpha = 1 - 2 * step * values + 2 * tau * step**2 * values**2
+    s, total = np.ones(12), 0.0
+    for t in range(1500):
+        total += z**t * s.sum()
+        s = alpha * s + tau * step**2 * (values @ s) * values
+    h = [np.sum(values**k / (1 - z * alpha)) for k in range(3)]
+    c = tau * z * step**2
+    forms = (h[0] - sign * c * h[1] ** 2 / (1 + sign * c * h[2]) for sign in (1, -1))
+    wrong, right = (float(abs(form / total - 1)) for form in forms)
+    return wrong, right
 
 
 def gaussian_cubature() -> tuple[np.ndarray, np.ndarray]:

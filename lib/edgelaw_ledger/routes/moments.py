@@ -48,19 +48,6 @@ def stieltjes_residual() -> float:
         return float(max(map(abs, rest + start)))
 
 
-# trace moments ----------------------------------------------------------------------------------------------
-
-
-def poisson_moment(n: int, rho):
-    """E(1 − N/n)₊ with N Poisson(ρn), summed by mpmath."""
-    x = mpmath.mpf(rho) * n
-    term, total = mpmath.exp(-x), mpmath.mpf(0)
-    for k in range(n):
-        total += term * (n - k)
-        term *= x / (k + 1)
-    return total / n
-
-
 def critical_moment(n):
     """nⁿ e⁻ⁿ / n!, by mpmath."""
     n = mpmath.mpf(n)
@@ -68,8 +55,8 @@ def critical_moment(n):
 
 
 @functools.cache
-def moment_at_step(n: int, step: float, rho: float = 1.0):
-    """The trace moment at any step by Lagrange's formula and a three-term recurrence, with mpmath."""
+def moment_at_step(n: int, step: float = 1.0, rho: float = 1.0):
+    """The trace moment by Lagrange's formula and a three-term recurrence, by mpmath; at step 1 a Poisson sum."""
     with mpmath.workdps(60):
         eta, rho = mpmath.mpf(step), mpmath.mpf(rho)
         q, c = 1 - eta, n * eta**2 * rho
@@ -81,15 +68,18 @@ def moment_at_step(n: int, step: float, rho: float = 1.0):
 
 
 @functools.cache
-def lagrange_moment(n: int, step: float, rho: float, digits: int = 30) -> float:
-    """The trace moment m_n: Taylor coefficients of the paper's Lagrange formula by mpmath."""
-    with mpmath.workdps(digits + 2 * n):
-        eta, r = mpmath.mpf(step), mpmath.mpf(rho)
-        f = mpmath.taylor(lambda h: (1 + h) ** n * mpmath.exp(-n * eta * r / (1 + eta * h)), 0, n - 1)
-        return float(f[n - 1] / n)
-
-
-# single shuffle ---------------------------------------------------------------------------------------------
+def poisson_train(n: int, rho: float = 1):
+    """Flip-flop's training loss times ρ at step 1 in the paper's Poisson representation, by mpmath at fifty digits."""
+    with mpmath.workdps(50):
+        rho = mpmath.mpf(rho)
+        p, q = mpmath.exp(-rho * n), mpmath.exp(-rho * (n + 1))
+        first = second = mpmath.mpf(0)
+        for k in range(n):
+            first += p * (n - k) * (rho - n + k)
+            second += q * (n + 1 - k) * (n - k)
+            p *= rho * n / (k + 1)
+            q *= rho * (n + 1) / (k + 1)
+        return first / n + second / (n + 1)
 
 
 def two_resolvents(a, b, step: float, rho: float):
