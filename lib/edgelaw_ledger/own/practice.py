@@ -12,7 +12,7 @@ from scipy import optimize
 
 from edgelaw import data, kaczmarz
 from edgelaw.exact import labels as noise
-from edgelaw_app.training import splits, study
+from edgelaw_app.training import probe, study
 from edgelaw_ledger.evidence import Evidence, compared, off, printed, true
 
 ANIMALS = (2, 3, 4, 5, 6, 7)  # classes of CIFAR-10
@@ -68,7 +68,7 @@ def mean_iterate_is_a_filter(*, factor: float = 1.30, size: int = 200, seed: int
 def split(rows, dims, seed):
     """Training and held-out rows of the chapter, CIFAR-10."""
     pool = data.cifar10()
-    return splits.split(pool.features, pool.labels, rows, dims, held=1400, rng=seed)
+    return probe.split(pool.features, pool.labels, rows, dims, held=1400, rng=seed)
 
 
 @functools.cache
