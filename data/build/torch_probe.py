@@ -108,8 +108,8 @@ Parameter error is ‖W − W*‖²/‖W*‖² with W* the minimum (least square
 ridge of 0.01, by L-BFGS), excess training loss is over its value at zero weights. Optimisers are those of
 `edgelaw_app.training.probe.train_one`. Steps are powers of √2; for batches of 1 and least squares by SGD, 1.25, 1.5,
 1.75 and 1.95 stand between 1 and 2. A grid's ladder is the same for all orders and has the best step of each order,
-for both losses and both budgets, inside. Losses above 1e30 are kept as 1e30. Accuracy means nothing where the targets are not
-the classes.
+for both losses and both budgets, inside. Losses above 1e30 are kept as 1e30. Accuracy means nothing where the targets
+are not the classes.
 """,
 )
 

@@ -104,10 +104,10 @@ def grids() -> tuple[Grid, ...]:
     """
     sweep = shipped.sweep("torch_probe")
     made = []
-    for number, facts in enumerate(json.loads(str(sweep["grids"]))):
-        orders, epochs = (tuple(sweep[key].tolist()) for key in ("orders", f"budgets {facts[0]}"))
+    for number, (problem, loss, optimiser, batch) in enumerate(json.loads(str(sweep["grids"]))):
+        orders, epochs = (tuple(sweep[key].tolist()) for key in ("orders", f"budgets {problem}"))
         arrays = (sweep[f"{key} {number}"] for key in ("steps", "grid", "tuned"))
-        made.append(Grid(*facts, orders, epochs, *arrays))
+        made.append(Grid(problem, loss, optimiser, batch, orders, epochs, *arrays))
     return tuple(made)
 
 

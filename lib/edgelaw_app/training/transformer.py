@@ -94,7 +94,8 @@ class _Block(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         B, T, d = x.shape
         parts = self.attend(_norm(x)).view(B, T, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
-        seen = F.scaled_dot_product_attention(*parts.unbind(0), is_causal=True)
+        q, k, v = parts.unbind(0)
+        seen = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.mix(seen.transpose(1, 2).reshape(B, T, d))
         return x + self.narrow(F.gelu(self.widen(_norm(x))))
 
