@@ -53,7 +53,7 @@ def _hear(where: str) -> None:
     found = re.fullmatch(r"tcp://\[?(.+?)\]?:(\d+)", where)
     if not found:
         raise ValueError("an address looks like tcp://host:8786")
-    with socket.create_connection(found.groups(), timeout=SECONDS) as connection:
+    with socket.create_connection((found[1], int(found[2])), timeout=SECONDS) as connection:
         length = int.from_bytes(connection.recv(8), "little")  # of what follows, in Dask's protocol
         if not 0 < length < 2**20:
             raise ValueError("another service answers there")

@@ -19,6 +19,9 @@ from edgelaw_app.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
     from edgelaw._common.types import Array
     from edgelaw.spectrum import EdgeFit, EdgeLaw
     from edgelaw_app.files import Design
@@ -87,28 +90,71 @@ def run(arguments: argparse.Namespace) -> int:
         design = decomposed(arguments, bar)
         bar(what="eigenvalues")
         measured = _measured(design, design.gram_eigenvalues(progress=bar))
-    failure = attempt(arguments.plot, lambda: _plot(path, measured)) if path else None
+    failure = attempt(arguments.plot, lambda: _write(path, measured)) if path else None
     if arguments.json:
         machine({"schema": SCHEMA, "version": __version__, "file": design.name, **vars(measured)})
     else:
-        from edgelaw_app.cli import show
+        from edgelaw_app.cli.show import line
 
         shown = console()
-        show.heading(shown, design.name, design.shape, design.steps)
-        show.spectral(shown, measured)
-        if measured.edge_law.reason:
-            show.paragraph(shown, measured.edge_law.reason, "yellow", "!")
-            show.line(shown, "")
-        show.spectrum_plot(shown, measured)
-        show.cautions(shown, measured.warnings)
+        _show(shown, design.name, measured)
         if path and not failure:
-            show.line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
+            line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
     if failure:
         raise failure
     return 0
 
 
-def _plot(path: str, measured: Spectrum) -> None:
+def _show(shown: "Console", name: str, measured: Spectrum) -> None:
+    """What was read and done, a few words on the spectrum, its plot, and cautions."""
+    from edgelaw_app.cli.format import digits, with_error
+    from edgelaw_app.cli.show import cautions, line, paragraph
+
+    (m, d), count, edge = measured.shape, len(measured.eigenvalues), measured.edge
+    line(shown, f"{printable(name)}  {m:,} × {d:,}")
+    for number, step in enumerate(measured.steps, start=1):
+        paragraph(shown, step, "dim", f"{number}.")
+    shown.print()
+    parts = [
+        "no power law at the left edge"
+        if edge is None
+        else f"edge β = {with_error(edge.beta, measured.edge_error)}, Q = {digits(edge.Q)}",
+        f"effective rank {digits(measured.effective_rank)} of {count:,}",
+        f"quantile ratio {digits(measured.quantile_ratio)}",
+    ]
+    if measured.null:
+        parts.append(
+            f"{measured.null:,} of {count:,} eigenvalues {'are' if measured.null > 1 else 'is'} zero"
+        )
+    paragraph(shown, "; ".join(parts) + ".")
+    shown.print()
+    if measured.edge_law.reason:
+        paragraph(shown, measured.edge_law.reason, "yellow", "!")
+        shown.print()
+    shown.print("F(λ), the fraction of eigenvalues up to λ:")
+    for dots in _plot(measured, max(24, min(72, shown.width - 12))):
+        shown.print(dots, no_wrap=True, overflow="crop")
+    cautions(shown, measured.warnings)
+
+
+def _plot(measured: Spectrum, width: int) -> "list[Text]":
+    """The CDF in characters, with the fitted edge over its window; where it does not hold, a few dots only."""
+    import numpy as np
+
+    from edgelaw_app.cli.textplot import Layer, loglog
+
+    fractions = np.arange(1, len(measured.eigenvalues) + 1) / len(measured.eigenvalues)
+    positive = measured.eigenvalues > 0
+    layers = [Layer(measured.eigenvalues[positive], fractions[: positive.sum()], "cyan")]
+    law = measured.edge_law
+    if law.fit is not None:
+        low, high = law.fit.window
+        line = np.geomspace(low, high, 300 if law.holds else 12)
+        layers.append(Layer(line, law.fit.cdf(line), "bold red"))
+    return loglog(layers, width, 15)
+
+
+def _write(path: str, measured: Spectrum) -> None:
     """Write the plot of the spectrum to a file."""
     from edgelaw_app import atomic
     from edgelaw_app.cli import pictures
