@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 SIDE, EPOCHS, RUNS = 256, 30, 4
 RECORD = (1, 2, 3, 4, 6, 8, 11, 15, 20, EPOCHS)
 WIDTH = 80
-LETTERS = {"iid": "i", "random_reshuffle": "r", "single_shuffle": "s", "flip_flop": "f"}
 COLOURS = {"iid": "blue", "random_reshuffle": "yellow", "single_shuffle": "green", "flip_flop": "magenta"}
 
 QUESTION = (
@@ -70,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         design = files.design(data.load("cifar10").features, rows=SIDE, dims=SIDE, rng=0)
         forecast = predict(design, epochs=EPOCHS, lr=learning_rate(1.0, SIDE), progress=bar)
         runs: dict[str, LearningCurve] = {}
-        for order in LETTERS:
-            bar(len(runs), len(LETTERS), f"{order}: SGD")
+        for order in forecast.asked:
+            bar(len(runs), len(forecast.asked), f"{order}: SGD")
             runs[order] = kaczmarz.simulate(design.matrix(), order, RECORD, runs=RUNS, starts="all")
     shown = console(WIDTH)
     shown.width = min(shown.width, WIDTH)
@@ -106,7 +105,7 @@ def _plot(width: int, asked: "dict[str, OrderForecast]", runs: "dict[str, Learni
         times, losses = asked[order].epochs[1:], asked[order].losses["training loss"][1:]
         theory.append(Layer(fine, np.exp(np.interp(np.log(fine), np.log(times), np.log(losses))), colour))
         part = slice(2 - number // 2, None, 2)  # every other time, in turn, since letters hide each other
-        letters.append(Layer(runs[order].epochs[part], runs[order].train[part], colour, LETTERS[order]))
+        letters.append(Layer(runs[order].epochs[part], runs[order].train[part], colour, order[0]))
     return loglog(theory + letters, max(24, width - 10), 14)
 
 
@@ -125,5 +124,5 @@ def _table(asked: "dict[str, OrderForecast]", runs: "dict[str, LearningCurve]") 
         for name, loss in (("training loss", "train"), ("parameter error", "test")):
             mean, error = (getattr(runs[order], part)[-1] for part in (loss, f"{loss}_se"))
             cells += [digits(float(one.losses[name][-1])), f"{digits(mean)} ±{100 * error / mean:.1f}%"]
-        table.add_row(f"{LETTERS[order]}  {order}", *cells)
+        table.add_row(f"{order[0]}  {order}", *cells)
     return table

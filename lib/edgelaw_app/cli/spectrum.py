@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from edgelaw import __version__
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from edgelaw._common.types import Array
-    from edgelaw.spectrum import EdgeFit, EdgeLaw
     from edgelaw_app.files import Design
 
 SCHEMA = "edgelaw.spectrum/1"
@@ -48,22 +47,6 @@ JSON has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge (null
 where there is none; edge_law has the tests and the reason), effective_rank,
 quantile_ratio, eigenvalues, and warnings of columns that do not look like
 features."""
-
-
-@dataclass(frozen=True, eq=False)
-class Spectrum:
-    """What there is to say of a spectrum; the fields are those of the JSON."""
-
-    shape: tuple[int, int]
-    steps: tuple[str, ...]
-    null: int
-    eigenvalues: "Array"
-    edge: "EdgeFit | None"
-    edge_error: float | None
-    effective_rank: float
-    quantile_ratio: float
-    edge_law: "EdgeLaw"
-    warnings: tuple[str, ...]
 
 
 def add(commands: Any) -> None:
@@ -105,7 +88,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(shown: "Console", name: str, measured: Spectrum) -> None:
+def _measured(design: "Design", values: "Array") -> SimpleNamespace:
+    """What there is to say of a spectrum; the fields are those of the JSON."""
+    from edgelaw import spectrum
+
+    law = spectrum.edge_law(values)
+    return SimpleNamespace(
+        shape=design.shape,
+        steps=design.steps,
+        null=int((values == 0).sum()),
+        eigenvalues=values,
+        edge=law.edge,
+        edge_error=law.edge_error,
+        effective_rank=spectrum.effective_rank(values),
+        quantile_ratio=spectrum.quantile_ratio(values),
+        edge_law=law,
+        warnings=design.warnings,
+    )
+
+
+def _show(shown: "Console", name: str, measured: SimpleNamespace) -> None:
     """What was read and done, a few words on the spectrum, its plot, and cautions."""
     from edgelaw_app.cli.format import digits, with_error
     from edgelaw_app.cli.show import cautions, line, paragraph
@@ -137,7 +139,7 @@ def _show(shown: "Console", name: str, measured: Spectrum) -> None:
     cautions(shown, measured.warnings)
 
 
-def _plot(measured: Spectrum, width: int) -> "list[Text]":
+def _plot(measured: SimpleNamespace, width: int) -> "list[Text]":
     """The CDF in characters, with the fitted edge over its window; where it does not hold, a few dots only."""
     import numpy as np
 
@@ -154,28 +156,10 @@ def _plot(measured: Spectrum, width: int) -> "list[Text]":
     return loglog(layers, width, 15)
 
 
-def _write(path: str, measured: Spectrum) -> None:
+def _write(path: str, measured: SimpleNamespace) -> None:
     """Write the plot of the spectrum to a file."""
     from edgelaw_app import atomic
     from edgelaw_app.cli import pictures
 
     figure = pictures.spectrum(measured.eigenvalues, measured.edge_law)
     atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))
-
-
-def _measured(design: "Design", values: "Array") -> Spectrum:
-    from edgelaw import spectrum
-
-    law = spectrum.edge_law(values)
-    return Spectrum(
-        shape=design.shape,
-        steps=design.steps,
-        null=int((values == 0).sum()),
-        eigenvalues=values,
-        edge=law.edge,
-        edge_error=law.edge_error,
-        effective_rank=spectrum.effective_rank(values),
-        quantile_ratio=spectrum.quantile_ratio(values),
-        edge_law=law,
-        warnings=design.warnings,
-    )

@@ -35,9 +35,8 @@ SPELLED_OUT = {
     "−": "-",
     "…": "...",
     "√": "sqrt",
-    **dict(zip("│┤└─┬", "|++-+", strict=True)),
-    **{chr(braille): "." for braille in range(0x2801, 0x2900)},
 }
+SPELLED_OUT |= dict(zip("│┤└─┬", "|++-+", strict=True)) | {chr(dots): "." for dots in range(0x2801, 0x2900)}
 PATIENCE = 2.0  # seconds before a progress bar appears
 GRACE = 0.3  # seconds that work has to end after Ctrl-C before it is left as it is
 COMPILING = "compiling, once per machine: about half a minute"
@@ -218,16 +217,8 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
 
 
 def machine(record: dict) -> None:
-    """Print one JSON object that any parser takes: no NaN, no Infinity, ASCII only, keys in one printable line."""
-    print(json.dumps(_printable_keys(plain(record)), indent=1, allow_nan=False))
-
-
-def _printable_keys(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {printable(key): _printable_keys(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_printable_keys(entry) for entry in value]
-    return value
+    """Print one JSON object that any parser takes: no NaN, no Infinity, ASCII only."""
+    print(json.dumps(plain(record), indent=1, allow_nan=False))
 
 
 def console(width: int = 120) -> "Console":
