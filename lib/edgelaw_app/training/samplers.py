@@ -19,12 +19,11 @@ from torch.utils.data import Sampler
 from edgelaw import orders
 from edgelaw._common import arguments
 from edgelaw._common.types import ArrayLike
-from edgelaw_app.learning_rate import LOSSES, learning_rate
+from edgelaw_app.learning_rate import learning_rate
 from edgelaw_app.training import sharing
 
 __all__ = [
     "IID",
-    "LOSSES",
     "FlipFlop",
     "OrderSampler",
     "RandomReshuffle",
