@@ -25,18 +25,8 @@ from edgelaw_app.plain import plain
 if TYPE_CHECKING:
     from rich.console import Console
 
-SPELLED_OUT = {
-    "×": "x",
-    "±": "+-",
-    "β": "beta",
-    "λ": "lambda",
-    "∞": "inf",
-    "–": "-",
-    "−": "-",
-    "…": "...",
-    "√": "sqrt",
-}
-SPELLED_OUT |= dict(zip("│┤└─┬", "|++-+", strict=True)) | {chr(dots): "." for dots in range(0x2801, 0x2900)}
+WORDS = "×=x ±=+- β=beta λ=lambda ∞=inf –=- −=- …=... √=sqrt │=| ┤=+ └=+ ─=- ┬=+"
+SPELLED_OUT = {pair[0]: pair[2:] for pair in WORDS.split()} | {chr(k): "." for k in range(0x2801, 0x2900)}
 PATIENCE = 2.0  # seconds before a progress bar appears
 GRACE = 0.3  # seconds that work has to end after Ctrl-C before it is left as it is
 COMPILING = "compiling, once per machine: about half a minute"
@@ -161,56 +151,34 @@ def shortened(text: str, length: int = 40) -> str:
 
 def add_preprocessing(parser: argparse.ArgumentParser) -> None:
     """The file, and the options of the paper's preprocessing that is applied to it."""
-    parser.add_argument(
+    add, switch = parser.add_argument, argparse.BooleanOptionalAction
+    add(
         "file",
         metavar="FILE",
-        help="a matrix, one sample per row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow "
-        ".safetensors .pt .zarr; "
-        "or a folder or a quoted pattern of several such files",
+        help="a matrix, one sample per row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow .safetensors "
+        ".pt .zarr; or a folder or a quoted pattern of several such files",
     )
-    parser.add_argument("--key", metavar="NAME", help="which array of a file that holds several")
-    parser.add_argument(
+    add("--key", metavar="NAME", help="which array of a file that holds several")
+    add(
         "--columns",
         action="append",
         metavar="LIST",
         help="read these columns only: names, patterns such as 'emb_*', numbers from 0, ranges such as 3-9 or 3-, "
         "separated by commas (default: all but a row index)",
     )
-    parser.add_argument(
-        "--drop",
-        action="append",
-        metavar="LIST",
-        help="leave these columns out, such as labels: --drop label,id",
+    add("--drop", action="append", metavar="LIST", help="leave out columns, such as labels: --drop label,id")
+    add(
+        "--standardize", action="store_true", help="scale every column to standard deviation 1 (default: off)"
     )
-    parser.add_argument(
-        "--standardize",
-        action="store_true",
-        help="scale every column to standard deviation 1 first, where columns differ in scale (default: off)",
+    add("--rows", type=whole(2), metavar="M", help="keep M rows, drawn at random")
+    add("--dims", type=whole(2), metavar="D", help="project the columns at random onto D")
+    add("--center", action=switch, default=True, help="subtract the mean row (default: on)")
+    add(
+        "--normalize", action=switch, help="scale every row to the same norm (default: on, but off for probe)"
     )
-    parser.add_argument("--rows", type=whole(2), metavar="M", help="keep M rows, drawn at random")
-    parser.add_argument("--dims", type=whole(2), metavar="D", help="project the columns at random onto D")
-    parser.add_argument(
-        "--center",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="subtract the mean row first (default: on)",
-    )
-    parser.add_argument(
-        "--normalize",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="scale every row to the same norm (default: on, but off for probe)",
-    )
-    parser.add_argument(
-        "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"
-    )
-    parser.add_argument(
-        "--dask",
-        nargs="?",
-        const="local",
-        metavar="ADDRESS",
-        help="compute on Dask: alone for a local cluster, or the tcp:// address of a running one",
-    )
+    add("--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)")
+    where = "compute on Dask: alone for a local cluster, or the tcp:// address of a running one"
+    add("--dask", nargs="?", const="local", metavar="ADDRESS", help=where)
 
 
 # output ----------------------------------------------------------------------------------------------------
