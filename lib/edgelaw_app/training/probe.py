@@ -16,12 +16,9 @@ from edgelaw._common.types import Array, ArrayLike, Integers, Rng
 from edgelaw_app.learning_rate import learning_rate
 
 if TYPE_CHECKING:
-    import torch
     from torch.utils.data import Sampler
 
 LOSSES = ("squares", "cross_entropy")
-OPTIMISERS = ("sgd", "momentum", "adam", "decay")
-MOMENTUM, DECAY = 0.9, 5.0  # of "momentum"; epochs after which the step of "decay" has halved
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +103,8 @@ def optimum(probe: Probe, loss: str, ridge: float = 0.0) -> Array:
     r"""The weights (K, d) that minimise the training loss :math:`+ \frac{\text{ridge}}2\lVert W\rVert^2`.
 
     Least squares (half the squared error, summed over outputs, averaged over rows) is solved directly, without a
-    ridge by the solution of smallest norm. Cross-entropy needs a ridge, and is minimised by L-BFGS; its gradient's norm
-    over the ridge bounds the distance to the minimum and is required to be below 1e-5 of its norm.
+    ridge by the solution of smallest norm. Cross-entropy needs a ridge. With one the loss is minimised by L-BFGS; its
+    gradient's norm over the ridge bounds the distance to the minimum and is required to be below 1e-5 of its norm.
 
     >>> rng = np.random.default_rng(0)
     >>> probe = split(rng.normal(size=(50, 30)), np.arange(50) % 3, rows=20, dims=20, held=10, rng=1)
@@ -115,14 +112,10 @@ def optimum(probe: Probe, loss: str, ridge: float = 0.0) -> Array:
     True
     """
     arguments.choice(loss, "loss", LOSSES)
-    X, (m, d) = probe.X, probe.X.shape
     if loss == "squares" and ridge == 0:
-        solution: Array = np.linalg.lstsq(X, probe.targets, rcond=1e-10)[0]  # type: ignore[assignment]
+        solution: Array = np.linalg.lstsq(probe.X, probe.targets, rcond=1e-10)[0]  # type: ignore[assignment]
         return solution.T
-    ridge = arguments.number(ridge, "ridge", 0)
-    if loss == "squares":
-        return np.linalg.solve(X.T @ X / m + ridge * np.eye(d), X.T @ probe.targets / m).T
-    shape = probe.targets.shape[1], d
+    ridge, shape = arguments.number(ridge, "ridge", 0), (probe.targets.shape[1], probe.X.shape[1])
 
     def objective(flat: Array) -> tuple[float, Array]:
         value, gradient = _cost(probe, flat.reshape(shape), loss, ridge)
@@ -132,35 +125,14 @@ def optimum(probe: Probe, loss: str, ridge: float = 0.0) -> Array:
     start = np.zeros(shape).ravel()
     minimum = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
     if np.linalg.norm(objective(minimum)[1]) / ridge > 1e-5 * np.linalg.norm(minimum):
-        raise ValueError(f"cross-entropy with ridge={ridge:g} was not minimised: it may be too small.")
+        raise ValueError(f"The loss with ridge={ridge:g} was not minimised: it may be too small.")
     return minimum.reshape(shape)
-
-
-def stepper(
-    kind: str, parameter: "torch.Tensor", step: float, dims: int, ridge: float
-) -> "tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]":
-    """The optimiser of this kind and its schedule by epoch: see `train_one`."""
-    import torch
-
-    arguments.choice(kind, "optimiser", OPTIMISERS)
-    rate = learning_rate(step, dims, loss="half_sum")
-    optimiser: torch.optim.Optimizer
-    if kind == "adam":
-        optimiser = torch.optim.Adam([parameter], lr=step, weight_decay=ridge, fused=True)
-    else:
-        momentum = MOMENTUM if kind == "momentum" else 0.0
-        optimiser = torch.optim.SGD(
-            [parameter], lr=(1 - momentum) * rate, momentum=momentum, weight_decay=ridge, fused=True
-        )
-    halving = DECAY if kind == "decay" else np.inf
-    return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, lambda n: 1 / (1 + n / halving))
 
 
 def train_one(
     probe: Probe,
     sampler: "Sampler[int] | None",
     loss: str,
-    optimiser: str = "sgd",
     step: float = 1.0,
     batch: int = 1,
     epochs: int = 1,
@@ -175,12 +147,10 @@ def train_one(
         None for ``shuffle=True``.
     loss : {"squares", "cross_entropy"}
         Half the squared error summed over outputs, or cross-entropy; averaged over the batch.
-    optimiser : {"sgd", "momentum", "adam", "decay"}
-        `torch.optim.SGD` at ``lr`` = step/d; with momentum 0.9 and ``lr`` = 0.1 step/d; `torch.optim.Adam` at
-        ``lr`` = step; SGD whose step in epoch n = 0, 1, ... is step/(1 + n/5).
     step, batch, epochs : float, int, int
+        Of `torch.optim.SGD`, whose ``lr`` is step/d.
     ridge : float
-        ``weight_decay`` of the optimiser.
+        Its ``weight_decay``.
     """
     import torch
     from torch.utils.data import DataLoader, TensorDataset
@@ -192,7 +162,8 @@ def train_one(
     aims = torch.tensor(probe.targets if loss == "squares" else probe.labels)
     rows = TensorDataset(torch.tensor(probe.X), aims)
     loader = DataLoader(rows, batch_size=batch, sampler=sampler, shuffle=sampler is None)
-    rule, schedule = stepper(optimiser, model.weight, step, d, ridge)
+    lr = learning_rate(step, d, loss="half_sum")
+    rule = torch.optim.SGD(model.parameters(), lr=lr, weight_decay=ridge, fused=True)
     yield model.weight.detach().numpy().copy()
     for _ in range(epochs):
         for x, y in loader:
@@ -204,7 +175,6 @@ def train_one(
                 cost = torch.nn.functional.cross_entropy(scores, y)
             cost.backward()
             rule.step()
-        schedule.step()
         yield model.weight.detach().numpy().copy()
 
 
