@@ -293,8 +293,8 @@ def interruptible(work: Callable[[], int], process: bool) -> int:
             done.set()
 
     worker = threading.Thread(target=contextvars.copy_context().run, args=(target,), daemon=True)
-    worker.start()
     try:
+        worker.start()
         while not done.wait(0.1):
             pass
     except KeyboardInterrupt:
