@@ -75,11 +75,13 @@ def _spent():
 
 def with_workers(path, workers):
     """Processor seconds of all workers, wall seconds, the growth of a worker's memory in MB, and the tasks."""
+    from distributed import Client
+
     from edgelaw_app import files
     from edgelaw_app.cli import cluster
 
     assert cluster.TASKS_PER_WORKER == TASKS
-    with cluster.connect("local", workers=workers) as client:
+    with Client(**cluster.LOCAL, n_workers=workers) as client:
         cluster.gram_eigenvalues(files.design(files.open_matrix(path), rows=5000, dims=20), client)  # imports
         before = list(client.run(_spent).values())
         start = time.perf_counter()

@@ -21,6 +21,7 @@ from torch.utils.data import RandomSampler
 from edgelaw import data, orders
 from edgelaw.data import normalize_rows
 from edgelaw.spectrum import gram_eigenvalues
+from edgelaw_app.learning_rate import learning_rate
 from edgelaw_app.training import probe
 
 DIMS, HELD, SPLITS, RIDGE = 256, 1400, 6, 0.01
@@ -105,11 +106,12 @@ The order streams have the split's number as their seed.
 | tall | 1024, CIFAR-10 | the classes, one-hot; they cannot be fitted |
 
 Parameter error is ‖W − W*‖²/‖W*‖² with W* the minimum (least squares: exact, of smallest norm; cross-entropy: with a
-ridge of 0.01, by L-BFGS), excess training loss is over its value at zero weights. Optimisers are those of
-`edgelaw_app.training.probe.train`. Steps are powers of √2; for batches of 1 and least squares by SGD, 1.25, 1.5, 1.75
-and 1.95 stand between 1 and 2. A grid's ladder is the same for all orders and has the best step of each order, for both
-losses and both budgets, inside. Losses above 1e30 are kept as 1e30. Accuracy means nothing where the targets are not
-the classes.
+ridge of 0.01, by L-BFGS), excess training loss is over its value at zero weights. Optimisers:
+`torch.optim.SGD` at lr = step/d, the same with momentum 0.9 and lr = 0.1 step/d, `torch.optim.Adam` at lr = step, and
+(decay) SGD whose step in epoch n = 0, 1, ... is step/(1 + n/5). Steps are powers of √2; for batches of 1 and least
+squares by SGD, 1.25, 1.5, 1.75 and 1.95 stand between 1 and 2. A grid's ladder is the same for all orders and has the
+best step of each order, for both losses and both budgets, inside. Losses above 1e30 are kept as 1e30. Accuracy means
+nothing where the targets are not the classes.
 """,
 )
 
@@ -147,6 +149,49 @@ def ridge(loss):
     return RIDGE if loss == "cross_entropy" else 0.0
 
 
+def stepper(kind, parameter, step, ridge):
+    """The optimiser of this kind, and its schedule by epoch."""
+    rate, momentum = learning_rate(step, parameter.shape[-1], loss="half_sum"), 0.9 * (kind == "momentum")
+    if kind == "adam":
+        optimiser = torch.optim.Adam([parameter], lr=step, weight_decay=ridge, fused=True)
+    else:
+        optimiser = torch.optim.SGD(
+            [parameter], lr=(1 - momentum) * rate, momentum=momentum, weight_decay=ridge, fused=True
+        )
+    halving = 5 if kind == "decay" else np.inf  # epochs
+    return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, lambda n: 1 / (1 + n / halving))
+
+
+def train(probes, visits, loss, optimiser, step, batch, ridge):
+    """Many probes at once, each through its own order: the weights (runs, K, d) after every epoch, 0 included.
+
+    `visits` has the orders, (runs, epochs, m). SGD, momentum and Adam act on each number separately, so this is what
+    a loop like `edgelaw_app.training.probe.train_one` would do run by run, to rounding, in the time of a few.
+    """
+    visits, run = torch.tensor(visits), torch.arange(len(probes))[:, None]
+    X = torch.tensor(np.stack([one.X for one in probes]))
+    aims = "targets" if loss == "squares" else "labels"
+    Y = torch.tensor(np.stack([getattr(one, aims) for one in probes]))
+    W = torch.zeros(len(probes), probes[0].targets.shape[1], X.shape[2], dtype=torch.float64)
+    W.grad = torch.zeros_like(W)
+    rule, schedule = stepper(optimiser, W, step, ridge)
+    yield W.numpy().copy()
+    for n in range(visits.shape[1]):
+        for places in visits[:, n].split(batch, dim=1):
+            x, y = X[run, places], Y[run, places]
+            slope = torch.bmm(x, W.transpose(1, 2))
+            if loss == "squares":
+                slope -= y
+            else:
+                slope = slope.softmax(2)
+                slope.scatter_add_(2, y[:, :, None], torch.full_like(slope[:, :, :1], -1))
+            torch.bmm(slope.transpose(1, 2), x, out=W.grad)
+            W.grad /= places.shape[1]
+            rule.step()
+        schedule.step()
+        yield W.numpy().copy()
+
+
 @functools.cache
 def indices(order, rows, epochs, seed):
     """The order of one run, (epochs, rows)."""
@@ -163,7 +208,7 @@ def cell(name, loss, optimiser, batch, step, splits=range(SPLITS), names=ORDERS,
     runs = [(problem(name, split), optimum(name, split, loss)) for split in splits for _ in names]
     visits = np.stack([indices(order, rows, epochs, split) for split in splits for order in names])
     measured = []
-    weights = probe.train([one for one, _ in runs], visits, loss, optimiser, step, batch, ridge(loss))
+    weights = train([one for one, _ in runs], visits, loss, optimiser, step, batch, ridge(loss))
     for n, W in enumerate(weights):
         if n in record:
             W = np.clip(np.nan_to_num(W, nan=LARGEST), -LARGEST, LARGEST)

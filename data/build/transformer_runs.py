@@ -41,7 +41,7 @@ def material():
 
 def problem(model, sample):
     """The head's least-squares problem on the sample."""
-    return transformer.head_problem(
+    return transformer.HeadProblem(
         transformer.features(model, sample[0]), sample[1].ravel(), model.characters
     )
 
@@ -57,6 +57,13 @@ def watched(sample, checkpoints, rows):
     return watch
 
 
+def pack(weight):
+    """A matrix in eight bits: integers from -127 to 127, and one scale per row."""
+    scale = (np.abs(weight).max(axis=1, keepdims=True) / 127).astype(np.float32)
+    whole = np.rint(np.divide(weight, scale, out=np.zeros_like(weight), where=scale > 0))
+    return whole.astype(np.int8), scale
+
+
 def body():
     """Train the model, round its weights to eight bits; spectra at checkpoints."""
     characters, text, sample = material()
@@ -68,7 +75,7 @@ def body():
     out["spectra"] = np.array([row[0] for row in rows], dtype=np.float32)
     for name, weight in model.state_dict().items():
         if name != "head.weight":
-            out[name], out[name + ".scale"] = transformer.pack(weight.numpy())
+            out[name], out[name + ".scale"] = pack(weight.numpy())
     return out
 
 

@@ -4,9 +4,13 @@ import json
 
 import numpy as np
 import pytest
+import torch
 import torch_probe
+from torch.utils.data import RandomSampler
 
 from edgelaw import data
+from edgelaw.orders import ORDERS, stream
+from edgelaw_app.training import probe
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +81,90 @@ def test_a_ladder_grows_on_either_side_until_every_best_step_is_inside(monkeypat
     assert means.shape == (len(steps), 2, 2, 3)
     assert runs.shape == (3, 2, 2, 2, 2)
     assert runs == pytest.approx(1)
+
+
+@pytest.fixture(scope="module")
+def two():
+    rng = np.random.default_rng(3)
+    features = rng.standard_normal((80, 30)) * np.arange(1, 31) ** -0.5 + 1
+    labels = np.arange(80) % 3
+    return [probe.split(features, labels, rows=20, dims=16, held=40, rng=seed) for seed in (0, 1)]
+
+
+OPTIMISERS = ("sgd", "momentum", "adam", "decay")
+
+
+def by_hand(kind, one, indices, loss, step, batch, ridge):
+    """The weights after every epoch of plain loops: of SGD as `probe` has it, of the others as torch's page says."""
+    if kind == "sgd":
+        order = iter(indices.tolist())
+        yield from probe.train_one(one, Epochs(order), loss, step, batch, len(indices), ridge)
+        return
+    d = one.X.shape[1]
+    model = torch.nn.Linear(d, one.targets.shape[1], bias=False, dtype=torch.float64)
+    torch.nn.init.zeros_(model.weight)
+    if kind == "adam":
+        rule = torch.optim.Adam(model.parameters(), lr=step, weight_decay=ridge)
+    else:
+        lr, momentum = (0.1 * step / d, 0.9) if kind == "momentum" else (step / d, 0)
+        rule = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum, weight_decay=ridge)
+    yield model.weight.detach().numpy().copy()
+    aims = torch.tensor(one.targets if loss == "squares" else one.labels)
+    for n, rows in enumerate(indices):
+        if kind == "decay":
+            rule.param_groups[0]["lr"] = step / d / (1 + n / 5)
+        for part in torch.tensor(rows).split(batch):
+            rule.zero_grad()
+            scores = model(torch.tensor(one.X)[part])
+            if loss == "squares":
+                cost = (scores - aims[part]).square().sum(dim=1).mean() / 2
+            else:
+                cost = torch.nn.functional.cross_entropy(scores, aims[part])
+            cost.backward()
+            rule.step()
+        yield model.weight.detach().numpy().copy()
+
+
+class Epochs(torch.utils.data.Sampler):
+    """An order that is given."""
+
+    def __init__(self, epochs):
+        self.epochs = epochs
+
+    def __iter__(self):
+        return iter(next(self.epochs))
+
+
+# Every loss with every optimiser, and either of them with both batches; 20 rows: the last batch of eight is short.
+@pytest.mark.parametrize(
+    ("loss", "optimiser", "batch"),
+    [
+        (loss, optimiser, (1, 8)[(i + j) % 2])
+        for i, loss in enumerate(probe.LOSSES)
+        for j, optimiser in enumerate(OPTIMISERS)
+    ],
+)
+def test_many_runs_in_one_tensor_are_loops_of_their_own(two, loss, optimiser, batch):
+    ridge, step = (0.0, 1.0) if loss == "squares" else (0.01, 2.0)
+    step = 1e-3 if optimiser == "adam" else step
+    indices = np.stack([stream(order, 20, 7).epochs(0, 3) for order in ORDERS])
+    probes = [two[0], two[1], two[0], two[1]]
+    together = list(torch_probe.train(probes, indices, loss, optimiser, step, batch, ridge))
+    assert len(together) == 4
+    assert (together[0] == 0).all()
+    for k, one in enumerate(probes):
+        alone = by_hand(optimiser, one, indices[k], loss, step, batch, ridge)
+        for both, weights in zip(together, alone, strict=True):
+            assert np.abs(both[k] - weights).max() < 1e-12
+        assert np.abs(weights).max() > 1e-3
+
+
+def test_without_a_sampler_the_loop_shuffles_as_torch_does(two):
+    torch.manual_seed(5)
+    *_, alone = probe.train_one(two[0], None, "squares", epochs=1)
+    torch.manual_seed(5)
+    torch.nn.Linear(16, 3, bias=False, dtype=torch.float64)  # the model spends its random numbers first
+    torch.empty((), dtype=torch.int64).random_()  # then the loader draws the seed of its workers
+    order = list(RandomSampler(range(20)))
+    *_, together = torch_probe.train([two[0]], np.array([[order]]), "squares", "sgd", 1.0, 1, 0.0)
+    assert np.abs(together[0] - alone).max() < 1e-12

@@ -87,3 +87,14 @@ def test_all_runs_in_small_have_the_shipped_keys_and_are_computed_once(tmp_path,
     with np.load(tmp_path / "transformer_runs.npz", allow_pickle=False) as arrays:
         assert all(np.array_equal(arrays[name], first[name]) for name in first)
     assert capsys.readouterr().out.count("Wrote transformer_runs.npz") == 2
+
+
+def test_eight_bits_are_off_by_at_most_half_a_level():
+    weight = np.random.default_rng(0).standard_normal((6, 40)).astype(np.float32)
+    weight[2] = 0
+    whole, scale = transformer_runs.pack(weight)
+    assert whole.dtype == np.int8
+    assert scale.shape == (6, 1)
+    error = np.abs(whole * scale - weight).max(axis=1)
+    assert (error <= 0.5001 * scale[:, 0] + 1e-9).all()
+    assert error.max() > 0

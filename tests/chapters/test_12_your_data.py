@@ -12,7 +12,7 @@ from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import labels as noise
 from edgelaw.orders import ORDERS
 from edgelaw_app.learning_rate import learning_rate
-from edgelaw_app.training import splits
+from edgelaw_app.training import probe
 
 THREE_ROWS = np.array([[1, 0], [0.5, 0.75**0.5], [-0.5, 0.75**0.5]])
 STEPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # at most 1
@@ -22,7 +22,7 @@ STEPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # at most 1
 def animals():
     """Rows and targets: animal or vehicle."""
     pool = data.cifar10()
-    one = splits.split(pool.features, pool.labels, 512, 128, held=1400, rng=0)
+    one = probe.split(pool.features, pool.labels, 512, 128, held=1400, rng=0)
     return one.X, one.targets[:, 2:8].sum(axis=1)
 
 

@@ -396,7 +396,7 @@ def test_a_value_is_told_whole_but_not_endless():
     assert terminal.printable("a\nb\t\x07c\udcff") == "a b c\\udcff"
 
 
-def test_json_knows_no_nan_and_its_keys_are_printable(capsys):
+def test_json_knows_no_nan_and_is_ascii(capsys):
     terminal.machine(
         {"a": np.float64("nan"), "b": [np.inf, np.int64(3)], "c": {"two\nlines": (True, None, "\udcff")}}
     )
@@ -405,7 +405,7 @@ def test_json_knows_no_nan_and_its_keys_are_printable(capsys):
     assert json.loads(out, parse_constant=pytest.fail) == {
         "a": None,
         "b": [None, 3],
-        "c": {"two lines": [True, None, "\\udcff"]},
+        "c": {"two\nlines": [True, None, "\\udcff"]},
     }
     with pytest.raises(TypeError, match="JSON"):
         terminal.machine({"a": object()})

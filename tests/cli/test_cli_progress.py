@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from edgelaw._common.compiled import compiled
-from edgelaw_app.cli.terminal import COMPILING, Bar
+from edgelaw_app.cli import terminal
+from edgelaw_app.cli.terminal import COMPILING
+
+
+def Bar(patience):
+    """A bar that appears after so many seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(terminal, "PATIENCE", patience)
+        return terminal.Bar()
 
 
 class Terminal(io.StringIO):
@@ -20,7 +28,7 @@ class Terminal(io.StringIO):
 
 
 @contextlib.contextmanager
-def terminal():
+def on_terminal():
     """Standard error as a terminal (not a fixture: pytest puts its own stream in place between set-up and test)."""
     stream = Terminal()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(stream):
@@ -39,7 +47,7 @@ def work(patience, seconds):
 
 
 def test_what_takes_long_shows_a_bar_and_clears_it():
-    with terminal() as stream:
+    with on_terminal() as stream:
         assert work(0.05, 0.6).shown
     written = stream.getvalue()
     assert "summing" in written
@@ -48,7 +56,7 @@ def test_what_takes_long_shows_a_bar_and_clears_it():
 
 
 def test_what_is_quick_shows_nothing():
-    with terminal() as stream:
+    with on_terminal() as stream:
         assert not work(30, 0.05).shown
     assert stream.getvalue() == ""
 
@@ -95,7 +103,7 @@ def broken(bars):
 
 def test_an_error_inside_ends_the_bar_too():
     bars = []
-    with terminal() as stream:
+    with on_terminal() as stream:
         with pytest.raises(KeyError):
             broken(bars)
         assert bars[0].shown
@@ -105,7 +113,7 @@ def test_an_error_inside_ends_the_bar_too():
 
 
 def test_the_bar_says_when_something_is_compiled_and_then_goes_on(capsys):
-    with terminal() as stream, Bar(0.01) as bar:
+    with on_terminal() as stream, Bar(0.01) as bar:
         bar(3, 10, "summing")
         began = time.monotonic()
         while COMPILING not in stream.getvalue():  # until a compilation was long enough to be drawn

@@ -10,6 +10,7 @@ from running import refused, run
 
 from edgelaw import data, spectrum
 from edgelaw_app.cli import parser, textplot
+from edgelaw_app.cli.textplot import Layer
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +141,12 @@ def test_shards_are_one_matrix(file, raw):
     assert as_json("shards/*.npy")["eigenvalues"] == pytest.approx(whole, rel=1e-9, abs=1e-13)
 
 
-def test_dask_may_stand_before_the_file(file):
-    parsed = parser.parser().parse_args(parser._with_dask(["spectrum", "--dask", file]))
+def test_dask_stands_alone_at_the_end_or_before_its_address(file):
+    parsed = parser.parser().parse_args(["spectrum", file, "--dask"])
     assert (parsed.dask, parsed.file) == ("local", file)
-    parsed = parser.parser().parse_args(parser._with_dask(["spectrum", "--dask", "tcp://host:1", file]))
+    parsed = parser.parser().parse_args(["spectrum", "--dask", "tcp://host:1", file])
     assert (parsed.dask, parsed.file) == ("tcp://host:1", file)
+    assert "required: FILE" in refused("spectrum", "--dask", file)
     assert "tcp://" in refused("spectrum", "--dask=nowhere", file)
     assert "127.0.0.1:9" in refused("spectrum", file, "--dask", "tcp://127.0.0.1:9")
 
@@ -152,27 +154,30 @@ def test_dask_may_stand_before_the_file(file):
 # the plot in characters ------------------------------------------------------------------------------------
 
 
-def text(lines):
-    return ["".join(piece for piece, _ in line) for line in lines]
+DOTS = "[⠁-⣿]"
 
 
 def test_a_diagonal_is_a_diagonal():
     points = 10.0 ** np.linspace(0, 3, 200)
-    drawn = text(textplot.loglog([(points, points)], width=8, height=8, plain=True))
-    area = [line.split("|")[-1].split("+")[-1] for line in drawn[:8]]
-    assert [line.rstrip() for line in area] == [" " * (7 - row) + "o" for row in range(8)]
+    drawn = [str(line) for line in textplot.loglog([Layer(points, points)], 8, 8)]
+    area = [re.split("[│┤]", line)[1] for line in drawn[:8]]
+    for row, line in enumerate(area):
+        assert {7 - row} <= {dot.start() for dot in re.finditer(DOTS, line)} <= {6 - row, 7 - row, 8 - row}
+    assert [line[:5].strip() for line in drawn[:8]] == ["1e+03", "", "1e+02", "", "", "10", "", "1"]
+    assert drawn[9].split() == ["1", "1e+02"]  # 10 would touch its neighbour
 
 
-def test_a_later_layer_is_on_top_and_what_is_outside_is_not_drawn():
-    points = np.array([1.0, 10.0, 100.0])
-    other = (np.array([100.0, 1e9]), np.array([100.0, 1e9]))
-    lines = textplot.loglog([(points, points), other], width=10, height=5, plain=True)
-    assert [piece.strip() for line in lines for piece, layer in line if layer == 1] == ["+"]
+def test_a_later_layer_is_on_top_in_its_colour_and_letter():
+    points, last = np.array([1.0, 10.0, 100.0]), np.array([100.0])
+    lines = textplot.loglog([Layer(points, points, "cyan"), Layer(last, last, "red", "x")], 10, 5)
+    assert str(lines[0]).endswith("x")
+    assert [span.style for span in lines[0].spans if span.style != "cyan"] == ["red"]
+    assert sum(len(re.findall(DOTS, str(line))) for line in lines) == 2
 
 
 def test_one_point_is_drawn_too():
-    lines = text(textplot.loglog([([2.0], [0.5])], width=10, height=5))
-    assert sum(len(re.findall("[⠁-⣿]", line)) for line in lines) == 1
+    lines = textplot.loglog([Layer(np.array([2.0]), np.array([0.5]))], 10, 5)
+    assert sum(len(re.findall(DOTS, str(line))) for line in lines) == 1
 
 
 def test_labels_and_an_index_are_left_out_or_warned_of(tmp_path):

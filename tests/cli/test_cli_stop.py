@@ -103,6 +103,28 @@ def test_a_process_of_somebody_else_is_not_ended_and_the_work_ends_too(matrix, m
     assert ended.wait(5)
 
 
+def test_work_that_has_only_begun_is_asked_to_end_too(monkeypatch):
+    begun, ended, start = threading.Event(), threading.Event(), threading.Thread.start
+
+    def endless():
+        try:
+            begun.set()
+            while True:
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    def interrupted(thread):
+        start(thread)
+        begun.wait(60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        terminal.interruptible(endless, process=False)
+    assert ended.wait(5)
+
+
 def test_a_file_that_is_being_written_is_not_left_half_written(matrix, monkeypatch):
     (matrix / "r.svg").write_text("before")
 

@@ -1,6 +1,7 @@
 """Worker processes find the same eigenvalues and curves as this process, also when one of them dies."""
 
 import os
+import re
 import signal
 import socket
 import sys
@@ -9,18 +10,19 @@ import time
 
 import numpy as np
 import pytest
+from running import run
 
 from edgelaw_app import files
 from edgelaw_app.cli import cluster
 from edgelaw_app.files import InputError, design, open_matrix
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
 def client():
     """Two worker processes, ended with the module."""
-    with cluster.connect("local", workers=2) as client:
+    with distributed.Client(**cluster.LOCAL, n_workers=2) as client:
         yield client
 
 
@@ -50,7 +52,7 @@ def test_two_processes_find_the_eigenvalues_of_one(client, shards, center, norma
     values = cluster.gram_eigenvalues(made, client, lambda *call: calls.append(call))
     assert_same(values, design(open_matrix(shards), **options).gram_eigenvalues())
     done, total, what = calls[-1]
-    assert done == total == 12000
+    assert done == total >= 16  # two readings, about eight ranges each
     assert what == "summing the Gram matrix"
     assert [call[0] for call in calls] == sorted(call[0] for call in calls)
     assert made.duplicates == 0  # found by the workers, too
@@ -61,11 +63,6 @@ def test_chosen_rows_and_projections_are_the_same_on_workers(client, shards):
     options = {"rows": 4500, "dims": 22, "rng": 3}
     values = cluster.gram_eigenvalues(design(open_matrix(shards), **options), client)
     assert_same(values, design(open_matrix(shards), **options).gram_eigenvalues())
-
-
-def test_without_a_client_the_same_tasks_run_here(shards):
-    source = open_matrix(shards)
-    assert_same(cluster.gram_eigenvalues(design(source)), design(source).gram_eigenvalues())
 
 
 def test_an_array_in_memory_is_sent_to_the_workers(client, shards):
@@ -90,7 +87,7 @@ def test_a_worker_killed_while_it_sums_costs_nothing(client, shards, tmp_path, m
     values = cluster.gram_eigenvalues(made, client, lambda *call: calls.append(call))
     assert mark.exists()
     assert_same(values, design(open_matrix(shards)).gram_eigenvalues())
-    assert calls[-1][:2] == (12000, 12000)
+    assert calls[-1][0] == calls[-1][1]
     client.wait_for_workers(2, timeout=120)
     assert len(before & set(client.run(os.getpid).values())) == 1  # one died and was replaced
 
@@ -127,57 +124,63 @@ def test_what_a_worker_refuses_is_refused_here_in_the_same_words(client, shards,
 # connecting
 
 
+def refusal(where):
+    """The sentence with which an address is refused."""
+    with pytest.raises(InputError, match=r"^No Dask scheduler answers at ") as caught:
+        cluster.eigenvalues(design(np.zeros((2, 20))), where)
+    return str(caught.value)
+
+
 def test_where_nobody_listens_is_told_at_once():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     start = time.monotonic()
-    with pytest.raises(
-        InputError, match=rf"No Dask scheduler answers at tcp://127\.0\.0\.1:{port}; .*refused"
-    ):
-        cluster.connect(f"tcp://127.0.0.1:{port}")
+    assert re.search(rf" at tcp://127\.0\.0\.1:{port}; .*refused", refusal(f"tcp://127.0.0.1:{port}"))
     assert time.monotonic() - start < 5
 
 
-@pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
-def test_something_else_that_answers_is_not_taken_for_a_scheduler(greeting):
+@pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", None])
+def test_something_else_that_answers_or_is_silent_is_not_taken_for_a_scheduler(greeting, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
+        over = threading.Event()
 
         def answer():
             caller, _ = server.accept()
             with caller:
-                caller.sendall(greeting)
+                if greeting is None:
+                    over.wait(60)
+                caller.sendall(greeting or b"")
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(InputError, match="another service answers there"):
-            cluster.connect(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        sentence = refusal(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        assert ("timed out" if greeting is None else "another service answers there") in sentence
+        over.set()
         thread.join()
 
 
-@pytest.mark.parametrize(
-    "where", ["nowhere", "tcp://host", "ftp://host:1", "tcp://host:port", "tcp://h:99999", 3]
-)
+@pytest.mark.parametrize("where", ["nowhere", "tcp://host", "ftp://host:1", "tcp://host:port"])
 def test_an_address_that_is_none_is_refused(where):
-    with pytest.raises(InputError, match="tcp://host:8786"):
-        cluster.connect(where)
+    assert "tcp://host:8786" in refusal(where)
 
 
 def test_a_running_scheduler_is_used(client, shards):
-    address = client.scheduler.address
     made = design(open_matrix(shards))
-    assert_same(cluster.eigenvalues(made, address), design(open_matrix(shards)).gram_eigenvalues())
-    assert_same(cluster.eigenvalues(design(open_matrix(shards))), made.gram_eigenvalues())
+    values = cluster.eigenvalues(made, client.scheduler.address)
+    assert_same(values, design(open_matrix(shards)).gram_eigenvalues())
 
 
-def test_dask_missing_is_told_with_its_extra(monkeypatch):
+def test_dask_missing_is_told_with_its_extra(shards, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"edgelaw\[dask\]"):
-        cluster.connect("local")
+    status, out, err = run("spectrum", shards, "--dask")
+    assert (status, out) == (1, "")
+    assert "edgelaw[dask]" in err
 
 
-def test_a_small_design_is_decomposed_here(shards):
+def test_a_small_design_is_decomposed_here(client, shards):
     made = design(open_matrix(shards), rows=50)
     np.testing.assert_array_equal(
-        cluster.gram_eigenvalues(made, None), files.design(open_matrix(shards), rows=50).gram_eigenvalues()
+        cluster.gram_eigenvalues(made, client), files.design(open_matrix(shards), rows=50).gram_eigenvalues()
     )

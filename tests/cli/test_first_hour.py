@@ -12,7 +12,6 @@ import pytest
 from running import refused, run
 
 from edgelaw_app.cli import demo, parser
-from edgelaw_app.files import opening
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKING = r"(edgelaw: working: .*\.\n)?"  # on standard error, where something takes more than two seconds
@@ -67,21 +66,8 @@ def test_a_command_wins_over_a_folder_of_its_name(here):
     assert "There is no file nowhere.npy" in refused("predict", "nowhere.npy")
 
 
-def test_the_command_that_checked_claims_says_where_they_are_checked_now(here):
-    assert re.search(r"in a clone of https://\S+, by python -m edgelaw_ledger", refused("verify", "E12"))
-
-
-def test_every_ending_that_can_be_read_counts_as_a_file():
-    assert set(parser.FILE_ENDINGS) == set(opening.FORMATS)
-
-
-def test_no_words_at_all_get_a_short_help():
-    status, out, err = run()
-    assert (status, out) == (2, "")
-    assert "edgelaw demo" in err
-    assert "edgelaw embeddings.npy" in err
-    assert len(err.splitlines()) < 12
-    assert max(map(len, err.splitlines())) <= 80
+def test_no_words_at_all_get_the_help():
+    assert run() == run("--help")
 
 
 # the demo --------------------------------------------------------------------------------------------------
@@ -202,9 +188,6 @@ def test_a_copy_of_the_library_alone_says_so_in_one_sentence(uninstalled, tmp_pa
         )
     done = uninstalled("-m", "edgelaw_app", "--version", lib=tmp_path)
     assert (done.returncode, done.stdout) == (0, "edgelaw 0+unknown\n")
-    done = uninstalled("-m", "edgelaw_app", "verify", "E12", lib=tmp_path)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "in a clone of its repository" in done.stderr
     code = "from edgelaw_app.cli import parser\nprint(parser._unexpected(ZeroDivisionError('x')))"
     assert "an issue at its repository" in uninstalled("-c", code, lib=tmp_path).stdout
     assert "https://" in uninstalled("-c", code).stdout

@@ -5,7 +5,7 @@ import scipy.linalg
 
 from edgelaw import data
 from edgelaw.exact.labels import LabelledRows
-from edgelaw_app.training.splits import split
+from edgelaw_app.training.probe import split
 
 
 def labelled(name, dims, rows, held=500, seed=0):

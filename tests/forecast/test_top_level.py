@@ -10,7 +10,6 @@ import pytest
 import edgelaw
 import edgelaw_app
 from edgelaw import data
-from edgelaw_app import training
 
 
 def answer(code):
@@ -71,17 +70,3 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 def test_every_module_has_one_name():
     for name in ("cluster", "embeddings", "predict", "probe", "report", "samplers", "transformer"):
         assert importlib.util.find_spec(f"edgelaw.{name}") is None, name
-
-
-def test_modules_that_need_torch_are_loaded_when_they_are_asked_for():
-    pytest.importorskip("torch")
-    code = "import sys\nfrom edgelaw_app import training\nprint('torch' in sys.modules)\n"
-    code += f"for name in {training._ROOMS!r}:\n    {FORGET}\n    from edgelaw_app import training\n"
-    code += "    print(getattr(training, name).__name__)"
-    assert answer(code).split() == ["False", *(f"edgelaw_app.training.{name}" for name in training._ROOMS)]
-    assert set(training._ROOMS) <= set(dir(training))
-
-
-def test_a_name_that_training_does_not_have_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'sampler'"):
-        training.sampler  # noqa: B018

@@ -1,13 +1,9 @@
-"""Linear probes: the batched loop is the usual one, optima are optima, held-out rows stay out."""
+"""Linear probes: optima are optima, held-out rows stay out."""
 
 import numpy as np
 import pytest
-import torch
-from torch.utils.data import RandomSampler
 
-from edgelaw.orders import ORDERS, stream
 from edgelaw_app.training import probe
-from edgelaw_app.training.samplers import OrderSampler
 
 
 @pytest.fixture(scope="module")
@@ -16,43 +12,6 @@ def two():
     features = rng.standard_normal((80, 30)) * np.arange(1, 31) ** -0.5 + 1
     labels = np.arange(80) % 3
     return [probe.split(features, labels, rows=20, dims=16, held=40, rng=seed) for seed in (0, 1)]
-
-
-# Every loss with every optimiser, and either of them with both batches; 20 rows: the last batch of eight is short.
-@pytest.mark.parametrize(
-    ("loss", "optimiser", "batch"),
-    [
-        (loss, optimiser, (1, 8)[(i + j) % 2])
-        for i, loss in enumerate(probe.LOSSES)
-        for j, optimiser in enumerate(probe.OPTIMISERS)
-    ],
-)
-def test_many_runs_in_one_tensor_are_the_loops_of_a_dataloader(two, loss, optimiser, batch):
-    ridge, step = (0.0, 1.0) if loss == "squares" else (0.01, 2.0)
-    step = 1e-3 if optimiser == "adam" else step
-    indices = np.stack([stream(order, 20, 7).epochs(0, 3) for order in ORDERS])
-    together = list(
-        probe.train([two[0], two[1], two[0], two[1]], indices, loss, optimiser, step, batch, ridge)
-    )
-    assert len(together) == 4
-    assert (together[0] == 0).all()
-    for k, order in enumerate(ORDERS):
-        sampler = OrderSampler(order, 20, seed=7)
-        alone = probe.train_one(two[k % 2], sampler, loss, optimiser, step, batch, 3, ridge)
-        for both, one in zip(together, alone, strict=True):
-            assert np.abs(both[k] - one).max() < 1e-12
-        assert np.abs(one).max() > 1e-3
-
-
-def test_without_a_sampler_the_loop_shuffles_as_torch_does(two):
-    torch.manual_seed(5)
-    *_, alone = probe.train_one(two[0], None, "squares", epochs=1)
-    torch.manual_seed(5)
-    torch.nn.Linear(16, 3, bias=False, dtype=torch.float64)  # the model spends its random numbers first
-    torch.empty((), dtype=torch.int64).random_()  # then the loader draws the seed of its workers
-    order = list(RandomSampler(range(20)))
-    *_, together = probe.train([two[0]], np.array([[order]]), "squares")
-    assert np.abs(together[0] - alone).max() < 1e-12
 
 
 def test_rows_have_norm_sqrt_d_and_a_square_system_has_a_solution(two):
@@ -115,7 +74,5 @@ def test_bad_input_is_refused_in_one_sentence(two):
         probe.optimum(two[0], "cross_entropy")
     with pytest.raises(ValueError, match="may be too small"):
         probe.optimum(two[0], "cross_entropy", ridge=1e-14)
-    with pytest.raises(ValueError, match="optimiser must be"):
-        next(probe.train(two, np.zeros((2, 1, 20), dtype=int), "squares", "adagrad"))
     with pytest.raises(ValueError, match="loss must be"):
         next(probe.train_one(two[0], None, "hinge"))

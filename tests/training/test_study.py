@@ -27,7 +27,6 @@ def test_a_ratio_is_the_geometric_mean_of_the_splits_ratios(small):
     assert ratio.value == pytest.approx(8**0.5)
     assert ratio.error == pytest.approx(np.log(2) / 2)
     assert small.ratio("iid", "parameter error", "few") == (1.0, 0.0)
-    assert small.ratio("random_reshuffle", "parameter error", under="iid").value == pytest.approx(8**-0.5)
 
 
 def test_points_are_differences_of_accuracies_in_per_cent(small):
@@ -77,4 +76,3 @@ def test_a_span_runs_over_every_grid_measure_and_budget(small):
     assert study.span([small], "iid") == pytest.approx((1.0, 8**0.5))
     assert study.span([small], "iid", ["training loss"]) == (1.0, 1.0)
     assert study.span([small], "iid", budgets=["few"]) == (1.0, 1.0)
-    assert study.span([small], "random_reshuffle", under="iid") == pytest.approx((8**-0.5, 1.0))

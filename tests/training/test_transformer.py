@@ -22,7 +22,7 @@ def small():
     inputs, targets = transformer.contexts(tokens, 12)
     model = transformer.Transformer(len(alphabet), width=8, depth=1, length=12, heads=2, rng=3)
     transformer.train(model, (inputs, targets), steps=40, rate=0.01, rng=4)
-    problem = transformer.head_problem(transformer.features(model, inputs), targets.ravel(), model.characters)
+    problem = transformer.HeadProblem(transformer.features(model, inputs), targets.ravel(), model.characters)
     return model, inputs, targets, problem
 
 
@@ -32,14 +32,9 @@ def small():
 def test_encoding_is_undone_by_the_alphabet():
     tokens, alphabet = transformer.encode(TEXT)
     assert "".join(alphabet[token] for token in tokens) == TEXT
-    again, same = transformer.encode("sea", alphabet)
-    assert same == alphabet
-    assert [alphabet[token] for token in again] == ["s", "e", "a"]
 
 
-def test_a_strange_character_and_an_empty_text_are_refused():
-    with pytest.raises(ValueError, match="'z', which is not in the alphabet"):
-        transformer.encode("za", "a")
+def test_an_empty_text_is_refused():
     for text in ("", 3, None):
         with pytest.raises(ValueError, match="non-empty string"):
             transformer.encode(text)
@@ -77,12 +72,14 @@ def test_a_feature_does_not_see_what_comes_later(small):
     assert (np.abs(before[:, 6:] - after[:, 6:]).max(axis=(0, 2)) > 1e-6).all()
 
 
-def test_features_are_rows_of_norm_root_d_whatever_the_batch_and_leave_the_model_as_it_was(small):
+def test_features_are_rows_of_norm_root_d_whatever_stands_beside_them_and_leave_the_model_as_it_was(small):
     model, inputs, _, _ = small
     X = transformer.features(model, inputs)
     assert X.dtype == np.float64
     np.testing.assert_allclose((X**2).sum(axis=1), 8, rtol=1e-9)
-    np.testing.assert_allclose(X, transformer.features(model, inputs, batch=3), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        X, np.concatenate([transformer.features(model, row[None]) for row in inputs]), rtol=1e-10, atol=1e-12
+    )
     assert model.head.weight.dtype == torch.float32
     single = model.body(torch.as_tensor(inputs)).detach().numpy().reshape(X.shape)
     np.testing.assert_allclose(X, single, atol=1e-4)
@@ -231,7 +228,7 @@ def test_the_solution_is_least_squares_and_the_floor_its_error(small):
 
 
 def test_one_feature_by_hand():
-    problem = transformer.head_problem([[1.0], [2.0]], [0, 1], classes=2)
+    problem = transformer.HeadProblem([[1.0], [2.0]], [0, 1], classes=2)
     assert problem.eigenvalues.tolist() == [2.5]
     np.testing.assert_allclose(problem.solution, [[0.2], [0.4]])
     assert problem.floor == pytest.approx(0.5)
@@ -272,10 +269,10 @@ def test_equal_weights_are_the_books_gradient_descent_and_the_mean_over_random_s
 
 def test_features_that_do_not_determine_the_head_are_refused():
     with pytest.raises(ValueError, match="singular"):
-        transformer.head_problem(np.ones((5, 2)), np.zeros(5, dtype=int), 1)
+        transformer.HeadProblem(np.ones((5, 2)), np.zeros(5, dtype=int), 1)
     for labels in ([0, 2], [0], [[0, 1]]):
         with pytest.raises(ValueError, match="labels must be 2 integers below classes = 2"):
-            transformer.head_problem(np.eye(2), labels, 2)
+            transformer.HeadProblem(np.eye(2), labels, 2)
 
 
 @pytest.mark.parametrize("steps", [[3, 1], [], 5, [1.0]])
@@ -297,17 +294,6 @@ def test_a_step_at_which_descent_diverges_is_refused(small):
 # ----------------------------------------------------------------------------------------------- what ships
 
 
-def test_eight_bits_are_off_by_at_most_half_a_level():
-    weight = np.random.default_rng(0).standard_normal((6, 40)).astype(np.float32)
-    weight[2] = 0
-    whole, scale = transformer.pack(weight)
-    assert whole.dtype == np.int8
-    assert scale.shape == (6, 1)
-    error = np.abs(transformer.unpack(whole, scale) - weight).max(axis=1)
-    assert (error <= 0.5001 * scale[:, 0] + 1e-9).all()
-    assert error.max() > 0
-
-
 def test_the_shipped_model_predicts_the_shipped_text_and_an_untrained_one_does_not():
     tokens, alphabet = transformer.encode(transformer.shipped_text())
     model = transformer.shipped_model()
@@ -316,7 +302,7 @@ def test_the_shipped_model_predicts_the_shipped_text_and_an_untrained_one_does_n
 
     def floor(body):
         X = transformer.features(body, inputs)
-        return transformer.head_problem(X, targets.ravel(), len(alphabet)).floor
+        return transformer.HeadProblem(X, targets.ravel(), len(alphabet)).floor
 
     fresh = transformer.Transformer(len(alphabet), 128, 2, 64, rng=0)
     assert floor(model) < floor(fresh) - 0.04
@@ -345,14 +331,14 @@ def test_shipped_spectra_are_spectra_of_normalised_features():
     # the frozen spectrum is the one that the shipped weights have
     tokens, _ = transformer.encode(transformer.shipped_text())
     inputs, targets = transformer.contexts(tokens, 64, 256, rng=99)
-    problem = transformer.head_problem(
+    problem = transformer.HeadProblem(
         transformer.features(transformer.shipped_model(), inputs), targets.ravel(), 50
     )
     np.testing.assert_allclose(frozen[0, 0], problem.eigenvalues, rtol=1e-5)
     assert spectrum.fit_shifted_edge(problem.eigenvalues, 0.25).lambda_0 > 0
 
 
-def test_the_package_itself_does_not_load_torch():
-    assert "torch" in sys.modules
-    program = "import sys, edgelaw_app.training; assert 'torch' not in sys.modules"
+@pytest.mark.parametrize("name", ["study", "probe"])
+def test_what_does_not_need_torch_does_not_load_it(name):
+    program = f"import sys, edgelaw_app.training.{name}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

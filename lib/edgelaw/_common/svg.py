@@ -36,7 +36,6 @@ def element(
                 parent.remove(child)
     for part in root.iter():
         _simplify(part, name, used, colours)
-        _share_style(part, colours)
     view = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": label}
     root.attrib.clear()
     root.attrib |= view | {"stroke-linejoin": "round"} | dict(attributes or {})
@@ -54,26 +53,12 @@ def _simplify(element: ElementTree.Element, name: str, used: set[str], colours: 
         attributes.pop("id", None)
     for key, value in attributes.items():
         if key == "style":
-            value = _style(value, colours)
+            value = ";".join(filter(None, (_declaration(part, colours) for part in value.split(";"))))
         elif key in ("d", "x", "y", "width", "height", "transform"):
             value = " ".join(re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", value).split())
         attributes[key] = re.sub(r"^#|(?<=url\()#", f"#{name}-", value)
     element.attrib.clear()
     element.attrib |= attributes
-
-
-def _share_style(element: ElementTree.Element, colours: Mapping[str, str]) -> None:
-    """Say what all markers of a line have in common once."""
-    markers = [child for child in element if child.tag.endswith("use")]
-    styles = {child.get("style") for child in markers}
-    if len(markers) > 1 and len(styles) == 1 and "style" not in element.attrib:
-        element.set("style", _style(styles.pop() or "", colours))
-        for child in markers:
-            child.attrib.pop("style", None)
-
-
-def _style(text: str, colours: Mapping[str, str]) -> str:
-    return ";".join(filter(None, (_declaration(part, colours) for part in text.split(";"))))
 
 
 def _declaration(text: str, colours: Mapping[str, str]) -> str:

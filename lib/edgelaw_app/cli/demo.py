@@ -3,18 +3,18 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from edgelaw_app.cli.terminal import Bar, ascii_only, command, console
+from edgelaw_app.cli.terminal import Bar, command, console
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     from edgelaw.curves import LearningCurve
-    from edgelaw_app.forecast import Forecast
+    from edgelaw_app.forecast.results import OrderForecast
 
 SIDE, EPOCHS, RUNS = 256, 30, 4
 RECORD = (1, 2, 3, 4, 6, 8, 11, 15, 20, EPOCHS)
 WIDTH = 80
-LETTERS = {"iid": "i", "random_reshuffle": "r", "single_shuffle": "s", "flip_flop": "f"}
 COLOURS = {"iid": "blue", "random_reshuffle": "yellow", "single_shuffle": "green", "flip_flop": "magenta"}
 
 QUESTION = (
@@ -61,67 +61,55 @@ def run(arguments: argparse.Namespace) -> int:
     """Predict, simulate, show; return the exit status."""
     from edgelaw import data, kaczmarz
     from edgelaw_app import files
+    from edgelaw_app.cli.show import line, paragraph
     from edgelaw_app.forecast import predict
+    from edgelaw_app.learning_rate import learning_rate
 
     with Bar() as bar:
         design = files.design(data.load("cifar10").features, rows=SIDE, dims=SIDE, rng=0)
-        prediction = predict(design, epochs=EPOCHS, step=1.0, progress=bar)
+        forecast = predict(design, epochs=EPOCHS, lr=learning_rate(1.0, SIDE), progress=bar)
         runs: dict[str, LearningCurve] = {}
-        for order in prediction.asked:
-            bar(len(runs), len(prediction.asked), f"{order}: SGD")
+        for order in forecast.asked:
+            bar(len(runs), len(forecast.asked), f"{order}: SGD")
             runs[order] = kaczmarz.simulate(design.matrix(), order, RECORD, runs=RUNS, starts="all")
-    show(console(WIDTH), prediction, runs)
-    return 0
-
-
-def show(shown: "Console", prediction: "Forecast", runs: "dict[str, LearningCurve]") -> None:
-    """The idea, the plot, the numbers, the advice, and what to try next."""
-    from edgelaw_app.cli.show import line, paragraph
-
+    shown = console(WIDTH)
     shown.width = min(shown.width, WIDTH)
     for text in (QUESTION, DATA, ORDERS):
         paragraph(shown, text)
         shown.print()
-    _plot(shown, prediction, runs)
+    shown.print("Training loss by epoch:", style="bold")
+    for dots in _plot(shown.width, forecast.asked, runs):
+        shown.print(dots, no_wrap=True, overflow="crop")
     shown.print()
-    shown.print(_table(prediction, runs))
+    shown.print(_table(forecast.asked, runs))
     paragraph(shown, LOSSES, "dim")
     shown.print()
-    paragraph(shown, prediction.advice.sentences[0], "bold green")
-    paragraph(shown, " ".join(prediction.advice.sentences[1:]))
+    first, *rest = forecast.advice.sentences
+    paragraph(shown, first, "bold green")
+    paragraph(shown, " ".join(rest))
     shown.print()
-    paragraph(shown, prediction.assumed, "dim")
+    paragraph(shown, forecast.assumed, "dim")
     shown.print()
-    for text in NEXT.splitlines():
-        line(shown, text)
+    line(shown, NEXT)
+    return 0
 
 
-def _plot(shown: "Console", prediction: "Forecast", runs: "dict[str, LearningCurve]") -> None:
+def _plot(width: int, asked: "dict[str, OrderForecast]", runs: "dict[str, LearningCurve]") -> "list[Text]":
     """The training loss by epoch: a line of dots for the theory, a letter for SGD."""
     import numpy as np
-    from rich.text import Text
 
-    from edgelaw_app.cli import textplot
+    from edgelaw_app.cli.textplot import Layer, loglog
 
-    fine = np.geomspace(1, EPOCHS, 240)
-    layers, orders = [], [*prediction.asked]
-    for order in orders:
-        one = prediction.asked[order]
-        losses = np.interp(np.log(fine), np.log(one.epochs[1:]), np.log(one.losses["training loss"][1:]))
-        layers.append((fine, np.exp(losses)))
-    for index, order in enumerate(orders):  # at every other time, in turn, since letters hide each other
-        part = slice(2 - index // 2, None, 2)
-        layers.append((runs[order].epochs[part], runs[order].train[part]))
-    marks = " " * len(orders) + "".join(LETTERS[order] for order in orders)
-    shown.print(Text("Training loss by epoch:", style="bold"))
-    for pieces in textplot.loglog(layers, max(24, shown.width - 10), 14, ascii_only(shown), marks):
-        styled = [
-            (text, "" if layer is None else COLOURS[orders[layer % len(orders)]]) for text, layer in pieces
-        ]
-        shown.print(Text.assemble(*styled), no_wrap=True, overflow="crop")
+    fine, theory, letters = np.geomspace(1, EPOCHS, 240), [], []
+    for number, (order, colour) in enumerate(COLOURS.items()):
+        times, losses = asked[order].epochs[1:], asked[order].losses["training loss"][1:]
+        theory.append(Layer(fine, np.exp(np.interp(np.log(fine), np.log(times), np.log(losses))), colour))
+        part = slice(2 - number // 2, None, 2)  # every other time, in turn, since letters hide each other
+        letters.append(Layer(runs[order].epochs[part], runs[order].train[part], colour, order[0]))
+    return loglog(theory + letters, max(24, width - 10), 14)
 
 
-def _table(prediction: "Forecast", runs: "dict[str, LearningCurve]") -> Any:
+def _table(asked: "dict[str, OrderForecast]", runs: "dict[str, LearningCurve]") -> "Table":
     """Both losses after the last epoch, of the theory and of SGD with its standard error."""
     from rich.table import Table
 
@@ -131,10 +119,10 @@ def _table(prediction: "Forecast", runs: "dict[str, LearningCurve]") -> Any:
     table.add_column(f"after {EPOCHS} epochs", no_wrap=True)
     for title in ("training loss", "SGD", "parameter error", "SGD"):
         table.add_column(title, justify="right", no_wrap=True)
-    for order, one in prediction.asked.items():
+    for order, one in asked.items():
         cells = []
         for name, loss in (("training loss", "train"), ("parameter error", "test")):
             mean, error = (getattr(runs[order], part)[-1] for part in (loss, f"{loss}_se"))
             cells += [digits(float(one.losses[name][-1])), f"{digits(mean)} ±{100 * error / mean:.1f}%"]
-        table.add_row(f"{LETTERS[order]}  {order}", *cells)
+        table.add_row(f"{order[0]}  {order}", *cells)
     return table

@@ -16,7 +16,6 @@ are not finite are ``null``.
 import argparse
 import contextlib
 import difflib
-import importlib
 import os
 import sys
 import traceback
@@ -31,23 +30,12 @@ from edgelaw_app.cli import demo, predict, probe, spectrum
 from edgelaw_app.cli.terminal import (
     Refusal,
     SentenceParser,
-    Unwritten,
     interruptible,
     printable,
     reason,
     shortened,
     tell,
 )
-
-SHORT_HELP = """\
-edgelaw forecasts SGD on your data: order, learning rate, epochs.
-
-  edgelaw demo                        see what it does, in a few seconds
-  edgelaw embeddings.npy              your matrix, one sample per row: which
-                                      order, which lr, how many epochs
-  edgelaw features.npz --labels y     the same for a linear probe on labels
-  edgelaw spectrum embeddings.npy     the left edge of its spectrum, and a plot
-  edgelaw --help                      all commands"""
 
 EXAMPLES = """\
 examples:
@@ -69,10 +57,6 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
     "probe": probe.add,
     "demo": demo.add,
 }
-FILE_ENDINGS = (
-    *(".npy", ".npz", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow"),
-    *(".safetensors", ".pt", ".pth"),
-)
 
 
 def parser() -> SentenceParser:
@@ -93,39 +77,19 @@ def parser() -> SentenceParser:
     return top
 
 
-def _with_dask(words: Sequence[str]) -> list[str]:
-    """``--dask`` alone, even before the file: argparse would take the file for an address."""
-    following = [*words, ""][1:]
-    return [
-        "--dask=local" if word == "--dask" and "://" not in after else word
-        for word, after in zip(words, following, strict=True)
-    ]
-
-
 def _file_alone(words: Sequence[str]) -> list[str]:
     """``edgelaw FILE`` is ``predict``, with ``--labels`` ``probe``; what is neither command nor file is refused."""
-    first = words[0] if words else "-"
+    first = words[0] if words else "--help"
     labelled = any(word.split("=")[0] == "--labels" for word in words)
     if first == "predict" and labelled:
         raise Refusal("--labels is not for predict, which has rows only; use edgelaw probe FILE --labels Y.")
     if first.startswith("-") or first in COMMANDS:
-        return list(words)
-    if _looks_like_a_file(first):
+        return list(words) or [first]
+    if set(first) & {".", "/", os.sep, "*", "?"} or os.path.lexists(first):
         return ["probe" if labelled else "predict", *words]
-    if first == "verify":
-        raise Refusal(f"The claims are checked in a clone of {address()}, by python -m edgelaw_ledger E12.")
     near = difflib.get_close_matches(first.lower(), COMMANDS, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}" if near else f"the commands are {', '.join(COMMANDS)}"
     raise Refusal(f"There is no command or file {shortened(first)}: {hint}; edgelaw --help shows examples.")
-
-
-def _looks_like_a_file(word: str) -> bool:
-    """Whether a word names what is there, or has the form of a path, of a pattern or of a file that can be read."""
-    with contextlib.suppress(ValueError):  # a null character
-        if os.path.lexists(word):
-            return True
-    signs = {os.sep, os.altsep or os.sep, "*", "?"}
-    return bool(signs & set(word)) or word.lower().endswith(FILE_ENDINGS)
 
 
 def _raised_here(error: BaseException) -> bool:
@@ -139,38 +103,29 @@ def _unexpected(error: BaseException) -> str:
     """The last resort: what happened, where, and whom to tell."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" in {os.path.basename(frames[-1].filename)}, line {frames[-1].lineno}" if frames else ""
-    what = printable(f"{type(error).__name__}: {error}".rstrip(" :."))
-    what = what if len(what) <= 200 else what[:199] + "…"
+    what = f"{type(error).__name__}: {printable(error)[:160]}".rstrip(" :.")
     return (
         f"This should not have happened ({what}{where}); EDGELAW_DEBUG=1 in the environment shows the details, "
         f"and an issue at {address()} with them would help."
     )
 
 
-def _failed(error: BaseException) -> int:
-    """Say in one sentence what went wrong, and return the exit status."""
-    if os.environ.get("EDGELAW_DEBUG"):
-        traceback.print_exception(error)
-    if isinstance(error, Refusal) or (isinstance(error, ValueError) and _raised_here(error)):
-        tell(f"edgelaw: {error}")
-        return 2
-    if isinstance(error, Unwritten):
-        tell(f"edgelaw: {error}")
-        return 1
-    if (package := extras.missing(error)) is not None:
-        tell(f"edgelaw: {extras.sentence(package)}")
-        return 1
+def _failed(error: BaseException) -> tuple[int, str]:
+    """The exit status, and one sentence on what went wrong."""
+    if isinstance(error, Refusal):
+        return error.status, str(error)
+    if isinstance(error, ValueError) and _raised_here(error):
+        return 2, str(error)
     if isinstance(error, KeyboardInterrupt):
-        tell("edgelaw: stopped.")
-        return 130
+        return 130, "stopped."
+    if (package := extras.missing(error)) is not None:
+        return 1, extras.sentence(package)
     if isinstance(error, MemoryError):
-        tell("edgelaw: There is not enough memory for this; use --rows and --dims for a smaller matrix.")
-    elif isinstance(error, OSError):
+        return 1, "There is not enough memory for this; use --rows and --dims for a smaller matrix."
+    if isinstance(error, OSError):
         place = f" ({printable(error.filename)})" if error.filename else ""
-        tell(f"edgelaw: The system said no: {reason(error)}{place}.")
-    else:
-        tell(f"edgelaw: {_unexpected(error)}")
-    return 1
+        return 1, f"The system said no: {reason(error)}{place}."
+    return 1, _unexpected(error)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -184,23 +139,19 @@ def main(words: Sequence[str] | None = None) -> int:
     """
     process = words is None
     words = sys.argv[1:] if words is None else list(words)
-    if not words:
-        print(SHORT_HELP, file=sys.stderr)
-        return 2
-    if process and words[0] == "demo":  # nothing is compiled for it, which would take longer than all else
+    if process and words[:1] == ["demo"]:  # nothing is compiled for it, which would take longer than all else
         os.environ.setdefault("EDGELAW_NUMBA", "0")
-    return answered(lambda: parser().parse_args(_with_dask(_file_alone(words))), process)
+    return answered(lambda: parser().parse_args(_file_alone(words)), process)
 
 
 def answered(parse: Callable[[], argparse.Namespace], process: bool) -> int:
     """Parse arguments, do what their ``run`` does, and return the exit status; `process` is that of :func:`main`."""
+    debug = os.environ.get("EDGELAW_DEBUG")
     with warnings.catch_warnings():
-        if not os.environ.get("EDGELAW_DEBUG"):  # a warning is for programmers
+        if not debug:  # a warning is for programmers
             warnings.showwarning = lambda *_, **__: None
         try:
             arguments = parse()
-            if not getattr(arguments, "json", False):
-                importlib.import_module("rich")  # tables and progress: missed before the work, not after it
             status = interruptible(lambda: arguments.run(arguments), process)
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -210,4 +161,8 @@ def answered(parse: Callable[[], argparse.Namespace], process: bool) -> int:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except (Exception, KeyboardInterrupt) as error:
-            return _failed(error)
+            if debug:
+                traceback.print_exception(error)
+            status, sentence = _failed(error)
+            tell(f"edgelaw: {sentence}")
+            return status

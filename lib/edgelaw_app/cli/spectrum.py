@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from edgelaw import __version__
@@ -19,8 +19,10 @@ from edgelaw_app.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
     from edgelaw._common.types import Array
-    from edgelaw.spectrum import EdgeFit, EdgeLaw
     from edgelaw_app.files import Design
 
 SCHEMA = "edgelaw.spectrum/1"
@@ -47,22 +49,6 @@ quantile_ratio, eigenvalues, and warnings of columns that do not look like
 features."""
 
 
-@dataclass(frozen=True, eq=False)
-class Spectrum:
-    """What there is to say of a spectrum; the fields are those of the JSON."""
-
-    shape: tuple[int, int]
-    steps: tuple[str, ...]
-    null: int
-    eigenvalues: "Array"
-    edge: "EdgeFit | None"
-    edge_error: float | None
-    effective_rank: float
-    quantile_ratio: float
-    edge_law: "EdgeLaw"
-    warnings: tuple[str, ...]
-
-
 def add(commands: Any) -> None:
     """Describe the command to the parser."""
     parser = command(
@@ -87,41 +73,27 @@ def run(arguments: argparse.Namespace) -> int:
         design = decomposed(arguments, bar)
         bar(what="eigenvalues")
         measured = _measured(design, design.gram_eigenvalues(progress=bar))
-    failure = attempt(arguments.plot, lambda: _plot(path, measured)) if path else None
+    failure = attempt(arguments.plot, lambda: _write(path, measured)) if path else None
     if arguments.json:
         machine({"schema": SCHEMA, "version": __version__, "file": design.name, **vars(measured)})
     else:
-        from edgelaw_app.cli import show
+        from edgelaw_app.cli.show import line
 
         shown = console()
-        show.heading(shown, design.name, design.shape, design.steps)
-        show.spectral(shown, measured)
-        if measured.edge_law.reason:
-            show.paragraph(shown, measured.edge_law.reason, "yellow", "!")
-            show.line(shown, "")
-        show.spectrum_plot(shown, measured)
-        show.cautions(shown, measured.warnings)
+        _show(shown, design.name, measured)
         if path and not failure:
-            show.line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
+            line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
     if failure:
         raise failure
     return 0
 
 
-def _plot(path: str, measured: Spectrum) -> None:
-    """Write the plot of the spectrum to a file."""
-    from edgelaw_app import atomic
-    from edgelaw_app.cli import pictures
-
-    figure = pictures.spectrum(measured.eigenvalues, measured.edge_law)
-    atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))
-
-
-def _measured(design: "Design", values: "Array") -> Spectrum:
+def _measured(design: "Design", values: "Array") -> SimpleNamespace:
+    """What there is to say of a spectrum; the fields are those of the JSON."""
     from edgelaw import spectrum
 
     law = spectrum.edge_law(values)
-    return Spectrum(
+    return SimpleNamespace(
         shape=design.shape,
         steps=design.steps,
         null=int((values == 0).sum()),
@@ -133,3 +105,61 @@ def _measured(design: "Design", values: "Array") -> Spectrum:
         edge_law=law,
         warnings=design.warnings,
     )
+
+
+def _show(shown: "Console", name: str, measured: SimpleNamespace) -> None:
+    """What was read and done, a few words on the spectrum, its plot, and cautions."""
+    from edgelaw_app.cli.format import digits, with_error
+    from edgelaw_app.cli.show import cautions, line, paragraph
+
+    (m, d), count, edge = measured.shape, len(measured.eigenvalues), measured.edge
+    line(shown, f"{printable(name)}  {m:,} × {d:,}")
+    for number, step in enumerate(measured.steps, start=1):
+        paragraph(shown, step, "dim", f"{number}.")
+    shown.print()
+    parts = [
+        "no power law at the left edge"
+        if edge is None
+        else f"edge β = {with_error(edge.beta, measured.edge_error)}, Q = {digits(edge.Q)}",
+        f"effective rank {digits(measured.effective_rank)} of {count:,}",
+        f"quantile ratio {digits(measured.quantile_ratio)}",
+    ]
+    if measured.null:
+        parts.append(
+            f"{measured.null:,} of {count:,} eigenvalues {'are' if measured.null > 1 else 'is'} zero"
+        )
+    paragraph(shown, "; ".join(parts) + ".")
+    shown.print()
+    if measured.edge_law.reason:
+        paragraph(shown, measured.edge_law.reason, "yellow", "!")
+        shown.print()
+    shown.print("F(λ), the fraction of eigenvalues up to λ:")
+    for dots in _plot(measured, max(24, min(72, shown.width - 12))):
+        shown.print(dots, no_wrap=True, overflow="crop")
+    cautions(shown, measured.warnings)
+
+
+def _plot(measured: SimpleNamespace, width: int) -> "list[Text]":
+    """The CDF in characters, with the fitted edge over its window; where it does not hold, a few dots only."""
+    import numpy as np
+
+    from edgelaw_app.cli.textplot import Layer, loglog
+
+    fractions = np.arange(1, len(measured.eigenvalues) + 1) / len(measured.eigenvalues)
+    positive = measured.eigenvalues > 0
+    layers = [Layer(measured.eigenvalues[positive], fractions[: positive.sum()], "cyan")]
+    law = measured.edge_law
+    if law.fit is not None:
+        low, high = law.fit.window
+        line = np.geomspace(low, high, 300 if law.holds else 12)
+        layers.append(Layer(line, law.fit.cdf(line), "bold red"))
+    return loglog(layers, width, 15)
+
+
+def _write(path: str, measured: SimpleNamespace) -> None:
+    """Write the plot of the spectrum to a file."""
+    from edgelaw_app import atomic
+    from edgelaw_app.cli import pictures
+
+    figure = pictures.spectrum(measured.eigenvalues, measured.edge_law)
+    atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))

@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from edgelaw._common.compiled import when_compiling
@@ -26,17 +25,8 @@ from edgelaw_app.plain import plain
 if TYPE_CHECKING:
     from rich.console import Console
 
-SPELLED_OUT = {
-    "×": "x",
-    "±": "+-",
-    "β": "beta",
-    "λ": "lambda",
-    "∞": "inf",
-    "–": "-",
-    "−": "-",
-    "…": "...",
-    "√": "sqrt",
-}
+WORDS = "×=x ±=+- β=beta λ=lambda ∞=inf –=- −=- …=... √=sqrt │=| ┤=+ └=+ ─=- ┬=+"
+SPELLED_OUT = {pair[0]: pair[2:] for pair in WORDS.split()} | {chr(k): "." for k in range(0x2801, 0x2900)}
 PATIENCE = 2.0  # seconds before a progress bar appears
 GRACE = 0.3  # seconds that work has to end after Ctrl-C before it is left as it is
 COMPILING = "compiling, once per machine: about half a minute"
@@ -45,9 +35,13 @@ COMPILING = "compiling, once per machine: about half a minute"
 class Refusal(Exception):
     """Arguments that cannot be used; the message is one sentence."""
 
+    status = 2
 
-class Unwritten(Exception):
-    """A file that could not be written beside an answer that was given; the message is one sentence."""
+
+class Unwritten(Refusal):
+    """A file that could not be written beside an answer that was given."""
+
+    status = 1
 
 
 class SentenceParser(argparse.ArgumentParser):
@@ -76,21 +70,7 @@ def command(
     description: str,
     examples: str,
 ) -> argparse.ArgumentParser:
-    """Add a command to the command line; gives its parser, still without arguments.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        What the ``add`` function of a command is called with.
-    name : str
-        What the reader types.
-    run : callable
-        Takes the parsed arguments and returns the exit status.
-    short : str
-        A few words for ``edgelaw --help``.
-    description, examples : str
-        What stands above and below the arguments in the command's own help.
-    """
+    """Add a command, with a few words for ``edgelaw --help``; gives its parser, still without arguments."""
     parser = commands.add_parser(
         name,
         help=short,
@@ -148,15 +128,11 @@ def whole(minimum: int, maximum: int = 10**15) -> Callable[[str], int]:
     return read
 
 
-def between(low: float, high: float = math.inf, words: Iterable[str] = ()) -> Callable[[str], float | str]:
-    """A reader of numbers strictly between two bounds, or of one of a few words."""
-    words = tuple(words)
+def between(low: float, high: float = math.inf) -> Callable[[str], float]:
+    """A reader of numbers strictly between two bounds."""
     kind = f"greater than {low:g}" if high == math.inf else f"strictly between {low:g} and {high:g}"
-    kind += "".join(f", or {word}" for word in words)
 
-    def read(text: str) -> float | str:
-        if text in words:
-            return text
+    def read(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
@@ -175,102 +151,61 @@ def shortened(text: str, length: int = 40) -> str:
 
 def add_preprocessing(parser: argparse.ArgumentParser) -> None:
     """The file, and the options of the paper's preprocessing that is applied to it."""
-    parser.add_argument(
+    add, switch = parser.add_argument, argparse.BooleanOptionalAction
+    add(
         "file",
         metavar="FILE",
-        help="a matrix, one sample per row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow "
-        ".safetensors .pt; "
-        "or a folder or a quoted pattern of several such files",
+        help="a matrix, one sample per row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow .safetensors "
+        ".pt; or a folder or a quoted pattern of several such files",
     )
-    parser.add_argument("--key", metavar="NAME", help="which array of a file that holds several")
-    parser.add_argument(
+    add("--key", metavar="NAME", help="which array of a file that holds several")
+    add(
         "--columns",
         action="append",
         metavar="LIST",
         help="read these columns only: names, patterns such as 'emb_*', numbers from 0, ranges such as 3-9 or 3-, "
         "separated by commas (default: all but a row index)",
     )
-    parser.add_argument(
-        "--drop",
-        action="append",
-        metavar="LIST",
-        help="leave these columns out, such as labels: --drop label,id",
+    add("--drop", action="append", metavar="LIST", help="leave out columns, such as labels: --drop label,id")
+    add(
+        "--standardize", action="store_true", help="scale every column to standard deviation 1 (default: off)"
     )
-    parser.add_argument(
-        "--standardize",
-        action="store_true",
-        help="scale every column to standard deviation 1 first, where columns differ in scale (default: off)",
+    add("--rows", type=whole(2), metavar="M", help="keep M rows, drawn at random")
+    add("--dims", type=whole(2), metavar="D", help="project the columns at random onto D")
+    add("--center", action=switch, default=True, help="subtract the mean row (default: on)")
+    add(
+        "--normalize", action=switch, help="scale every row to the same norm (default: on, but off for probe)"
     )
-    parser.add_argument("--rows", type=whole(2), metavar="M", help="keep M rows, drawn at random")
-    parser.add_argument("--dims", type=whole(2), metavar="D", help="project the columns at random onto D")
-    parser.add_argument(
-        "--center",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="subtract the mean row first (default: on)",
-    )
-    parser.add_argument(
-        "--normalize",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="scale every row to the same norm (default: on, but off for probe)",
-    )
-    parser.add_argument(
-        "--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)"
-    )
-    parser.add_argument(
-        "--dask",
-        nargs="?",
-        const="local",
-        metavar="ADDRESS",
-        help="compute on Dask: alone for a local cluster, or the tcp:// address of a running one",
-    )
+    add("--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)")
+    where = "compute on Dask: alone for a local cluster, or the tcp:// address of a running one"
+    add("--dask", nargs="?", const="local", metavar="ADDRESS", help=where)
 
 
 # output ----------------------------------------------------------------------------------------------------
 
 
 def machine(record: dict) -> None:
-    """Print one JSON object that any parser takes: no NaN, no Infinity, ASCII only, keys in one printable line."""
-    print(json.dumps(_printable_keys(plain(record)), indent=1, allow_nan=False))
-
-
-def _printable_keys(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {printable(key): _printable_keys(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_printable_keys(entry) for entry in value]
-    return value
+    """Print one JSON object that any parser takes: no NaN, no Infinity, ASCII only."""
+    print(json.dumps(plain(record), indent=1, allow_nan=False))
 
 
 def console(width: int = 120) -> "Console":
     """Where tables go: as wide as the terminal, or of the given width where there is no terminal."""
     from rich.console import Console
 
-    if hasattr(sys.stdout, "reconfigure") and _lacks_signs(sys.stdout.encoding):
+    try:
+        "⣿×λ".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
         codecs.register_error("edgelaw", _spell_out)
-        sys.stdout.reconfigure(errors="edgelaw")
+        sys.stdout.reconfigure(errors="edgelaw")  # type: ignore[union-attr]
     shown = Console(highlight=False)
     if not shown.is_terminal and "COLUMNS" not in os.environ:
-        shown = Console(highlight=False, width=width)
+        shown.width = width
     return shown
 
 
-def ascii_only(shown: "Console") -> bool:
-    """Whether a console cannot show dots in braille."""
-    return _lacks_signs(shown.encoding)
-
-
-def _lacks_signs(encoding: str | None) -> bool:
-    try:
-        "⣿×λ".encode(encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return True
-    return False
-
-
 def _spell_out(error: UnicodeError) -> tuple[str, int]:
-    """Write out the few signs that an encoding does not have."""
+    """Write out the signs that an encoding does not have."""
     assert isinstance(error, UnicodeEncodeError)
     return "".join(SPELLED_OUT.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
@@ -280,65 +215,38 @@ class Bar:
 
     It is a context, and called inside it as ``bar(done, total, what)``; a ``total`` of None or 0 means that it is
     not known. While loops are being compiled, which the first run on a machine waits for, it says so.
-
-    Parameters
-    ----------
-    patience : float, optional
-        Seconds before it appears; `PATIENCE` by default.
     """
 
     current: "ClassVar[Bar | None]" = None  # the one that is shown, or will be
-    _notes: list[str]
 
-    def __init__(self, patience: float | None = None) -> None:
-        from rich.console import Console, RenderableType
+    def __init__(self) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-        from rich.text import Text
 
-        notes = self._notes = []
-
-        class NotesAndBar(Progress):
-            """What is known already, above the bar."""
-
-            def get_renderables(self) -> Iterable[RenderableType]:
-                yield from (Text(line, overflow="ellipsis", no_wrap=True) for line in notes)
-                yield from super().get_renderables()
-
-        errors = Console(stderr=True)
-        self.enabled = errors.is_terminal
         columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()]
-        self._progress = NotesAndBar(*columns, console=errors, transient=True)
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._progress.add_task("working", total=None)
-        self._timer = threading.Timer(PATIENCE if patience is None else patience, self._appear)
+        self._timer = threading.Timer(PATIENCE, self._appear)
         self._timer.daemon = True
-        self._lock = threading.Lock()
-        self._over = False
-        self.shown = False
-        self._last, self._part = 0.0, math.nan
-        self._what = self._now = "working"
+        self._lock = threading.Lock()  # it may end while it appears
+        self.shown = self._over = False
+        self._last, self._what = 0.0, "working"
         self._compiling = when_compiling(self._compile)
 
     def _compile(self, beginning: bool) -> None:
         """Say that the compiler is at work, or what was being done before."""
-        self._now = COMPILING if beginning else self._what
-        self._progress.update(self._task, description=self._now)
+        self._progress.update(self._task, description=COMPILING if beginning else self._what)
 
     def _appear(self) -> None:
         with self._lock:
-            if self._over or self.shown:
+            if self._over:
                 return
-            self.shown = True
-            if self.enabled:
+            self.shown, task = True, self._progress.tasks[0]
+            if self._progress.console.is_terminal:
                 self._progress.start()
             else:
-                done = f"; about {100 * self._part:.0f} % of the steps are done" if self._part > 0 else ""
-                tell(f"edgelaw: working: {self._now}{done}.")
-
-    def note(self, line: str) -> None:
-        """Show a line above the bar, at once, until the command ends: a first result."""
-        if self.enabled:
-            self._notes.append(printable(line))
-            self._appear()
+                done = f"; about {task.percentage:.0f} % of the steps are done" if task.percentage else ""
+                tell(f"edgelaw: working: {task.description}{done}.")
 
     def __enter__(self) -> "Bar":
         self._compiling.__enter__()
@@ -351,19 +259,11 @@ class Bar:
         now, what = time.monotonic(), printable(what)
         if now - self._last < 0.05 and done != total and what == self._what:
             return
-        self._last, self._what, self._now = now, what, what
-        self._part = done / total if total else math.nan
-        self._progress.update(
-            self._task,
-            completed=float(done),
-            total=float(total) if total else None,
-            description=self._what,
-        )
+        self._last, self._what = now, what
+        self._progress.update(self._task, completed=done, total=total or None, description=what)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._compiling.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._compiling.__exit__(*error)
         self.close()
 
     def close(self) -> None:
@@ -371,7 +271,7 @@ class Bar:
         with self._lock:
             self._over = True
             self._timer.cancel()
-            if self.shown and self.enabled:
+            if self._progress.live.is_started:
                 self._progress.stop()
 
 
@@ -393,8 +293,8 @@ def interruptible(work: Callable[[], int], process: bool) -> int:
             done.set()
 
     worker = threading.Thread(target=contextvars.copy_context().run, args=(target,), daemon=True)
-    worker.start()
     try:
+        worker.start()
         while not done.wait(0.1):
             pass
     except KeyboardInterrupt:
@@ -423,35 +323,27 @@ def destination(
 ) -> str:
     """The real path of a file that can be written, or a refusal: known before anything long is computed.
 
-    Parameters
-    ----------
-    path : str
-        What was asked for.
-    endings : tuple of str
-        Allowed endings, such as ``(".html", ".htm")``; they keep a typing error from overwriting another file.
-    source : str, optional
-        The file being read, which must not be written.
-    option : str
-        The option to name in a refusal.
+    The allowed `endings` keep a typing error from overwriting another file; `source` is the file that is being read.
     """
-    name = printable(path)
+    name, why = printable(path), ""
     if not path.lower().endswith(endings):
         raise Refusal(f"{option} must end in {' or '.join(endings)}, not {shortened(name)}.")
     try:
         real = os.path.realpath(path)
-        if os.path.isdir(real):
-            raise Refusal(f"{name} cannot be written: it is a folder.")
-        if os.path.exists(real):
-            if source and os.path.exists(source) and os.path.samefile(real, source):
-                raise Refusal(f"{name} cannot be written: it is the file that is being read.")
-            if not os.path.isfile(real) or not os.access(real, os.W_OK):
-                raise Refusal(f"{name} cannot be written: it exists and you may not change it.")
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.stat(real)  # a name too long is refused here
-        atomic.ensure_writable(real)
+        with contextlib.suppress(FileNotFoundError):
+            there = os.stat(real)  # a name too long is refused here
+            if os.path.isdir(real):
+                why = "it is a folder"
+            elif source and os.path.exists(source) and os.path.samestat(there, os.stat(source)):
+                why = "it is the file that is being read"
+            elif not os.path.isfile(real) or not os.access(real, os.W_OK):
+                why = "it exists and you may not change it"
+        if not why:
+            atomic.ensure_writable(real)
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
-        raise Refusal(f"{name} cannot be written: {reason(error)}.") from None
+        why = reason(error)
+    if why:
+        raise Refusal(f"{name} cannot be written: {why}.")
     return real
 
 
@@ -474,11 +366,7 @@ def reason(error: BaseException) -> str:
 
 def tell(message: object) -> None:
     """One sentence on standard error, whatever the message holds."""
-    line = printable(message)
-    stream = sys.stderr
-    if stream is None:
-        return
-    with contextlib.suppress(OSError, ValueError):
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-        stream.flush()
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, full, or none at all
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        sys.stderr.write(printable(message).encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        sys.stderr.flush()

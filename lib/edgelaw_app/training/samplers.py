@@ -6,8 +6,7 @@ takes the place of ``DataLoader(dataset, batch_size=32, shuffle=True)``, which i
 random numbers. `learning_rate` says which ``lr`` is the step η of this book.
 
 The indices are those of `edgelaw.orders.stream`, epoch for epoch, so a model trained through a `DataLoader`
-sees exactly the rows of the simulator and the theory. Only this room and the reader of .pt files
-import torch.
+sees exactly the rows of the simulator and the theory.
 """
 
 import sys
@@ -20,17 +19,14 @@ from torch.utils.data import Sampler
 from edgelaw import orders
 from edgelaw._common import arguments
 from edgelaw._common.types import ArrayLike
-from edgelaw_app.learning_rate import LOSSES, learning_rate
+from edgelaw_app.learning_rate import learning_rate
 from edgelaw_app.training import sharing
 
 __all__ = [
     "IID",
-    "LOSSES",
-    "BlockShuffle",
     "FlipFlop",
     "OrderSampler",
     "RandomReshuffle",
-    "ShuffleBuffer",
     "SingleShuffle",
     "check_loader",
     "learning_rate",
@@ -76,9 +72,8 @@ class OrderSampler(Sampler[int]):
     True
     """
 
-    disable_auto_shuffle = (
-        True  # read by Lightning once its pull request 21449 is in: leave this order as it is
-    )
+    # Lightning reads it once its pull request 21449 is in: leave this order as it is.
+    disable_auto_shuffle = True
 
     def __init__(
         self,
@@ -92,17 +87,18 @@ class OrderSampler(Sampler[int]):
         count = len(rows) if isinstance(rows, Sized) else rows
         self._seed = arguments.whole(seed, "seed", 0)
         self._stream = orders.stream(order, count, self._seed, probabilities)
-        self._replicas = arguments.whole(num_replicas, "num_replicas", 1)
-        self._rank = arguments.whole(rank, "rank", 0)
-        if self._rank >= self._replicas:
-            raise ValueError(f"rank must be below num_replicas={self._replicas}, not {self._rank}.")
+        replicas = arguments.whole(num_replicas, "num_replicas", 1)
+        rank = arguments.whole(rank, "rank", 0)
+        if rank >= replicas:
+            raise ValueError(f"rank must be below num_replicas={replicas}, not {rank}.")
+        self._share = sharing.Share(self._stream.order, self._stream.rows, replicas, rank)
         self._epoch, self._position, self._resume = 0, 0, 0
         self._begun = 0  # the epoch that is in use, while `_epoch` may have been read to its end ahead of use
         self._warned = False
 
     def __len__(self) -> int:
         """Indices of this replica in one epoch."""
-        return len(range(self._rank, self._stream.rows, self._replicas))
+        return len(range(self._stream.rows)[self._share.places])
 
     def __iter__(self) -> Iterator[int]:
         self._judge(sharing.wrappers(sys._getframe(1)))
@@ -112,7 +108,7 @@ class OrderSampler(Sampler[int]):
         self._position, self._resume = self._resume, 0
         epoch, position = self._epoch, self._position
         self._begun = epoch
-        for index in self._stream.epoch(epoch)[self._rank :: self._replicas].tolist()[position:]:
+        for index in self._stream.epoch(epoch)[self._share.places].tolist()[position:]:
             position += 1
             self._epoch, self._position = epoch, position
             yield index
@@ -131,40 +127,36 @@ class OrderSampler(Sampler[int]):
     def state_dict(self, position: int | None = None) -> dict[str, Any]:
         """Where the sampler is: a dictionary of plain numbers and strings.
 
-        Parameters
-        ----------
-        position : int, optional
-            Indices of the current epoch that have been *used*, for this replica; by default those handed
-            out. A `DataLoader` with workers asks for batches ahead of their use, so count what was used there. The
-            current epoch is the one that was begun last, even if it has been read to its end.
+        `position` says how many indices of the current epoch have been *used*, for this replica; by default those
+        handed out. A `DataLoader` with workers asks for batches ahead of their use, so count what was used there. The
+        current epoch is the one that was begun last, even if it has been read to its end.
         """
-        state = {"order": self._stream.order, "rows": self._stream.rows, "seed": self._seed}
-        state |= {"num_replicas": self._replicas, "epoch": self._epoch, "position": self._position}
+        epoch, place = self._epoch, self._position
         if position is not None:
-            state |= {"epoch": self._begun, "position": self._place(position)}
-        return state
+            epoch, place = self._begun, self._place(position)
+        return {**self._made_for(), "epoch": epoch, "position": place}
+
+    def _made_for(self) -> dict[str, Any]:
+        order, rows, replicas, _ = self._share
+        return {"order": order, "rows": rows, "seed": self._seed, "num_replicas": replicas}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue where `state_dict` was taken: the next iteration yields the rest of that epoch."""
-        own = self.state_dict()
-        for key in ("order", "rows", "seed", "num_replicas"):
-            if state[key] != own[key]:
-                raise ValueError(
-                    f"the state has {key}={state[key]!r}, but this sampler has {key}={own[key]!r}."
-                )
+        for key, own in self._made_for().items():
+            if state[key] != own:
+                raise ValueError(f"the state has {key}={state[key]!r}, but this sampler has {key}={own!r}.")
         epoch, position = arguments.whole(state["epoch"], "epoch", 0), self._place(state["position"])
         self._epoch, self._begun, self._position, self._resume = epoch, epoch, position, position
 
     def _place(self, position: int) -> int:
-        most = -(-self._stream.rows // self._replicas)  # of the first replica, whose state may serve all
+        most = -(-self._share.rows // self._share.replicas)  # of the first replica, whose state may serve all
         if arguments.whole(position, "position", 0) > most:
             raise ValueError(f"position must be at most the {most} indices of an epoch, not {position}.")
         return position
 
     def _judge(self, objects: list[Any]) -> str:
         """Warn, once, if those who iterate the sampler change its order; the warning is returned."""
-        share = sharing.Share(self._stream.order, self._stream.rows, self._replicas, self._rank)
-        problem = sharing.complaint(share, objects, *sharing.world())
+        problem = sharing.complaint(self._share, objects, *sharing.world())
         if problem and not self._warned:
             self._warned = True
             warnings.warn(f"{type(self).__name__}: {problem}", stacklevel=3)
@@ -172,13 +164,7 @@ class OrderSampler(Sampler[int]):
 
 
 class IID(OrderSampler):
-    """Every index drawn anew from all rows, uniformly or with given probabilities; see `OrderSampler`.
-
-    Examples
-    --------
-    >>> len(list(IID(5, seed=0)))
-    5
-    """
+    """Every index drawn anew from all rows, uniformly or with given probabilities; see `OrderSampler`."""
 
     def __init__(
         self,
@@ -192,103 +178,24 @@ class IID(OrderSampler):
 
 
 class RandomReshuffle(OrderSampler):
-    """A new permutation every epoch, as ``shuffle=True`` does, from a seed of its own; see `OrderSampler`.
-
-    Examples
-    --------
-    >>> sampler = RandomReshuffle(5, seed=0)
-    >>> sorted(sampler) == sorted(sampler) == [0, 1, 2, 3, 4]
-    True
-    """
+    """A new permutation every epoch, as ``shuffle=True`` does, from a seed of its own; see `OrderSampler`."""
 
     def __init__(self, rows: int | Sized, seed: int = 0, num_replicas: int = 1, rank: int = 0):
         super().__init__("random_reshuffle", rows, seed, None, num_replicas, rank)
 
 
 class SingleShuffle(OrderSampler):
-    """One permutation, used in every epoch; see `OrderSampler`.
-
-    Examples
-    --------
-    >>> sampler = SingleShuffle(5, seed=0)
-    >>> list(sampler) == list(sampler)
-    True
-    """
+    """One permutation, used in every epoch; see `OrderSampler`."""
 
     def __init__(self, rows: int | Sized, seed: int = 0, num_replicas: int = 1, rank: int = 0):
         super().__init__("single_shuffle", rows, seed, None, num_replicas, rank)
 
 
 class FlipFlop(OrderSampler):
-    """One permutation, forwards and backwards in turn; see `OrderSampler`.
-
-    Examples
-    --------
-    >>> sampler = FlipFlop(5, seed=0)
-    >>> list(sampler) == list(sampler)[::-1]
-    True
-    """
+    """One permutation, forwards and backwards in turn; see `OrderSampler`."""
 
     def __init__(self, rows: int | Sized, seed: int = 0, num_replicas: int = 1, rank: int = 0):
         super().__init__("flip_flop", rows, seed, None, num_replicas, rank)
-
-
-class ShuffleBuffer(OrderSampler):
-    """The order of a shuffle buffer, as tf.data and streaming data sets have it, over a dataset that can be indexed.
-
-    To try what a stream's buffer costs before the data is moved to one. The order is that of
-    :class:`edgelaw.orders.ShuffleBuffer`, which says what the parameters mean; see also `OrderSampler`.
-
-    Examples
-    --------
-    >>> list(ShuffleBuffer(5, buffer=1))
-    [0, 1, 2, 3, 4]
-    >>> list(ShuffleBuffer(5, buffer=5, seed=3)) == list(RandomReshuffle(5, seed=3))
-    True
-    """
-
-    def __init__(
-        self,
-        rows: int | Sized,
-        buffer: int,
-        seed: int = 0,
-        num_replicas: int = 1,
-        rank: int = 0,
-        *,
-        shard: int | None = None,
-        reshuffle: bool = True,
-        together: int = 1,
-    ):
-        order = orders.ShuffleBuffer(buffer, shard, reshuffle, together)
-        super().__init__(order, rows, seed, None, num_replicas, rank)
-
-
-class BlockShuffle(OrderSampler):
-    """Rows shuffled inside consecutive blocks, after the shards have been shuffled as wholes.
-
-    The order is that of :class:`edgelaw.orders.BlockShuffle`, which says what the parameters mean; see also
-    `OrderSampler`.
-
-    Examples
-    --------
-    >>> [sum(pair) for pair in zip(*[iter(BlockShuffle(6, block=2))] * 2)]
-    [1, 5, 9]
-    """
-
-    def __init__(
-        self,
-        rows: int | Sized,
-        block: int,
-        seed: int = 0,
-        num_replicas: int = 1,
-        rank: int = 0,
-        *,
-        shard: int | None = None,
-        reshuffle: bool = True,
-        together: int = 1,
-    ):
-        order = orders.BlockShuffle(block, shard, reshuffle, together)
-        super().__init__(order, rows, seed, None, num_replicas, rank)
 
 
 def check_loader(loader: Any, sampler: OrderSampler) -> bool:
@@ -304,10 +211,6 @@ def check_loader(loader: Any, sampler: OrderSampler) -> bool:
         ``trainer.train_dataloader`` in Lightning's ``on_train_start``.
     sampler : OrderSampler
         The sampler that the loader was made with.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------

@@ -21,7 +21,6 @@ TWICE = (
     "accelerate shares out what the sampler has already shared, so that many rows are never seen; make the sampler "
     "without num_replicas and rank, or do not give its loader to prepare."
 )
-REMEDIES = {"lightning": LIGHTNING, "pytorch_lightning": LIGHTNING, "lightning_fabric": LIGHTNING}
 
 
 class Share(NamedTuple):
@@ -32,15 +31,14 @@ class Share(NamedTuple):
     replicas: int
     rank: int
 
+    @property
+    def places(self) -> slice:
+        """Which places of the global order are its own."""
+        return slice(self.rank, None, self.replicas)
+
 
 def world() -> tuple[int, int]:
-    """How many processes `torch.distributed` has joined, and which of them this is; (1, 0) where it was not started.
-
-    Examples
-    --------
-    >>> world()
-    (1, 0)
-    """
+    """How many processes `torch.distributed` has joined, and which of them this is; (1, 0) where it was not started."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_world_size(), torch.distributed.get_rank()
     return 1, 0
@@ -48,15 +46,11 @@ def world() -> tuple[int, int]:
 
 def wrappers(frame: FrameType | None) -> list[Any]:
     """The objects whose methods are running, the innermost first."""
-    objects: list[Any] = []
-    for _ in range(DEEPEST):
-        if frame is None:
-            break
-        owner = frame.f_locals.get("self")
-        if owner is not None and not any(owner is other for other in objects):
-            objects.append(owner)
+    owners: list[Any] = []
+    while frame is not None and len(owners) < DEEPEST:
+        owners.append(frame.f_locals.get("self"))
         frame = frame.f_back
-    return objects
+    return [one for one in owners if one is not None]
 
 
 def holders(loader: Any, sampler: Any) -> list[Any] | None:
@@ -68,26 +62,13 @@ def holders(loader: Any, sampler: Any) -> list[Any] | None:
             return path[1:]
         names = (*INNER, "dataset") if isinstance(path[0], DistributedSampler) else INNER
         inner = [getattr(path[0], name, None) for name in names]
-        paths += [
-            [one, *path] for one in inner if one is not None and not any(one is other for other in path)
-        ]
+        paths += [[one, *path] for one in inner if not any(one is other for other in (None, *path))]
     return None
 
 
 def complaint(share: Share, objects: Iterable[Any], processes: int, process: int) -> str:
-    """What becomes of the order, and the remedy, in one sentence; empty if the order stays what it is.
+    """What those who iterate a sampler make of its order, and the remedy, in one sentence; empty if they keep it.
 
-    Parameters
-    ----------
-    share : Share
-        What the sampler was made for.
-    objects : sequence
-        What iterates the sampler, from `wrappers` or `holders`.
-    processes, process : int
-        How many processes train together, and which of them this is.
-
-    Examples
-    --------
     >>> complaint(Share("flip_flop", 10, 1, 0), [], 1, 0)
     ''
     >>> complaint(Share("flip_flop", 10, 1, 0), [], 2, 1)[:60]
@@ -117,8 +98,8 @@ def _shuffled(share: Share, wrapper: Any) -> str:
     """What a `DistributedSampler` around the sampler does to its order."""
     name, library = type(wrapper).__name__, type(wrapper).__module__.split(".")[0]
     # Where the library has a switch it comes first; the sampler's own share is needed in every case.
-    switch = REMEDIES.get(library)
-    remedy = f"give {switch} and {OWN_SHARE}" if switch else f"leave the wrapper out and {OWN_SHARE}"
+    switch = f"give {LIGHTNING}" if "lightning" in library else "leave the wrapper out"
+    remedy = f"{switch} and {OWN_SHARE}"
     if wrapper.shuffle:
         return f"{name} shuffles the {share.order} order once more, so that it is lost; {remedy}."
     if wrapper.num_replicas > 1 and share.replicas > 1:

@@ -7,7 +7,7 @@ excess training loss, after few epochs and after all of them.
 
 import functools
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from edgelaw._common.types import Array
 MEASURES = ("parameter error", "training loss")
 BUDGETS = ("few", "all")
 NOISY = ("isotropic noisy", "tall")  # problems whose least-squares targets no weights fit
-REFERENCE = "random_reshuffle"
 
 
 class Ratio(NamedTuple):
@@ -73,17 +72,20 @@ class Grid:
         """The step at which an order's mean logarithm of the loss is least."""
         return float(self.steps[self.best()[self._place(order, measure, budget)]])
 
-    def ratio(self, over: str, measure: str, budget: str = "all", under: str = REFERENCE) -> Ratio:
-        """One order's loss over another's, each at its own best step, paired on each split."""
-        losses = np.log(self.runs[..., 0].astype(np.float64))
-        above, below = (self._place(order, measure, budget) for order in (over, under))
-        return _paired(losses[:, *above] - losses[:, *below], np.exp)
+    def ratio(self, order: str, measure: str, budget: str = "all") -> Ratio:
+        """An order's loss over random reshuffle's, each at its own best step, paired on each split."""
+        mean, error = self._over_reshuffle(np.log(self.runs[..., 0].astype(float)), order, measure, budget)
+        return Ratio(float(np.exp(mean)), error)
 
-    def points(self, over: str, measure: str, budget: str = "all", under: str = REFERENCE) -> Ratio:
+    def points(self, order: str, measure: str, budget: str = "all") -> Ratio:
         """The same for held-out accuracy: a difference in percentage points, and its standard error."""
-        percent = 100 * self.runs[..., 1].astype(np.float64)
-        above, below = (self._place(order, measure, budget) for order in (over, under))
-        return _paired(percent[:, *above] - percent[:, *below], float)
+        return Ratio(*self._over_reshuffle(100 * self.runs[..., 1].astype(float), order, measure, budget))
+
+    def _over_reshuffle(self, values: Array, order: str, measure: str, budget: str) -> tuple[float, float]:
+        """The mean difference of an order's values and random reshuffle's, and its standard error."""
+        above, below = (self._place(one, measure, budget) for one in (order, "random_reshuffle"))
+        gaps = values[:, *above] - values[:, *below]
+        return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
 
     def _place(self, order: str, measure: str, budget: str) -> tuple[int, int, int]:
         arguments.choice(order, "order", self.orders)
@@ -92,29 +94,21 @@ class Grid:
         return self.orders.index(order), BUDGETS.index(budget), MEASURES.index(measure)
 
 
-def _paired(gaps: Array, back: Callable[[float], float]) -> Ratio:
-    return Ratio(float(back(gaps.mean())), float(gaps.std(ddof=1) / np.sqrt(len(gaps))))
-
-
 @functools.cache
 def grids() -> tuple[Grid, ...]:
     """All grids that were run, in the order of the file.
 
-    Examples
-    --------
     >>> first = grids()[0]
     >>> first.problem, first.optimiser, first.batch, first.epochs
     ('isotropic', 'sgd', 1, (5, 40))
     """
     sweep = shipped.sweep("torch_probe")
-    keys = enumerate(json.loads(str(sweep["grids"])))
-    return tuple(_grid(sweep, number, *key) for number, key in keys)
-
-
-def _grid(sweep: dict[str, Array], number: int, problem: str, loss: str, optimiser: str, batch: int) -> Grid:
-    orders, epochs = (tuple(sweep[key].tolist()) for key in ("orders", f"budgets {problem}"))
-    arrays = (sweep[f"{key} {number}"] for key in ("steps", "grid", "tuned"))
-    return Grid(problem, loss, optimiser, batch, orders, epochs, *arrays)
+    made = []
+    for number, (problem, loss, optimiser, batch) in enumerate(json.loads(str(sweep["grids"]))):
+        orders, epochs = (tuple(sweep[key].tolist()) for key in ("orders", f"budgets {problem}"))
+        arrays = (sweep[f"{key} {number}"] for key in ("steps", "grid", "tuned"))
+        made.append(Grid(problem, loss, optimiser, batch, orders, epochs, *arrays))
+    return tuple(made)
 
 
 def chosen(
@@ -125,8 +119,6 @@ def chosen(
 ) -> list[Grid]:
     """The grids whose problem, loss, optimiser and batch are among those named; all where none is named.
 
-    Examples
-    --------
     >>> [grid.batch for grid in chosen(problems=["wide"])]
     [1, 32]
     """
@@ -141,21 +133,18 @@ def chosen(
 
 def span(
     grids: Collection[Grid],
-    over: str,
+    order: str,
     measures: Collection[str] = MEASURES,
     budgets: Collection[str] = BUDGETS,
-    under: str = REFERENCE,
 ) -> tuple[float, float]:
-    """The smallest and the largest ratio of two orders' losses over some grids, measures and budgets.
+    """The smallest and the largest ratio of an order's losses to random reshuffle's over grids, measures and budgets.
 
-    Examples
-    --------
     >>> low, high = span(chosen(problems=["isotropic"], optimisers=["sgd"]), "single_shuffle")
     >>> bool(low < high < 1)
     True
     """
     ratios = [
-        grid.ratio(over, measure, budget, under).value
+        grid.ratio(order, measure, budget).value
         for grid in grids
         for measure in measures
         for budget in budgets

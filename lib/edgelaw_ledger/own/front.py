@@ -8,7 +8,7 @@ import numpy as np
 from edgelaw import data, exact, kaczmarz, orders, spectrum
 from edgelaw.exact import labels as noise
 from edgelaw.theory import BY_ORDER, iid
-from edgelaw_app.training import splits
+from edgelaw_app.training import probe
 from edgelaw_ledger.routes import limit_in_root
 
 
@@ -136,7 +136,7 @@ def least_growth(draws):
         X = data.gaussian(48, 16, rng=rng)
         y = X @ rng.standard_normal(16) / 4 + rng.standard_normal(48)
         if seed % 2:
-            one = splits.split(pool.features, pool.labels, 96, 24, held=1400, rng=seed)
+            one = probe.split(pool.features, pool.labels, 96, 24, held=1400, rng=seed)
             X, y = one.X, one.targets[:, 0]
         floors = [_floors(X, y, step, seed) for step in (0.2, 0.4, 0.8, 1.2, 1.6)]
         least = min(least, np.exp(np.diff(np.log(np.array(floors)), axis=0).min()))

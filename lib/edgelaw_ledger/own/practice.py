@@ -13,7 +13,7 @@ from scipy import optimize
 
 from edgelaw import data, kaczmarz
 from edgelaw.exact import labels as noise
-from edgelaw_app.training import splits, study
+from edgelaw_app.training import probe, study
 from edgelaw_ledger.evidence import Evidence, compared, off, printed, true
 
 ANIMALS = (2, 3, 4, 5, 6, 7)  # classes of CIFAR-10
@@ -74,7 +74,7 @@ def ends(grids: Collection[study.Grid], order: str, budgets: Collection[str] = s
 def split(rows, dims, seed):
     """Training and held-out rows of the chapter, CIFAR-10."""
     pool = data.cifar10()
-    return splits.split(pool.features, pool.labels, rows, dims, held=1400, rng=seed)
+    return probe.split(pool.features, pool.labels, rows, dims, held=1400, rng=seed)
 
 
 @functools.cache
