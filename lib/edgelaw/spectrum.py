@@ -36,7 +36,7 @@ __all__ = [
 _SVD_LIMIT = 4096  # above, the Gram matrix is several times cheaper than singular values of X itself
 
 
-def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> Array:
+def gram_eigenvalues(X: ArrayLike, method: str = "auto") -> Array:
     r"""Ascending eigenvalues of :math:`X^\top X / m`; what is below the resolution is exactly 0.0.
 
     ``method="svd"`` squares the singular values of X and resolves eigenvalues down to about 1e-26 of the largest;
@@ -49,7 +49,6 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
     array([0.5, 4.5])
     """
     method = arguments.choice(method, "method", ("auto", "svd", "gram"))
-    block = arguments.whole(block, "block", 1)
     X = arguments.unread_matrix(X)
     m, d = X.shape
     if method == "auto":
@@ -60,7 +59,7 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
             ::-1
         ]  # SciPy's would hold the GIL all the time: no Ctrl-C
         return _resolved(values, (m, d)) ** 2 / m
-    return of_gram(smaller_gram(X, block), (m, d))
+    return of_gram(smaller_gram(X), (m, d))
 
 
 def resolves_singular_values(rows: int, columns: int) -> bool:

@@ -72,11 +72,10 @@ def test_the_marchenko_pastur_spectrum_gives_the_closed_forms(step, rho):
         curve = exact.curve("flip_flop", values, epochs, step, rho, weights=weights)
         for ours, truth in ((curve.test, flip_flop.test_loss), (curve.train, flip_flop.train_loss)):
             truth = truth(curve.epochs, step, rho)
-            large = curve.epochs <= (curve.continued or epochs)
+            large = (curve.epochs <= (curve.continued or epochs)) & (truth > 1e-11)
             largest = np.abs(ours[large] / truth[large] - 1).max()
             assert largest < 1e-4
             assert largest <= curve.error
-            assert (ours[~large] < 1e-6 + max(0, 1 - rho)).any() or large.all()
         assert curve.error < (1e-2 if (step, rho) == (1.9, 1 / 8) else 1e-4)
 
 

@@ -104,11 +104,15 @@ def curve(n: Integers, rows: Rows, step: float, build: Build) -> LearningCurve:
 
 def _attempt(rows: Rows, step: float, build: Build, n: Integers) -> agreement.Attempt:
     last, null = int(n[-1]), null_share(rows)
-    coarse, fine = (
-        losses(build(way.average(rows, last / (1 / step - 0.5)), way.points), null, n, way)
-        for way in (FINE, FINER)
+    coarse, fine = both = np.array(
+        [
+            losses(build(way.average(rows, last / (1 / step - 0.5)), way.points), null, n, way)
+            for way in (FINE, FINER)
+        ]
     )
-    floor = max(graded_circle.LEAST, float(0.1**FINER.digits / np.nanmin(np.abs(fine))))
+    small = np.minimum.accumulate(both.min(axis=0), axis=1) < agreement.AT_ONCE
+    both[:, :, 1:][:, small[:, 1:]] = -np.inf
+    floor = max(graded_circle.LEAST, float(0.1**FINER.digits / np.abs(fine).min()))
     level = np.array([[null], [0.0]])
     return agreement.Attempt(fine + level, coarse + level, null, floor)
 
@@ -121,7 +125,7 @@ def null_share(rows: Rows) -> float:
 
 
 def losses(equations: Equations, null: float, n: Integers, way: Resolution) -> Array:
-    """Both losses at the epochs n, from 1 on, above what null directions keep; NaN where they have become small."""
+    """Both losses at the epochs n, from 1 on, above what null directions keep."""
     circle = way.circle(int(n[-1]))
     transforms = circle.around(equations, equations.transforms)
     transforms[0] -= null / (1 - circle.points)
@@ -130,6 +134,4 @@ def losses(equations: Equations, null: float, n: Integers, way: Resolution) -> A
     if not (np.abs(values[:, 0] - first) < agreement.LARGEST_ERROR * first + agreement.AT_ONCE).all():
         raise Unsolved("A pole of flip-flop's equations is on the wrong side of the contour of the average.")
     values[:, 0] = first
-    small = np.minimum.accumulate(values, axis=1) < agreement.AT_ONCE
-    values[:, 1:][small[:, 1:]] = np.nan
     return values
