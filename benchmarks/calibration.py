@@ -22,7 +22,6 @@ import numpy as np
 from edgelaw import data, exact, plots
 from edgelaw.exact import agreement
 from edgelaw.exact.flip_flop import boundary as flip_flop_boundary
-from edgelaw.exact.flip_flop.spectra import Resolution as FlipFlopResolution
 from edgelaw.exact.random_reshuffle import contours as reshuffle_contours
 from edgelaw.exact.random_reshuffle import engine as reshuffle_engine
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
@@ -149,8 +148,8 @@ def sharper():
             "RESOLUTIONS": (shuffle(14.0, 7.0, 0.9), shuffle(13.0, 6.5, 0.8)),
         },
         flip_flop_boundary: {
-            "FINE": FlipFlopResolution(4.0, 12, 10),
-            "FINER": FlipFlopResolution(3.4, 13, 12),
+            "FINE": flip_flop_boundary.Resolution(4.0, 13, 10),
+            "FINER": flip_flop_boundary.Resolution(3.4, 13, 12),
         },
         agreement: {"ENOUGH": 1e-10},
     }

@@ -7,28 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgelaw import data
+from edgelaw import data, shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("entry", data.shipped(), ids=lambda entry: entry.name)
-def test_checksum_size_and_shape_are_the_cards(entry):
-    content = entry.path.read_bytes()
-    assert hashlib.sha256(content).hexdigest() == entry.card["sha256"]
-    assert len(content) == entry.card["bytes"]
-    with np.load(entry.path, allow_pickle=False) as arrays:
+@pytest.mark.parametrize("stem", shipped.FILES.values())
+def test_checksum_size_and_shape_are_the_cards(stem):
+    path = shipped.folder() / f"{stem}.npz"
+    content, card = path.read_bytes(), shipped.card(path.with_suffix(".md"))
+    assert hashlib.sha256(content).hexdigest() == card["sha256"]
+    assert len(content) == card["bytes"]
+    with np.load(path, allow_pickle=False) as arrays:
         features = arrays["features"]
-        assert features.shape == (entry.card["rows"], entry.card["columns"])
-        assert str(features.dtype) == entry.card["dtype"] == "float16"
-        assert set(arrays) == {key.split(":")[0] for key in entry.card["keys"]}
+        assert features.shape == (card["rows"], card["columns"])
+        assert str(features.dtype) == card["dtype"] == "float16"
+        assert set(arrays) == {key.split(":")[0] for key in card["keys"]}
         assert all(arrays[name].dtype.kind != "O" for name in arrays)
     assert np.isfinite(features).all()
 
 
-@pytest.mark.parametrize("entry", data.shipped(), ids=lambda entry: entry.name)
-def test_a_card_says_where_the_array_comes_from_and_what_differs_from_the_paper(entry):
-    card = entry.card
+@pytest.mark.parametrize("name", shipped.FILES)
+def test_a_card_says_where_the_array_comes_from_and_what_differs_from_the_paper(name):
+    card = data.load(name).card
     for fact in ("title", "source", "licence", "attribution", "built_by", "machine"):
         assert len(card[fact]) > 10
     assert (ROOT / card["built_by"]).is_file()
@@ -40,7 +41,7 @@ def test_a_card_says_where_the_array_comes_from_and_what_differs_from_the_paper(
         assert package["version"] in package["file"]
         assert package["licence"]
     differs = " ".join(card["differs_from_paper"])
-    for words in {"cifar10": ("Keras", "torchvision"), "wikipedia": ("768", "1536")}[entry.name]:
+    for words in {"cifar10": ("Keras", "torchvision"), "wikipedia": ("768", "1536")}[name]:
         assert words in differs
 
 

@@ -43,7 +43,7 @@ def test_eigenvalues_of_a_two_by_two_design_by_hand():
 @pytest.mark.parametrize("shape", [(40, 17), (17, 17), (9, 17)])
 def test_both_routes_agree_with_the_dense_gram_matrix(shape, method):
     X = data.gaussian(*shape, rng=7)
-    values = gram_eigenvalues(X, method=method, block=5)
+    values = gram_eigenvalues(X, method=method)
     assert values == pytest.approx(np.linalg.eigvalsh(X.T @ X / shape[0]), rel=1e-9, abs=1e-13)
     assert values.shape == (shape[1],)
     assert (np.diff(values) >= 0).all()
@@ -76,11 +76,11 @@ def test_a_memory_map_is_read_in_blocks_and_gives_the_same_eigenvalues(tmp_path)
     X = data.gaussian(50, 8, rng=0).astype(np.float32)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    assert gram_eigenvalues(mapped, method="gram", block=7) == pytest.approx(gram_eigenvalues(X), rel=1e-6)
+    assert gram_eigenvalues(mapped, method="gram") == pytest.approx(gram_eigenvalues(X), rel=1e-6)
     X[31, 2] = np.nan
     np.save(tmp_path / "bad.npy", X)
     with pytest.raises(ValueError, match="finite"):
-        gram_eigenvalues(np.load(tmp_path / "bad.npy", mmap_mode="r"), method="gram", block=7)
+        gram_eigenvalues(np.load(tmp_path / "bad.npy", mmap_mode="r"), method="gram")
 
 
 @given(
@@ -220,7 +220,6 @@ def test_the_laplace_transform_of_an_edge_is_the_limit_of_the_true_one(aspect):
         (lambda: gram_eigenvalues([[1.0, 2.0]]), "at least 2 rows"),
         (lambda: gram_eigenvalues(np.array([["a", "b"], ["c", "d"]], dtype=object)), "real numbers"),
         (lambda: gram_eigenvalues(np.eye(3), method="qr"), "method must be one of 'auto', 'svd', 'gram'"),
-        (lambda: gram_eigenvalues(np.eye(3), block=0), "block must be an integer of at least 1"),
         (lambda: MarchenkoPastur(0.0), "aspect must be a finite number greater than 0"),
         (lambda: MarchenkoPastur(1.0).quantile(1.1), "probability between 0 and 1"),
         (lambda: MarchenkoPastur(1.0).quantile(np.nan), "probability between 0 and 1"),

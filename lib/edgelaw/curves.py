@@ -9,34 +9,19 @@ VANISHED = 1e-12  # below this a computed loss may go on by its last rate, and i
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Test and training loss at the recorded epochs, with their standard errors.
+    """Test and training loss at the recorded epochs, with their standard errors."""
 
-    Attributes
-    ----------
-    epochs : ndarray of int
-        The recorded n, ascending, 0 included; one epoch is m row updates.
-    test : ndarray of float
-        Mean of ‖w_n − w*‖² / ‖w_0 − w*‖²: the squared *parameter error*, not a loss on held-out rows.
-    train : ndarray of float
-        Mean of (1/m) ‖X (w_n − w*)‖² / ‖w_0 − w*‖², for the normalised update with the rows of X scaled to
-        norm √d; it starts at 1, on average over the starts, when the mean eigenvalue of XᵀX/m is 1.
-    test_se : ndarray of float
-        Standard errors of `test` over independent runs; NaN where there was one run only.
-    train_se : ndarray of float
-        The same of `train`.
-    error : float
-        For a computed curve, the largest relative numerical error that it estimates of itself; else NaN.
-    continued : int or None
-        The last epoch that was computed where the rest goes on by its last rate: a loss is then below 1e-12, not
-        counting a plateau (for flip-flop 1e-7, where its resolutions agree no longer).
-    """
-
-    epochs: np.ndarray
+    epochs: np.ndarray  #: The recorded n, ascending, 0 included; one epoch is m row updates.
+    #: Mean of ‖w_n − w*‖² / ‖w_0 − w*‖²: the squared *parameter error*, not a loss on held-out rows.
     test: np.ndarray
+    #: Mean of (1/m) ‖X (w_n − w*)‖² / ‖w_0 − w*‖², for the normalised update with the rows of X scaled to norm √d; it
+    #: starts at 1, on average over the starts, when the mean eigenvalue of XᵀX/m is 1.
     train: np.ndarray
-    test_se: np.ndarray
-    train_se: np.ndarray
-    error: float = np.nan
+    test_se: np.ndarray  #: Standard errors of `test` over independent runs; NaN where there was one run only.
+    train_se: np.ndarray  #: The same of `train`.
+    error: float = np.nan  #: The largest relative numerical error that a computed curve estimates of itself.
+    #: The last epoch that was computed where the rest goes on by its last rate: a loss is then below 1e-12, not
+    #: counting a plateau (for flip-flop 1e-7).
     continued: int | None = None
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from edgelaw._common import arguments
 from edgelaw._common.preprocessing import Preprocessed, preprocess
 from edgelaw._common.types import Array, ArrayLike, Rng
-from edgelaw.shipped import SWEEPS, Embeddings, cifar10, load, shipped, sweep, wikipedia
+from edgelaw.shipped import SWEEPS, Embeddings, cifar10, load, sweep, wikipedia
 
 __all__ = [
     "SWEEPS",
@@ -25,7 +25,6 @@ __all__ = [
     "power_law",
     "power_law_eigenvalues",
     "preprocess",
-    "shipped",
     "sweep",
     "wikipedia",
     "with_spectrum",

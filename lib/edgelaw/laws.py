@@ -15,33 +15,16 @@ __all__ = ["EdgeFit", "MarchenkoPastur", "square_edge"]
 
 @dataclass(frozen=True)
 class EdgeFit:
-    r"""A power law :math:`F(\lambda) \approx Q (\lambda - \lambda_0)^\beta` at the left edge of a spectrum.
+    r"""A power law :math:`F(\lambda) \approx Q (\lambda - \lambda_0)^\beta` at the left edge of a spectrum."""
 
-    Attributes
-    ----------
-    beta : float
-        Exponent of the law.
-    Q : float
-        Constant of the law.
-    lambda_0 : float
-        Where the edge sits.
-    count : int
-        Number of eigenvalues the fit used (0 for an exact law).
-    null : int
-        Number of eigenvalues that are exactly zero.
-    residual : float
-        Weighted root mean square of :math:`\log F` minus the line: how straight the edge is, not how sure ``beta`` is.
-    window : tuple of float
-        Smallest and largest eigenvalue used.
-    """
-
-    beta: float
-    Q: float
-    lambda_0: float = 0.0
-    count: int = 0
-    null: int = 0
+    beta: float  #: Exponent of the law.
+    Q: float  #: Constant of the law.
+    lambda_0: float = 0.0  #: Where the edge sits.
+    count: int = 0  #: Number of eigenvalues the fit used (0 for an exact law).
+    null: int = 0  #: Number of eigenvalues that are exactly zero.
+    #: Weighted root mean square of log F minus the line: how straight the edge is, not how sure `beta` is.
     residual: float = 0.0
-    window: tuple[float, float] = (0.0, np.inf)
+    window: tuple[float, float] = (0.0, np.inf)  #: Smallest and largest eigenvalue used.
 
     def cdf(self, x: ArrayLike) -> FloatOrArray:
         r"""The law itself, :math:`Q (x - \lambda_0)_+^\beta`: a fraction of the spectrum only near the edge."""

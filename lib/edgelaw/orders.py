@@ -145,29 +145,6 @@ class BlockShuffle(FromFile):
 Order = str | ShuffleBuffer | BlockShuffle
 
 
-def stream(order: Order, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> Stream:
-    """The index stream of a sample order: iterating over it yields epoch after epoch, without end.
-
-    Parameters
-    ----------
-    order : str, ShuffleBuffer or BlockShuffle
-        One of `ORDERS`, or an order with a parameter.
-    rows : int
-        Number of rows m; an epoch is m indices between 0 and m − 1.
-    rng : int or numpy.random.Generator
-        A seed, or a generator, from which one draw of 128 bits seeds the stream.
-    probabilities : array of length rows, optional
-        For ``iid`` only: how probable each row is (the paper's importance sampling has p ∝ ‖x_i‖²); uniform if absent.
-
-    Examples
-    --------
-    >>> first, second, third = stream("flip_flop", 4, rng=1).epochs(0, 3)
-    >>> bool((second == first[::-1]).all()), bool((third == first).all())
-    (True, True)
-    """
-    return Stream(order, rows, rng, probabilities)
-
-
 def concordance(order: Order, rows: int) -> float:
     r"""How alike two epochs of an order are: Kendall's τ of their permutations, on average.
 
@@ -217,10 +194,27 @@ def _together(rows: int, size: int) -> float:
 
 
 class Stream:
-    """A sample order as a sequence of epochs, each an array of m row indices; made by `stream`.
+    """A sample order as an index stream: iterating over it yields epoch after epoch, each m row indices, without end.
 
     `order` is how the order is written, such as ``ShuffleBuffer(buffer=64, shard=None, reshuffle=True, together=1)``;
     `permutation` the one of an order that repeats itself, None for an order that draws every epoch anew.
+
+    Parameters
+    ----------
+    order : str, ShuffleBuffer or BlockShuffle
+        One of `ORDERS`, or an order with a parameter.
+    rows : int
+        Number of rows m; an epoch is m indices between 0 and m − 1.
+    rng : int or numpy.random.Generator
+        A seed, or a generator, from which one draw of 128 bits seeds the stream.
+    probabilities : array of length rows, optional
+        For ``iid`` only: how probable each row is (the paper's importance sampling has p ∝ ‖x_i‖²); uniform if absent.
+
+    Examples
+    --------
+    >>> first, second, third = stream("flip_flop", 4, rng=1).epochs(0, 3)
+    >>> bool((second == first[::-1]).all()), bool((third == first).all())
+    (True, True)
     """
 
     def __init__(self, order: Order, rows: int, rng: Rng, probabilities: ArrayLike | None = None) -> None:
@@ -271,6 +265,9 @@ class Stream:
         if self._cumulative is None:
             return (uniforms * self.rows).astype(np.intp)
         return self._cumulative.searchsorted(uniforms, side="right")
+
+
+stream = Stream
 
 
 def _cumulative(probabilities: ArrayLike | None, order: str, rows: int) -> Array | None:

@@ -11,13 +11,13 @@ import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from edgelaw._common import arguments
 
-_FILES = {"cifar10": "cifar10_resnet50", "wikipedia": "wikipedia_mpnet"}
+FILES = {"cifar10": "cifar10_resnet50", "wikipedia": "wikipedia_mpnet"}  # arrays (.npz) and cards (.md)
 SWEEPS = (
     "any_spectrum",
     "aspect_accuracy",
@@ -53,15 +53,6 @@ class Embeddings:
     card: dict[str, Any] = field(repr=False)
 
 
-class Shipped(NamedTuple):
-    """One array that ships: its name for :func:`load`, its file, its card, and the card's facts."""
-
-    name: str
-    path: Path
-    card_path: Path
-    card: dict[str, Any]
-
-
 def folder() -> Path:
     """Where the data is: in a checkout the repository's ``data``, in an installed package its ``_data``."""
     checkout = Path(__file__).resolve().parents[2]
@@ -95,19 +86,9 @@ def read(name: str) -> bytes:
     return content
 
 
-def shipped() -> tuple[Shipped, ...]:
-    """What ships with the package: name, file, card file and the card's facts of every array.
-
-    >>> [(entry.name, entry.card["columns"]) for entry in shipped()]
-    [('cifar10', 2048), ('wikipedia', 768)]
-    """
-    cards = {name: folder() / f"{stem}.md" for name, stem in _FILES.items()}
-    return tuple(Shipped(name, path.with_suffix(".npz"), path, card(path)) for name, path in cards.items())
-
-
 def load(name: str) -> Embeddings:
     """Load a shipped array, "cifar10" or "wikipedia", after comparing its checksum with its card's."""
-    stem = _FILES[arguments.choice(name, "name", _FILES)]
+    stem = FILES[arguments.choice(name, "name", FILES)]
     arrays = _arrays(stem)
     return Embeddings(
         name=name,

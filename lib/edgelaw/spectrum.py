@@ -36,7 +36,7 @@ __all__ = [
 _SVD_LIMIT = 4096  # above, the Gram matrix is several times cheaper than singular values of X itself
 
 
-def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> Array:
+def gram_eigenvalues(X: ArrayLike, method: str = "auto") -> Array:
     r"""Ascending eigenvalues of :math:`X^\top X / m`; what is below the resolution is exactly 0.0.
 
     ``method="svd"`` squares the singular values of X and resolves eigenvalues down to about 1e-26 of the largest;
@@ -49,7 +49,6 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
     array([0.5, 4.5])
     """
     method = arguments.choice(method, "method", ("auto", "svd", "gram"))
-    block = arguments.whole(block, "block", 1)
     X = arguments.unread_matrix(X)
     m, d = X.shape
     if method == "auto":
@@ -60,7 +59,7 @@ def gram_eigenvalues(X: ArrayLike, method: str = "auto", block: int = 4096) -> A
             ::-1
         ]  # SciPy's would hold the GIL all the time: no Ctrl-C
         return _resolved(values, (m, d)) ** 2 / m
-    return of_gram(smaller_gram(X, block), (m, d))
+    return of_gram(smaller_gram(X), (m, d))
 
 
 def resolves_singular_values(rows: int, columns: int) -> bool:
@@ -194,42 +193,23 @@ def _line(x: Array, y: Array, ranks: Integers) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class EdgeLaw:
-    r"""Whether the left edge is a power law at zero, :math:`F(\lambda) \approx Q\lambda^\beta`, by three tests.
+    r"""Whether the left edge is a power law at zero, :math:`F(\lambda) \approx Q\lambda^\beta`, by three tests."""
 
-    Attributes
-    ----------
-    holds : bool or None
-        True: no test contradicts it, and they could have. False: one does. None: too few eigenvalues to tell.
-    reason : str
-        A sentence why it is not claimed; empty if it holds.
-    failed : tuple of str
-        Of curvature, drift, gap: those that contradict it.
-    fit : EdgeFit or None
-        By :func:`fit_edge_laplace`, also where the law does not hold.
-    error : float or None
-        Standard error of the fitted exponent.
-    curvature : float
-        The first of three tests; each is NaN where there are too few eigenvalues for it.
-    curvature_error : float
-    drift : float
-        The second test.
-    drift_error : float
-    gap : float
-        The third test.
-    eigenvalues : ndarray or None
-        Those that were looked at, ascending.
-    """
-
-    holds: bool | None
-    reason: str
-    failed: tuple[str, ...] = ()
-    fit: EdgeFit | None = None
-    error: float | None = None
-    curvature: float = np.nan
+    holds: (
+        bool | None
+    )  #: True: no test contradicts it, and they could have. False: one does. None: too few eigenvalues.
+    reason: str  #: A sentence why it is not claimed; empty if it holds.
+    failed: tuple[str, ...] = ()  #: Of curvature, drift, gap: those that contradict it.
+    fit: EdgeFit | None = None  #: By :func:`fit_edge_laplace`, also where the law does not hold.
+    error: float | None = None  #: Standard error of the fitted exponent.
+    curvature: float = (
+        np.nan
+    )  #: The first of three tests; each is NaN where there are too few eigenvalues for it.
     curvature_error: float = np.nan
-    drift: float = np.nan
+    drift: float = np.nan  #: The second test.
     drift_error: float = np.nan
-    gap: float = np.nan
+    gap: float = np.nan  #: The third test.
+    #: Those that were looked at, ascending.
     eigenvalues: Array | None = field(default=None, repr=False, compare=False, metadata={"plain": False})
 
     @property

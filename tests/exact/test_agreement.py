@@ -135,3 +135,15 @@ def test_a_loss_that_vanishes_at_once_is_continued_from_the_first_epoch():
     assert curve.continued == 1
     assert curve.train[1] == pytest.approx(1e-13)
     assert curve.train[2] == pytest.approx(1e-26)
+
+
+@pytest.mark.parametrize("nothing", [-np.inf, np.nan])
+def test_losses_that_an_engine_gives_up_as_too_small_go_on_by_their_rate_but_not_what_failed(nothing):
+    losses = np.where(HALVES > 1e-3, HALVES, nothing)
+    if np.isnan(nothing):
+        with pytest.raises(ArithmeticError):
+            settled(N, [attempt(losses=losses)])
+    else:
+        curve = settled(N, [attempt(losses=losses)])
+        assert curve.continued == 9
+        assert curve.test[40] == pytest.approx(2.0**-40)

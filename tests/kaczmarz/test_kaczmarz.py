@@ -287,11 +287,11 @@ def test_the_compiled_loops_and_their_python_sources_do_the_same(several):
     X = design(9, 5)
     Y = np.random.default_rng(2).standard_normal((9, 2 if several else 1))
     visits = stream("iid", 9, 1).epoch(0)
-    for loop, batch in ((compiled.sweep, ()), (compiled.sweep_averages, (4,))):
+    for batch in (1, 4):
         fast, source = np.ones((2, 5)), np.ones((2, 5))
-        for function, W in ((loop, fast), (loop.function, source)):
-            function(X, Y, W, visits, *batch, 0.01, 0.9)
-        problem = Problem(X, Y, *batch, normalised=False, ridge=10.0)
+        for function, W in ((compiled.sweep, fast), (compiled.sweep.function, source)):
+            function(X, Y, W, visits, batch, 0.01, 0.9)
+        problem = Problem(X, Y, batch, normalised=False, ridge=10.0)
         reference = by_hand(problem, X, [visits], np.ones((5, 2)), [0.01])
         assert_equal_to_twelve_digits(source.T, reference)
         assert_equal_to_twelve_digits(fast.T, reference)

@@ -115,10 +115,6 @@ def test_the_expansion_refuses_no_epochs_and_unknown_losses():
         sums.expansion("validation", 3)
 
 
-def test_the_module_of_the_order_has_every_name_of_the_sums():
-    assert all(getattr(single_shuffle, name) is getattr(sums, name) for name in sums.__all__)
-
-
 @pytest.mark.parametrize("mean", [0.3, 14.0, 300.0, 1e4, 1e8])
 def test_poisson_probabilities_agree_with_mpmath_to_thirteen_digits(mean):
     spread = int(6 * np.sqrt(mean)) + 3

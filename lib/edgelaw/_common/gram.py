@@ -27,7 +27,7 @@ class OuterProducts:
         self.count += len(block)
 
 
-def smaller_gram(X: np.ndarray, block: int) -> Array:
+def smaller_gram(X: np.ndarray, block: int = 4096) -> Array:
     """The smaller of XᵀX and XXᵀ, summed in float64 over finite blocks of rows (XᵀX) or of columns (XXᵀ)."""
     if X.shape[0] < X.shape[1]:
         X = X.T

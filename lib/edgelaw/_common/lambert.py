@@ -1,6 +1,6 @@
 """Lambert W and the r-Lambert function with their branches, accurate up to the branch points.
 
-Near a branch point :math:`u e^u` is flat, and the last digits of x decide about half of the digits of u; there the
+Near a branch point :math:`u e^u` is flat, and the last digits of x decide about half of the digits of u: so the
 equation is evaluated in 40 digits.
 """
 
@@ -11,14 +11,12 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 import scipy.optimize
-import scipy.special
 
 from edgelaw._common import arguments, extras
 from edgelaw._common.types import ArrayLike, FloatOrArray
 
 _DIGITS = 40
 _CUSP = math.exp(-2)
-_NEAR = 0.25  # |1 + e x| within which SciPy's function has lost digits
 
 
 def lambert_w(x: npt.ArrayLike, branch: int = 0) -> FloatOrArray:
@@ -45,12 +43,8 @@ def lambert_w(x: npt.ArrayLike, branch: int = 0) -> FloatOrArray:
             f"A real x must be at least -1/e{' and negative on branch -1' if branch else ''} "
             "for W to be real; give x as a complex number for the complex value."
         )
-    u = np.asarray(scipy.special.lambertw(x, branch))
-    u = u.real.copy() if real else u
-    near = np.abs(1 + math.e * x) < _NEAR
-    if near.any():
-        u[near] = [(_real_w if real else _complex_w)(value, branch) for value in x[near]]
-    return u[()]
+    u = np.array([_w(value, branch) for value in x.astype(complex).ravel()], dtype=complex).reshape(x.shape)
+    return (u.real if real else u)[()]
 
 
 @functools.cache
@@ -61,13 +55,7 @@ def _precise() -> ModuleType:
     return mpmath
 
 
-def _real_w(x, branch):
-    mpmath = _precise()
-    with mpmath.workdps(_DIGITS):
-        return float(mpmath.lambertw(max(mpmath.mpf(float(x)), -mpmath.exp(-1)), branch).real)
-
-
-def _complex_w(x, branch):
+def _w(x, branch):
     """From the upper half plane, W_k at the conjugate being the conjugate of W_(−k)."""
     mpmath, sign = _precise(), -1 if math.copysign(1, x.imag) < 0 else 1
     with mpmath.workdps(_DIGITS):

@@ -26,7 +26,7 @@ _UNSURE, _DISTRUSTED = 1e-7, 3e-5  # losses below are continued where two resolu
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Attempt:
-    """Both losses at two resolutions, arrays (2, epochs): test and training loss.
+    """Both losses at two resolutions, arrays (2, epochs): test and training loss, −∞ where too little is left.
 
     `plateau` is what null directions keep of the test loss, `floor` the least error that the method may state.
     """
@@ -159,7 +159,7 @@ def vouched(
 
     The error is three times the largest relative difference of the two, or the `floor`. From where they differ by
     more than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-7 there
-    (and then, if possible, from where it differs by more than 3e-5); otherwise it is refused.
+    (and then, if possible, from where it differs by more than 3e-5) or −∞ from there on; otherwise it is refused.
     """
     level = np.array([[plateau], [0.0]])
     difference, above = _difference(fine, coarse), fine - level
@@ -169,7 +169,7 @@ def vouched(
     good[gone, 0], difference[gone, 0] = True, 0.0
     kept = [_trusted(*row) for row in zip(above, difference, map(_leading, good), strict=True)]
     for row, last in zip(above, kept, strict=True):
-        if last < len(row) and not (last > 0 and row[last - 1] < _UNSURE):
+        if last < len(row) and not (last > 0 and (row[last - 1] < _UNSURE or np.isneginf(row[last]))):
             worst = difference[:, last].max()
             what = f"Two resolutions differ by a relative {worst:.0e}"
             if worst < LARGEST_ERROR:

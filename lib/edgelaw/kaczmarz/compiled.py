@@ -12,37 +12,15 @@ from edgelaw.orders import Stream
 
 
 @compiled
-def sweep(rows: Array, targets: Array, weights: Array, visits: Integers, step: float, shrink: float) -> None:
-    """Update each row w of `weights` (probes, d), in place, by every row u of `rows` that is visited, with target t:
-
-        w ← shrink · w − step (⟨u, w⟩ − t) u.
-
-    The update by one row and the inner product with the next share one pass over w, which halves the traffic.
-    `targets` has one column for all probes, or one for each.
-    """
-    own = min(1, targets.shape[1] - 1)
-    residuals = np.zeros(weights.shape[0], weights.dtype)
-    for k in range(visits.size + 1):  # the first pass makes the first residuals, and moves nothing
-        u, following = rows[visits[max(k - 1, 0)]], visits[min(k, visits.size - 1)]
-        v = rows[following]
-        for q in range(weights.shape[0]):
-            w, c = weights[q], step * residuals[q]
-            s = -targets[following, own * q]
-            if shrink != 1.0 and k > 0:
-                for j in range(w.size):
-                    w[j] *= shrink
-            for j in range(w.size):
-                x = w[j] - c * u[j]
-                w[j] = x
-                s += v[j] * x
-            residuals[q] = s
-
-
-@compiled
-def sweep_averages(
+def sweep(
     rows: Array, targets: Array, weights: Array, visits: Integers, batch: int, step: float, shrink: float
 ) -> None:
-    """The same for the averaged updates of a batch of rows after the other; the last one may be shorter."""
+    """Update each row w of `weights` (probes, d), in place, by one batch of visited rows u after the other:
+
+        w ← shrink · w − step · mean (⟨u, w⟩ − t) u.
+
+    The last batch may be shorter. `targets` has one column for all probes, or one for each.
+    """
     own = min(1, targets.shape[1] - 1)
     residuals = np.empty((batch, weights.shape[0]), weights.dtype)
     for first in range(0, visits.size, batch):
@@ -85,8 +63,5 @@ class Compiled:
         visits, batch = self.stream.epochs(start, count), self.problem.batch
         kind = self.rows.dtype.type
         rates = kind(step), kind(1 - step * self.problem.ridge)
-        if batch == 1:
-            sweep(self.rows, self._targets, W.T, visits.ravel(), *rates)
-        else:
-            for epoch in visits:
-                sweep_averages(self.rows, self._targets, W.T, epoch, batch, *rates)
+        for epoch in visits:
+            sweep(self.rows, self._targets, W.T, epoch, batch, *rates)

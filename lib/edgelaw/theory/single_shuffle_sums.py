@@ -17,16 +17,6 @@ from edgelaw._common.types import Array, ArrayLike, FloatOrArray
 
 _EXPONENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)  # of Stirling's error
 
-__all__ = [
-    "expansion",
-    "poisson",
-    "queue_weights",
-    "test_expansion",
-    "test_sum",
-    "train_expansion",
-    "train_sum",
-]
-
 
 def queue_weights(count: int, rho: float = 1.0) -> tuple[Array, Array]:
     r"""The weights :math:`H_k` and :math:`G_k`, k < ``count``, of the sums for the two losses at step 1.

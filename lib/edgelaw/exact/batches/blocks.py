@@ -92,17 +92,13 @@ class SampleRows(Rows):
 
 
 class Asked(NamedTuple):
-    """Rows and an update: its step, and its batches if they are of more than one row.
-
-    `total` is the number of rows, infinite for a covariance, and `null` the share of directions that no row has, which
-    the covariance's rows are without.
-    """
+    """Rows and an update."""
 
     rows: Rows
     step: float
-    cut: Partition | None = None
-    total: float = np.inf
-    null: float = 0.0
+    cut: Partition | None = None  # batches, if they are of more than one row
+    total: float = np.inf  # rows: infinitely many for a covariance
+    null: float = 0.0  # the share of directions that no row has, which the covariance's rows are without
 
     @property
     def tau(self) -> float:

@@ -14,10 +14,10 @@ from edgelaw.exact.batches.partition import Partition
 
 
 class SlowForms(NamedTuple):
-    """oᵀMo, which is half of oᵀEo, and ‖Mo‖²."""
+    """Two quadratic forms of a null vector o."""
 
-    first: float
-    square: float
+    first: float  # oᵀMo, which is half of oᵀEo
+    square: float  # ‖Mo‖²
 
 
 def slow_forms(cut: Partition, rows: float, second: float = 1.0) -> SlowForms:

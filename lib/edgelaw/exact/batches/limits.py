@@ -11,7 +11,7 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike
 from edgelaw.exact import sources
-from edgelaw.exact.batches.blocks import Rows, SampleRows
+from edgelaw.exact.batches.blocks import Asked, Rows, SampleRows
 from edgelaw.exact.batches.partition import Partition, requested
 from edgelaw.exact.iid import batches as iid
 from edgelaw.exact.random_reshuffle import contours, engine
@@ -63,23 +63,30 @@ def critical_batch(eigenvalues: ArrayLike) -> float:
     return float(values.sum() / values[-1])
 
 
-def refuse_unstable(order: str, rows: Rows, cut: Partition, step: float) -> None:
-    """Refuse a step beyond the limit of an order, which is searched for only where batches may expand."""
-    if iid.stable(*iid.of_rows(rows), cut) if order == "iid" else contraction(rows, cut) > 1:
-        return
+def stable(order: str, asked: Asked) -> Asked:
+    """What is asked for with batches, if its step is not beyond the order's limit."""
+    rows, cut = asked.rows, asked.cut
     if (
-        order == "random_reshuffle"
-        and engine.amplification(contours.of_rows(rows, reach=0.01), Batches(cut)) < 1
+        cut is None
+        or _bears(order, rows, cut)
+        or asked.step < (limit := asked.step * _factor(order, rows, cut))
     ):
-        return
-    if order == "single_shuffle" and cut.batches > 1 and single_shuffle.stable(rows, cut):
-        return
-    limit = step * _factor(order, rows, cut)
-    if step >= limit:
-        name = {"iid": "IID", "flip_flop": "flip-flop"}.get(order, order.replace("_", " "))
-        raise ValueError(
-            f"step must be below {limit:.6g}, where {name} with this batch becomes unstable, not {step:g}."
-        )
+        return asked
+    name = {"iid": "IID", "flip_flop": "flip-flop"}.get(order, order.replace("_", " "))
+    raise ValueError(
+        f"step must be below {limit:.6g}, where {name} with this batch becomes unstable, not {asked.step:g}."
+    )
+
+
+def _bears(order: str, rows: Rows, cut: Partition) -> bool:
+    """Whether an order is seen to be stable without a search for its limit."""
+    if order == "iid":
+        return iid.stable(*iid.of_rows(rows), cut)
+    if contraction(rows, cut) > 1:
+        return True
+    if order == "random_reshuffle":
+        return engine.amplification(contours.of_rows(rows, reach=0.01), Batches(cut)) < 1
+    return order == "single_shuffle" and cut.batches > 1 and single_shuffle.stable(rows, cut)
 
 
 def contraction(rows: Rows, cut: Partition) -> float:

@@ -1,6 +1,6 @@
 """How an epoch of m rows is cut into batches, in the units of the large-d equations."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,8 +8,7 @@ from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
+class Partition(NamedTuple):
     """The batches of an epoch in visiting order: their rows over d, and the step that each row of a batch takes.
 
     The last one is shorter where b does not divide m; its average is over its own rows, so their step is larger.

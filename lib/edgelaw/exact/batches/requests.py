@@ -10,9 +10,8 @@ from edgelaw.exact.batches.blocks import Asked, SampleRows
 from edgelaw.exact.batches.partition import requested
 from edgelaw.exact.silverstein import PopulationRows
 
-_NEVER_MOVES = (
-    1e-100  # of the largest, under IID: laws of small exponents have much of their mass at tiny eigenvalues
-)
+# Of the largest eigenvalue, under IID, which is exact at any n: laws of small exponents have much of their mass below.
+_NEVER_MOVES = 1e-100
 
 
 def single_rows(batch: object) -> bool:
@@ -42,9 +41,8 @@ def of_sample(
             "weights are for single rows: with batches the number of eigenvalues is the dimension d."
         )
     cut, eta, aspect = requested(eigenvalues, batch, step, rho)
-    rows = SampleRows(*spectrum, aspect)
-    limits.refuse_unstable(order, rows, cut, eta)
-    return Asked(rows, eta, cut, round(aspect * np.size(eigenvalues)))
+    total = round(aspect * np.size(eigenvalues))
+    return limits.stable(order, Asked(SampleRows(*spectrum, aspect), eta, cut, total))
 
 
 def of_covariance(
@@ -56,9 +54,7 @@ def of_covariance(
         rows = PopulationRows(values, shares, arguments.aspect(rho) / (1 - null))
         return Asked(rows, arguments.step(step), null=null)
     cut, eta, aspect = requested(eigenvalues, batch, step, rho, null)
-    rows = PopulationRows(values, shares, aspect)
-    limits.refuse_unstable(order, rows, cut, eta)
-    return Asked(rows, eta, cut, null=null)
+    return limits.stable(order, Asked(PopulationRows(values, shares, aspect), eta, cut, null=null))
 
 
 def _smallest(order: str) -> float:

@@ -30,23 +30,21 @@ Numerics: Y = f/g with f and g linear in their predecessors and scaled, so that 
 are the unknowns of Newton's method, whose equations GMRES solves by differences: work in proportion to L.
 """
 
-import numpy as np
-import numpy.typing as npt
-import scipy.sparse.linalg
+import functools
 
-from edgelaw._common.compiled import compiled
+import numpy as np
+import scipy.optimize
+
 from edgelaw._common.types import Array, Integers
 from edgelaw.curves import LearningCurve
 from edgelaw.exact import levy
+from edgelaw.exact.batches.blocks import Rows
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.flip_flop import boundary
 from edgelaw.exact.flip_flop.collocation import Complex, Equations, Unsolved
-from edgelaw.exact.flip_flop.spectra import Spectrum
-
-_GMRES_LEAVES = 1e-3  # relative residual of Newton's equations: as much of an error is left by a Newton step
 
 
-def curve(n: Integers, spectrum: Spectrum, cut: Partition) -> LearningCurve:
+def curve(n: Integers, rows: Rows, cut: Partition) -> LearningCurve:
     """The learning curve with these batches, which must be equal."""
     if not cut.equal:
         raise ArithmeticError(
@@ -55,14 +53,14 @@ def curve(n: Integers, spectrum: Spectrum, cut: Partition) -> LearningCurve:
         )
     tau, kappa = float(cut.taus[0]), float(cut.kappas[0])
     slow = 1 / (1 / tau + kappa / 2)  # the step of single rows with the same slowest directions
-    return boundary.curve(n, spectrum, slow, lambda average, *_: Problem(average, cut))
+    return boundary.curve(n, rows, slow, lambda average, _: Problem(average, cut))
 
 
 class Problem(Equations):
     """The recursion over equal batches for one average. Unknowns are X = (α, β), an array (2, batches)."""
 
-    def __init__(self, average: levy.Average, cut: Partition, same: float = 1e-8) -> None:
-        super().__init__(average, same)
+    def __init__(self, average: levy.Average, cut: Partition) -> None:
+        super().__init__(average)
         self.inverse_tau, self.batches = 1 / float(cut.taus[0]), cut.batches
         self.rates = float(cut.kappas[0]) * self.nodes
 
@@ -82,37 +80,22 @@ class Problem(Equations):
         Y = f[-1] / g[-1]
         return np.array([self.weights @ Y, self.moments @ Y + self.mean_of_squares(0j, X)]).real
 
-    def newton(self, z: complex, X: Complex, steps: int = 10) -> tuple[Complex, npt.NDArray]:
-        """X at z and 1/(1 − zY) at its end from a guess; `Unsolved` if that takes more than a few steps."""
-        for _ in range(steps):
-            change = self._change(z, X)
-            size = np.abs(change).max() / np.abs(X).max()
-            if not size < 1e3:
-                break
-            X = X + change * min(1.0, 0.5 / size) if size else X
-            if size < self.same:
-                f, g, *_ = waves(z, X, self.rates)
-                return X, g[-1] / (g[-1] - z * f[-1])
-        raise Unsolved("Newton's method for the flip-flop equations did not converge.")
-
-    def _change(self, z: complex, X: Complex) -> Complex:
-        """Newton's step; NaN where there is none."""
-        residual = self.residual(z, X)
-        if not np.isfinite(residual).all():
-            return np.full_like(X, np.nan)
-
-        def derivative(
-            direction: Complex,
-        ) -> Complex:  # at a distance where rounding leaves as much as curvature
-            far = np.finfo(float).eps ** (1 / 3) * np.linalg.norm(X) / np.linalg.norm(direction)
-            shift = far * direction.reshape(X.shape)
-            return ((self.residual(z, X - shift) - self.residual(z, X + shift)) / (2 * far)).ravel()
-
-        operator = scipy.sparse.linalg.LinearOperator((X.size, X.size), derivative, dtype=complex)
-        change, failed = scipy.sparse.linalg.gmres(
-            operator, residual.ravel(), rtol=_GMRES_LEAVES, restart=X.size, maxiter=1
-        )
-        return np.full_like(X, np.nan) if failed else change.reshape(X.shape)
+    def newton(self, z: complex, X: Complex, steps: int = 10) -> tuple[Complex, Complex]:
+        """As of all equations."""
+        same = 1e-11 * float(np.abs(X).max())
+        try:
+            X = scipy.optimize.newton_krylov(
+                functools.partial(self.residual, z),
+                X,
+                method="gmres",
+                maxiter=steps,
+                f_tol=same,
+                line_search=None,
+            )
+        except (scipy.optimize.NoConvergence, ValueError):  # no number is left
+            raise Unsolved("Newton's method for the flip-flop equations did not converge.") from None
+        f, g, *_ = waves(z, X, self.rates)
+        return X, g[-1] / (g[-1] - z * f[-1])
 
     def residual(self, z: complex, X: Complex) -> Complex:
         """What the equations make of α and β, less α and β."""
@@ -137,10 +120,8 @@ class Problem(Equations):
         return complex(np.mean(z * alpha[::-1] * x2**2 - 2 * beta * x1 * x2 + alpha * x1**2))
 
 
-# ------------------------------------------------------------------------------------- a loop, and its NumPy twin
-
-
-def _waves_numpy(z: complex, X: Complex, rates: Complex) -> tuple[Complex, Complex, Complex, Array]:
+def waves(z: complex, X: Complex, rates: Complex) -> tuple[Complex, Complex, Complex, Array]:
+    """f and g with Y = f/g before every batch and after the last, u = g after a batch but for its scale, and scales."""
     (alpha, beta), (batches, count) = X, (X.shape[1], len(rates))
     f, g = np.ones((2, batches + 1, count), dtype=complex)
     u, scales = np.empty((batches, count), dtype=complex), np.empty((batches, count))
@@ -151,20 +132,4 @@ def _waves_numpy(z: complex, X: Complex, rates: Complex) -> tuple[Complex, Compl
         x = squares[j] * f[j] + forward[j] * u[j]
         scales[j] = 1 / (np.abs(x) + np.abs(u[j]))
         f[j + 1], g[j + 1] = scales[j] * x, scales[j] * u[j]
-    return f, g, u, scales
-
-
-@compiled(numpy=_waves_numpy)
-def waves(z: complex, X: Complex, rates: Complex) -> tuple[Complex, Complex, Complex, Array]:
-    """f and g with Y = f/g before every batch and after the last, u = g after a batch but for its scale, and scales."""
-    alpha, beta = X
-    count, batches = rates.size, alpha.size
-    f, g = np.ones((batches + 1, count), np.complex128), np.ones((batches + 1, count), np.complex128)
-    u, scales = np.empty((batches, count), dtype=np.complex128), np.empty((batches, count))
-    for j in range(batches):
-        for k in range(count):
-            p, y = 1 - rates[k] * beta[j], g[j, k] - rates[k] * z * alpha[batches - 1 - j] * f[j, k]
-            x = p * p * f[j, k] + rates[k] * alpha[j] * y
-            u[j, k], scales[j, k] = y, 1 / (abs(x) + abs(y))
-            f[j + 1, k], g[j + 1, k] = scales[j, k] * x, scales[j, k] * y
     return f, g, u, scales

@@ -15,16 +15,17 @@ both sides are :math:`e^{-\eta\rho\lambda}`, and confirmed on random matrices. T
 resolvents of :math:`A^\top A` at once; they have no theory yet.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import agreement, graded_circle, sources
-from edgelaw.exact.flip_flop import boundary, walk
-from edgelaw.exact.flip_flop.collocation import Complex, Unsolved
-from edgelaw.exact.flip_flop.spectra import FINE, FINER, Resolution, SampleSpectrum
+from edgelaw.exact import agreement, graded_circle, levy, sources
+from edgelaw.exact.batches.blocks import SampleRows
+from edgelaw.exact.flip_flop import boundary
+from edgelaw.exact.flip_flop.collocation import Complex, Problem, Unsolved
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.single_shuffle.targets import Targets
 
@@ -48,7 +49,7 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     start = rows.energies.sum()
     if n[-1] == 0:
         return Distance(n, np.array([start]), 0.0)
-    fine, coarse = (_distances(targets, n[1:], step, way) for way in (FINER, FINE))
+    fine, coarse = (_distances(targets, n[1:], step, way) for way in (boundary.FINER, boundary.FINE))
     difference = float(
         (np.abs(fine - coarse) / np.maximum(np.abs(fine), agreement.STATED_ABOVE * start)).max()
     )
@@ -57,37 +58,32 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     return Distance(n, np.append(start, fine), 3 * difference + graded_circle.LEAST)
 
 
-def _distances(targets: Targets, n: Integers, step: float, way: Resolution) -> Array:
+def _distances(targets: Targets, n: Integers, step: float, way: boundary.Resolution) -> Array:
     """The distances at the epochs n, ascending and positive, at one resolution."""
-    rows, last = targets.rows, int(n[-1])
-    values, shares = targets.spectrum
-    spectrum = SampleSpectrum(values, shares, rows.aspect)
-    time = last / (1 / step - 0.5)
-    measures = targets.measures(spectrum.contour(time, way), spectrum.rho, way.tolerance)
-    probes = np.concatenate([measure.nodes for measure in measures])
-    average = spectrum.average(False, time, way)
-    problem = boundary.single_rows(spectrum.rho, step, average, False, way.points, probes)
-    split = len(measures[0].nodes)
+    spectrum, time = SampleRows(*targets.spectrum, targets.rows.aspect), n[-1] / (1 / step - 0.5)
+    contour = functools.partial(levy.ellipse, spectrum.gram, -way.left / time)
+    ends, *still = targets.measures(contour, spectrum.rho, 0.1**way.digits)
+    probes, split = np.concatenate([x.nodes for x in (ends, *still)]), len(ends.nodes)
+    problem = Problem(way.average(spectrum, time), spectrum.rho, step, way.points, probes)
 
     def transforms(z: complex, X: Complex, touched: Complex) -> Complex:
         """Sums of the powers of AᵀA, and for residuals also of A times them: as functions of Σ at the probes."""
-        values = [touched[:split] @ measures[0].weights]
-        if targets.noise:
+        values = [touched[:split] @ ends.weights]
+        for unit in still:
             seen = slice(split, len(probes))
-            halves = problem.decayed(z, X)[seen] * touched[seen]
-            values += [part @ measures[1].weights for part in (touched[seen], halves)]
+            halves = problem.decayed(z, X)[1][seen] * touched[seen]
+            values += [part @ unit.weights for part in (touched[seen], halves)]
         return np.array(values)
 
-    circle = boundary.Circle.of(0.0, way.margin / last, 10 * way.tolerance)
-    seen = walk.around(problem, circle.z, circle.size // 2, transforms)
+    circle = way.circle(int(n[-1]))
     powers = np.unique(np.concatenate([n, n // 2]))
     powers = powers[powers > 0]
-    series = circle.coefficients(seen, powers)
-    series -= np.array([[measure.weights.sum().real] for measure in (*measures, *measures[1:])])
+    series = circle.coefficients(circle.around(problem, transforms), powers)
+    series -= np.array([[x.weights.sum().real] for x in (ends, *still, *still)])
     values = series[0, np.searchsorted(powers, n)]
-    if targets.noise:
-        first = measures[1].weights @ np.expm1(-step * spectrum.rho * measures[1].nodes)
+    for unit in still:
+        first = unit.weights @ np.expm1(-step * spectrum.rho * unit.nodes)
         even, odd = np.append(0.0, series[1]), np.append(first.real, series[2])  # from z⁰ on
         half = np.searchsorted(powers, n // 2, side="right")
         values = values - 2 * targets.noise * np.where(n % 2 == 0, even[half], odd[half])
-    return rows.energies.sum() + values * targets.size / rows.scale
+    return targets.rows.energies.sum() + values * targets.size / targets.rows.scale
