@@ -18,8 +18,6 @@ from edgelaw.exact import levy, silverstein
 from edgelaw.exact.batches import blocks
 
 SCALE = 1.0  # eigenvalues below it look alike to the kernel; above a gap, it is in units of the gap
-_HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
-_ROOM = 0.02  # the least distance from zero at which a contour may pass between F and zero
 WIDTHS = 0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3  # eccentricities tried, the closest first
 
 
@@ -52,7 +50,9 @@ class Contour(NamedTuple):
 
     def lowered(self) -> "Contour":
         """The same, but no higher than a contour may be."""
-        return self.scaled(min(1.0, float(np.arcsinh(2 * _HALF_HEIGHT / self.length)) / self.eccentricity))
+        return self.scaled(
+            min(1.0, float(np.arcsinh(2 * levy.HALF_HEIGHT / self.length)) / self.eccentricity)
+        )
 
     def scaled(self, factor: float) -> "Contour":
         """An ellipse of another eccentricity about the same interval."""
@@ -157,7 +157,7 @@ def usable(law: Law) -> Iterator[Contour]:
     bare = law.null == 0 and law.rho <= 1
     around = [(low if bare else 0.0, scale) for scale in (SCALE, SCALE / 3, 3 * SCALE)]
     between = [(low, part * SCALE * low) for part in (0.7, 0.5, 0.85) if low > 0]
-    for low, scale in between + around if law.lowest > _ROOM else around + between:
+    for low, scale in between + around:
         widths = (Contour(low, law.highest, scale, width).lowered() for width in WIDTHS)
         yield from itertools.islice((contour for contour in widths if _averages_well(law, contour)), 1)
 
@@ -205,12 +205,3 @@ class Points(NamedTuple):
         """Each point followed by its conjugate, and at last infinity with r = 1, where b is the loss of fresh rows."""
         z, x = (np.append(np.column_stack([v, v.conj()]), end) for v, end in ((self.z, 1.0), (self.x, 0.0)))
         return self._replace(z=z, x=x)
-
-
-class Pairs(NamedTuple):
-    """b(z_i, z_j) and b(z_i, z̄_j), how far from its symmetry it is, and the first epoch's test loss."""
-
-    plain: Complex
-    conjugate: Complex
-    asymmetry: float
-    first: float

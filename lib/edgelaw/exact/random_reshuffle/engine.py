@@ -1,6 +1,6 @@
 r"""An epoch of random reshuffle as a map of energies along eigenvectors, from one contour at two resolutions.
 
-The double Cauchy transform b (:mod:`.rows`, :mod:`.batches`) is that of an operator T, a multiplication and an
+The double Cauchy transform b (:mod:`.epochs`) is that of an operator T, a multiplication and an
 integral, with ā and k/(λμ) entire:
 
 .. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu), \qquad
@@ -35,12 +35,12 @@ from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.random_reshuffle import contours
 from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.random_reshuffle.contours import COARSE, FINE, Complex, Contour, Law, Points, Resolution
+from edgelaw.exact.random_reshuffle.epochs import Epoch, Pairs
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 INSIDE = 0.8  # the average's contour, over that of the epoch
 POLYNOMIALS = 24  # at most: more only carry rounding
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
-Epoch = Rows | Batches
 
 
 def mean_epochs(law: Law, contour: Contour, nodes: Complex) -> Callable[[Sequence[Epoch]], Complex]:
@@ -152,7 +152,7 @@ class Frame:
         table = self._chebyshev(at)[:, : len(self._triangle)]
         return scipy.linalg.solve_triangular(self._triangle, table.T, trans=1).T
 
-    def kernel(self, epoch: Epoch, pairs: contours.Pairs) -> Array:
+    def kernel(self, epoch: Epoch, pairs: Pairs) -> Array:
         """k/(λμ) in the polynomials, from b without the multiplication and what is at zero."""
         outside = self.outside * self.dz[:, None]
         kernel = 2 * (outside.T @ (pairs.plain @ outside + pairs.conjugate @ outside.conj())).real

@@ -27,7 +27,8 @@ from edgelaw.exact.labels.interpolation import Family, Ruler
 from edgelaw.exact.labels.rows import LabelledRows
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
-from edgelaw.exact.random_reshuffle.engine import Epoch, EpochMap
+from edgelaw.exact.random_reshuffle.engine import EpochMap
+from edgelaw.exact.random_reshuffle.epochs import Epoch
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 _VANISHED = 1e-9  # of the start: what is below it may be less accurate than the stated error
