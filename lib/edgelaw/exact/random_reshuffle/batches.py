@@ -18,7 +18,7 @@ class Batches(Epoch):
 
     @property
     def symmetric(self) -> bool:
-        """Whether all batches are equal."""
+        """Where all batches are equal."""
         return self.cut.equal
 
     @property

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import agreement, first_epoch, levy
 from edgelaw.exact.batches.partition import Partition
@@ -313,15 +314,10 @@ def amplification(law: Law, epoch: Epoch) -> float:
 def stable_factor(law: Law, cut: Partition) -> float:
     """By what all steps of batches may be multiplied before T's spectral radius is 1, to a relative 1e-6."""
 
-    def stable(factor: float) -> bool:
-        return amplification(law, Batches(cut.scaled(factor))) < 1
+    def excess(factor: float) -> float:
+        return amplification(law, Batches(cut.scaled(factor))) - 1
 
-    low, high = 1.0, 2.0
-    while not stable(low):
-        low, high = low / 2, low
-    while stable(high):
-        low, high = high, 2 * high
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    return low
+    high = 2.0
+    while excess(high) < 0:
+        high *= 2
+    return bracketed_root(excess, 0.5, high, 1e-6)

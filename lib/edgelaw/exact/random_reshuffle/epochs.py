@@ -60,7 +60,10 @@ class Walk(NamedTuple):
 class Epoch(abc.ABC):
     """An epoch at one step."""
 
-    symmetric = True
+    @property
+    def symmetric(self) -> bool:
+        """Whether the transposed epoch has the same law."""
+        return True
 
     @abc.abstractmethod
     def mean(self, x: Complex, rho: float) -> Complex:

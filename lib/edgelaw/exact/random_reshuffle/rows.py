@@ -65,9 +65,11 @@ class Rows(Epoch):
 
 
 def _decays(rates: Complex, cumulative: Array) -> tuple[Complex, Complex]:
-    """u′ = −rate·u + f: the solution for u(0) = 1 and f = 0, and the response to f."""
+    """u′ = −rate·u + f, a conjugate for a conjugate rate: the solution for u(0) = 1 and f = 0, the response to f."""
     both = np.append(cumulative, np.ones((len(cumulative), 1)), axis=1)
-    solved = np.linalg.solve(np.eye(len(cumulative)) + rates[..., None] * cumulative, both)
+    upper, which = np.unique(rates.real + 1j * np.abs(rates.imag), return_inverse=True)
+    solved = np.linalg.solve(np.eye(len(cumulative)) + upper[:, None, None] * cumulative, both)[which.ravel()]
+    np.conj(solved, out=solved, where=rates[..., None].imag < 0)
     return solved[..., -1], np.ascontiguousarray(solved[..., :-1])
 
 
