@@ -229,18 +229,14 @@ def _shells(values: Array) -> Array:
 
 def frames(law: Law) -> Iterator[Frames]:
     """Both frames on the most promising contour, and on another."""
-    return (made for place in (0, 1) if (made := frames_at(law, place)) is not None)
-
-
-def frames_at(law: Law, place: int) -> Frames | None:
-    """Both frames on the contour that comes at this place, if there are so many."""
-    contour = next(itertools.islice(contours.usable(law), place, None), None)
-    if contour is None and place == 0:
+    contour = None
+    for contour in itertools.islice(contours.usable(law), 2):
+        yield _frame(law, contour, FINE), _frame(law, contour, COARSE)
+    if contour is None:
         raise ArithmeticError(
             "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
             "gaps too wide, for a contour around it."
         )
-    return contour and (_frame(law, contour, FINE), _frame(law, contour, COARSE))
 
 
 def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.Attempt]]:
