@@ -153,8 +153,11 @@ def test_tiny_eigenvalues_of_iid_are_no_zeros():
 
 
 def test_rules_of_a_sample_spectrum_are_as_good_as_is_stated():
-    """_RULE_TOLERANCES."""
+    """Far beyond an edge away from zero too, where a loss is what the slowest direction leaves."""
     assert exact.population_curve("iid", np.ones(100), [1, 5, 50], 37.5, 5.0, 25).error < 2e-11
+    late = exact.population_curve("iid", np.arange(1, 301) ** -0.5, [150, 300], 10.0, 4.0, 32)
+    assert late.error < 2e-11
+    assert late.test[1] == pytest.approx(2.19888122e-33, rel=1e-8)
 
 
 def test_the_mean_of_one_data_set_is_more_accurate_than_its_tolerance():

@@ -76,8 +76,8 @@ class Law:
     """A spectrum F: the ends of its positive part, ρ = m/d, and the share of zeros.
 
     `transform` gives x and dx/dz at points z; `average` nodes and weights of ⟨·⟩, closed under conjugation, for
-    functions analytic outside a contour; `measure` nodes and masses of the positive part inside a contour, of a
-    continuous one finely or coarsely.
+    functions analytic outside a contour; `measure` nodes and masses of the positive part, of a continuous one on a
+    contour of a height, over its length, in the logarithm with a scale.
     """
 
     lowest: float
@@ -86,7 +86,7 @@ class Law:
     null: float
     transform: Callable[[Complex], tuple[Complex, Complex]]
     average: Callable[[Contour], tuple[Complex, Complex]]
-    measure: Callable[[Contour, bool], tuple[Complex, Complex]]
+    measure: Callable[[float, float], tuple[Complex, Complex]]
 
 
 def of_rows(rows: blocks.Rows, reach: float) -> Law:
@@ -121,7 +121,7 @@ def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
 
     null = float(shares[values == 0].sum())
     return Law(
-        float(nodes[0]), float(gram[-1]), rho, null, transform, average, lambda *contour: (nodes, masses)
+        float(nodes[0]), float(gram[-1]), rho, null, transform, average, lambda *where: (nodes, masses)
     )
 
 
@@ -139,8 +139,8 @@ def population(rows: silverstein.PopulationRows, reach: float) -> Law:
         x = np.where(z.imag > 0, x, x.conj())
         return x, 1 / (((values / (1 - np.multiply.outer(x, values))) ** 2) @ shares - rho / x**2)
 
-    def measure(contour: Contour, fine: bool) -> tuple[Complex, Complex]:
-        thin, height = Contour(left, right, min(contour.scale / 2, reach), 1.0), 0.8 if fine else 0.7
+    def measure(scale: float, height: float) -> tuple[Complex, Complex]:
+        thin = Contour(left, right, min(scale / 2, reach), 1.0)
         z, dz = map(_with_conjugates, thin.scaled(np.arcsinh(height / thin.length)).points(14))
         return z, (transform(z)[0] + (1 - rho) / z) * dz
 

@@ -133,7 +133,7 @@ class Frame:
         self.law, self.resolution, self.contour = law, resolution, contour.scaled(resolution.wide)
         z, self.dz = self.contour.points(resolution.digits)
         self.points = Points(z, law.transform(z)[0], *law.average(self.contour.scaled(INSIDE)), rho=law.rho)
-        self.nodes, mass = law.measure(self.contour, resolution == FINE)
+        self.nodes, mass = law.measure(self.contour.scale, 0.8 if resolution == FINE else 0.7)
         self.start = np.sqrt(mass)
         self._triangle = _orthonormal(self._chebyshev(self.nodes), self.nodes * mass)
         self.outside = self.polynomials(z)
