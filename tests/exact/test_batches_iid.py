@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgelaw import data, exact, kaczmarz
-from edgelaw.exact import sources
+from edgelaw.exact import silverstein, sources
 from edgelaw.exact.batches.partition import partition
 from edgelaw.exact.iid import batches as engine
 from edgelaw.spectrum import gram_eigenvalues
@@ -67,11 +67,11 @@ def test_rows_of_a_covariance_tend_to_the_sample_of_many():
 @pytest.mark.parametrize("rho", [0.5, 1.0, 4.0])
 def test_small_batches_tend_to_single_rows_at_the_step_per_row(rho):
     single = exact.population_curve("iid", np.ones(2), 10, 0.9, rho)
-    law = engine.sample_law(np.ones(1), np.ones(1), rho)
+    law = silverstein.PopulationRows(np.ones(1), np.ones(1), rho)
     losses = []
     for batch in (1, 2):
         cut = partition(rho * 6e3, 6e3, batch, 0.9 * batch)
-        losses.append(next(engine.attempts(law, cut, 10))(np.arange(1, 11)).fine)
+        losses.append(engine.attempt(law, cut, np.arange(1, 11)).fine)
     limit = np.stack([single.test, single.train])[:, 1:]
     assert np.abs((2 * losses[0] - losses[1]) / limit - 1).max() < 1e-6
 

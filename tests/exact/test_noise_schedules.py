@@ -9,9 +9,10 @@ import pytest
 from edgelaw import exact
 from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows, interpolation, schedules
+from edgelaw.exact.random_reshuffle import engine
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 
-FAMILIES = {"iid": iid.covering, "random_reshuffle": random_reshuffle.covering}
+FAMILIES = {"iid": iid.families, "random_reshuffle": random_reshuffle.families}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def test_without_noise_a_schedule_and_its_reverse_leave_the_same_distance(rows, 
 @pytest.mark.parametrize("order", ["iid", "random_reshuffle"])
 @pytest.mark.parametrize("loss", ["train", "held_out", "distance"])
 def test_the_adjoint_gives_the_gradient(rows, order, loss):
-    family = FAMILIES[order](rows, 0.002, 1.9)[0]
+    family = FAMILIES[order](rows)[0]
     objective, steps = schedules.Objective(rows, family, loss), np.array([1.2, 0.7, 0.4, 0.05])
     value, slope = objective.gradient(steps)
     assert value == pytest.approx(objective(steps), rel=1e-12)
@@ -51,7 +52,7 @@ def test_the_adjoint_gives_the_gradient(rows, order, loss):
 
 @pytest.mark.parametrize(("order", "accuracy"), [("iid", 1e-5), ("random_reshuffle", 3e-3)])
 def test_interpolated_epochs_are_those_of_their_step(rows, order, accuracy):
-    family = FAMILIES[order](rows, 0.002, 1.9)[0]
+    family = FAMILIES[order](rows)[0]
     for step in (0.004, 0.05, 0.3, 1.0, 1.7):
         truth = exact.probe_curve(order, rows, 6, step).train[-1] - rows.residual
         assert schedules.Objective(rows, family, "train")(np.full(6, step)) - rows.residual == pytest.approx(
@@ -70,50 +71,52 @@ def test_a_long_schedule_is_the_composition_of_its_epochs(rows):
 
 @pytest.fixture
 def operators(monkeypatch):
-    """The steps at which operators of random reshuffle were made."""
-    made, make = [], random_reshuffle.Maps._make
+    """The epochs of random reshuffle of which operators were made."""
+    random_reshuffle.families.cache_clear()
+    random_reshuffle._made.cache_clear()
+    made, make = [], engine.maps
 
-    def counted(maps, step):
-        made.append(step)
-        return make(maps, step)
+    def counted(frames, epoch, noise=0.0):
+        made.append(epoch)
+        return make(frames, epoch, noise)
 
-    monkeypatch.setattr(random_reshuffle.Maps, "_make", counted)
+    monkeypatch.setattr(engine, "maps", counted)
     return made
 
 
-def test_a_ruler_by_hand():
-    logarithm = interpolation.Ruler(0.0, 3.0, 1.0)  # log(1 + step)
-    assert np.allclose(logarithm.place(np.array([0.0, 1.0, 3.0, 7.0])), [-1, 0, 1, 1])
-    assert np.allclose(logarithm.steps(1), 1.0)
-    fine = interpolation.Ruler(0.01, 2.0, 0.1, 3.0)
-    assert np.allclose(fine.place(fine.steps(7)), np.cos(np.pi * (np.arange(7) + 0.5) / 7), atol=1e-14)
+def test_nodes_are_chebyshevs_in_the_root_of_the_step():
+    places = interpolation._place(interpolation.nodes(2.0), 2.0)
+    count = interpolation.TERMS
+    assert np.allclose(places, np.cos(np.pi * (np.arange(count) + 0.5) / count), atol=1e-14)
+    ends = interpolation._place(np.array([0.0, 2 * interpolation.LOWEST, 2.0, 7.0]), 2.0)
+    assert np.allclose(ends, [-1, -1, 1, 1])
 
 
 def test_searches_and_long_schedules_share_their_operators(rows, operators):
     fresh = dataclasses.replace(rows)
-    tuned = schedules.best_schedule("random_reshuffle", fresh, 24, "held_out", upper=1.8)
+    tuned = schedules.best_schedule("random_reshuffle", fresh, 30, "held_out", upper=1.8)
     for factor in (0.1, 1.0, min(10.0, 1.9 / tuned.steps.max())):
-        exact.probe_curve("random_reshuffle", fresh, 24, factor * np.linspace(1, 0.5, 24) * tuned.steps)
-    schedules.best_schedule("random_reshuffle", fresh, 5, "train", "1/t")
-    assert len(operators) == 18
+        exact.probe_curve("random_reshuffle", fresh, 30, factor * np.linspace(1, 0.5, 30) * tuned.steps)
+    schedules.best_schedule("random_reshuffle", fresh, 30, "train", "1/t")
+    assert len(operators) == interpolation.TERMS == 24
 
 
 def test_a_curve_does_not_depend_on_what_was_computed_before(rows):
-    steps = np.geomspace(0.3, 0.01, 20)
+    steps = np.geomspace(0.3, 0.01, 30)
     one, other = (dataclasses.replace(rows) for _ in range(2))
     schedules.best_schedule("random_reshuffle", other, 4, "train", upper=1.1)
-    exact.probe_curve("random_reshuffle", other, 20, 5 * steps)
-    before, after = (exact.probe_curve("random_reshuffle", which, 20, steps) for which in (one, other))
+    exact.probe_curve("random_reshuffle", other, 30, 5 * steps)
+    before, after = (exact.probe_curve("random_reshuffle", which, 30, steps) for which in (one, other))
     assert np.array_equal(before.train, after.train)
     assert before.error == after.error
 
 
 @pytest.mark.parametrize("peak", [0.003, 0.05, 0.4, 1.5])
 def test_shared_epochs_state_an_error_that_is_not_less_than_the_true_one(rows, peak, monkeypatch):
-    steps = peak * schedules.profile("cosine", 20)
-    shared = random_reshuffle.curve(rows, 20, steps)
-    monkeypatch.setattr(random_reshuffle, "_OWN_OPERATORS", 20)
-    truth = random_reshuffle.curve(rows, 20, steps)
+    steps = peak * schedules.profile("cosine", 30)
+    shared = random_reshuffle.curve(rows, 30, steps)
+    monkeypatch.setattr(interpolation, "TERMS", 240)  # so many steps have operators of their own
+    truth = random_reshuffle.curve(rows, 30, steps)
     true = max(
         np.abs(getattr(shared, name) / getattr(truth, name) - 1).max()
         for name in ("train", "held_out", "distance")
@@ -124,18 +127,16 @@ def test_shared_epochs_state_an_error_that_is_not_less_than_the_true_one(rows, p
 
 def test_a_schedule_beyond_the_shared_steps_has_epochs_of_its_own(rows):
     """BELOW: they end at 0.98 of the limit, which is 2."""
-    assert random_reshuffle.covering(rows, 0.1, 1.95)
-    with pytest.raises(ArithmeticError, match="at all steps of a search"):
-        random_reshuffle.covering(rows, 0.1, 1.99)
-    steps = np.linspace(1.98, 0.05, 20)
-    made = exact.probe_curve("random_reshuffle", rows, 20, steps)
+    assert random_reshuffle.families(rows)[0].high == pytest.approx(1.96)
+    steps = np.linspace(1.98, 0.05, 30)
+    made = exact.probe_curve("random_reshuffle", rows, 30, steps)
     by_itself = exact.probe_curve("random_reshuffle", rows, 3, steps[:3])
     assert np.array_equal(made.train[:4], by_itself.train)
     assert schedules.best_step("random_reshuffle", rows, 2, "train", upper=1.99).constant_step < 1.96
 
 
 def test_the_deeper_of_two_valleys_is_found_down_to_a_thousandth_of_the_largest_step():
-    """_PEAKS: with a tenth of them, or down to a hundredth only, the wide valley at a half is all there is."""
+    """LOWEST: with a tenth as many peaks, or down to a hundredth only, the wide valley at a half is all there is."""
 
     def valleys(steps):
         wide, narrow = np.log(steps[0] / [0.5, 0.003]) / [1.0, 0.25]
@@ -146,9 +147,9 @@ def test_the_deeper_of_two_valleys_is_found_down_to_a_thousandth_of_the_largest_
 
 @pytest.mark.parametrize("order", ["iid", "random_reshuffle"])
 def test_slopes_of_interpolated_epochs_are_derivatives_up_to_the_largest_step(rows, order):
-    family = FAMILIES[order](rows, 0.002, 1.9)[0]
-    for step in (0.01, 0.5, family.ruler.high):
-        three = family(step * np.array([1 - 2e-4, 1 - 1e-4, 1]))  # the end of the ruler has no step above
+    family = FAMILIES[order](rows)[0]
+    for step in (0.01, 0.5, family.high):
+        three = family(step * np.array([1 - 2e-4, 1 - 1e-4, 1]))  # the end has no step above
         for name in ("square", "mean", "kernel", "kick"):
             before, middle, here = getattr(three, name)
             quotient = (before - 4 * middle + 3 * here) / (2e-4 * step)
@@ -166,9 +167,7 @@ def test_the_best_schedule_is_at_least_as_good_as_every_shape(rows, order):
     excess = {shape: result.loss - rows.residual for shape, result in tuned.items()}
     assert excess["best"] < 0.9 * excess["constant"]
     assert best.curve.train[-1] == pytest.approx(best.loss, rel=1e-6)
-    slope = schedules.Objective(rows, FAMILIES[order](rows, 0.00196, 1.96)[0], "train").gradient(best.steps)[
-        1
-    ]
+    slope = schedules.Objective(rows, FAMILIES[order](rows)[0], "train").gradient(best.steps)[1]
     assert np.abs(slope * best.steps).max() < 1e-3 * excess["best"]
 
 

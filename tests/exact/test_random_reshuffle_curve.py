@@ -26,10 +26,6 @@ def far(values, truth):
     return np.abs(values / truth - 1).max()
 
 
-def grid(count, rho, rate):
-    return rows.time_grid(count, rho, rate * rho)
-
-
 # --------------------------------------------------------------------------------------------- known exactly
 
 
@@ -71,7 +67,7 @@ def test_the_double_transform_is_the_closed_one_for_isotropic_rows():
     x = np.array([0.1 + 0.2j, 0.3 - 0.4j, -0.5 + 0.3j, -1 + 0.5j])
     for step, rho in [(0.1, 0.5), (1.0, 1.0), (1.9, 2.0)]:
         z = rho / x + 1 / (1 - x)
-        b = rows.two_resolvents(Points(z, x, np.ones(1), np.ones(1), rho), step, grid(40, rho, step))
+        b = rows.Rows(step).pairs(Points(z, x, np.ones(1), np.ones(1), rho), 2.0)
         G = 1 - rho / (x * z)
         for i, j in [(0, 1), (1, 2), (2, 3), (3, 0)]:
             assert b.plain[i, j] == pytest.approx(rr.two_resolvents(G[i], G[j], step, rho), rel=1e-10)
@@ -84,9 +80,7 @@ def test_the_double_transform_is_symmetric_though_it_does_not_look_it():
     x, rho = np.array([0.1 + 0.1j, 0.15 - 0.2j, -0.5 + 0.3j]), 0.7
     z = rho / x + (average[0] / (1 - x[:, None] * average[0])) @ average[1]
     b, turned = (
-        rows.two_resolvents(
-            Points(z[order], x[order], *average, rho), 1.3, grid(48, rho, 1.3 * average[0].max())
-        )
+        rows.Rows(1.3).pairs(Points(z[order], x[order], *average, rho), 2.0)
         for order in (slice(None), slice(None, None, -1))
     )
     assert b.asymmetry < 1e-13

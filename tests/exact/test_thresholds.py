@@ -153,8 +153,11 @@ def test_tiny_eigenvalues_of_iid_are_no_zeros():
 
 
 def test_rules_of_a_sample_spectrum_are_as_good_as_is_stated():
-    """_RULE_TOLERANCES."""
+    """Far beyond an edge away from zero too, where a loss is what the slowest direction leaves."""
     assert exact.population_curve("iid", np.ones(100), [1, 5, 50], 37.5, 5.0, 25).error < 2e-11
+    late = exact.population_curve("iid", np.arange(1, 301) ** -0.5, [150, 300], 10.0, 4.0, 32)
+    assert late.error < 2e-11
+    assert late.test[1] == pytest.approx(2.19888122e-33, rel=1e-8)
 
 
 def test_the_mean_of_one_data_set_is_more_accurate_than_its_tolerance():
@@ -172,9 +175,9 @@ def test_the_mean_of_one_data_set_ends_where_no_tolerance_can_be_met():
 
 
 def test_eigenvalues_below_their_rounding_are_left_out():
-    """_ROUNDED_AWAY: a trillionth of the largest."""
-    kept = LabelledRows.of(np.diag([1.0, 10**-5.75]), [1.0, 1.0])
-    lost = LabelledRows.of(np.diag([1.0, 10**-6.25]), [1.0, 1.0])
+    """ROUNDED_AWAY: a ten-trillionth of the largest."""
+    kept = LabelledRows.of(np.diag([1.0, 10**-6.25]), [1.0, 1.0])
+    lost = LabelledRows.of(np.diag([1.0, 10**-6.75]), [1.0, 1.0])
     assert (len(kept.eigenvalues), len(lost.eigenvalues)) == (2, 1)
 
 
@@ -194,12 +197,12 @@ def noisy():
 
 
 def test_epochs_between_the_steps_of_a_series_are_those_of_the_map(noisy):
-    """_SERIES."""
-    (family,) = iid_labels.covering(noisy, 1e-3, 1.5)
+    """TERMS."""
+    (family,) = iid_labels.families(noisy)
     for step in np.geomspace(1e-3, 1.5, 9):
         between = family(np.array([step])).walk(start(noisy))[-1].second
         truth = iid_labels.epoch(noisy, step)(start(noisy)).second
-        assert between.sum() == pytest.approx(truth.sum(), rel=1e-6)
+        assert between.sum() == pytest.approx(truth.sum(), rel=1e-4)
 
 
 def test_no_less_than_rounding_is_stated():
@@ -211,7 +214,7 @@ def test_no_less_than_rounding_is_stated():
 
 
 def test_best_steps_are_largest_between_those_of_a_grid():
-    """_BETWEEN_STEPS: exp(−10η) + s η² is least at 0.3."""
+    """Between two steps of a grid 40 others are tried: exp(−10η) + s η² is least at 0.3."""
     steps = np.geomspace(0.1, 1, 12)
     parts = type(signal_and_noise(np.linspace(0.5, 1.5, 30), 60, [4], 0.5, "iid"))(
         np.exp(-10 * steps), steps**2, 0 * steps, 0 * steps

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from edgelaw import exact, orders
-from edgelaw.exact.iid import labels as iid
-from edgelaw.exact.labels import LabelledRows
-from edgelaw.exact.random_reshuffle import labels as random_reshuffle
+from edgelaw import orders
 from edgelaw_app.forecast.labelled import PER_ROW, Labelled
 from edgelaw_app.forecast.preparation import prepare
 
@@ -131,22 +128,3 @@ def test_features_of_low_rank_have_no_theory_of_shuffled_orders(rank):
     problem = Labelled(prepared(B @ rng.standard_normal((rank, 30)), B[:, 0]))
     assert problem.few_dimensions
     assert [order for order in orders.ORDERS if problem.has_theory(order)] == ["iid"]
-
-
-@pytest.mark.parametrize("batch", [1, 7])
-def test_mean_errors_are_those_of_the_curves(batch):
-    """Weights without variance would have the loss of the mean: what the curves add to it is not negative."""
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((90, 30))
-    X /= np.linalg.norm(X, axis=1)[:, None]
-    T = X @ rng.standard_normal((30, 2)) + 0.3 * rng.standard_normal((90, 2))
-    rows = LabelledRows.of(X, T, (X[:40], T[:40]))
-    steps = np.array([0.4, 0.2, 0.2, 0.1])
-    for order, room in (("iid", iid), ("random_reshuffle", random_reshuffle)):
-        left = room.mean_error(rows, steps, batch)
-        assert left.min() > 0
-        assert left.max() < 1
-        mean = float(rows.held_out.of_mean(1 - left))
-        scores = rows.held_out.scores(1 - left)
-        assert ((scores - T[:40]) ** 2).sum() / 40 == pytest.approx(mean, rel=1e-9)
-        assert mean <= exact.probe_curve(order, rows, 4, steps, batch).held_out[-1] * (1 + 1e-9)

@@ -5,13 +5,10 @@ spectrum the mean square of the error along an eigenvector becomes
 
 .. math:: s \leftarrow (1-\tau\kappa\lambda)^2s + \tau^2\kappa\lambda\,\langle\lambda s\rangle ,
 
-but for a relative O(1/d). For a covariance the mean is over the limit spectrum of the sample, by a rational
-approximation to its transform :math:`\int\lambda\,dF/(\zeta-\lambda)` on a contour, as in :mod:`edgelaw.exact.levy`.
+but for a relative O(1/d). For a covariance the mean is over the limit spectrum of the sample, on a contour around it.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +18,8 @@ from edgelaw.exact import levy, silverstein, sources
 from edgelaw.exact.agreement import Attempt
 from edgelaw.exact.batches.blocks import Rows, SampleRows
 from edgelaw.exact.batches.partition import Partition
-
-_RULE_TOLERANCES = 1e-12, 1e-10  # of the rules at two resolutions
+from edgelaw.exact.labels.curves import ROUNDING
+from edgelaw.exact.random_reshuffle import contours
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +29,6 @@ class Rule:
     nodes: npt.NDArray
     weights: npt.NDArray
     null: float
-    error: float = 0.0
 
 
 def losses(rule: Rule, cut: Partition, n: Integers) -> Array:
@@ -51,53 +47,31 @@ def losses(rule: Rule, cut: Partition, n: Integers) -> Array:
     return np.array(made).T
 
 
-def sample_law(values: Array, shares: Array, rho: float) -> silverstein.PopulationRows:
-    """The limit spectrum of a sample; a few dozen nodes stand for a covariance of many eigenvalues, to 1e-13."""
-    average = levy.from_covariance(values, shares, 0.01, 1e-13)
-    return silverstein.PopulationRows(average.nodes, average.weights, rho)
+def attempt(rows: silverstein.PopulationRows, cut: Partition, n: Integers) -> Attempt:
+    """Both losses of a covariance's sample, by two rules that come near its left edge."""
+    law = _law(rows, reach=0.1 / (float(cut.kappas @ cut.taus) * n[-1]))
+    fine, coarse = (losses(_rule(law, height), cut, n) for height in (0.8, 0.7))
+    return Attempt(fine, coarse, law.null, ROUNDING)
 
 
-def attempts(
-    law: silverstein.PopulationRows, cut: Partition, last: int
-) -> Iterator[Callable[[Integers], Attempt]]:
-    """The losses of a covariance's sample up to epoch `last`, on one contour after another, the widest first."""
-    for turn in range(7):
-        yield partial(_attempt, law, cut, last, levy.HALF_HEIGHT * 0.7**turn)
+def _law(rows: Rows, reach: float) -> contours.Law:
+    """The law of a covariance's sample; a few dozen nodes stand for many eigenvalues, to 1e-13."""
+    average = levy.from_covariance(rows.values, rows.shares, 0.01, 1e-13)
+    return contours.population(silverstein.PopulationRows(average.nodes, average.weights, rows.rho), reach)
 
 
-def _attempt(
-    law: silverstein.PopulationRows, cut: Partition, last: int, angle: float, n: Integers
-) -> Attempt:
-    """Both losses by two rules; with a few decay times of the left edge the contours keep out of zero, else their pole
-    is where the losses begin to be resolved.
-    """
-    edge, decays = law.leftmost(), 2 * last * float(cut.kappas @ cut.taus)
-    pole = edge / 2 if decays * edge > 3 else -1 / decays
-    rules = [_around(law, pole, (1 - k / 10) * angle, error) for k, error in enumerate(_RULE_TOLERANCES)]
-    with np.errstate(all="ignore"):
-        fine, coarse = (losses(rule, cut, n) for rule in rules)
-    return Attempt(fine, coarse, max(0.0, 1 - law.rho), max(rule.error for rule in rules))
-
-
-def _around(law: silverstein.PopulationRows, pole: float, angle: float, tolerance: float) -> Rule:
-    """The rule for functions analytic inside one contour; what its nodes leave of the weight does not move."""
-    ends = np.array([law.leftmost(), law.rightmost()])
-
-    def sampled(points: int) -> tuple[npt.NDArray, npt.NDArray]:
-        zeta = levy.ellipse(ends, pole, points, angle)
-        return zeta, 1 - law.rho * (1 + zeta * law.companion(zeta))
-
-    nodes, residues, error = levy.rational(sampled, tolerance)
-    weights = residues / nodes
-    return Rule(nodes, weights, max(0.0, 1 - law.rho) if pole > 0 else 1 - float(weights.sum().real), error)
+def _rule(law: contours.Law, height: float) -> Rule:
+    """The rule for functions analytic up to this height, over the length, in the logarithm."""
+    nodes, weights = law.measure(contours.SCALE, height)
+    return Rule(nodes / law.rho, weights, law.null)
 
 
 def of_rows(rows: Rows) -> tuple[Rule, float]:
     """The rule of rows for functions singular a little off the right edge of their spectrum, and that edge."""
     if isinstance(rows, SampleRows):
         return Rule(*sources.positive(rows.values, rows.shares)), float(rows.values[-1])
-    law = sample_law(rows.values, rows.shares, rows.rho)
-    return _around(law, -0.02, levy.HALF_HEIGHT / 8, _RULE_TOLERANCES[1]), law.rightmost()
+    law = _law(rows, reach=0.01)
+    return _rule(law, 0.2), law.highest / law.rho
 
 
 def echo(rule: Rule, cut: Partition) -> float:

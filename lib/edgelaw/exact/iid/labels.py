@@ -38,8 +38,6 @@ from edgelaw.exact.labels.curves import (
 )
 from edgelaw.exact.labels.rows import LabelledRows
 
-_SERIES = 32, 20  # terms of the series in the step; polynomials of what an epoch is beside its diagonal
-
 
 def curve(
     rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: int = 1, ridge: float = 0.0
@@ -72,25 +70,14 @@ def _rounding(rows: LabelledRows, made: LabelCurve, states: list[State]) -> floa
         return float(np.nanmax([part / np.abs(loss) for part, loss in parts], initial=0.0))
 
 
-def mean_error(rows: LabelledRows, steps: Array, batch: int = 1) -> Array:
-    """The mean error along each eigenvector after epochs at these steps, over its start. *Proved.*
-
-    >>> mean_error(LabelledRows.of(np.eye(2), [1.0, 1.0]), np.array([1.0, 1.0])).tolist()
-    [0.0625, 0.0625]
-    """
-    updates = sum(count for _, count in sizes(rows, batch))
-    moved = np.multiply.outer(steps, rows.eigenvalues / rows.shape[1])
-    return np.prod((1 - moved) ** updates, axis=0)
-
-
-def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> list[interpolation.Family]:
-    """Epochs at any step between two, for searches; the list has one resolution.
+def families(rows: LabelledRows, batch: int = 1) -> list[interpolation.Family]:
+    """Epochs at any step up to 0.98 of the limit; the list has one resolution.
 
     An epoch's matrix without its diagonal is projected on polynomials of log(1 + λ).
     """
-    terms, polynomials = _SERIES
     place = np.log1p(rows.eigenvalues) - np.log1p(rows.eigenvalues[0])
-    table = chebyshev.chebvander(2 * place / (place[-1] or 1) - 1, min(polynomials, len(place)) - 1)
+    degree = min(interpolation.TERMS, len(place)) - 1
+    table = chebyshev.chebvander(2 * place / (place[-1] or 1) - 1, degree)
     left = np.linalg.qr(rows.coupling[:, None] * table)[0]
 
     def diagonal(steps: Array) -> tuple[Array, Array]:
@@ -101,14 +88,13 @@ def covering(rows: LabelledRows, low: float, high: float, batch: int = 1) -> lis
             mean *= (1 - a) ** count
         return square, mean
 
-    ruler = interpolation.Ruler(low, high, shift=0.1)  # evenly spaced below, above in the logarithm
-    steps = ruler.steps(terms)
+    high = interpolation.BELOW * step_limit(rows, batch)
+    steps = interpolation.nodes(high)
     made = [epoch(rows, step, batch) for step in steps]
     kernels = [
         left.T @ (e.linear(left) - d[:, None] * left) for e, d in zip(made, diagonal(steps)[0], strict=True)
     ]
-    pieces = interpolation.Pieces(left, diagonal, np.array(kernels), np.array([e.kick() for e in made]))
-    return [interpolation.family(pieces, ruler)]
+    return [interpolation.family(high, left, diagonal, kernels, [e.kick() for e in made])]
 
 
 def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:

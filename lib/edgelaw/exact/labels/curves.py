@@ -37,7 +37,6 @@ class LabelCurve:
     held_out: Array | None = field(repr=False)
     distance: Array = field(repr=False)
     error: float = 0.0
-    how: str = "theory"
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from edgelaw.exact import agreement
 from edgelaw.exact.labels.curves import room
 from edgelaw.exact.labels.rows import LabelledRows
 
-_BETWEEN_STEPS = 40  # points between two steps of a grid
-
 
 class Parts(NamedTuple):
     """Squared distance to the solution and excess training loss (first axis) at the epochs (second), 1 at the start.
@@ -77,7 +75,7 @@ def best_steps(steps: ArrayLike, parts: Parts, noise: ArrayLike) -> tuple[Array,
     [0.3, 0.124]
     """
     grid = np.log(arguments.real_array(steps, "steps", 1))
-    fine = np.linspace(grid[0], grid[-1], _BETWEEN_STEPS * (len(grid) - 1) + 1)
+    fine = np.linspace(grid[0], grid[-1], 40 * (len(grid) - 1) + 1)
 
     def between(values: Array) -> Array:
         logs = np.log(np.maximum(np.nan_to_num(values), np.finfo(float).tiny))

@@ -13,8 +13,7 @@ import numpy as np
 
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
-
-_ROUNDED_AWAY = 1e-12  # of the largest eigenvalue: what is below is rounding
+from edgelaw.exact import sources
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,16 +21,13 @@ class HeldOut:
     r"""What the loss on held-out rows needs, for mean weights :math:`\sum_jf_jc_jv_j` and a variance along each v_j.
 
     `squares` are the means of (x·v_j)², `quadratic` those of (x·v_j)(x·v_k) times :math:`c_jc_k` and `linear` those of
-    (x·v_j) t times :math:`c_j`, summed over outputs; `start` is the loss of zero weights. `projected` holds the x·v_j
-    of every row, `solution` the c_j of every output.
+    (x·v_j) t times :math:`c_j`, summed over outputs; `start` is the loss of zero weights.
     """
 
     squares: Array = field(repr=False)
     quadratic: Array = field(repr=False)
     linear: Array = field(repr=False)
     start: float
-    projected: Array = field(repr=False)
-    solution: Array = field(repr=False)
 
     @classmethod
     def of(cls, X: Array, T: Array, vectors: Array, solution: Array) -> "HeldOut":
@@ -41,15 +37,11 @@ class HeldOut:
         quadratic = second * (solution @ solution.T)
         linear = ((projected.T @ T / len(X)) * solution).sum(axis=1)
         start = float((T**2).sum() / len(X))
-        return cls(np.diag(second).copy(), quadratic, linear, start, projected, solution)
+        return cls(np.diag(second).copy(), quadratic, linear, start)
 
     def of_mean(self, f: Array) -> Array:
         """The loss of the mean weights; f (..., r)."""
         return self.start - 2 * f @ self.linear + ((f @ self.quadratic) * f).sum(axis=-1)
-
-    def scores(self, f: Array) -> Array:
-        """What the mean weights give for every held-out row and output; f (r,)."""
-        return self.projected @ (f[:, None] * self.solution)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +166,7 @@ def _eigenvectors(X: Array, scale: float) -> tuple[Array, Array]:
     """The positive eigenvalues of XᵀX/(m scale/d), ascending, and their eigenvectors (d, r), from the smaller Gram."""
     m, d = X.shape
     values, vectors = np.linalg.eigh((X.T @ X if d <= m else X @ X.T) * (d / (m * scale)))
-    kept = values > _ROUNDED_AWAY * values[-1]
+    kept = values > sources.ROUNDED_AWAY * values[-1]
     values, vectors = values[kept], vectors[:, kept]
     if d > m:
         vectors = X.T @ vectors

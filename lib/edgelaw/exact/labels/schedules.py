@@ -28,7 +28,6 @@ from edgelaw.exact.labels.rows import LabelledRows
 ORDERS = ("iid", "random_reshuffle")
 SHAPES = ("constant", "cosine", "linear", "1/t", "best")
 LOSSES = ("train", "held_out", "distance")
-_PEAKS = np.geomspace(1e-3, 1, 25)  # over the largest: tried before the best is refined
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +115,8 @@ def best_schedule(
 ) -> Tuned:
     """The schedule of a shape with the least loss after so many epochs, and what it gains on the best constant step.
 
-    `order` is one of `ORDERS`, `loss` of `LOSSES`, `shape` of `SHAPES`; the rest is as for `best_step`. The 18
-    operators that random reshuffle makes for all searches are kept with the rows, and shared with the curves of long
-    schedules.
+    `order` is one of `ORDERS`, `loss` of `LOSSES`, `shape` of `SHAPES`; the rest is as for `best_step`. The
+    operators that random reshuffle makes for all searches are kept, and shared with the curves of long schedules.
 
     Examples
     --------
@@ -135,12 +133,11 @@ def best_schedule(
     if loss == "held_out" and rows.held_out is None:
         raise ValueError('loss "held_out" needs rows made with held-out rows; ask for "train" or give them.')
     theory = room(order, ORDERS)
-    limit = theory.step_limit(rows, batch)
-    high = interpolation.BELOW * limit
-    if upper is not None:
-        high = min(high, arguments.number(upper, "upper", 0, limit))
-    objective = Objective(rows, theory.covering(rows, _PEAKS[0] * high, high, batch)[0], loss)
-    search = Search(objective, high)
+    family = theory.families(rows, batch)[0]
+    limit = family.high / interpolation.BELOW
+    high = limit if upper is None else arguments.number(upper, "upper", 0, limit)
+    objective = Objective(rows, family, loss)
+    search = Search(objective, min(high, family.high))
     constant = steps = search.peak(np.ones(n))
     if shape in ("cosine", "linear"):
         steps = search.peak(profile(shape, n))
@@ -172,7 +169,7 @@ class Search:
     """The steps of a shape with the least loss, none above a largest: a height by bisection, more by gradients."""
 
     def __init__(self, objective: Objective, high: float) -> None:
-        self.objective, self.heights = objective, np.log(high * _PEAKS)
+        self.objective, self.heights = objective, np.log(high * np.geomspace(interpolation.LOWEST, 1, 25))
 
     def peak(self, shape: Array) -> Array:
         """A shape at the best height."""

@@ -2,8 +2,8 @@ r"""Random reshuffle on any spectrum: curves, constants and the effective step f
 
 Rows enter through the spectrum F of :math:`UU^\top` only, where their left basis is Haar. An epoch averaged over its
 permutation acts on functions of :math:`S = U^\top U`, :math:`\mathbb E_\pi A^\top g(S)A \simeq (Tg)(S)`, with T a
-multiplication and an integral (:mod:`.engine`), from the equations of single rows (:mod:`.rows`) or batches
-(:mod:`.batches`): the map of energies that labels have (:mod:`.labels`), from an isotropic start, without residuals.
+multiplication and an integral (:mod:`.engine`), from the equations of single rows or of batches (:mod:`.epochs`): the
+map of energies that labels have (:mod:`.labels`), from an isotropic start, without residuals.
 
 With the mean epoch ā, :math:`\ell = \langle1/\lambda\rangle` over a covariance of mean 1 and :math:`(1-T)g = \lambda`,
 
@@ -22,6 +22,7 @@ from edgelaw.exact import agreement
 from edgelaw.exact.batches.blocks import Asked, SampleRows
 from edgelaw.exact.random_reshuffle import contours, engine
 from edgelaw.exact.random_reshuffle.batches import Batches
+from edgelaw.exact.random_reshuffle.epochs import Epoch
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 
@@ -31,7 +32,7 @@ def curve(n: Integers, asked: Asked) -> LearningCurve:
     return agreement.settled(n, engine.attempts(law, _epoch(asked)))
 
 
-def _epoch(asked: Asked) -> engine.Epoch:
+def _epoch(asked: Asked) -> Epoch:
     """The epoch that is asked for."""
     return Rows(asked.step) if asked.cut is None else Batches(asked.cut)
 

@@ -18,8 +18,6 @@ from edgelaw.exact import levy, silverstein
 from edgelaw.exact.batches import blocks
 
 SCALE = 1.0  # eigenvalues below it look alike to the kernel; above a gap, it is in units of the gap
-_HALF_HEIGHT = 1.1  # of a contour in the logarithm, at most: further out, functions grow
-_ROOM = 0.02  # the least distance from zero at which a contour may pass between F and zero
 WIDTHS = 0.4, 0.5, 0.65, 0.85, 1.1, 1.4, 1.8, 2.3  # eccentricities tried, the closest first
 
 
@@ -52,7 +50,9 @@ class Contour(NamedTuple):
 
     def lowered(self) -> "Contour":
         """The same, but no higher than a contour may be."""
-        return self.scaled(min(1.0, float(np.arcsinh(2 * _HALF_HEIGHT / self.length)) / self.eccentricity))
+        return self.scaled(
+            min(1.0, float(np.arcsinh(2 * levy.HALF_HEIGHT / self.length)) / self.eccentricity)
+        )
 
     def scaled(self, factor: float) -> "Contour":
         """An ellipse of another eccentricity about the same interval."""
@@ -76,8 +76,8 @@ class Law:
     """A spectrum F: the ends of its positive part, ρ = m/d, and the share of zeros.
 
     `transform` gives x and dx/dz at points z; `average` nodes and weights of ⟨·⟩, closed under conjugation, for
-    functions analytic outside a contour; `measure` nodes and masses of the positive part inside a contour, of a
-    continuous one finely or coarsely.
+    functions analytic outside a contour; `measure` nodes and masses of the positive part, of a continuous one on a
+    contour of a height, over its length, in the logarithm with a scale.
     """
 
     lowest: float
@@ -86,7 +86,7 @@ class Law:
     null: float
     transform: Callable[[Complex], tuple[Complex, Complex]]
     average: Callable[[Contour], tuple[Complex, Complex]]
-    measure: Callable[[Contour, bool], tuple[Complex, Complex]]
+    measure: Callable[[float, float], tuple[Complex, Complex]]
 
 
 def of_rows(rows: blocks.Rows, reach: float) -> Law:
@@ -121,7 +121,7 @@ def _sample(value_bytes: bytes, share_bytes: bytes, rho: float) -> Law:
 
     null = float(shares[values == 0].sum())
     return Law(
-        float(nodes[0]), float(gram[-1]), rho, null, transform, average, lambda *contour: (nodes, masses)
+        float(nodes[0]), float(gram[-1]), rho, null, transform, average, lambda *where: (nodes, masses)
     )
 
 
@@ -139,8 +139,8 @@ def population(rows: silverstein.PopulationRows, reach: float) -> Law:
         x = np.where(z.imag > 0, x, x.conj())
         return x, 1 / (((values / (1 - np.multiply.outer(x, values))) ** 2) @ shares - rho / x**2)
 
-    def measure(contour: Contour, fine: bool) -> tuple[Complex, Complex]:
-        thin, height = Contour(left, right, min(contour.scale / 2, reach), 1.0), 0.8 if fine else 0.7
+    def measure(scale: float, height: float) -> tuple[Complex, Complex]:
+        thin = Contour(left, right, min(scale / 2, reach), 1.0)
         z, dz = map(_with_conjugates, thin.scaled(np.arcsinh(height / thin.length)).points(14))
         return z, (transform(z)[0] + (1 - rho) / z) * dz
 
@@ -157,7 +157,7 @@ def usable(law: Law) -> Iterator[Contour]:
     bare = law.null == 0 and law.rho <= 1
     around = [(low if bare else 0.0, scale) for scale in (SCALE, SCALE / 3, 3 * SCALE)]
     between = [(low, part * SCALE * low) for part in (0.7, 0.5, 0.85) if low > 0]
-    for low, scale in between + around if law.lowest > _ROOM else around + between:
+    for low, scale in between + around:
         widths = (Contour(low, law.highest, scale, width).lowered() for width in WIDTHS)
         yield from itertools.islice((contour for contour in widths if _averages_well(law, contour)), 1)
 
@@ -205,12 +205,3 @@ class Points(NamedTuple):
         """Each point followed by its conjugate, and at last infinity with r = 1, where b is the loss of fresh rows."""
         z, x = (np.append(np.column_stack([v, v.conj()]), end) for v, end in ((self.z, 1.0), (self.x, 0.0)))
         return self._replace(z=z, x=x)
-
-
-class Pairs(NamedTuple):
-    """b(z_i, z_j) and b(z_i, z̄_j), how far from its symmetry it is, and the first epoch's test loss."""
-
-    plain: Complex
-    conjugate: Complex
-    asymmetry: float
-    first: float

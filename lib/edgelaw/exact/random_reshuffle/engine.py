@@ -1,6 +1,6 @@
 r"""An epoch of random reshuffle as a map of energies along eigenvectors, from one contour at two resolutions.
 
-The double Cauchy transform b (:mod:`.rows`, :mod:`.batches`) is that of an operator T, a multiplication and an
+The double Cauchy transform b (:mod:`.epochs`) is that of an operator T, a multiplication and an
 integral, with ā and k/(λμ) entire:
 
 .. math:: (Tg)(\lambda) = \bar a(\lambda)^2g(\lambda) + \int k(\lambda,\mu)g(\mu)\,dF(\mu), \qquad
@@ -29,18 +29,19 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from edgelaw._common.numerics import bracketed_root
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import agreement, first_epoch, levy
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.random_reshuffle import contours
 from edgelaw.exact.random_reshuffle.batches import Batches
 from edgelaw.exact.random_reshuffle.contours import COARSE, FINE, Complex, Contour, Law, Points, Resolution
+from edgelaw.exact.random_reshuffle.epochs import Epoch, Pairs
 from edgelaw.exact.random_reshuffle.rows import Rows
 
 INSIDE = 0.8  # the average's contour, over that of the epoch
 POLYNOMIALS = 24  # at most: more only carry rounding
 _LEAST_STATED = 2e-9  # where two resolutions agree to more, they share errors
-Epoch = Rows | Batches
 
 
 def mean_epochs(law: Law, contour: Contour, nodes: Complex) -> Callable[[Sequence[Epoch]], Complex]:
@@ -132,7 +133,7 @@ class Frame:
         self.law, self.resolution, self.contour = law, resolution, contour.scaled(resolution.wide)
         z, self.dz = self.contour.points(resolution.digits)
         self.points = Points(z, law.transform(z)[0], *law.average(self.contour.scaled(INSIDE)), rho=law.rho)
-        self.nodes, mass = law.measure(self.contour, resolution == FINE)
+        self.nodes, mass = law.measure(self.contour.scale, 0.8 if resolution == FINE else 0.7)
         self.start = np.sqrt(mass)
         self._triangle = _orthonormal(self._chebyshev(self.nodes), self.nodes * mass)
         self.outside = self.polynomials(z)
@@ -152,7 +153,7 @@ class Frame:
         table = self._chebyshev(at)[:, : len(self._triangle)]
         return scipy.linalg.solve_triangular(self._triangle, table.T, trans=1).T
 
-    def kernel(self, epoch: Epoch, pairs: contours.Pairs) -> Array:
+    def kernel(self, epoch: Epoch, pairs: Pairs) -> Array:
         """k/(λμ) in the polynomials, from b without the multiplication and what is at zero."""
         outside = self.outside * self.dz[:, None]
         kernel = 2 * (outside.T @ (pairs.plain @ outside + pairs.conjugate @ outside.conj())).real
@@ -228,18 +229,14 @@ def _shells(values: Array) -> Array:
 
 def frames(law: Law) -> Iterator[Frames]:
     """Both frames on the most promising contour, and on another."""
-    return (made for place in (0, 1) if (made := frames_at(law, place)) is not None)
-
-
-def frames_at(law: Law, place: int) -> Frames | None:
-    """Both frames on the contour that comes at this place, if there are so many."""
-    contour = next(itertools.islice(contours.usable(law), place, None), None)
-    if contour is None and place == 0:
+    contour = None
+    for contour in itertools.islice(contours.usable(law), 2):
+        yield _frame(law, contour, FINE), _frame(law, contour, COARSE)
+    if contour is None:
         raise ArithmeticError(
             "The reshuffle curve of this spectrum could not be computed: it has too few different eigenvalues, or "
             "gaps too wide, for a contour around it."
         )
-    return contour and (_frame(law, contour, FINE), _frame(law, contour, COARSE))
 
 
 def attempts(law: Law, epoch: Epoch) -> Iterator[Callable[[Integers], agreement.Attempt]]:
@@ -313,15 +310,10 @@ def amplification(law: Law, epoch: Epoch) -> float:
 def stable_factor(law: Law, cut: Partition) -> float:
     """By what all steps of batches may be multiplied before T's spectral radius is 1, to a relative 1e-6."""
 
-    def stable(factor: float) -> bool:
-        return amplification(law, Batches(cut.scaled(factor))) < 1
+    def excess(factor: float) -> float:
+        return amplification(law, Batches(cut.scaled(factor))) - 1
 
-    low, high = 1.0, 2.0
-    while not stable(low):
-        low, high = low / 2, low
-    while stable(high):
-        low, high = high, 2 * high
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    return low
+    high = 2.0
+    while excess(high) < 0:
+        high *= 2
+    return bracketed_root(excess, 0.5, high, 1e-6)
