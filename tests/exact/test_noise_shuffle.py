@@ -232,7 +232,7 @@ def test_what_theory_does_not_have_is_refused_in_one_sentence():
         exact.probe_curve("single_shuffle", rows, 2, [0.5, 0.4])
     with pytest.raises(ValueError, match="batch must be 1"):
         exact.probe_curve("single_shuffle", rows, 2, 0.5, batch=4)
-    with pytest.raises(ValueError, match="at most 4096"):
+    with pytest.raises(ValueError, match="at most 1600"):
         exact.probe_curve("single_shuffle", rows, 5000, 0.5)
     with pytest.raises(ValueError, match="step must be"):
         exact.probe_curve("single_shuffle", rows, 2, 2.0)
