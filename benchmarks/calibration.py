@@ -145,7 +145,7 @@ def sharper():
             "COARSE": reshuffle(12.5, 1.1, 1.1),
         },
         shuffle_curve: {
-            "RESOLUTIONS": (shuffle(14.0, 7.0, 0.9), shuffle(13.0, 6.5, 0.8)),
+            "RESOLUTIONS": (shuffle(14.0, 7.0, 0.83), shuffle(13.0, 6.5, 0.74)),
         },
         flip_flop_boundary: {
             "FINE": flip_flop_boundary.Resolution(4.0, 13, 10),

@@ -7,9 +7,10 @@ import pytest
 
 from edgelaw import data, exact
 from edgelaw.exact import graded_circle, levy
+from edgelaw.exact.batches.blocks import Asked, SampleRows
 from edgelaw.exact.batches.partition import Partition, partition
-from edgelaw.exact.single_shuffle import from_settings
-from edgelaw.exact.single_shuffle import settings as shuffle_curve
+from edgelaw.exact.silverstein import PopulationRows
+from edgelaw.exact.single_shuffle import curve
 from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 from edgelaw.spectrum import gram_eigenvalues
@@ -21,10 +22,8 @@ COVARIANCE = np.array([0.3, 0.9, 1.8] * 40)
 def population(cut, epochs, covariance=(1.0,), rho=1.0):
     """The engine's population curve, with any number of dimensions."""
     values = np.asarray(covariance, dtype=float)
-    n = np.arange(epochs + 1)
     shares = np.full(len(values), 1 / len(values))
-    spectrum = shuffle_curve.Rows(values / values.mean(), shares, rho, cut)
-    return from_settings(n, shuffle_curve.of_covariance(spectrum, epochs))
+    return curve(np.arange(epochs + 1), Asked(PopulationRows(values / values.mean(), shares, rho), 1.0, cut))
 
 
 def matrix_curves(rows, epochs, step, batch, orders):
@@ -98,22 +97,20 @@ def test_small_batches_tend_to_single_rows_at_the_step_per_row():
 
 def test_one_batch_per_epoch_is_gradient_descent():
     n = np.arange(31)
-    curve = population(partition(50, 50, 50, 0.4 * 50), 30)
-    assert np.abs(curve.test / gradient_descent.test_loss(n, 0.4) - 1).max() < 1e-6
-    assert np.abs(curve.train / gradient_descent.train_loss(n, 0.4) - 1).max() < 1e-6
+    isotropic = population(partition(50, 50, 50, 0.4 * 50), 30)
+    assert np.abs(isotropic.test / gradient_descent.test_loss(n, 0.4) - 1).max() < 1e-6
+    assert np.abs(isotropic.train / gradient_descent.train_loss(n, 0.4) - 1).max() < 1e-6
     eigenvalues = gram_eigenvalues(data.gaussian(60, 60, rng=1))
     eigenvalues /= eigenvalues.mean()
     step = 1.6 / eigenvalues.max()
-    values, shares = eigenvalues, np.full(60, 1 / 60)
-    spectrum = shuffle_curve.Rows(values, shares, 1.0, partition(60, 60, 60, 60 * step))
-    settings = shuffle_curve.of_sample(spectrum, 30)
+    rows = SampleRows(eigenvalues, np.full(60, 1 / 60), 1.0)
     truth = gradient_descent.curve(eigenvalues, 30, step)
-    for curve in (
-        from_settings(n, settings),
+    for one in (
+        curve(n, Asked(rows, 1.0, partition(60, 60, 60, 60 * step))),
         exact.curve("single_shuffle", eigenvalues, 30, 60 * step, batch=60),
     ):
-        assert np.abs(curve.test / truth.test - 1).max() < 1e-6
-        assert np.abs(curve.train / truth.train - 1).max() < 1e-6
+        assert np.abs(one.test / truth.test - 1).max() < 1e-6
+        assert np.abs(one.train / truth.train - 1).max() < 1e-6
 
 
 @pytest.mark.parametrize("batches", [1, 2, 7])

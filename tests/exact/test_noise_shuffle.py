@@ -190,6 +190,18 @@ def test_floor_agrees_with_fixed_points_of_epochs():
     assert within(np.array([floors.train, floors.distance]), np.array(losses), most=0.02, beyond=1 / 60)
 
 
+def test_centred_rows_have_the_same_early_losses_whatever_is_asked_for_besides():
+    """Half as many rows as dimensions: none is left out where a contour has little room beside the null eigenvalue."""
+    pool, rng = shipped.load("cifar10"), np.random.default_rng(0)
+    features = pool.features.astype(float) @ rng.standard_normal((2048, 256))
+    chosen = rng.permutation(len(features))[:128]
+    X, T = features[chosen], np.eye(10)[pool.labels[chosen]]
+    X, T = X - X.mean(axis=0), T - T.mean(axis=0)
+    rows = LabelledRows.of(X / np.linalg.norm(X, axis=1)[:, None], T)
+    early, late = (exact.probe_curve("single_shuffle", rows, n, 1.5) for n in ([10], [10, 30]))
+    assert late.train[1] == pytest.approx(early.train[1], rel=1e-4)
+
+
 # ------------------------------------------------------------------------------------------------- orders that were run
 
 
@@ -232,7 +244,7 @@ def test_what_theory_does_not_have_is_refused_in_one_sentence():
         exact.probe_curve("single_shuffle", rows, 2, [0.5, 0.4])
     with pytest.raises(ValueError, match="batch must be 1"):
         exact.probe_curve("single_shuffle", rows, 2, 0.5, batch=4)
-    with pytest.raises(ValueError, match="at most 4096"):
+    with pytest.raises(ValueError, match="at most 1600"):
         exact.probe_curve("single_shuffle", rows, 5000, 0.5)
     with pytest.raises(ValueError, match="step must be"):
         exact.probe_curve("single_shuffle", rows, 2, 2.0)

@@ -6,13 +6,14 @@ import pytest
 
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import levy, sources
+from edgelaw.exact.batches.blocks import SampleRows
 from edgelaw.exact.single_shuffle import kernel as shuffle_kernel
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
 from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw.theory import single_shuffle
 
-CONTOURS = (-0.5, 0.85), (-2.0, 1.2), (-0.1, 1.2)  # places and half-heights
+CONTOURS = (-0.5, 0.75), (-2.0, 1.08), (-0.1, 1.08)  # places and shares of the half-height
 
 
 def rows(m, d, decay, centred=False, seed=0):
@@ -33,8 +34,8 @@ def two_levels(low, high, share, count):
 
 def settings(values, rho, step, last):
     """The settings whose poles are followed."""
-    spectrum = shuffle_curve.Rows(*sources.sample(values), rho, step)
-    return [shuffle_curve.followed(spectrum, last, *contour) for contour in CONTOURS]
+    spectrum = SampleRows(*sources.sample(values), rho)
+    return [shuffle_curve.around(spectrum, step, last, *contour, follow=True) for contour in CONTOURS]
 
 
 def losses(setting, n):
@@ -83,9 +84,9 @@ def test_closed_forms(rho, step):
     if rho < 1:
         values, shares = np.append(0, values), np.append(1 - rho, shares)
     n = np.arange(1, 41)
-    spectrum = shuffle_curve.Rows(*sources.sample(values, shares), rho, step)
+    spectrum = SampleRows(*sources.sample(values, shares), rho)
     for contour in CONTOURS:
-        fine, coarse = losses(shuffle_curve.followed(spectrum, 40, *contour), n)
+        fine, coarse = losses(shuffle_curve.around(spectrum, step, 40, *contour, follow=True), n)
         truth = single_shuffle.test_loss(n, step, rho), single_shuffle.train_loss(n, step, rho)
         for i, plateau in enumerate((max(0.0, 1 - rho), 0.0)):
             seen = (truth[i] - plateau > 1e-10) & np.isfinite(fine[i])
@@ -161,8 +162,8 @@ def test_a_circle_beyond_a_branch_point_is_seen():
     setting = settings(two_levels(2.4, 4.4, 0.2, 512), 4.0, 0.5, 200)[0]
     pairs = setting.pairs[1]
     edge, _ = shuffle_curve.domain(setting, 200)
-    assert shuffle_curve.analytic(setting, 0.97 * edge)
-    assert not shuffle_curve.analytic(setting, 1.1 * edge)
+    assert shuffle_curve.inside_the_domain(setting, 0.97 * edge)
+    assert not shuffle_curve.inside_the_domain(setting, 1.1 * edge)
     angles = np.pi * (1 - (np.arange(256) + 0.5) / 256)
     inner, outer = (at * edge + 1j * angles for at in (0.9, 1.1))
     assert pairs.negative_powers(inner, pairs.around(inner)) < 1e-9

@@ -6,6 +6,7 @@ import scipy.special
 
 from edgelaw import data, exact, kaczmarz
 from edgelaw.exact import agreement, graded_circle, sources
+from edgelaw.exact.batches.blocks import SampleRows
 from edgelaw.exact.single_shuffle import kernel as shuffle_kernel
 from edgelaw.exact.single_shuffle import pairs as shuffle_pairs
 from edgelaw.exact.single_shuffle import settings as shuffle_curve
@@ -44,7 +45,7 @@ def test_large_epochs_continue_without_a_seam():
     n = np.array([12, 13, 24, 25, 1000, 100_000])
     curve = exact.population_curve("single_shuffle", np.ones(2), n, 0.8)
     assert np.abs(curve.test[1:] / single_shuffle.test_loss(n, 0.8) - 1).max() < 1e-8
-    assert np.abs(curve.train[1:] / single_shuffle.train_loss(n, 0.8) - 1).max() < 1e-5
+    assert np.abs(curve.train[1:] / single_shuffle.train_loss(n, 0.8) - 1).max() < 1e-8
 
 
 @pytest.mark.parametrize("step", [0.3, 1.0, 1.7])
@@ -149,7 +150,7 @@ def test_a_gap_at_zero_is_right_and_goes_on_where_nothing_is_left(step):
 
 
 def test_thousands_of_epochs_near_step_two_are_refused_not_guessed():
-    with pytest.raises(ArithmeticError, match=r"at most (1300|4096) epochs, or for a smaller step"):
+    with pytest.raises(ArithmeticError, match=r"at most (1550|1600) epochs, or for a smaller step"):
         exact.curve("single_shuffle", np.linspace(0.0001, 2, 40), [6000], 1.97)
 
 
@@ -196,7 +197,7 @@ def test_settings_that_all_fail_are_refused_with_the_first_reason(monkeypatch):
     monkeypatch.setattr(shuffle_curve, "domain", fail)
     with pytest.raises(ArithmeticError, match="solved to 1e-3 only"):
         exact.curve("single_shuffle", np.linspace(0.1, 2, 30), 3)
-    monkeypatch.setattr(shuffle_curve, "of_sample", lambda *_, **__: [])
+    monkeypatch.setattr(shuffle_curve, "made", lambda *_: [])
     with pytest.raises(ArithmeticError, match="No contour around this spectrum"):
         exact.curve("single_shuffle", np.linspace(0.1, 2, 30), 3)
 
@@ -207,8 +208,8 @@ def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sid
     poles = 1.2 * np.exp(2j * np.pi * (np.arange(8) + 0.5) / 8)
     last = int(n[-1])
     count, distance, grading = graded_circle.plan(last, np.zeros(5), 14.5, 2.0)
-    assert grading == graded_circle.EVEN
-    assert last < count < graded_circle.PER_COEFFICIENT * last + graded_circle.BESIDES + 1
+    assert grading == np.inf
+    assert count == last + graded_circle.BESIDES
     circle = graded_circle.circle(n, count, 1.2 * np.exp(-distance), grading)
     places = np.concatenate([circle.points, circle.points.conj()])
     one = (1 / (1 - places[:, None] / poles)).sum(axis=1)
@@ -223,7 +224,7 @@ def test_equidistant_points_give_coefficients_where_singularities_are_on_all_sid
 def test_the_first_aliases_of_two_staggered_circles_cancel(size):
     """1/((1 − z)(1 − w)) at half its radius: (1/2)^(2N) is left of N points per variable, not (1/2)^N."""
     n = np.arange(1, 31)
-    circle = graded_circle.circle(n, size, 0.5, graded_circle.EVEN)
+    circle = graded_circle.circle(n, size, 0.5, np.inf)
     assert len(circle.first) == size * (size + 1) // 2
     places = np.concatenate([circle.points, circle.points.conj()])
     values = 1 / ((1 - places[circle.first]) * (1 - places[circle.second]))
@@ -235,7 +236,7 @@ def test_graded_and_staggered_circles_give_the_same_coefficients():
     """Of 1/(1 − (z + w)/3), whose coefficients are central binomials over powers of nine."""
     n = np.arange(1, 21)
     truth = scipy.special.binom(2 * n, n) / 9.0**n
-    for grading, size in ((graded_circle.EVEN, 60), (0.3, 80)):
+    for grading, size in ((np.inf, 60), (0.3, 80)):
         circle = graded_circle.circle(n, size, 1.2, grading)
         places = np.concatenate([circle.points, circle.points.conj()])
         computed = circle.pair_coefficients(1 / (1 - (places[circle.first] + places[circle.second]) / 3))
@@ -248,8 +249,8 @@ def test_a_singularity_in_a_narrow_sector_bounds_the_domain():
     X = data.gaussian(256, 512, rng=rng) * np.arange(1, 513) ** -0.25
     values = np.maximum(gram_eigenvalues(data.normalize_rows(X)), 0)
     values, shares = sources.sample(values)
-    spectrum = shuffle_curve.Rows(values, shares, 0.5, 1.9)
-    setting = shuffle_curve.around_the_poles(spectrum, 200, 0.5 * spectrum.smallest, 0.6)
+    spectrum = SampleRows(values, shares, 0.5)
+    setting = shuffle_curve.around(spectrum, 1.9, 200, 0.5 * spectrum.gram[spectrum.gram > 0][0], 0.5)
     edge, _ = shuffle_curve.domain(setting, 200)
     curve = exact.curve("single_shuffle", values, 200, 1.9, 0.5, weights=shares)
     rate = -np.log(curve.train[200] / curve.train[199])
@@ -274,7 +275,7 @@ def test_a_thousand_epochs_next_to_step_two_take_more_points_than_epochs():
     for loss in ("test", "train"):
         truth = getattr(single_shuffle, loss + "_loss")(n, 1.98)
         assert np.abs(getattr(curve, loss)[1:] / truth - 1).max() <= min(1e-6, curve.error)
-    with pytest.raises(ArithmeticError, match="ask for at most 1300 epochs, or for a smaller step"):
+    with pytest.raises(ArithmeticError, match="ask for at most 1550 epochs, or for a smaller step"):
         exact.curve("single_shuffle", **marchenko_pastur(), epochs=[2000], step=1.98)
 
 

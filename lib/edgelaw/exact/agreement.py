@@ -120,7 +120,7 @@ def chosen(
         if isinstance(refusal, ArithmeticError):
             raise refusal
         raise ArithmeticError(
-            "No contour around this spectrum is usable, so its curve is not returned."
+            "No contour around this spectrum is usable, so its curve is not returned: ask for fewer epochs."
         ) from refusal
     return best
 

@@ -10,11 +10,10 @@ With :math:`\delta = \sinh(\tfrac12\log(z^*/r))` the singularity at :math:`z^*` 
 allows. Coefficients are integrals of the trigonometric interpolant in x, whose weights are computed once for all;
 interpolation errors are amplified by :math:`(z^*/r)^n`, so r stays close to :math:`z^*`.
 
-Where singularities are close on all sides, the points are equidistant in θ (`EVEN`), and the trapezoidal rule of N > n
-of them gives the n-th coefficient plus the (n + N)-th times :math:`r^N`. For a symmetric function of two variables z is
-at the angles :math:`2\pi(j+\tfrac14)/N` and w at the conjugate points: the aliases :math:`(n+N, n)` and
-:math:`(n, n+N)` cancel, and what is left is :math:`(r/z^*)^{2N}`. Rounding errors are amplified by :math:`(z^*/r)^n` in
-each variable, so that N is a compromise between the two.
+Where singularities are close on all sides, the points are equidistant in θ (an infinite grading), and the trapezoidal
+rule of N > n of them gives the n-th coefficient plus the (n + N)-th times :math:`r^N`. For a symmetric function of two
+variables z is at the angles :math:`2\pi(j+\tfrac14)/N` and w at the conjugate points: the aliases :math:`(n+N, n)` and
+:math:`(n, n+N)` cancel, and what is left is :math:`(r/z^*)^{2N}`, less than one over what rounding is amplified by.
 """
 
 import functools
@@ -28,13 +27,11 @@ import scipy.special
 from edgelaw._common.types import Array, ArrayLike, FloatOrArray, Integers
 
 ANGLES = np.pi / 2.0 ** np.arange(5)  # where the distance of the nearest singularity is asked for
-EVEN = np.inf  # the grading of equidistant points
 AMPLIFIED = (
-    4.0  # the least logarithm of how much a circle amplifies errors: so far it is from the singularity
+    4.0  # the least logarithm of how much a circle amplifies errors, which keeps it off the singularity
 )
-PER_COEFFICIENT, BESIDES = 1.15, 45.0  # equidistant points per coefficient, and besides
-DIGITS = 13.5  # decimal, which aliases e^(−2LN) and rounding, amplified by e^(2Ln), have together
-MOST = 1600  # points
+BESIDES = 50  # equidistant points besides one per coefficient
+MOST = 1600  # equidistant points, of which all pairs are taken
 LEAST = 2e-8  # error stated of what comes from a circle: rounding leaves as much of its sums
 
 
@@ -95,7 +92,7 @@ def _hermitian(upper: npt.NDArray, size: int) -> npt.NDArray:
 def circle(n: Integers, points: int, radius: float, grading: float) -> Circle:
     """The circle for the coefficients n with an even number of points and a grading δ."""
     theta, weights = _rule(tuple(int(k) for k in n), points, grading)
-    pairs = staggered_pairs(len(theta)) if grading == EVEN else all_pairs(len(theta))
+    pairs = staggered_pairs(len(theta)) if np.isinf(grading) else all_pairs(len(theta))
     return Circle(np.asarray(n), radius, radius * np.exp(1j * theta), weights, *pairs)
 
 
@@ -104,28 +101,23 @@ def plan(largest: int, gaps: Array, digits: float, amplified: float) -> tuple[in
 
     `gaps` are the logarithmic distances, at the angles `ANGLES`, of the nearest singularity from the circle through
     that at angle 0. The interpolation error is :math:`e^{-\\pi M w}` for M points and a strip |Im x| < w; it is
-    amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^4 and e^16.
-    The trapezoidal rule of N equidistant points per variable has an error of :math:`e^{-2LN}`, which is not amplified:
-    where singularities are on all sides it is cheaper. It has N²/2 pairs, and M graded points have M²/4.
+    amplified by :math:`e^{a L n}` with a = `amplified` (2 for pairs), which is between e^4 and e^12.
+    Equidistant points are cheaper where singularities are on all sides: N of them have N²/2 pairs, M graded ones M²/4.
     """
-    losses = AMPLIFIED * np.array([1, 1.5, 2, 3, 4])
+    losses = AMPLIFIED * np.array([1, 1.5, 2, 3])
     loss, factor = (x.ravel() for x in np.meshgrid(losses, 2.0 ** np.arange(0, 8, 0.5)))
     distance = loss / (amplified * largest)
     grading = factor * np.sinh(distance / 2)
     points = (digits + loss) / (np.pi * _strip(grading, distance, gaps))
     best = np.argmin(points)
-    count = int(np.ceil(PER_COEFFICIENT * largest + BESIDES))
+    count = largest + BESIDES
     if np.sqrt(2) * count < points[best]:
         if count > MOST:
-            few = 100 * int((MOST - BESIDES) / PER_COEFFICIENT // 100)
             raise ArithmeticError(
                 f"A circle for {largest} epochs takes too long where singularities come close from all sides, as next "
-                f"to the largest step: ask for at most {few} epochs, or for a smaller step."
+                f"to the largest step: ask for at most {MOST - BESIDES} epochs, or for a smaller step."
             )
-        shared = DIGITS * np.log(10) + 1.8 * (
-            digits - 14.5
-        )  # a coarser circle is further out, so that both are seen
-        return count, max(AMPLIFIED / (2 * largest), shared / (2 * (count + largest))), EVEN
+        return count, digits / (count + largest), np.inf
     return int(np.ceil(points[best])), float(distance[best]), float(grading[best])
 
 
@@ -149,9 +141,16 @@ def period(grading: FloatOrArray) -> FloatOrArray:
 
 
 def angles(x: ArrayLike, grading: float) -> tuple[Array, Array]:
-    """θ and −dθ/dx."""
-    whole = period(grading)
-    _, _, slope, amplitude = scipy.special.ellipj(whole * x, 1 / (1 + grading**2))
+    """θ and −dθ/dx, by Landen's transformation: SciPy's am is told m, which has no digits of 1 − m next to 1."""
+    whole, complement = period(grading), grading**2 / (1 + grading**2)
+    mean, other, ratios = 1.0, np.sqrt(complement), []
+    while mean - other > 1e-15 * mean:
+        ratios.append((mean - other) / (mean + other))
+        mean, other = (mean + other) / 2, np.sqrt(mean * other)
+    amplitude = 2.0 ** len(ratios) * mean * whole * np.asarray(x)
+    for ratio in reversed(ratios):
+        amplitude = (amplitude + np.arcsin(ratio * np.sin(amplitude))) / 2
+    slope = np.sqrt(np.cos(amplitude) ** 2 + complement * np.sin(amplitude) ** 2)
     return np.pi - 2 * amplitude, 2 * whole * slope
 
 
@@ -163,7 +162,7 @@ def _rule(n: tuple[int, ...], points: int, grading: float) -> tuple[Array, npt.N
     the middle of the period, so those are real: a cosine and a sine transform over half the period.
     """
     epochs = np.array(n)
-    if grading == EVEN:
+    if np.isinf(grading):
         theta = np.pi * (1 - (np.arange(points) + 0.5) / points)
         return theta, _powers(np.where(np.arange(points) % 2, -theta, theta), epochs) / points
     half = points // 2

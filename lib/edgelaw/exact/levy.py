@@ -26,6 +26,7 @@ from edgelaw.exact import sources
 __all__ = ["Average", "from_covariance", "from_sample"]
 
 HALF_HEIGHT = 1.2  # of the contour in log(λ + reach): functions averaged must be analytic inside it
+Contour = Callable[[int], npt.NDArray]  # so many points of its upper half, from right to left
 _LOEWNER = 60, 120, 200, 240  # points on half of it: more where eigenvalues are seen one by one
 
 
@@ -92,9 +93,7 @@ def from_gram(
     return from_contour(values, shares, rho, lambda points: ellipse(inside, pole, points, angle), tolerance)
 
 
-def from_contour(
-    values: Array, shares: Array, rho: float, contour: Callable[[int], npt.NDArray], tolerance: float
-) -> Average:
+def from_contour(values: Array, shares: Array, rho: float, contour: Contour, tolerance: float) -> Average:
     """The average from the spectrum of the Gram matrix for functions analytic inside a contour in ζ.
 
     `contour(points)` gives so many points of its upper half, from right to left. The last node is 0, with what is left.

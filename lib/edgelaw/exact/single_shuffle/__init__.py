@@ -1,5 +1,7 @@
 """Single shuffle on any spectrum: curves, constants and the effective step."""
 
+import functools
+
 import numpy as np
 
 from edgelaw._common.types import Integers
@@ -7,17 +9,13 @@ from edgelaw.curves import LearningCurve
 from edgelaw.exact import agreement
 from edgelaw.exact.batches import edges
 from edgelaw.exact.batches.blocks import Asked
-from edgelaw.exact.single_shuffle import batches, settings
+from edgelaw.exact.single_shuffle import settings
 
 
 def curve(n: Integers, asked: Asked) -> LearningCurve:
     """Learning curve from the spectrum of a sample or of a covariance: the equations are in `pairs`."""
-    return from_settings(n, batches.makers(asked.rows, asked.cut or asked.step, max(int(n[-1]), 1)))
-
-
-def from_settings(n: Integers, makers: list[settings.Maker]) -> LearningCurve:
-    """The learning curve of the first setting that is good enough, or of the best."""
-    return agreement.settled(n, settings.attempts(makers))
+    made = settings.of(asked.rows, asked.cut or asked.step, max(int(n[-1]), 1))
+    return agreement.settled(n, (functools.partial(settings.attempt, setting) for setting in made))
 
 
 def constants(asked: Asked) -> tuple[float, float]:

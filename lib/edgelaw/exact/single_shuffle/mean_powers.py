@@ -6,7 +6,8 @@ equivalent :math:`1/(\zeta(1-x\lambda))`; with y = 1/x(ζ) that is inverted by
 
 .. math:: b_n(\kappa) = \oint [z^n](1+\alpha(y))\;\frac\zeta{\zeta-\kappa}\,\frac{dy}{2\pi iy} ,
 
-along a contour in ζ around all eigenvalues and 0, inside which the integrand is analytic. A row that was left out sees
+along a contour in ζ around all eigenvalues and 0, inside which the integrand is analytic: as long as it is, the average
+:math:`\langle\lambda\alpha\rangle` along the contour is that of the amplitude's equation. A row that was left out sees
 the mean weights with another factor: leaving out a row divides residuals of a resolvent by the mean diagonal entry of
 :math:`\zeta(\zeta-K)^{-1}`, and the mean error on fresh rows is ρβ times the target along each eigenvector of K,
 
@@ -17,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from edgelaw._common.types import Array, Integers
+from edgelaw.exact.levy import Contour
 from edgelaw.exact.single_shuffle.pairs import Pairs
-from edgelaw.exact.single_shuffle.settings import Contour
+from edgelaw.exact.single_shuffle.settings import BORNE
 
 
 class Transform:
@@ -52,7 +54,10 @@ def on_contour(pairs: Pairs, transform: Transform, n: Integers) -> npt.NDArray:
     if not np.isfinite(solved).all():
         raise ArithmeticError("The equation for single shuffle's amplitude could not be solved on a circle.")
     waves = np.exp(-np.multiply.outer(n, log_z)) / (2 * half)
-    values = waves @ (-1 / np.expm1(log_z[:, None] - pairs.decay(solved, transform.y)))
+    means = -1 / np.expm1(log_z[:, None] - pairs.decay(solved, transform.y))
+    if not np.abs(solved[:, 0] * (means @ transform.weights - 1 + 1 / pairs.tau) - 1).max() < BORNE:
+        raise ArithmeticError("No contour for the mean weights keeps clear of the poles of their resolvent.")
+    values = waves @ means
     return values + values[:, ::-1].conj()  # the points of the lower half circle
 
 

@@ -44,8 +44,6 @@ from edgelaw.exact import sources
 from edgelaw.exact.levy import Average
 from edgelaw.exact.single_shuffle import kernel
 
-SUM_DIGITS = 11.3  # decimal, of the sum over k
-
 
 class Pairs:
     """Φ and Ψ/ρ at pairs of points for one average, with batches of κd of the ρd rows, each row at a step τ.
@@ -59,7 +57,7 @@ class Pairs:
         self.nodes = average.nodes[moving].astype(complex)
         self.weights = average.weights[moving].astype(complex)
         self.heavy = self.nodes * self.weights
-        self.rho, self.tau, self.kappa = rho, tau, kappa
+        self.average, self.rho, self.tau, self.kappa = average, rho, tau, kappa
         self._mirror = np.abs(self.nodes[:, None].conj() - self.nodes).argmin(axis=1)
         gaps = self.nodes[:, None] - self.nodes
         np.fill_diagonal(gaps, np.inf)
@@ -108,6 +106,10 @@ class Pairs:
             return (log_z + 2j * np.pi * turns[:, None]) / (self.rho * solved[:, 0])
         turns = np.unique(np.append(turns, self.count // 2 + turns) % self.count)
         return -np.expm1(-(log_z + 2j * np.pi * turns[:, None]) / self.count) / (self.kappa * solved[:, 0])
+
+    def negative_powers(self, log_z: npt.NDArray, solved: npt.NDArray) -> float:
+        """How much a has of negative powers of z: nothing, because no pole is followed past a branch point."""
+        return 0.0
 
     def diagonal(self, log_z: npt.NDArray, solved: npt.NDArray) -> Array:
         """Φ and Ψ/ρ at the pairs (z, z̄), where they are squared norms as long as the series converge."""
@@ -170,7 +172,7 @@ class Pairs:
             tau = start.weights * start.nodes * (0.5 + self.alpha(points.logs, a, start.nodes))
             begun = start.nodes, tau[:, None]
         furthest = max(np.abs(x).max(initial=0.0) for x in reach) / np.pi
-        rule = kernel.Rule(*terms(furthest, self.count), self.rho, 2 / self.tau - 1)
+        rule = kernel.Rule(*terms(furthest, self.average.error, self.count), self.rho, 2 / self.tau - 1)
         if has_numba() and not (begun or self.kappa or points.places.size):
             return kernel.single_row_sums(first, second, points, self.nodes, rule) / self.rho
         size = max(1, 2**18 // (len(rule.places) * (len(self.nodes) + 2 * points.places.shape[1])))
@@ -226,20 +228,21 @@ class Pairs:
         return np.stack([c * (total - w * u0) + w * e0 * distance, fresh, distance]).sum(axis=2)
 
 
-def terms(furthest: float, count: int = 0) -> tuple[Array, Array]:
+def terms(furthest: float, error: float, count: int = 0) -> tuple[Array, Array]:
     """k and weights of the sum over k, or over so many roots of unity, for poles up to i·furthest."""
     largest = (
         float(2.0 ** (np.ceil(2 * np.log2(max(furthest, 1.0))) / 2)) if np.isfinite(furthest) else np.inf
     )
     if count and (count <= 96 or 8 * largest > count):
         return np.arange(float(count)) - count // 2, np.ones(count)
-    return _sum_rule(largest if np.isfinite(largest) else 1.0, count)
+    digits = np.ceil(-np.log10(error + np.finfo(float).eps))
+    return _sum_rule(largest if np.isfinite(largest) else 1.0, float(digits), count)
 
 
 @functools.lru_cache(maxsize=64)
-def _sum_rule(largest: float, count: int) -> tuple[Array, Array]:
+def _sum_rule(largest: float, decimal: float, count: int) -> tuple[Array, Array]:
     """The terms |k| ≤ K as they are and the others by a Gauss rule; K makes the two parts cost the same."""
-    digits = SUM_DIGITS * np.log(10)
+    digits = decimal * np.log(10)
     explicit = max(1, int(np.ceil((0.12 * digits * np.sqrt(largest)) ** (2 / 3) - 1)))
     size = 2 + int(np.ceil(digits / 4.15 * np.sqrt(largest / (explicit + 1))))
     shift = (explicit + 1.0) * largest

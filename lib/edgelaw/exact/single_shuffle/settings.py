@@ -10,37 +10,35 @@ domain has ended. Without a gap in the spectrum that is at :math:`z^* = 1` on th
 **The average.** α has a pole at :math:`\lambda = \log z/(\rho a)`, which the contour must keep outside. Its place in
 the plane ζ of the Gram matrix's Cauchy transform is 0 at z = 1, about :math:`-1/(n\eta_{\mathrm{eff}})` at the z that
 matter for n epochs, and positive beyond z = 1, where contours are in the gap. Where no contour can, the poles are
-followed (`poles`), at several times the cost, or for batches and labels other contours are tried.
+followed (`poles`), at several times the cost, or for batches and labels another contour is tried, further out.
 
 **The plateau.** Directions that no row has keep their share of the test loss. The pole that this share makes,
 plateau/((1 − z)(1 − w)), is taken out of Φ, so that a circle may pass z = 1 on either side.
 """
 
 import contextlib
-import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.optimize
 
 from edgelaw._common.types import Array, Integers
 from edgelaw.exact import agreement, graded_circle, levy, silverstein
 from edgelaw.exact.agreement import Attempt
+from edgelaw.exact.batches.blocks import Rows, SampleRows
 from edgelaw.exact.batches.partition import Partition
 from edgelaw.exact.single_shuffle.pairs import Pairs
 from edgelaw.exact.single_shuffle.poles import FollowedPairs
 from edgelaw.exact.single_shuffle.short_batch import ShortBatchPairs
 
 GAPPED = 3.0  # decay times of the smallest eigenvalue from which the losses' decay is exponential
-LONG = 300  # epochs from which a hyperbola is tried: there a circle is slower and loses digits
 BORNE = 1e-6  # relative difference of two averages at a pole of α that they bear, and their error
-# contours left of zero: distances over that of the nearest pole at the last epoch, half-heights in the logarithm
-CONTOURS = (1.0, 1.1), (8.0, 1.1), (1.0, 0.6), (8.0, 0.6), (1.0, 0.3)
-NARROW = 0.85  # half-height of a contour in a gap: wider ones leave no room for the poles of few rows
+NARROW = (
+    0.75  # of the half-height: wider contours in a gap, or far out, leave no room for the poles of few rows
+)
 _STATIONS = np.pi * (1 - (np.arange(256) + 0.5) / 256)  # angles on a circle: a may have branch points inside
 _ALL_AROUND = (
     np.concatenate(  # singularities may come close in a narrow sector, next to step 2 about angle 0.35
@@ -48,130 +46,57 @@ _ALL_AROUND = (
     )
 )
 
-Contour = Callable[[int], npt.NDArray]
-
 
 class Resolution(NamedTuple):
-    """Decimal digits of an average and of a circle's interpolation (`graded_circle.plan` is careful), and the width of
-    the contour.
-    """
+    """Decimal digits of an average and of a circle's interpolation, and the share of the half-height of contours."""
 
     average: float
     circle: float
     wide: float
 
 
-RESOLUTIONS = (
-    Resolution(13.0, 6.3, 1.0),
-    Resolution(11.0, 5.2, 0.92),
-)  # of curves, and of what they are compared with
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """A spectrum and an update on it: eigenvalues of XᵀX/m, mean 1, and their shares.
-
-    The `update` is the step of single rows, or the batches of an epoch. Averages may differ by the relative error
-    `borne` at poles of α.
-    """
-
-    values: Array
-    shares: Array
-    rho: float
-    update: float | Partition
-    borne: float = BORNE
-
-    @functools.cached_property
-    def gram(self) -> tuple[Array, Array]:
-        """The spectrum of the Gram matrix."""
-        return levy.companion(self.values, self.shares, self.rho)
-
-    def without_lone_zero(self) -> "Rows":
-        """Without a row, where fewer rows than dimensions have a Gram matrix with a lone null eigenvalue.
-
-        Centring makes such an eigenvalue, and it leaves no room for a contour between it and the others.
-        """
-        positive = float(self.shares[self.values > 0].sum())
-        alone = self.rho < 1 and 1e-9 < 1 - positive / self.rho < 0.05
-        return dataclasses.replace(self, rho=positive) if alone else self
-
-    @property
-    def smallest(self) -> float:
-        """The smallest positive eigenvalue of the Gram matrix."""
-        gram, _ = self.gram
-        return float(gram[gram > 0][0])
-
-    @property
-    def plateau(self) -> float:
-        """What null directions keep of the test loss."""
-        return float(self.shares[self.values == 0].sum())
-
-    @property
-    def rate(self) -> float:
-        """One over the effective step per row."""
-        if not isinstance(self.update, Partition):
-            return 1 / self.update - 0.5
-        kappas, taus = self.update.kappas, self.update.taus
-        return float((kappas / taus).sum() / self.rho - (1 - (kappas**2).sum() / self.rho**2) / 2)
-
-    def pairs(self, average: levy.Average) -> Pairs:
-        """Φ and Ψ of an average."""
-        if not isinstance(self.update, Partition):
-            return Pairs(average, self.rho, self.update)
-        if not self.update.equal:
-            return ShortBatchPairs(average, self.rho, self.update)
-        return Pairs(average, self.rho, float(self.update.taus[0]), self.rho / self.update.batches)
+# of curves, and of what they are compared with; `graded_circle.plan` is careful
+RESOLUTIONS = Resolution(10.5, 6.3, 0.92), Resolution(10.5, 5.2, 0.85)
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Two averages of a spectrum, Φ and Ψ of each, and where the functions of z they give may be used.
+    """Φ and Ψ of two averages of a spectrum, and where the functions of z they give may be used.
 
-    `gapped` says that the circle may go beyond z = 1. `contours` are those of the averages, the upper halves as
-    functions of the number of points; a covariance has none.
+    `gapped` says that the circle may go beyond z = 1. At poles of α the averages may differ by the relative error
+    `borne`. `contours` are those of the averages; a covariance has none.
     """
 
-    plateau: float
-    averages: tuple[levy.Average, ...]
+    rows: Rows
     pairs: tuple[Pairs, ...]
     gapped: bool
-    contours: tuple[Contour, ...] = ()
     borne: float = BORNE
+    contours: tuple[levy.Contour, ...] = ()
+
+    @property
+    def follows(self) -> bool:
+        """Whether poles of α are followed."""
+        return isinstance(self.pairs[0], FollowedPairs)
+
+    @property
+    def plateau(self) -> float:
+        """What null directions keep of the test loss."""
+        return max(0.0, 1 - self.rows.rho, float(self.rows.shares[self.rows.values == 0].sum()))
 
     @property
     def floor(self) -> float:
         """The least error stated."""
-        return max(graded_circle.LEAST, *(average.error for average in self.averages))
-
-
-Maker = Callable[[], Setting]
-
-
-def attempts(makers: list[Maker]) -> Iterator[Callable[[Integers], Attempt]]:
-    """Attempts for `agreement.settled`, the best first."""
-    return (functools.partial(attempt, setting) for setting in made(makers))
-
-
-def made(makers: list[Maker]) -> Iterator[Setting]:
-    """The settings that can be made."""
-    for make in makers:
-        with contextlib.suppress(ArithmeticError):
-            yield make()
+        return max(graded_circle.LEAST, *(pairs.average.error for pairs in self.pairs))
 
 
 def attempt(setting: Setting, n: Integers) -> Attempt:
     """Both losses at each positive n, ascending, at two resolutions; those so late that nothing is left are NaN."""
     results = np.full((2, 2, len(n)), np.nan)
-    early = len(n) if setting.gapped else _hyperbolas(setting, n, results)
-    if early == 0:
-        return Attempt(results[0], results[1], setting.plateau, setting.floor)
-    reach = domain(setting, int(n[early - 1]))
+    reach = domain(setting, int(n[-1]))
     visible = -np.log(agreement.VISIBLE) / (2 * max(reach[0], 1e-9))
-    last = max(2.0, visible, min(32, 4 * visible))  # of few epochs, what is much smaller too
-    n = n[:early][n[:early] <= last]
-
+    early = n[n <= max(2.0, visible, min(32, 4 * visible))]  # of few epochs, what is much smaller too
     for which, curves in enumerate(results):
-        curves[:, : len(n)] = _on_circle(setting, which, n, reach)
+        curves[:, : len(early)] = _on_circle(setting, which, early, reach)
     return Attempt(results[0], results[1], setting.plateau, setting.floor)
 
 
@@ -190,7 +115,7 @@ def solved_circle(
     solved = pairs.around(log_z)
     if not np.isfinite(solved).all():
         raise ArithmeticError("The equation for single shuffle's amplitude could not be solved on a circle.")
-    if isinstance(pairs, FollowedPairs) and not pairs.negative_powers(log_z, solved) < BORNE:
+    if not pairs.negative_powers(log_z, solved) < BORNE:
         raise ArithmeticError("Single shuffle's amplitude has a branch point inside the circle.")
     return circle, log_z, solved
 
@@ -206,65 +131,17 @@ def _on_circle(setting: Setting, which: int, n: Integers, reach: tuple[float, Ar
     return curves
 
 
-# ----------------------------------------------------------------------------------------------------- the hyperbola
-
-
-def _hyperbolas(setting: Setting, n: Integers, results: Array) -> int:
-    """Fill in the losses of many epochs from the last one down; how many epochs are left for a circle."""
-    first = len(n)
-    while first and n[first - 1] > LONG:
-        group = slice(np.searchsorted(n, max(n[first - 1] / 2, LONG), side="right"), first)
-        try:
-            small, large = (_hyperbola(setting, 1, n[group], points) for points in (10, 14))
-            if not np.abs(small / large - 1).max() < agreement.ENOUGH:
-                break
-            results[0, :, group], results[1, :, group] = _hyperbola(setting, 0, n[group], 14), large
-        except ArithmeticError:
-            break
-        first = group.start
-    return first
-
-
-def _hyperbola(setting: Setting, which: int, n: Integers, points: int) -> Array:
-    """Both losses along Weideman and Trefethen's hyperbola in log z, which serves all n from smallest to largest."""
-    ratio = n.max() / n.min()
-
-    def width(angle: float) -> float:
-        wide = ((np.pi - 2 * angle) * ratio + 4 * angle - np.pi) / ((4 * angle - np.pi) * np.sin(angle))
-        return float(np.arccosh(wide))
-
-    angle = scipy.optimize.minimize_scalar(
-        lambda x: (2 * np.pi * x - np.pi**2) / width(x),
-        bounds=(np.pi / 4 + 1e-3, np.pi / 2 - 1e-3),
-        method="bounded",
-    ).x
-    h = width(angle) / points
-    scale = (4 * np.pi * angle - np.pi**2) * points / (width(angle) * n.max())
-    turned = 1j * (np.arange(points) + 0.5) * h - angle
-    p, weights = scale * (1 + np.sin(turned)).conj(), h * scale * np.cos(turned).conj() / (2 * np.pi)
-    solved = setting.pairs[which].around(-p[::-1])[::-1]
-    if not np.isfinite(solved).all():
-        raise ArithmeticError(
-            "The equation for single shuffle's amplitude could not be solved on a hyperbola."
-        )
-    waves = weights * np.exp(np.multiply.outer(n, p))
-    hyperbola = graded_circle.Circle(n, 1.0, np.exp(-p), waves, *graded_circle.all_pairs(points))
-    values = setting.pairs[which].values(-p, solved, hyperbola.first, hyperbola.second)
-    return np.stack([hyperbola.pair_coefficients(row) for row in values])
-
-
 # ------------------------------------------------------------------------------------------------------- the domain
 
 
 def domain(setting: Setting, last: int) -> tuple[float, Array]:
     """The logarithm of z*, and how much further the domain reaches at the angles `graded_circle.ANGLES`."""
-    follows = isinstance(setting.pairs[1], FollowedPairs)
-    edge = 0.0
-    if setting.gapped:
-        edge = _furthest(setting, analytic if follows else inside_the_domain, last)
-    inside = np.ones(len(graded_circle.ANGLES), dtype=bool)
-    gaps = np.zeros(len(inside))
-    for gap in () if follows else np.geomspace(0.02, 3.0, 13):  # else points are equidistant in any case
+    edge = _furthest(setting, last) if setting.gapped else 0.0
+    gaps, inside = np.zeros((2, len(graded_circle.ANGLES)))
+    inside = inside == 0
+    for gap in (
+        () if setting.follows else np.geomspace(0.02, 3.0, 13)
+    ):  # else points are equidistant in any case
         log_z = edge + gap + 1j * graded_circle.ANGLES
         inside &= _positive(setting, log_z, setting.pairs[1].around(log_z))
         if not inside.any():
@@ -273,33 +150,27 @@ def domain(setting: Setting, last: int) -> tuple[float, Array]:
     return edge, gaps
 
 
-def _furthest(setting: Setting, inside: Callable[[Setting, float], bool], last: int) -> float:
-    """The largest number of which a condition is true, to a small part of 1/last, if it is false of all beyond."""
+def _furthest(setting: Setting, last: int) -> float:
+    """The logarithm of the largest circle inside the domain, to a small part of 1/last."""
     low, high = 0.0, 0.5 / last
-    while high < 30 and inside(setting, high):
+    while high < 30 and inside_the_domain(setting, high):
         low, high = high, 1.25 * high
     for _ in range(7):
         middle = (low + high) / 2
-        low, high = (middle, high) if inside(setting, middle) else (low, middle)
+        low, high = (middle, high) if inside_the_domain(setting, middle) else (low, middle)
     return low
 
 
-def analytic(setting: Setting, logarithm: float) -> bool:
-    """Whether a is analytic inside a circle and Φ and Ψ are positive all around: for poles that are followed.
-
-    Beyond a branch point of a other sheets begin, on which Φ and Ψ may be positive as well. But then a has negative
-    powers of z on the circle, which the trapezoidal rule finds.
-    """
-    log_z, pairs = logarithm + 1j * _STATIONS, setting.pairs[1]
-    solved = pairs.around(log_z)
-    few = isinstance(pairs, FollowedPairs) and pairs.negative_powers(log_z, solved) < BORNE
-    return few and _clear(setting, log_z, solved) and bool(_positive(setting, log_z, solved).all())
-
-
 def inside_the_domain(setting: Setting, logarithm: float) -> bool:
-    """Whether a circle is clear of the poles of α and inside the domain of Φ and Ψ, as the coarse average sees it."""
-    log_z = logarithm + 1j * _ALL_AROUND
-    solved = setting.pairs[1].around(log_z)
+    """Whether a circle is clear of the poles of α and inside the domain of Φ and Ψ, as the coarse average sees it.
+
+    Where poles are followed other sheets begin beyond a branch point of a, on which Φ and Ψ may be positive as well.
+    But then a has negative powers of z on the circle, which the trapezoidal rule finds.
+    """
+    log_z, pairs = logarithm + 1j * (_STATIONS if setting.follows else _ALL_AROUND), setting.pairs[1]
+    solved = pairs.around(log_z)
+    if not pairs.negative_powers(log_z, solved) < BORNE:
+        return False
     return _clear(setting, log_z, solved) and bool(_positive(setting, log_z, solved).all())
 
 
@@ -307,7 +178,8 @@ def _clear(setting: Setting, log_z: npt.NDArray, solved: npt.NDArray) -> bool:
     """Whether amplitudes are known and the averages agree at the poles of α as functions of λ."""
     with np.errstate(all="ignore"):
         poles = setting.pairs[1].poles(log_z, solved).reshape(-1, 1)
-        one, other = (average(poles / (poles - average.nodes)) for average in setting.averages)
+        averages = (pairs.average for pairs in setting.pairs)
+        one, other = (average(poles / (poles - average.nodes)) for average in averages)
         return bool((np.abs(one - other) < setting.borne * (1 + np.abs(one))).all())
 
 
@@ -324,36 +196,79 @@ def _positive(setting: Setting, log_z: npt.NDArray, solved: npt.NDArray) -> npt.
 # ----------------------------------------------------------------------------------------------------- the averages
 
 
-def of_sample(rows: Rows, last: int, follow: bool = False, gaps: bool = True) -> list[Maker]:
-    """Makers of settings for `last` epochs on a sample spectrum, the best first.
-
-    Without `gaps` no contour leaves out zero. With `follow` poles of α are followed where a contour has no room for
-    them, or where two resolutions differ without.
-    """
-    left = -1.5 * max(rows.rate, 0.1) / last  # of zero
-    makers: list[Maker] = [
-        functools.partial(around_the_poles, rows, last, far * left, height) for far, height in CONTOURS
-    ]
-    if follow:
-        makers[1:] = [functools.partial(followed, rows, last, -0.5, CONTOURS[0][1])]
-    if gaps and last * rows.smallest / rows.rate > GAPPED:
-        makers.insert(0, functools.partial(around_the_poles, rows, last, 0.5 * rows.smallest, NARROW))
-    return makers
+Place = tuple[
+    float, float, bool
+]  # where a contour passes, its share of the half-height, whether poles are followed
 
 
-def around_the_poles(rows: Rows, last: int, place: float, height: float) -> Setting:
-    """A setting with contours past this place left of the eigenvalues, if the poles of α allow.
+def of(rows: Rows, update: float | Partition, last: int, borne: float = BORNE) -> Iterator[Setting]:
+    """The settings that can be made for `last` epochs of single rows or of batches, the best first."""
+    smallest = _smallest(rows)
+    gapped = last * smallest / rate(rows.rho, update) > GAPPED
+    if not isinstance(rows, SampleRows):
+        yield from _of_covariance(rows, update, last, gapped, borne)
+        return
+    places = left_of_zero(rows.rho, update, last)
+    if not isinstance(update, Partition):
+        places[1] = (-0.5, 1.0, True)
+    yield from made(rows, update, last, [(0.5 * smallest, NARROW, False)] * gapped + places, borne)
+
+
+def left_of_zero(rho: float, update: float | Partition, last: int) -> list[Place]:
+    """Contours around zero: short of the nearest pole at the last epoch, and eight times as far out."""
+    near = -1.5 * max(rate(rho, update), 0.1) / last
+    return [(near, 1.0, False), (8 * near, NARROW, False)]
+
+
+def in_the_gap(rows: SampleRows, step: float) -> Iterator[Setting]:
+    """Settings with contours between 0 and a sample's spectrum, for z up to 1 and more rows than dimensions."""
+    smallest = _smallest(rows)
+    places = [(share * smallest, 1.0, False) for share in (0.5, 0.7, 0.85)]
+    return made(rows, step, 1 + int(rate(rows.rho, step) / smallest), places)
+
+
+def made(
+    rows: SampleRows, update: float | Partition, last: int, places: Iterable[Place], borne: float = BORNE
+) -> Iterator[Setting]:
+    """The settings that can be made with these contours."""
+    for place in places:
+        with contextlib.suppress(ArithmeticError):
+            yield around(rows, update, last, *place, borne)
+
+
+def around(
+    rows: SampleRows,
+    update: float | Partition,
+    last: int,
+    place: float,
+    height: float,
+    follow: bool = False,
+    borne: float = BORNE,
+) -> Setting:
+    """A setting with contours past this place left of the eigenvalues, if the poles of α allow or are followed.
 
     In a gap Φ and Ψ must be positive beyond z = 1, as they are where nothing of the average is left out. On spectra of
     random rows nothing is. The functional of a few levels, or of an exact power law, has a part further left, and a
     curve without that part would be wrong at both resolutions alike.
     """
-    contours, averages = _averages(rows, place, height)
-    setting = Setting(
-        rows.plateau, averages, tuple(map(rows.pairs, averages)), place > 0, contours, rows.borne
+    inside, height = rows.gram[rows.gram > place], height * levy.HALF_HEIGHT
+    contours = tuple(
+        functools.partial(levy.ellipse, inside, place, angle=each.wide * height) for each in RESOLUTIONS
     )
+    averages = [
+        levy.from_contour(*rows.spectrum, rows.rho, contour, 10**-each.average)
+        for contour, each in zip(contours, RESOLUTIONS, strict=True)
+    ]
+    if max(average.error for average in averages) > BORNE:
+        raise ArithmeticError(
+            "The average over this spectrum has no rational representation on this contour."
+        )
+    if follow and not isinstance(update, Partition):
+        return _followed(rows, update, last, averages, contours)
+    pairs = tuple(_pairs(average, rows.rho, update) for average in averages)
+    setting = Setting(rows, pairs, place > 0, borne, contours)
     log_z = -graded_circle.AMPLIFIED / (2 * last) + 1j * _ALL_AROUND
-    if not _clear(setting, log_z, setting.pairs[1].around(log_z)):
+    if not _clear(setting, log_z, pairs[1].around(log_z)):
         raise ArithmeticError(
             "No contour around this spectrum keeps clear of the poles of single shuffle's resolvent."
         )
@@ -364,61 +279,56 @@ def around_the_poles(rows: Rows, last: int, place: float, height: float) -> Sett
     return setting
 
 
-def in_the_gap(rows: Rows) -> Iterator[Setting]:
-    """Settings with contours between 0 and a sample's spectrum, for z up to 1 and more rows than dimensions."""
-    last = 1 + int(rows.rate / rows.smallest)
-    places = (0.5 * rows.smallest, 0.7 * rows.smallest, 0.85 * rows.smallest)
-    height = CONTOURS[0][1]
-    yield from made([functools.partial(around_the_poles, rows, last, place, height) for place in places])
-
-
-def followed(rows: Rows, last: int, place: float, height: float) -> Setting:
+def _followed(
+    rows: SampleRows,
+    step: float,
+    last: int,
+    averages: list[levy.Average],
+    contours: tuple[levy.Contour, ...],
+) -> Setting:
     """A setting of single rows in which poles of α may enter the contours, because they are followed."""
-    gram, parts = rows.gram
-    contours, averages = _averages(rows, place, height)
-    reach = (1 / (parts / (contours[0](60)[:, None] - gram)).sum(axis=1)).imag.max()
-    a = rows.pairs(averages[0]).around(np.array([1j * np.pi]))
+    a = Pairs(averages[0], rows.rho, step).around(np.array([1j * np.pi]))
+    reach = (1 / (rows.parts / (contours[0](60)[:, None] - rows.gram)).sum(axis=1)).imag.max()
     # turns: 12 where a is not known
     most = int(np.ceil(np.nanmin([reach * np.abs(a[0, 0]) / (2 * np.pi), 12]))) + 1
     turns = np.arange(-most - 1.0, most + 1)
-    step = 1 / (rows.rate + 0.5)
-    pairs = tuple(FollowedPairs(average, rows.rho, step, rows.gram, turns) for average in averages)
-    gapped = bool(last * rows.smallest / rows.rate > GAPPED)
-    return Setting(rows.plateau, averages, pairs, gapped, contours)
+    pairs = tuple(FollowedPairs(average, rows.rho, step, rows.spectrum, turns) for average in averages)
+    gapped = last * _smallest(rows) / rate(rows.rho, step) > GAPPED
+    return Setting(rows, pairs, gapped, contours=contours)
 
 
-def _averages(
-    rows: Rows, place: float, height: float
-) -> tuple[tuple[Contour, ...], tuple[levy.Average, ...]]:
-    """The contours and averages of the two resolutions, or a refusal if one of them is bad."""
-    gram, parts = rows.gram
-    inside = gram[gram > place]
-    contours = tuple(
-        functools.partial(levy.ellipse, inside, place, angle=each.wide * height) for each in RESOLUTIONS
+def _of_covariance(
+    rows: Rows, update: float | Partition, last: int, gapped: bool, borne: float
+) -> Iterator[Setting]:
+    """Settings on rows of a covariance with these positive eigenvalues and shares."""
+    averages = (
+        levy.from_covariance(rows.values, rows.shares, 0.1 / np.sqrt(last), 10**-each.average)
+        for each in RESOLUTIONS
     )
-    averages = tuple(
-        levy.from_contour(gram, parts, rows.rho, contour, 10**-each.average)
-        for contour, each in zip(contours, RESOLUTIONS, strict=True)
-    )
-    if max(average.error for average in averages) > BORNE:
-        raise ArithmeticError(
-            "The average over this spectrum has no rational representation on this contour."
-        )
-    return contours, averages
+    pairs = tuple(_pairs(average, rows.rho, update) for average in averages)
+    for beyond in (True, False) if gapped else (False,):
+        yield Setting(rows, pairs, beyond, borne)
 
 
-def of_covariance(rows: Rows, last: int) -> list[Maker]:
-    """Makers of settings for `last` epochs on rows of a covariance with these positive eigenvalues and shares."""
+def _smallest(rows: Rows) -> float:
+    """The smallest positive eigenvalue of the Gram matrix, or the left edge of its law."""
+    if isinstance(rows, SampleRows):
+        return float(rows.gram[rows.gram > 0][0])
+    return rows.leftmost() * rows.rho if isinstance(rows, silverstein.PopulationRows) else 0.0
 
-    def make(gapped: bool) -> Setting:
-        averages = tuple(
-            levy.from_covariance(rows.values, rows.shares, 0.1 / np.sqrt(last), 10**-each.average)
-            for each in RESOLUTIONS
-        )
-        return Setting(
-            max(0.0, 1 - rows.rho), averages, tuple(map(rows.pairs, averages)), gapped, borne=rows.borne
-        )
 
-    edge = silverstein.PopulationRows(rows.values, rows.shares, rows.rho).leftmost()
-    gapped = last * edge * rows.rho / rows.rate > GAPPED
-    return [functools.partial(make, choice) for choice in ((True, False) if gapped else (False,))]
+def rate(rho: float, update: float | Partition) -> float:
+    """One over the effective step per row."""
+    if not isinstance(update, Partition):
+        return 1 / update - 0.5
+    kappas, taus = update.kappas, update.taus
+    return float((kappas / taus).sum() / rho - (1 - (kappas**2).sum() / rho**2) / 2)
+
+
+def _pairs(average: levy.Average, rho: float, update: float | Partition) -> Pairs:
+    """Φ and Ψ of an average."""
+    if not isinstance(update, Partition):
+        return Pairs(average, rho, update)
+    if not update.equal:
+        return ShortBatchPairs(average, rho, update)
+    return Pairs(average, rho, float(update.taus[0]), rho / update.batches)

@@ -42,7 +42,7 @@ class ShortBatchPairs(pairs.Pairs):
         """Φ and Ψ/ρ at pairs of indices into the points followed by their conjugates."""
         logs, a = np.concatenate([log_z, log_z.conj()]), np.concatenate([solved, solved.conj()])
         furthest = max(np.abs(self.decay(a, self.nodes)).max(), np.abs(logs.real).max()) / np.pi
-        turns, shares = pairs.terms(furthest, self.whole)
+        turns, shares = pairs.terms(furthest, self.average.error, self.whole)
         phases, shares = 2 * np.pi * turns / self.whole, shares / self.whole
         values = np.empty((2, len(first)), dtype=complex)
         size = max(1, 2**21 // (len(turns) * len(self.nodes)))  # numbers in an array

@@ -11,7 +11,6 @@ poles and residues of a rational function on the same contour.
 """
 
 import functools
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +18,6 @@ import numpy.typing as npt
 from edgelaw._common.types import Array
 from edgelaw.exact import levy, sources
 from edgelaw.exact.labels.rows import LabelledRows
-
-Contour = Callable[[int], npt.NDArray]
 
 
 class Targets:
@@ -58,7 +55,7 @@ class Targets:
             gram, parts = np.append(0.0, gram), np.append(0.0, parts)
         return gram, parts, np.append(self.noise, self.squares)
 
-    def measures(self, contour: Contour, rho: float, tolerance: float) -> list[levy.Average]:
+    def measures(self, contour: levy.Contour, rho: float, tolerance: float) -> list[levy.Average]:
         """⟨·⟩_t of the targets and, if they have a part in the null space, of a unit target there.
 
         The tolerance is relative to the largest value of the function that is approximated.
