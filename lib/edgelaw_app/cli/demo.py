@@ -62,10 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     from edgelaw import data, kaczmarz
     from edgelaw_app import files
     from edgelaw_app.forecast import predict
+    from edgelaw_app.learning_rate import learning_rate
 
     with Bar() as bar:
         design = files.design(data.load("cifar10").features, rows=SIDE, dims=SIDE, rng=0)
-        prediction = predict(design, epochs=EPOCHS, step=1.0, progress=bar)
+        prediction = predict(design, epochs=EPOCHS, lr=learning_rate(1.0, SIDE), progress=bar)
         runs: dict[str, LearningCurve] = {}
         for order in prediction.asked:
             bar(len(runs), len(prediction.asked), f"{order}: SGD")

@@ -18,10 +18,10 @@ from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw_app.files.memory import as_reader
 from edgelaw_app.forecast.labels import Targets
+from edgelaw_app.forecast.request import HeldOut
 
 FEWEST = 4  # training rows
 SMALLEST, LARGEST = 1e-140, 1e140  # mean squared norm of a row: its square and inverse are numbers, too
-HeldOut = float | tuple[ArrayLike, ArrayLike] | None
 STEPS = ("center", "intercept", "standardize", "normalize")  # what may be done to rows and targets
 
 

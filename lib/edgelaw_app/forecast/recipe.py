@@ -1,6 +1,5 @@
 """Lines of PyTorch that do what a forecast says: rows, model, optimiser, order, loop."""
 
-import textwrap
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -108,24 +107,14 @@ def _loop(plan: Plan) -> list[str]:
             f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
             "    opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
         ]
-    first = f"{rates[0]:.3g}"
-    lines: list[str] = []
-    if schedule == "cosine":
-        lines = ["import math"]
-        rate = f"{first} * (1 + math.cos(math.pi * n / {epochs})) / 2"
-    elif schedule == "linear":
-        rate = f"{first} * (1 - n / {epochs})"
-    elif schedule == "1/t":
-        slower = rates[0] / rates[1] - 1 if len(rates) > 1 else 0.0
-        rate = f"{first} / (1 + {slower:.3g} * n)"
-    else:
-        listed = ", ".join(f"{one:.3g}" for one in rates)
-        lines, rate = textwrap.wrap(f"rates = [{listed}]", 76, subsequent_indent="    "), "rates[n]"
+    falling = {
+        "cosine": f"(1 + math.cos(math.pi * n / {epochs})) / 2",
+        "linear": f"(1 - n / {epochs})",
+    }
     return [
-        *(["import math"] if "math" in rate else []),
-        *lines,
+        *(["import math"] * (schedule == "cosine")),
         f"for n in range({epochs}):",
-        f"    rate = {rate}",
+        f"    rate = {rates[0]:.3g} * {falling[schedule]}",
         '    opt.param_groups[0]["lr"] = rate',
         f"    for x, y in {each}:",
         "        opt.zero_grad(); loss(net(x), y).backward(); opt.step()",

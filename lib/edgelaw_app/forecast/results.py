@@ -22,45 +22,33 @@ class Caution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OrderForecast:
-    """Losses of one order at a learning rate.
-
-    Attributes
-    ----------
-    order : str
-    lr : float
-        Of the first epoch, for ``torch.optim.SGD`` and ``nn.MSELoss()``.
-    rates : array
-        The same for each epoch.
-    step : float
-        The same in units of the theory: lr · 2 · mean squared norm of a row / outputs.
-    epochs : array
-        When losses are recorded; fractions of an epoch are rows over all rows.
-    losses : dict
-        By name, an array each: "parameter error" and "training loss" (relative to their start), or with labels
-        "training loss" and "held-out loss" (squared errors summed over outputs, means over rows).
-    errors : dict
-        The relative standard error of each: of the runs, or what theory is good for.
-    how : {"theory", "simulated", "pilot", "part"}
-        A pilot is run on a part of the rows and corrected by theory; a part alone compares orders, but has no level.
-    why : str
-        A sentence, where it is not theory.
-    runs : int
-        How often SGD was run.
-    accuracy : tuple of float, or None
-        Share of held-out rows that runs classify correctly after the last epoch, and its standard deviation over runs.
-    """
+    """Losses of one order at a learning rate."""
 
     order: str
-    lr: float
-    rates: Array = field(repr=False)
-    step: float
-    epochs: Array = field(repr=False)
+    lr: float  # of the first epoch, for torch.optim.SGD and nn.MSELoss()
+    rates: Array = field(repr=False)  # the same for each epoch
+    step: float  # the same in units of the theory: lr · 2 · mean squared norm of a row / outputs
+    epochs: Array = field(
+        repr=False
+    )  # when losses are recorded; fractions of an epoch are rows over all rows
+    # By name: "parameter error" and "training loss" (relative to their start), or with labels "training loss" and
+    # "held-out loss" (squared errors summed over outputs, means over rows).
     losses: dict[str, Array] = field(repr=False)
-    errors: dict[str, Array] = field(repr=False)
+    errors: dict[str, Array] = field(
+        repr=False
+    )  # relative standard errors: of runs, or what theory is good for
+    # "theory", "simulated", "pilot" (run on a part of the rows, and corrected by theory) or "part" (which compares
+    # orders, but has no level).
     how: str = "theory"
-    why: str = field(default="", repr=False)
+    why: str = field(default="", repr=False)  # a sentence, where it is not theory
     runs: int = 0
+    # Share of held-out rows that runs classify correctly after the last epoch, and its standard deviation over runs.
     accuracy: tuple[float, float] | None = None
+
+    @property
+    def values(self) -> Array:
+        """All losses, an array (losses, epochs)."""
+        return np.array(list(self.losses.values()))
 
     def at(self, time: float, loss: str) -> tuple[float, float]:
         """A loss at a recorded time, and its relative standard error."""
@@ -70,95 +58,52 @@ class OrderForecast:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do.
-
-    Attributes
-    ----------
-    order, lr, batch, epochs
-        What to type; epochs is whole.
-    loss : str
-        The loss that decides.
-    time : float
-        The epoch at which orders are compared.
-    value : float
-        That loss then.
-    error : float
-        Its relative standard error.
-    verdict : {"ahead", "tied", "undecided", "alone"}
-        Against the order named in `rival`: undecided where the margin's error is above 20 %.
-    rival : str
-        The nearest other order that is not better.
-    margin : float
-        How much more it leaves, relatively.
-    margin_error : float
-        The standard error of that.
-    tie : tuple of str
-        All orders that are tied or undecided with it.
-    sentences : tuple of str
-        The same in words.
-    """
+    """What to do."""
 
     order: str
     lr: float
     batch: int
     epochs: int
-    loss: str
-    time: float
-    value: float
-    error: float
-    verdict: str
-    rival: str
-    margin: float
+    loss: str  # which one decides
+    time: float  # the epoch at which orders are compared
+    value: float  # that loss then
+    error: float  # its relative standard error
+    verdict: (
+        str  # "ahead", "tied", "undecided" (the margin's error is above 20 %) or "alone", against the rival
+    )
+    rival: str  # the nearest other order that is not better
+    margin: float  # how much more it leaves, relatively
     margin_error: float
-    tie: tuple[str, ...]
-    sentences: tuple[str, ...] = field(repr=False)
+    tie: tuple[str, ...]  # all orders that are tied or undecided with it
+    sentences: tuple[str, ...] = field(repr=False)  # the same in words
 
 
 @dataclass(frozen=True)
 class Check:
-    """SGD, run on the rows, against the theory.
+    """SGD, run on the rows, against the theory."""
 
-    Attributes
-    ----------
-    verdict : {"agrees", "differs", "undecided", "not run"}
-        By the errors of the runs: it differs if the gap is beyond what is promised by more than three of them.
-    text : str
-        A sentence.
-    """
-
-    verdict: str
-    text: str
+    verdict: str  # "agrees", "differs", "undecided" or "not run": by the errors of the runs
+    text: str  # a sentence
+    excess: float | None = None  # measured over predicted, less 1, where the two are furthest apart
+    error: float | None = None  # its standard error
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What is known only with labels.
-
-    Attributes
-    ----------
-    held_out_rows : int
-    outputs : int
-    classes : tuple of str, or None
-    chance : float
-        The loss of zero weights: for classes, of always answering with their frequencies.
-    largest_class : float or None
-        The share of the largest class among the held-out rows.
-    ridge : ClosedForm
-        Direct solutions on the same rows.
-    costs : dict
-        The deciding loss at the end with other learning rates, by what they are; infinite where SGD diverges.
-    gain : float or None
-        How much of the best constant lr's loss a schedule saves; None where that comes from runs.
-    """
+    """What is known only with labels."""
 
     held_out_rows: int
     outputs: int
     classes: tuple[str, ...] | None = field(repr=False)
-    chance: float
-    largest_class: float | None
-    ridge: ClosedForm
-    costs: dict[str, float]
-    gain: float | None
+    chance: float  # the loss of zero weights: for classes, of always answering with their frequencies
+    largest_class: float | None  # the share of the largest class among the held-out rows
+    ridge: ClosedForm  # direct solutions on the same rows
+    costs: dict[
+        str, float
+    ]  # the deciding loss at the end with other lrs, by what they are; infinite: SGD diverges
+    gain: (
+        float | None
+    )  # how much of the best constant lr's loss a schedule saves; None where that comes from runs
 
 
 @dataclass(frozen=True, eq=False)
