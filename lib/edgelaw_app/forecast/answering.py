@@ -43,7 +43,17 @@ def of_order(problem: Problem, order: str, steps: Array, losses: Losses) -> Orde
     return OrderForecast(order, float(rates[0]), rates, float(steps[0]), losses.epochs, values, errors, *how)
 
 
-def given(question: Question) -> Array | None:
+def answered(question: Question, rng: np.random.Generator, otherwise: str) -> tuple[Orders, Orders, Check]:
+    """Every order at its best, and at the learning rate that was asked for; a ValueError where nothing is known."""
+    steps = _given(question)
+    question.tell("learning rates")
+    best, check = _found(question, rng)
+    if not best:
+        raise ValueError(otherwise)
+    return best, _asked(question, steps, best, rng), check
+
+
+def _given(question: Question) -> Array | None:
     """The step of every epoch that was asked for, or None; one at which SGD diverges or learns nothing is refused."""
     problem, lr = question.problem, question.request.lr
     if lr is None:
@@ -61,7 +71,7 @@ def given(question: Question) -> Array | None:
     return question.steps(lr / problem.unit)
 
 
-def found(question: Question, rng: np.random.Generator) -> tuple[Orders, Check]:
+def _found(question: Question, rng: np.random.Generator) -> tuple[Orders, Check]:
     """Every order at its best; the question's horizon becomes earlier if a target is reached before."""
     best = theory = _by_theory_until_target(question)
     check = Check("not run", "Theory refuses this spectrum, so the losses here come from running SGD.")
@@ -213,25 +223,21 @@ def _at_steps(question: Question, order: str, steps: Array, rng: np.random.Gener
     return of_order(whole, order, steps, made)
 
 
-def asked(question: Question, steps: Array | None, best: Orders, rng: np.random.Generator) -> Orders:
+def _asked(question: Question, steps: Array | None, best: Orders, rng: np.random.Generator) -> Orders:
     """Every order at the steps that were asked for: by theory where its best steps are, else by running SGD."""
-    made: Orders = {}
-    for order in question.request.orders if steps is not None else ():
+    made: dict[str, OrderForecast | None] = {}
+    for order in [] if steps is None else question.request.orders:
         assert steps is not None
-        one = None
-        if order in best and best[order].how == "theory":
-            try:
-                losses = question.problem.theory(order, steps, question.times)
-                one = of_order(question.problem, order, steps, losses)
-            except ArithmeticError:
-                pass
-        if one is None:
+        try:
+            if order not in best or best[order].how != "theory":
+                raise ArithmeticError
+            losses = question.problem.theory(order, steps, question.times)
+            made[order] = of_order(question.problem, order, steps, losses)
+        except ArithmeticError:
             if question.runs_on is None:
                 _choose_rows(question, len(question.request.orders), SEARCHED, rng)
-            one = _at_steps(question, order, steps, rng.spawn(1)[0])
-        if one is not None:
-            made[order] = one
-    return made
+            made[order] = _at_steps(question, order, steps, rng.spawn(1)[0])
+    return {order: one for order, one in made.items() if one is not None}
 
 
 def count(epochs: int) -> str:

@@ -80,14 +80,10 @@ def predict(
     arguments.batch(request.batch, design.shape[0])
     problem = Spectral(design, request.batch)
     question = _question(problem, request, tell, generator)
-    given = answering.given(question)
-    tell("learning rates")
-    made, check = answering.found(question, generator)
-    judged = answering.asked(question, given, made, generator)
-    if not made:
-        raise ValueError(
-            "These rows have no theory and are too large to run SGD on; give fewer rows or more operations."
-        )
+    otherwise = (
+        "These rows have no theory and are too large to run SGD on; give fewer rows or more operations."
+    )
+    made, judged, check = answering.answered(question, generator, otherwise)
     reached = {order: answering.reached(one, question.decides, request.target) for order, one in made.items()}
     advice = _advice(question, made, reached)
     return answering.assembled(

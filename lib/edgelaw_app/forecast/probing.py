@@ -91,15 +91,11 @@ def probe(
     problem = Labelled(prepared, request.batch, request.weight_decay)
     loss, last = len(problem.losses) - 1, request.epochs
     question = Question(problem, request, loss, last, np.arange(last + 1.0), seed, tell)
-    given = answering.given(question)
-    tell("learning rates")
-    made, check = answering.found(question, generator)
-    if not made:
-        raise ValueError(
-            f"There is no theory of {', '.join(request.orders)} here, and running SGD takes more operations than there "
-            "are; add random_reshuffle, or give fewer rows."
-        )
-    judged = answering.asked(question, given, made, generator)
+    otherwise = (
+        f"There is no theory of {', '.join(request.orders)} here, and running SGD takes more operations than there "
+        "are; add random_reshuffle, or give fewer rows."
+    )
+    made, judged, check = answering.answered(question, generator, otherwise)
     advice, code = _advice(question, problem, made)
     standardized = None if wanted.standardize else prepared_with("standardize")
     warned = (

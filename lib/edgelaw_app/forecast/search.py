@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 FEWEST, MOST = 4, 18  # steps tried
-FAR, BESIDE = 1.1, 0.6  # in x: between two steps of the first look, and beside a guess
+FAR, BESIDE = 1.2, 0.6  # in x: between two steps of the first look, and beside a guess
 WORTH = 0.002  # in the logarithm of the loss: a smaller gain is not looked for
-WIDE = 1.3  # in x: a parabola over wider intervals is not believed where it promises nothing
+WIDE = 0.6  # in x: a parabola over wider intervals is not believed where it promises nothing
 MEET = 0.02  # in x: steps closer than this are not both tried
 DIVERGED = 700.0  # stands for the logarithm of an infinite loss
 
@@ -30,6 +30,9 @@ def best(
     True
     """
     top, tried = float(np.log(highest / (limit - highest))), dict[float, float]()
+    begin, apart = top, FAR
+    if guess is not None:
+        begin, apart = float(np.log(min(guess, highest) / (limit - min(guess, highest)))), BESIDE
 
     def step_at(x: float) -> float:
         return highest if x >= top else limit / (1 + float(np.exp(-x)))
@@ -40,8 +43,6 @@ def best(
             loss = loss_at(step_at(x))
             tried[x] = float(np.log(np.clip(loss, 1e-290, 1e290))) if np.isfinite(loss) else DIVERGED
 
-    begin = top if guess is None else min(float(np.log(guess / (limit - guess))), top)
-    apart = FAR if guess is None else BESIDE
     for k in range(FEWEST) if guess is None else (0, 1, -1):
         attempt(begin - k * apart)
     while (before := len(tried)) < most:
