@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from edgelaw._common.types import Array
 from edgelaw_app.forecast import checking, ranking, runs, search
 from edgelaw_app.forecast.request import Question
 from edgelaw_app.forecast.results import Advice, Check, Forecast, OrderForecast
-from edgelaw_app.forecast.runs import Losses, Problem
-from edgelaw_app.forecast.spectral import corrected
+from edgelaw_app.forecast.runs import Losses
+from edgelaw_app.forecast.spectral import Spectral, corrected
+
+if TYPE_CHECKING:
+    from edgelaw_app.forecast.runs import Problem
 
 SAFE = 0.9  # part of where SGD diverges, or the longest row overshoots, that is tried and recommended
 SEARCHED, NEAR = 12, 6  # steps that a search by running pays for, and one near a guess
@@ -23,19 +26,19 @@ GUIDE = "and running SGD in every order would take too long, so theory is a guid
 Orders = dict[str, OrderForecast]
 
 
-def learning_rate(problem: Problem, step: float) -> float:
+def learning_rate(problem: "Problem", step: float) -> float:
     """What a step is for PyTorch."""
     return float(f"{step * problem.unit:.12g}")
 
 
-def rounded(problem: Problem, step: float) -> float:
+def rounded(problem: "Problem", step: float) -> float:
     """The largest step below this one whose learning rate has three digits."""
     lr = step * problem.unit
     digit = 10.0 ** (np.floor(np.log10(lr)) - 2)
     return float(f"{np.floor(lr / digit * (1 + 1e-9)) * digit:.3g}") / problem.unit
 
 
-def of_order(problem: Problem, order: str, steps: Array, losses: Losses) -> OrderForecast:
+def of_order(problem: "Problem", order: str, steps: Array, losses: Losses) -> OrderForecast:
     """The result for one order at some steps, one for each epoch."""
     rates = np.array([learning_rate(problem, step) for step in steps])
     values, errors = (dict(zip(problem.losses, each, strict=True)) for each in (losses.values, losses.errors))
@@ -172,7 +175,7 @@ def _choose_rows(question: Question, orders: int, tries: int, rng: np.random.Gen
     """All rows, or as large a part of them as can be run twice at each of so many steps, in every order."""
     problem, share = question.problem, question.budget.left / max(orders, 1)
     affordable = share * SEARCH / (2 * tries)
-    if problem.cost(np.array([0.0, question.horizon])) > affordable:
+    if isinstance(problem, Spectral) and problem.cost(np.array([0.0, question.horizon])) > affordable:
         problem = problem.part(affordable / 2, int(np.ceil(question.horizon)), rng)
     question.runs_on = problem, share
 
@@ -278,7 +281,7 @@ def advised(question: Question, orders: Orders, time: float, epochs: int, leaves
         margin=margin.size,
         margin_error=margin.error,
         tie=place.open,
-        sentences=(use, leaves, *([f"{begin}: {others[0].lower()}{others[1:]}"] if others else [])),
+        sentences=(use, leaves, *([f"{begin}: {others}"] if others else [])),
     )
 
 

@@ -16,7 +16,7 @@ from edgelaw.exact.iid import labels as iid
 from edgelaw.exact.labels import LabelledRows
 from edgelaw.exact.random_reshuffle import labels as random_reshuffle
 from edgelaw_app.forecast.preparation import Prepared
-from edgelaw_app.forecast.runs import Losses, Problem, Sample
+from edgelaw_app.forecast.runs import Losses, Sample
 from edgelaw_app.forecast.spectral import OVERHEAD
 
 ACCURACY = 0.01  # relative, of theory on real rows; what was measured
@@ -28,7 +28,7 @@ LATE = 0.04  # training loss over its start below which fewer rows than dimensio
 ANY_SCHEDULE = ("iid", "random_reshuffle")  # orders whose theory takes steps by epoch and batches
 
 
-class Labelled(Problem):
+class Labelled:
     """The question with labels; `rows` is what theory needs of them."""
 
     def __init__(self, prepared: Prepared, batch: int = 1, weight_decay: float = 0.0) -> None:
@@ -36,6 +36,7 @@ class Labelled(Problem):
         self.rows = LabelledRows.of(prepared.X, prepared.T, prepared.held)
         self.shape, self.scale, self.outputs = prepared.X.shape, prepared.scale, prepared.T.shape[1]
         self.losses = ("training loss", "held-out loss")[: 1 + (prepared.held is not None)]
+        self.unit = self.outputs / (2 * self.scale)  # the learning rate of step 1 for nn.MSELoss()
         self.ridge = weight_decay * self.outputs / 2  # of half the squared error, summed over outputs
         self.promised = (PROMISED,) * len(self.losses)
         self.eigenvalues = self.rows.spectrum

@@ -107,12 +107,12 @@ def _question(
 
     The training loss decides where most of the parameter error is in directions that no row has.
     """
-    times, steps = problem.times(request.epochs), np.full(request.epochs, 0.5 * problem.limit("iid"))
+    times, step = problem.times(request.epochs), 0.5 * problem.limit("iid")
     try:
-        half = np.minimum(steps, 0.5 * problem.limit("random_reshuffle"))
-        curve = problem.theory("random_reshuffle", half, times)
+        half = min(step, 0.5 * problem.limit("random_reshuffle"))
+        curve = problem.theory("random_reshuffle", np.array([half]), times)
     except ArithmeticError:
-        curve = problem.expected(steps, times)
+        curve = problem.expected(step, times)
     loss = int(problem.null > 0.5 * curve.values[0, -1])
     seen = np.flatnonzero(curve.values[loss] >= LEFT)
     horizon = float(curve.epochs[max(int(seen[-1]), 1)])

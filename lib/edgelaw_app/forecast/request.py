@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,10 @@ from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Progress
 from edgelaw.exact.labels import schedules
 from edgelaw.orders import ORDERS
-from edgelaw_app.forecast.runs import Budget, Problem
+from edgelaw_app.forecast.runs import Budget
+
+if TYPE_CHECKING:
+    from edgelaw_app.forecast.runs import Problem
 
 OPERATIONS = 2.5e10  # multiply-adds for running SGD: at most some ten seconds on one core
 LARGEST_LR = 1e150
@@ -134,7 +137,7 @@ class ProgressCounter:
 class Question:
     """What is asked of every order, and what running SGD for it has taken."""
 
-    problem: Problem
+    problem: "Problem"
     request: Training
     loss: int  # the place of the deciding one among the problem's
     horizon: float  # when it is to be the smallest: earlier once it is known that a target is reached before
@@ -142,7 +145,7 @@ class Question:
     seed: int  # of the runs of a search, the same at every step
     tell: Callable[[str], None]
     budget: Budget = field(init=False)
-    runs_on: tuple[Problem, float] | None = None  # all rows or a part, and what may be spent on each order
+    runs_on: "tuple[Problem, float] | None" = None  # all rows or a part, and what may be spent on each order
 
     def __post_init__(self) -> None:
         self.budget = Budget(self.request.operations)

@@ -4,13 +4,19 @@ Runs are drawn independently: each has its own orders and starts. An interval of
 contains the truth in about 95 of 100 cases: with few runs an error is widened by Student's t.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.special
 
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw_app.forecast.results import FLOOR
+
+if TYPE_CHECKING:
+    from edgelaw_app.forecast.labelled import Labelled
+    from edgelaw_app.forecast.spectral import Spectral
+
+    Problem: TypeAlias = Spectral | Labelled
 
 PRECISE = 0.03  # relative standard error at which no more runs are made
 FEWEST, CHUNK, MOST = 4, 64, 20_000  # runs: below, nothing is said; of the first portion; at all
@@ -68,54 +74,8 @@ class Sample(NamedTuple):
         return np.where(np.isfinite(mean) & (mean > 0), np.maximum(wider, rare), 0.0)
 
 
-class Problem:
-    """What rows without labels and with them have in common for a forecast: limits, theory, and runs of SGD."""
-
-    shape: tuple[int, int]  # rows, and columns as SGD sees them
-    batch: int
-    scale: float  # mean squared norm of a row
-    outputs: int = 1
-    losses: tuple[str, ...]  # their names, in the order of arrays
-    promised: tuple[float, ...]  # how far theory may be off, relatively
-    start: float = 1.0  # the deciding loss of zero weights
-    eigenvalues: Array
-
-    @property
-    def unit(self) -> float:
-        """The learning rate of step 1 for ``nn.MSELoss()``, which averages over outputs and has no half."""
-        return self.outputs / (2 * self.scale)
-
-    def limit(self, order: str) -> float:
-        """The step from which on an order diverges."""
-        raise NotImplementedError
-
-    def highest(self, order: str) -> float:
-        """The same, or less where a single row overshoots before."""
-        return self.limit(order)
-
-    def theory(self, order: str, steps: Array, times: ArrayLike) -> Losses:
-        """The losses at the times; ArithmeticError where there is no theory."""
-        raise NotImplementedError
-
-    def doubtful(self, values: Array) -> bool:
-        """Whether theory was found to be wrong where it has such losses."""
-        return False
-
-    def cost(self, times: Array) -> float:
-        """Multiply-adds of a run to the last of the times."""
-        raise NotImplementedError
-
-    def run(self, order: str, steps: Array, times: Array, runs: int, rng: np.random.Generator) -> Sample:
-        """Several runs at the times, 0 among them."""
-        raise NotImplementedError
-
-    def part(self, operations: float, epochs: int, rng: np.random.Generator) -> Any:
-        """As large a part of the rows as the operations pay for per run: all of them, where a part says nothing."""
-        return self
-
-
 def until_precise(
-    problem: Problem,
+    problem: "Problem",
     order: str,
     steps: Array,
     times: Array,
@@ -155,7 +115,7 @@ def until_precise(
 
 
 def loss_by_running(
-    problem: Problem,
+    problem: "Problem",
     order: str,
     steps: Array,
     place: tuple[int, float],

@@ -17,7 +17,7 @@ from edgelaw.data import normalize_rows
 from edgelaw_app import files
 from edgelaw_app.forecast.exact_curves import exact_curve, times_for
 from edgelaw_app.forecast.results import FLOOR
-from edgelaw_app.forecast.runs import Losses, Problem, Sample
+from edgelaw_app.forecast.runs import Losses, Sample
 
 ACCURACY = (0.01, 0.03)  # relative, of theory's losses on real rows; what was measured
 # Relative standard error of theory times what a part's runs are over its theory, beside that of the runs: two of them
@@ -31,34 +31,34 @@ ONE_DIRECTION = "All rows of X point in one direction; there is nothing to learn
 SCALED = "Rows scaled to equal norm: the update does not see their lengths."
 
 
-class Spectral(Problem):
+class Spectral:
     """The question without labels, on a design of rows of norm √d."""
 
+    start, outputs = 1.0, 1  # the loss of zero weights, and columns of weights
     losses = ("parameter error", "training loss")
-    promised = (0.02, 0.05)
+    promised = (0.02, 0.05)  # how far theory may be off, relatively
 
     def __init__(self, design: files.Design, batch: int = 1) -> None:
         self.design, self.batch = design, batch
         self.shape = design.shape
-        self.scale = float(design.shape[1])
+        self.scale = float(design.shape[1])  # mean squared norm of a row
+        self.unit = 1 / (2 * self.scale)  # the learning rate of step 1 for nn.MSELoss()
+        self.rho = design.shape[0] / design.shape[1]
         self.eigenvalues = np.maximum(design.gram_eigenvalues(), 0)
+        self.null = float((self.eigenvalues == 0).mean())  # the share of directions that no row has
         if (self.eigenvalues > 1e-12 * self.eigenvalues[-1]).sum() < 2:
             raise ValueError(ONE_DIRECTION)
-
-    @property
-    def rho(self) -> float:
-        """Rows per dimension."""
-        return self.shape[0] / self.shape[1]
-
-    @property
-    def null(self) -> float:
-        """The share of directions that no row has."""
-        return float((self.eigenvalues == 0).mean())
 
     @functools.cache  # noqa: B019 a problem lives as long as its forecast
     def limit(self, order: str) -> float:
         """The step from which on an order diverges."""
         return exact.stability(order, self.eigenvalues, self.rho, batch=self.batch)
+
+    highest = limit  # that is tried: no single row can overshoot before, because all have one norm
+
+    def doubtful(self, values: Array) -> bool:
+        """Whether theory was found to be wrong where it has such losses."""
+        return False
 
     def times(self, epochs: int) -> Array:
         """When losses are recorded: at epochs, and within the first one where it decides."""
@@ -73,12 +73,12 @@ class Spectral(Problem):
             why = f"Beyond epoch {last} the curve goes on by its last rate: a loss is next to nothing there."
         return Losses(curve.epochs, values, _errors(values, ACCURACY), "theory", why)
 
-    def expected(self, steps: Array, times: ArrayLike) -> Losses:
+    def expected(self, step: float, times: ArrayLike) -> Losses:
         """The mean of sampling with replacement, however few the eigenvalues: for looking ahead, and for no more."""
         if self.batch > 1:
-            curve = exact.curve("iid", self.eigenvalues, times, float(steps[0]), self.rho, batch=self.batch)
+            curve = exact.curve("iid", self.eigenvalues, times, step, self.rho, batch=self.batch)
         else:
-            curve = exact.curve_at(self.eigenvalues, times, float(steps[0]), self.rho)
+            curve = exact.curve_at(self.eigenvalues, times, step, self.rho)
         values = np.array([curve.test, curve.train])
         return Losses(curve.epochs, values, np.zeros_like(values))
 
@@ -91,9 +91,8 @@ class Spectral(Problem):
         m, d = self.shape[0], min(self.shape)
         parts = times[times % 1 > 0]
         starts = min(d, MOST_STARTS)
-        epochs = np.floor(times[-1]) + float(
-            parts.max(initial=0.0)
-        )  # parts of an epoch are runs of their own
+        # Parts of the first epoch are runs of their own.
+        epochs = np.floor(times[-1]) + float(parts.max(initial=0.0))
         early = len(parts) * (d * d * starts + 500 * OVERHEAD) + m * 10 if len(parts) else 0.0
         return 2.0 * m * (d * starts + OVERHEAD) * epochs + early
 
