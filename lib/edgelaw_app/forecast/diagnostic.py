@@ -19,9 +19,7 @@ LAST = 64  # no later epoch is watched
 SIDE, MOST_ROWS, MOST_DIMS = 640, 2048, 512
 TALLEST = 4  # rows per dimension: of more, hardly anything is left after an epoch
 OPERATIONS = 2e10  # multiply-adds that decide how many shuffles there are, where as many are allowed
-PRODUCT = (
-    0.2  # of the time of a multiply-add of SGD that one of a product of matrices takes in single precision
-)
+PRODUCT = 0.2  # time of a multiply-add in a product of matrices in single precision over that of one of SGD
 FEWEST, MOST = 6, 64  # shuffles
 CONFIDENCE = 0.995  # one-sided
 
@@ -53,7 +51,8 @@ def diagnose(
         predicted, watched = _predicted(np.maximum(values, 0), watched, step, len(X) / X.shape[1])
     except ArithmeticError:
         return Check("undecided", "Theory refuses this spectrum."), 0.0
-    cost = _cost(X.shape, len(watched) - 1)
+    rows, rank = X.shape[0], min(X.shape)
+    cost = 4.0 * rows * rank**2 + 4.0 * (len(watched) - 1) * rank**3  # multiply-adds of a shuffle
     if shuffles is None:
         shuffles = int(min(OPERATIONS / cost, MOST))
         shuffles = int(min(max(shuffles, FEWEST), operations / (PRODUCT * cost)))
@@ -65,12 +64,6 @@ def diagnose(
     names = WATCHED, Spectral.losses, watched
     compared = Compared(losses.mean(axis=0), error, predicted, Spectral.promised, sigmas, *names)
     return judged(compared, f"{shuffles} times on {subset}"), shuffles * PRODUCT * cost
-
-
-def _cost(shape: tuple[int, ...], squarings: int) -> float:
-    """Multiply-adds for one shuffle of rows of this shape."""
-    m, r = shape[0], min(shape)
-    return 4.0 * m * r**2 + 4.0 * squarings * r**3
 
 
 def _part(design: files.Design, rng: np.random.Generator) -> tuple[Array, str]:

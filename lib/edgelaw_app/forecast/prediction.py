@@ -18,6 +18,7 @@ from edgelaw.orders import ORDERS
 from edgelaw_app import files
 from edgelaw_app.files.designs import STANDARDIZED
 from edgelaw_app.forecast import answering, cautions, ranking, recipe
+from edgelaw_app.forecast.exact_curves import times_for
 from edgelaw_app.forecast.request import ProgressCounter, Question, Training, asked
 from edgelaw_app.forecast.results import Advice, Forecast, OrderForecast
 from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
@@ -107,7 +108,8 @@ def _question(
 
     The training loss decides where most of the parameter error is in directions that no row has.
     """
-    times, step = problem.times(request.epochs), 0.5 * problem.limit("iid")
+    times = times_for(request.epochs, problem.eigenvalues, problem.shape, request.batch)
+    step = 0.5 * problem.limit("iid")
     try:
         half = min(step, 0.5 * problem.limit("random_reshuffle"))
         curve = problem.theory("random_reshuffle", np.array([half]), times)

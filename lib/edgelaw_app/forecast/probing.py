@@ -155,8 +155,8 @@ def _labels(question: Question, problem: Labelled, one: OrderForecast) -> Labels
     prepared, gain = problem.prepared, None
     if question.request.schedule != "constant" and one.how == "theory":
         constant = replace(question, request=replace(question.request, schedule="constant"))
-        best = answering.by_theory(constant, [one.order])[one.order]
-        gain = 1 - one.values[question.loss, -1] / best.values[question.loss, -1]
+        if best := answering.by_theory(constant, [one.order]).get(one.order):
+            gain = 1 - float(one.values[question.loss, -1] / best.values[question.loss, -1])
     return Labels(
         held_out_rows=0 if prepared.held is None else len(prepared.held[0]),
         outputs=problem.outputs,

@@ -15,7 +15,7 @@ from edgelaw import exact, kaczmarz
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.data import normalize_rows
 from edgelaw_app import files
-from edgelaw_app.forecast.exact_curves import exact_curve, times_for
+from edgelaw_app.forecast.exact_curves import exact_curve
 from edgelaw_app.forecast.results import FLOOR
 from edgelaw_app.forecast.runs import Losses, Sample
 
@@ -59,10 +59,6 @@ class Spectral:
     def doubtful(self, values: Array) -> bool:
         """Whether theory was found to be wrong where it has such losses."""
         return False
-
-    def times(self, epochs: int) -> Array:
-        """When losses are recorded: at epochs, and within the first one where it decides."""
-        return times_for(epochs, self.eigenvalues, self.shape, self.batch)
 
     def theory(self, order: str, steps: Array, times: ArrayLike) -> Losses:
         """Both losses at the times by theory; ArithmeticError where it refuses."""
