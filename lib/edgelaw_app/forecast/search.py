@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 FEWEST, MOST = 4, 18  # steps tried
-FAR, BESIDE = 1.2, 0.6  # in x: between two steps of the first look, and beside a guess
+FAR, BESIDE = 1.2, 0.8  # in x: between two steps of the first look, and beside a guess
 WORTH = 0.002  # in the logarithm of the loss: a smaller gain is not looked for
 WIDE = 0.65  # in x: a parabola over wider intervals is not believed where it promises nothing
 MEET = 0.02  # in x: steps closer than this are not both tried
