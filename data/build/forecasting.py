@@ -24,5 +24,6 @@ def pilot(X, rows, dims, rng):
 
 def diagnosis(X, epochs, rng):
     """The verdict of the forecast's diagnostic on these rows, and what it measured at its worst place."""
-    answer = diagnose(files.design(X, center=False, normalize=False), rng, epochs)
-    return answer.verdict, answer.excess, answer.error
+    answer, _ = diagnose(files.design(X, center=False, normalize=False), rng, epochs)
+    recorded = {"agrees": "passes", "differs": "fails"}  # as the shipped record has them
+    return recorded.get(answer.verdict, answer.verdict), answer.excess, answer.error

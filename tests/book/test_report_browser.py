@@ -30,8 +30,17 @@ def written(request, tmp_path_factory):
     np.save(folder / "y.npy", np.where(X[:, 0] > 0, "one kind", "the other"))
     path = folder / "report.html"
     words = {
-        "predict": ["--epochs", "12", "--target", "0.2", "--simulate", "--lr", "0.001"],
-        "probe": ["--epochs", "6", "--labels", str(folder / "y.npy"), "--schedule", "best", "--lr", "0.001"],
+        "predict": ["--epochs", "12", "--target", "0.2", "--lr", "0.001"],
+        "probe": [
+            "--epochs",
+            "6",
+            "--labels",
+            str(folder / "y.npy"),
+            "--schedule",
+            "linear",
+            "--lr",
+            "0.001",
+        ],
     }[request.param]
     assert cli.main([request.param, str(folder / NAME), *words, "--report", str(path), "--json"]) == 0
     return path

@@ -30,7 +30,7 @@ def probed():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150, 24))
     y = np.where(X[:, 0] > 0, "<b>one</b>", "other & more")
-    return probe(X, y, epochs=6, schedule="best")
+    return probe(X, y, epochs=6, schedule="linear")
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_a_report_of_labels_says_what_is_known_only_with_them(probed, text_probe
     assert "in closed form" in words
     assert "2 classes" in words
     assert "A tenth of this lr" in words
-    assert "rates = [" in words
+    assert "rate = 0." in words
     assert f"{probed.labels.held_out_rows} rows held out" in words
 
 
@@ -395,3 +395,11 @@ def test_the_axis_of_a_picture_ends_where_nothing_is_left():
         one.epochs[one.losses["training loss"] >= axes.get_ylim()[0]][-1] for one in forecast.orders.values()
     ]
     assert max(drawn) <= axes.get_xlim()[1] < 12
+
+
+def test_small_labels_have_small_losses_that_are_told_from_nothing():
+    X = data.gaussian(150, 24, rng=0)
+    made = probe(X, 1e-9 * (X[:, 0] + np.random.default_rng(1).standard_normal(150)), epochs=2)
+    page = report.html(made, "tiny.npy")
+    assert "&lt; 1e" not in page
+    assert answer.cells(made, made.best, [1.0])["held-out loss"][0] in page

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from edgelaw import data
-from edgelaw_app.forecast import predict, probe
+from edgelaw_app.forecast import checking, predict, probe
+from edgelaw_app.forecast.results import Check
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +48,10 @@ def numbers():
 def probed(classes):
     """A forecast of the default orders for the classes."""
     return probe(*classes, epochs=4)
+
+
+@pytest.fixture
+def mistrusted(monkeypatch):
+    """Every check says that theory is wrong, so that SGD is run in every order."""
+    wrong = Check("differs", "Theory is mistrusted.")
+    monkeypatch.setattr(checking, "checked", lambda question, theory, rng: (wrong, theory))

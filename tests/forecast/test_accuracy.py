@@ -6,6 +6,7 @@ from edgelaw import data, kaczmarz
 from edgelaw.orders import ORDERS
 from edgelaw_app.forecast import predict
 from edgelaw_app.forecast.spectral import PILOT
+from edgelaw_app.learning_rate import learning_rate
 
 LOSSES = ("test", "train")
 BEYOND = {  # at m/d = 1/2: the latest training losses are up to 14 % above the curve
@@ -71,7 +72,7 @@ def test_at_all_aspects_embeddings_are_within_one_and_three_per_cent_but_for_lat
 def test_a_case_not_recorded_is_within_the_bars_and_its_standard_errors(embeddings):
     """Sixteen runs from all starts, of an order each; at 160 dimensions, a third of what the bars are for."""
     X = embeddings("wikipedia", 160, 160, seed=7)
-    made = predict(X, epochs=8, step=0.8, center=False)
+    made = predict(X, epochs=8, lr=learning_rate(0.8, 160), center=False)
     assert made.check.verdict == "agrees"
     for order, one in made.asked.items():
         assert one.how == "theory"
@@ -90,7 +91,7 @@ def test_the_error_of_a_pilot_is_what_the_shipped_ones_had():
     whole, exact = (shipped[key][:, :, None, None] for key in ("measured", "exact"))
     corrected = np.abs(exact * pilot / own_exact / whole - 1)
     raw = np.abs(pilot / whole - 1)
-    for k, error in enumerate(PILOT.values()):
+    for k, error in enumerate(PILOT):
         assert np.nanquantile(corrected[..., k, :], 0.68) <= error
         assert error / 2 < np.nanquantile(corrected[..., k, :], 0.9) <= 2 * error
         assert np.nanquantile(raw[..., k, :], 0.9) > 0.5  # the pilot alone says nothing about levels

@@ -5,7 +5,7 @@ import pytest
 
 from edgelaw import data
 from edgelaw_app.forecast import predict, probe
-from edgelaw_app.forecast.request import Budget
+from edgelaw_app.forecast.runs import Budget
 
 SHAPES = [(m, d) for m in (25, 96, 500, 4000) for d in (20, 96, 1000)]
 OPERATIONS = 2e7
@@ -52,7 +52,7 @@ def test_labels_of_odd_shapes_are_forecast_within_the_operations(steps_of_theory
 
 def test_a_budget_has_never_less_than_nothing_left():
     budget = Budget(10.0)
-    budget.spend(4.0)
+    budget.spent += 4.0
     assert (budget.left, budget.spent) == (6, 4)
-    budget.spend(8.0)
+    budget.spent += 8.0
     assert budget.left == 0

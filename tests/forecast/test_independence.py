@@ -8,7 +8,6 @@ import sys
 import time
 
 import numpy as np
-import pytest
 
 from edgelaw import data
 from edgelaw._common import threads
@@ -21,27 +20,23 @@ def rows():
     return np.concatenate([X, X + 0.01 * data.gaussian(24, 32, rng=1)])
 
 
-def forecast(simulate=False):
-    return predict(
-        rows(), 3, ("iid", "single_shuffle"), target=0.5, simulate=simulate, operations=6e7
-    ).to_dict()
+def forecast():
+    return predict(rows(), 3, ("iid", "single_shuffle"), target=0.5, operations=6e7).to_dict()
 
 
-@pytest.mark.parametrize("simulate", [True, False])
-def test_a_slow_clock_changes_nothing(monkeypatch, simulate):
-    usual = forecast(simulate)
+def test_a_slow_clock_changes_nothing(monkeypatch):
+    usual = forecast()
     hours = iter(range(10**9))
     for name in ("time", "monotonic", "perf_counter", "process_time"):
         monkeypatch.setattr(time, name, lambda: 3600.0 * next(hours))
-    assert forecast(simulate) == usual
+    assert forecast() == usual
 
 
-@pytest.mark.parametrize("simulate", [True, False])
-def test_the_number_of_cores_changes_nothing(monkeypatch, simulate):
+def test_the_number_of_cores_changes_nothing(monkeypatch):
     results = []
     for count in (1, 4):
         monkeypatch.setattr(threads, "cores", lambda count=count: count)
-        results.append(forecast(simulate))
+        results.append(forecast())
     assert results[0] == results[1]
     assert results[0]["check"]["verdict"] == "differs"
     assert results[0]["orders"]["iid"]["how"] != "theory"

@@ -88,7 +88,7 @@ def test_the_printed_lines_prepare_rows_and_decay_weights_as_the_forecast_does(r
         agree(losses_of(made.code, X, y), *told(made))
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "linear", "1/t", "best"])
+@pytest.mark.parametrize("schedule", ["cosine", "linear"])
 def test_the_printed_lines_follow_the_schedule(rows, schedule):
     X, _, values = rows
     made = probe(X, values, epochs=4, orders=["random_reshuffle"], held_out=None, schedule=schedule)
@@ -101,15 +101,6 @@ def test_the_printed_lines_follow_the_schedule(rows, schedule):
         lines, {"torch": torch, "X": torch.tensor(X).float(), "y": torch.tensor(values).float(), "tail": tail}
     )
     assert np.allclose(tail, made.best.rates, rtol=0.02)
-
-
-def test_rates_that_were_given_are_judged_and_the_lines_are_of_the_best_constant_one(rows):
-    X, _, values = rows
-    made = probe(X, values, epochs=3, orders=["iid"], held_out=None, schedule=[4e-3, 2e-3, 1e-3])
-    assert np.allclose(made.asked["iid"].rates, [4e-3, 2e-3, 1e-3])
-    assert f"lr={made.advice.lr:.3g})" in made.code
-    assert "rate" not in made.code
-    assert "decay" not in made.advice.sentences[0]
 
 
 def test_a_constant_column_is_left_out_by_the_lines_and_by_the_forecast(rows):
@@ -135,10 +126,10 @@ def test_held_out_rows_prepared_as_the_lines_prepare_theirs_have_the_promised_lo
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("options", [{"batch": 6}, {"standardize": True, "center": False}], ids=str)
-def test_the_lines_without_labels_leave_the_promised_part_of_both_losses(order, options):
+def test_the_lines_without_labels_leave_the_promised_part_of_both_losses(mistrusted, order, options):
     """Targets are an exact linear function of the rows as SGD sees them, by weights in all directions."""
     X = data.gaussian(80, 32, rng=0) * np.geomspace(0.5, 2, 32) + 0.2
-    made = predict(X, epochs=2, orders=[order], simulate=True, **options)
+    made = predict(X, epochs=2, orders=[order], **options)
     shown = trained(made.code.split("\nnet =")[0], X, np.zeros((80, 1)), 0)["X"].double().numpy()
     left, W, outputs = np.zeros((RUNS, 2)), np.eye(32), 32
     code = made.code.replace("Linear(32, 1", f"Linear(32, {outputs}")

@@ -66,7 +66,7 @@ def test_an_order_that_diverges_is_last_and_said_to_diverge(value):
     losses = {"random_reshuffle": (value, 0.0), "iid": (0.5, 0.01)}
     found = ranked(losses)
     assert (found.order, found.verdict) == ("iid", "ahead")
-    assert in_words(found, losses) == "Random reshuffle diverges."
+    assert in_words(found, losses) == "random reshuffle diverges."
     assert ranked({"iid": (value, 0.0)}).verdict == "alone"
 
 
@@ -85,11 +85,11 @@ def test_words_say_of_every_other_order_how_it_stands_to_the_one_to_take():
     }
     found = ranked({name: losses[name] for name in ("iid", "random_reshuffle", "single_shuffle")})
     assert in_words(found, losses) == (
-        "Single shuffle is tied with it; sampling with replacement leaves 2 times as much (± 1 %)."
+        "single shuffle is tied with it; sampling with replacement leaves 2 times as much (± 1 %)."
     )
     unsure = ranked(losses)
     assert (unsure.order, unsure.verdict) == ("flip_flop", "undecided")
-    assert in_words(unsure, losses).startswith("Against random reshuffle, single shuffle and ")
+    assert in_words(unsure, losses).startswith("against random reshuffle, single shuffle and ")
     assert in_words(ranked({"iid": (1.0, 0.1)}), losses) == ""
 
 

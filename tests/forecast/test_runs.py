@@ -9,8 +9,7 @@ import pytest
 from edgelaw import data
 from edgelaw_app import files
 from edgelaw_app.forecast import runs
-from edgelaw_app.forecast.request import Budget
-from edgelaw_app.forecast.runs import Sample, until_precise
+from edgelaw_app.forecast.runs import Budget, Sample, until_precise
 from edgelaw_app.forecast.spectral import Spectral
 
 TIMES = np.array([0.0, 1.0])
@@ -20,6 +19,7 @@ class Made(NamedTuple):
     """Losses that are made up: 1 at the start, then of a lognormal distribution; a run costs 10."""
 
     spread: float = 0.3
+    losses: tuple = ("parameter error", "training loss")
 
     def cost(self, times):
         return 10.0
@@ -100,7 +100,7 @@ def test_losses_that_have_vanished_are_not_waited_for():
 
 def test_the_same_loss_is_searched_with_the_same_runs_and_within_its_share():
     problem, budget = Made(1.0), Budget(200.0)
-    ask = ("iid", np.ones(1), 1.0, 0, 7)
+    ask = ("iid", np.ones(1), (0, 1.0), 7)
     first = runs.loss_by_running(problem, *ask, budget, 1e9)
     assert (first, budget.spent) == (runs.loss_by_running(problem, *ask, Budget(1e9), 80.0), 80)
     assert np.isnan(runs.loss_by_running(problem, *ask, budget, 19.0))

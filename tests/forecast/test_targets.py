@@ -35,6 +35,11 @@ def test_masked_labels_are_refused():
         Targets.of(np.ma.masked_equal([0, 1, 1, 0], 0), 4)
 
 
+def test_columns_cannot_be_classes():
+    with pytest.raises(ValueError, match="y must have one column to hold classes, not 2"):
+        Targets.of(np.arange(12).reshape(6, 2) % 3, 6, classes=True)
+
+
 def test_texts_cannot_be_numbers():
     with pytest.raises(ValueError, match="can only be classes"):
         Targets.of(["a", "b", "a"], 3, classes=False)

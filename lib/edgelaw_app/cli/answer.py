@@ -1,12 +1,13 @@
 """The answer of a forecast, in a terminal: what to do, code to paste, a small table, what was assumed, cautions."""
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgelaw_app.cli.format import digits
-from edgelaw_app.forecast.results import FLOOR, Forecast, OrderForecast
+from edgelaw_app.forecast.results import Forecast, OrderForecast, with_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,27 +75,27 @@ def moment(time: float, rows: int) -> str:
 
 def cell(one: OrderForecast, time: float, loss: str, start: float = 1.0, unit: float = 1.0) -> str:
     """A loss that began at `start`, with its error where it was run; over `unit`, where its level is not known."""
-    place = np.flatnonzero(np.isclose(one.epochs, time))
-    if not len(place):
+    if not np.isclose(one.epochs, time).any():
         return "–"
     value, error = one.at(time, loss)
-    if not np.isfinite(value):
-        return "diverges"
-    if value < FLOOR * start:
-        return f"< {FLOOR * start:.0e}"
-    if one.how == "part":
+    if one.how == "part" and np.isfinite(value):
         return f"{digits(value / unit)} ×"
-    if one.how == "theory" or error < 5e-4:
-        return digits(value)
-    return f"{digits(value)} ±{100 * error:.{0 if error >= 0.01 else 1}f}%"
+    error = 0.0 if one.how == "theory" else error
+    return with_error(value, error, start, digits).replace(" ± ", " ±").replace(" %", "%")
+
+
+def cells(forecast: Forecast, one: OrderForecast, times: Sequence[float]) -> dict[str, list[str]]:
+    """Each loss of an order at some times; where its level is not known, over that of the order to take."""
+    return {
+        loss: [cell(one, time, loss, forecast.start, forecast.best.at(time, loss)[0]) for time in times]
+        for loss in one.losses
+    }
 
 
 def rows(forecast: Forecast, times: Sequence[float]) -> list[list[str]]:
     """A row per order at its own best learning rate, and at the one that was asked for."""
-    places = [(time, loss) for loss in next(iter(forecast.orders.values())).losses for time in times]
-    unit = {place: forecast.best.at(*place)[0] for place in places}
     return [
-        [order, digits(one.lr), *(cell(one, *place, forecast.start, unit[place]) for place in places)]
+        [order, digits(one.lr), *itertools.chain(*cells(forecast, one, times).values())]
         for group in (forecast.orders, forecast.asked)
         for order, one in group.items()
     ]
@@ -125,28 +126,19 @@ def facts(forecast: Forecast) -> list[str]:
     made, advice = [], forecast.advice
     if forecast.target is not None:
         made.append(_target(forecast))
+    diverges = f"SGD diverges from lr = {digits(forecast.largest_lr[advice.order])} on."
     if forecast.labels is None:
-        limit = forecast.largest_lr[advice.order]
-        return [
-            *made,
-            f"SGD diverges from lr = {digits(limit)} on. lr is for torch.optim.SGD and nn.MSELoss().",
-        ]
-    costs = forecast.labels.costs
-    words = {"lr / 10": "a tenth of this lr", "10 lr": "ten times this lr"}
+        return [*made, f"{diverges} lr is for torch.optim.SGD and nn.MSELoss()."]
+    words, gain = {"lr / 10": "a tenth of this lr", "10 lr": "ten times this lr"}, forecast.labels.gain
     parts = [
-        f"{words[name]} {'diverges' if not np.isfinite(value) else f'ends at {digits(value)}'}"
-        for name, value in costs.items()
+        f"{words[name]} {f'ends at {digits(value)}' if np.isfinite(value) else 'diverges'}"
+        for name, value in forecast.labels.costs.items()
     ]
-    ends = f"{'; '.join(parts)}; SGD diverges from lr = {digits(forecast.largest_lr[advice.order])} on."
+    ends = "; ".join([*parts, diverges])
     made.append(ends[0].upper() + ends[1:])
-    if forecast.labels.gain is not None:
-        gain = forecast.labels.gain
-        how = (
-            f"{100 * abs(gain):.2g} % {'below' if gain > 0 else 'above'}"
-            if abs(gain) >= 0.001
-            else "as low as"
-        )
-        made.append(f"The schedule ends {how} the best constant lr.")
+    if gain is not None:
+        how = f"{100 * abs(gain):.2g} % {'below' if gain > 0 else 'above'}"
+        made.append(f"The schedule ends {how if abs(gain) >= 0.001 else 'as low as'} the best constant lr.")
     return [*made, _ridge(forecast)]
 
 
@@ -169,9 +161,7 @@ def _ridge(forecast: Forecast) -> str:
     found = (
         f"Ridge regression in closed form (penalty {digits(direct.ridge)}) has held-out loss {digits(loss)}"
     )
-    if loss < (1 - BETTER) * end:
-        less = f"{100 * (1 - loss / end):.0f} % less"
-        return f"{found}, {less}, and needs no learning rate: prefer it unless you need SGD."
-    if loss <= (1 + BETTER) * end:
-        return f"{found}, as good, and needs no learning rate: prefer it unless you need SGD."
-    return f"{found}: SGD, stopped early, is {100 * (1 - end / loss):.0f} % better than every ridge."
+    if loss > (1 + BETTER) * end:
+        return f"{found}: SGD, stopped early, is {100 * (1 - end / loss):.0f} % better than every ridge."
+    less = f"{100 * (1 - loss / end):.0f} % less" if loss < (1 - BETTER) * end else "as good"
+    return f"{found}, {less}, and needs no learning rate: prefer it unless you need SGD."

@@ -7,11 +7,12 @@ from edgelaw_app import files
 from edgelaw_app.cli.terminal import Refusal, shortened
 
 
-def prepared(arguments: argparse.Namespace) -> files.Design:
-    """The design that the arguments describe."""
-    source = files.open_matrix(arguments.file, arguments.key, arguments.columns, arguments.drop)
-    return files.design(
-        source,
+def decomposed(arguments: argparse.Namespace, progress: Progress) -> files.Design:
+    """The design that the arguments describe; with ``--dask`` its eigenvalues are computed there and remembered."""
+    where = address(arguments.dask)
+    progress(0, 0, "reading")
+    design = files.design(
+        files.open_matrix(arguments.file, arguments.key, arguments.columns, arguments.drop),
         rows=arguments.rows,
         dims=arguments.dims,
         center=arguments.center,
@@ -19,13 +20,6 @@ def prepared(arguments: argparse.Namespace) -> files.Design:
         standardize=arguments.standardize,
         rng=arguments.seed,
     )
-
-
-def decomposed(arguments: argparse.Namespace, progress: Progress) -> files.Design:
-    """The same; with ``--dask`` its eigenvalues are computed there, block by block, and remembered."""
-    where = address(arguments.dask)
-    progress(0, 0, "reading")
-    design = prepared(arguments)
     if where is not None:
         from edgelaw_app.cli import cluster
 

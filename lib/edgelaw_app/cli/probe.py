@@ -4,23 +4,11 @@ import argparse
 from typing import Any
 
 from edgelaw_app.cli import forecasting
-from edgelaw_app.cli.predict import add_rates
-from edgelaw_app.cli.terminal import (
-    Bar,
-    Refusal,
-    add_json,
-    add_orders,
-    add_preprocessing,
-    between,
-    chosen_orders,
-    command,
-    whole,
-)
+from edgelaw_app.cli.terminal import Bar, Refusal, between, chosen_orders
 
-EPOCHS = 20
 HELD_OUT = "0.2"
 SCHEMA = "edgelaw.probe/1"
-SCHEDULES = ("constant", "cosine", "linear", "1/t", "best")
+SCHEDULES = ("constant", "cosine", "linear")
 
 EXAMPLES = """\
 examples:
@@ -49,15 +37,16 @@ edgelaw_app.forecast.Forecast."""
 
 def add(commands: Any) -> None:
     """Describe the command to the parser."""
-    parser = command(
+    parser = forecasting.parser(
         commands,
         "probe",
         run,
         "rows with labels: lr, order and epochs of a linear probe",
         "Forecast a linear probe on features with labels: lr, order, epochs, and code.",
         EXAMPLES,
+        epochs=20,
+        orders="random_reshuffle, iid and single_shuffle",
     )
-    add_preprocessing(parser)
     parser.add_argument(
         "--labels",
         required=True,
@@ -78,61 +67,36 @@ def add(commands: Any) -> None:
         f"files or keys, or none (default {HELD_OUT})",
     )
     parser.add_argument(
-        "--epochs", type=whole(1, 100_000), default=EPOCHS, metavar="N", help="the budget (default 20)"
-    )
-    parser.add_argument(
         "--schedule",
         choices=SCHEDULES,
         default="constant",
         metavar="NAME",
-        help=f"how lr changes from epoch to epoch: {', '.join(SCHEDULES)} (each epoch's own); default constant",
+        help=f"how lr changes from epoch to epoch: {', '.join(SCHEDULES)} (default constant)",
     )
     parser.add_argument(
         "--weight-decay", type=between(0), default=0.0, metavar="W", help="of torch.optim.SGD (default 0)"
     )
-    add_orders(parser, "random_reshuffle, iid and single_shuffle")
-    add_rates(parser)
-    parser.add_argument("--report", metavar="PATH", help="also write an HTML report, which must end in .html")
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read features and labels, forecast, show; return the exit status."""
     if arguments.dask is not None:
         raise Refusal("--dask is for rows without labels; leave it out, or use edgelaw predict.")
-    orders = chosen_orders(arguments.order) if arguments.order else None
     path = forecasting.report_path(arguments)
     import dataclasses
 
-    from edgelaw_app import forecast as app
     from edgelaw_app.cli import reading
-    from edgelaw_app.forecast.probing import ORDERS
-    from edgelaw_app.forecast.request import OPERATIONS
+    from edgelaw_app.forecast import Caution, Preparation, Training, probe
 
+    options = forecasting.options(arguments, Training, Preparation)
+    if arguments.order:
+        options["orders"] = chosen_orders(arguments.order)
     with Bar() as bar:
         bar(what="reading")
-        read = reading.features_and_labels(arguments, arguments.held_out)
-        forecast = app.probe(
-            read.X,
-            read.y,
-            arguments.epochs,
-            orders or ORDERS,
-            lr=arguments.lr,
-            step=arguments.step,
-            schedule=arguments.schedule,
-            batch=arguments.batch,
-            weight_decay=arguments.weight_decay,
-            held_out=read.held_out,
-            center=arguments.center,
-            standardize=arguments.standardize,
-            normalize=bool(arguments.normalize),
-            classes=arguments.classes,
-            simulate=arguments.simulate,
-            operations=arguments.operations or OPERATIONS,
-            rng=arguments.seed,
-            progress=bar,
-        )
-    odd = tuple(app.Caution("columns", sentence) for sentence in read.warnings)
+        read = reading.features_and_labels(arguments)
+        options["held_out"] = read.held_out
+        forecast = probe(read.X, read.y, rng=arguments.seed, progress=bar, **options)
+    odd = tuple(Caution("columns", sentence) for sentence in read.warnings)
     forecast = dataclasses.replace(
         forecast, cautions=(*odd, *forecast.cautions), preparation=(*read.notes, *forecast.preparation)
     )

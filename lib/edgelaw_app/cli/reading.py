@@ -23,9 +23,9 @@ class Read(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def features_and_labels(arguments: argparse.Namespace, held_out: str) -> Read:
+def features_and_labels(arguments: argparse.Namespace) -> Read:
     """Read what the arguments name, with the rows and dimensions they ask for."""
-    kind = _held_out_kind(held_out)
+    kind = _held_out_kind(arguments.held_out)
     place, name = label_place(arguments.labels, arguments.file)
     only = {"columns": arguments.columns, "drop": arguments.drop}
     X, y, notes, warnings = files.read_pair(arguments.file, place, name, arguments.key, **only)

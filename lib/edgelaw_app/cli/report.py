@@ -15,7 +15,7 @@ from edgelaw import plots
 from edgelaw_app import atomic
 from edgelaw_app.cli import answer, pictures
 from edgelaw_app.cli.format import digits
-from edgelaw_app.forecast import Forecast
+from edgelaw_app.forecast import Forecast, OrderForecast
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -36,21 +36,11 @@ class Picture(NamedTuple):
 
 
 def html(forecast: Forecast, name: str, version: str = "") -> str:
-    """The whole report as text.
-
-    Parameters
-    ----------
-    forecast : edgelaw_app.forecast.Forecast
-        What to report.
-    name : str
-        The name of the file that was read, as the reader knows it; it is escaped here.
-    version : str
-        Version of the library, for the last line.
-    """
+    """The whole report as text: `name` is that of the file, `version` the library's, for the last line."""
     times, losses = _times(forecast), list(forecast.best.losses)
     template = environment().get_template("report.html.jinja")
     groups = [
-        (title, [_row(one, times, losses) for one in group.values()])
+        (title, [_row(forecast, one, times) for one in group.values()])
         for title, group in (
             ("each order at its best lr", forecast.orders),
             ("at the lr asked for", forecast.asked),
@@ -107,9 +97,7 @@ def drawn(forecast: Forecast) -> dict[str, Picture]:
     """The pictures, by the name of the loss that they show."""
     from markupsafe import Markup
 
-    relative = (
-        ", relative to the squared starting error" if forecast.labels is None else ", summed over outputs"
-    )
+    relative = ", summed over outputs" if forecast.labels else ", relative to the squared starting error"
     made = {}
     for loss in forecast.best.losses:
         ends = "; ".join(
@@ -133,20 +121,19 @@ def _times(forecast: Forecast) -> list[float]:
 
 def _known(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     """How losses are known that are not theory's: each sentence with the orders that it is true of."""
-    made: dict[str, list[str]] = {}
+    made: dict[str, dict[str, None]] = {}
     for row in rows:
         if row["why"]:
-            labels = made.setdefault(row["why"], [])
-            labels += [] if row["label"] in labels else [row["label"]]
-    return made
+            made.setdefault(row["why"], {})[row["label"]] = None
+    return {why: list(labels) for why, labels in made.items()}
 
 
-def _row(one: Any, times: list[float], losses: list[str]) -> dict[str, Any]:
+def _row(forecast: Forecast, one: OrderForecast, times: list[float]) -> dict[str, Any]:
     """A line of the table of numbers per loss."""
     return {
         "name": one.order,
         "label": plots.ORDER_STYLES[one.order]["label"],
         "lr": digits(one.lr),
         "why": one.why,
-        "cells": {loss: [answer.cell(one, time, loss) for time in times] for loss in losses},
+        "cells": answer.cells(forecast, one, times),
     }

@@ -1,11 +1,11 @@
 """What a reader is warned of: each caution has a consequence and a remedy, the weightiest first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from edgelaw import exact, spectrum
-from edgelaw._common.types import Array
+from edgelaw_app.forecast import labelled
 from edgelaw_app.forecast.labelled import Labelled
 from edgelaw_app.forecast.preparation import Prepared
 from edgelaw_app.forecast.results import Advice, Caution, Check, OrderForecast
@@ -18,21 +18,12 @@ WORTH = 0.05  # relative: what scaling must gain to be advised
 GAIN = 0.01  # relative, on zero weights: what is worth training for
 NEAR = 0.5  # part of the largest stable learning rate
 UNEQUAL_NORMS = 0.5  # variance of squared norms over their squared mean
-LATE = 0.04  # training loss over its start below which fewer rows than dimensions go wrong
 ABOVE, OFF = 31, 3  # per cent, runs over theory: training, held-out; benchmarks/LABELS.md, which a test reads
 IMBALANCED = 0.8  # share of the largest class
 
 
-def without_labels(
-    problem: Spectral, check: Check, advice: Advice, target: float | None
-) -> tuple[Caution, ...]:
+def without_labels(problem: Spectral, check: Check, target: float | None) -> Iterator[Caution]:
     """The cautions of rows without labels."""
-    return tuple(_without_labels(problem, check, advice, target))
-
-
-def _without_labels(
-    problem: Spectral, check: Check, advice: Advice, target: float | None
-) -> Iterator[Caution]:
     (m, d), null, design = problem.shape, problem.null, problem.design
     if check.verdict != "agrees":
         yield Caution(check.verdict.replace(" ", "_"), check.text)
@@ -74,16 +65,10 @@ def _scales(problem: Spectral) -> Iterator[Caution]:
 
 
 def with_labels(
-    problem: Labelled, orders: Mapping[str, OrderForecast], advice: Advice, check: Check, missing: list[str]
-) -> tuple[Caution, ...]:
-    """The cautions of rows with labels."""
-    return tuple(_with_labels(problem, orders, advice, check, missing))
-
-
-def _with_labels(
-    problem: Labelled, orders: Mapping[str, OrderForecast], advice: Advice, check: Check, missing: list[str]
+    problem: Labelled, made: Mapping[str, OrderForecast], advice: Advice, check: Check, orders: Sequence[str]
 ) -> Iterator[Caution]:
-    one, prepared, (m, d) = orders[advice.order], problem.prepared, problem.shape
+    """The cautions of rows with labels, of which some of the orders may have been left out."""
+    one, prepared, (m, d) = made[advice.order], problem.prepared, problem.shape
     if check.verdict == "differs":
         yield Caution("differs", check.text)
     yield from _few_classes(problem, one)
@@ -93,29 +78,27 @@ def _with_labels(
             f"No lr takes the {advice.loss} more than {100 * GAIN:.0f} % below that of zero weights: these features do "
             "not tell the labels, or the rows are too few for it; do not train this probe.",
         )
-    start, end = one.losses["training loss"][[0, -1]]
-    if m < d and end < LATE * start and one.how == "theory":
+    if one.how == "theory" and problem.doubtful(one.values):
         yield Caution(
             "few_rows",
-            f"With fewer rows than dimensions ({m:,} < {d:,}) a training loss below {100 * LATE:.0f} % of its start "
-            f"was found to be up to {ABOVE} % above its forecast, and the held-out loss up to {OFF} % off; --simulate "
-            "runs SGD.",
+            f"With fewer rows than dimensions ({m:,} < {d:,}) a training loss below {100 * labelled.LATE:.0f} % of its "
+            f"start was found to be up to {ABOVE} % above its forecast, and the held-out loss up to {OFF} % off; more "
+            "--operations let SGD be run instead.",
         )
     if problem.rows.norm_spread > UNEQUAL_NORMS and check.verdict == "not run":
         yield Caution(
             "unequal_norms",
             f"The squared norms of the rows differ (variance {problem.rows.norm_spread:.2g} of their squared mean), "
-            "and the theory of shuffled orders assumes equal ones; --normalize makes them equal, --simulate runs SGD.",
+            "and the theory of shuffled orders assumes equal ones; --normalize makes them equal.",
         )
-    unit = problem.outputs / (2 * problem.scale)
     if one.step > NEAR * problem.row_limit < problem.limit(advice.order):
         yield Caution(
             "long_rows",
-            f"The longest row overshoots from lr = {problem.row_limit * unit:.3g} on, so that single runs scatter "
-            "widely near it; --normalize gives all rows one length.",
+            f"The longest row overshoots from lr = {problem.row_limit * problem.unit:.3g} on, so that single runs "
+            "scatter widely near it; --normalize gives all rows one length.",
         )
     elif one.step > NEAR * problem.limit(advice.order):
-        largest = problem.limit(advice.order) * unit
+        largest = problem.limit(advice.order) * problem.unit
         yield Caution(
             "near_the_limit",
             f"SGD diverges from lr = {largest:.3g} on, and single runs scatter widely near "
@@ -128,7 +111,7 @@ def _with_labels(
             f"Only {held} rows are held out, so that another {held} may choose another learning rate; give more by "
             "--held-out.",
         )
-    if missing:
+    if missing := [order for order in orders if order not in made]:
         names = " and ".join(name.replace("_", " ") for name in missing)
         yield Caution(
             "left_out",
@@ -138,13 +121,9 @@ def _with_labels(
 
 def _few_classes(problem: Labelled, one: OrderForecast) -> Iterator[Caution]:
     """Classes of very different size, of which only the largest may be predicted."""
-    prepared = problem.prepared
-    if prepared.classes is None or prepared.held is None:
+    name, share = problem.largest_class
+    if share is None or share < IMBALANCED:
         return
-    share = float(np.bincount(problem.held_out_classes).max() / len(problem.held_out_classes))
-    if share < IMBALANCED:
-        return
-    name = prepared.classes[int(np.bincount(problem.held_out_classes).argmax())]
     if one.accuracy is None:
         text = f"always answering it is {100 * share:.1f} % accurate"
     elif one.accuracy[0] <= share + 0.002:
@@ -159,36 +138,23 @@ def _few_classes(problem: Labelled, one: OrderForecast) -> Iterator[Caution]:
     )
 
 
-def unequal_columns(spreads: Array, names: list[str]) -> tuple[float, str]:
-    """The largest over the smallest positive spread of a column, and the name of the widest column."""
-    positive = spreads > 1e-12 * spreads.max()
-    return float(spreads.max() / spreads[positive].min()), names[int(spreads.argmax())]
-
-
-def of_scale(
-    prepared: Prepared, standardized: Prepared | None, epochs: int, batch: int
-) -> tuple[Caution, ...]:
+def of_scale(prepared: Prepared, standardized: Prepared | None, epochs: int, batch: int) -> Iterator[Caution]:
     """Whether standardised columns would train better, and by how much; nothing if that is not worth a word.
 
     Compared are the best losses of sampling with replacement after as many epochs, whose theory costs hardly anything.
     """
-    if standardized is None:
-        return ()
     spreads = prepared.X.std(axis=0)
-    ratio, _ = unequal_columns(spreads, [str(k) for k in range(len(spreads))])
-    if ratio < UNEQUAL_COLUMNS:
-        return ()
+    ratio = spreads.max() / spreads[spreads > 1e-12 * spreads.max()].min()
+    if standardized is None or ratio < UNEQUAL_COLUMNS:
+        return
     now, then = (_best_by_iid(one, epochs, batch) for one in (prepared, standardized))
-    if not then < (1 - WORTH) * now:
-        return ()
-    name = "training" if prepared.held is None else "held-out"
-    return (
-        Caution(
+    if then < (1 - WORTH) * now:
+        name = "training" if prepared.held is None else "held-out"
+        yield Caution(
             "scale",
             f"Columns differ in scale by a factor of {ratio:,.0f}, which slows SGD down: with --standardize the {name} "
             f"loss after {epochs} epochs would be about {then:.3g} instead of {now:.3g}.",
-        ),
-    )
+        )
 
 
 def _best_by_iid(prepared: Prepared, epochs: int, batch: int) -> float:

@@ -24,41 +24,28 @@ PROMISED = 0.05  # how far runs may be from theory, beside three of their standa
 FEWEST_DIMS = 20  # dimensions spanned by the rows, below which theory has no curve for shuffled orders
 PER_ROW = 0.8  # part of the step at which the longest row overshoots
 VANISHED = 1e-9  # of its start: below it reshuffle's theory is rounding, and runs are exact
+LATE = 0.04  # training loss over its start below which fewer rows than dimensions go wrong
 ANY_SCHEDULE = ("iid", "random_reshuffle")  # orders whose theory takes steps by epoch and batches
 
 
 class Labelled:
-    """The question with labels.
-
-    Attributes
-    ----------
-    prepared : Prepared
-    rows : LabelledRows
-        What theory needs of them.
-    losses, scale, outputs
-        As of `Spectral`.
-    """
-
-    accuracy = ACCURACY
+    """The question with labels; `rows` is what theory needs of them."""
 
     def __init__(self, prepared: Prepared, batch: int = 1, weight_decay: float = 0.0) -> None:
         self.prepared, self.batch, self.weight_decay = prepared, batch, weight_decay
         self.rows = LabelledRows.of(prepared.X, prepared.T, prepared.held)
         self.shape, self.scale, self.outputs = prepared.X.shape, prepared.scale, prepared.T.shape[1]
         self.losses = ("training loss", "held-out loss")[: 1 + (prepared.held is not None)]
+        self.unit = self.outputs / (2 * self.scale)  # the learning rate of step 1 for nn.MSELoss()
         self.ridge = weight_decay * self.outputs / 2  # of half the squared error, summed over outputs
         self.promised = (PROMISED,) * len(self.losses)
         self.eigenvalues = self.rows.spectrum
+        self.start = self.rows.start if self.rows.held_out is None else self.rows.held_out.start
 
     @property
     def few_dimensions(self) -> bool:
         """Whether the rows span too few dimensions to stand for a spectrum, however many columns they have."""
         return len(self.rows.eigenvalues) < FEWEST_DIMS
-
-    @property
-    def start(self) -> float:
-        """The deciding loss of zero weights."""
-        return self.rows.start if self.rows.held_out is None else self.rows.held_out.start
 
     @functools.cached_property
     def row_limit(self) -> float:
@@ -82,21 +69,14 @@ class Labelled:
         """The same, or well below where the longest row overshoots, since theory does not see single rows."""
         return min(self.limit(order), PER_ROW * self.row_limit)
 
-    def times(self, epochs: int) -> Array:
-        """Every epoch."""
-        return np.arange(epochs + 1.0)
-
     def has_theory(self, order: str, steps: Array | None = None) -> bool:
         """Whether theory gives both losses of an order, at these steps if they are given."""
-        if order == "flip_flop" or (self.ridge > 0 and order != "iid"):
+        if order == "flip_flop" or (order != "iid" and (self.ridge > 0 or self.few_dimensions)):
             return False
-        if order != "iid" and self.few_dimensions:
-            return False
-        if steps is None or order in ANY_SCHEDULE:
-            return order in ANY_SCHEDULE or self.batch == 1
-        return self.batch == 1 and bool((steps == steps[0]).all())
+        constant = steps is None or bool((steps == steps[0]).all())
+        return order in ANY_SCHEDULE or (self.batch == 1 and constant)
 
-    def theory(self, order: str, steps: Array, times: ArrayLike, checked: bool = False) -> Losses:
+    def theory(self, order: str, steps: Array, times: ArrayLike) -> Losses:
         """The losses at the epochs by theory; ArithmeticError where it has none or does not trust its own numbers."""
         if not self.has_theory(order, steps):
             raise ArithmeticError(f"There is no theory of {order.replace('_', ' ')} for this question.")
@@ -110,17 +90,17 @@ class Labelled:
         values = np.array([curve.train] if curve.held_out is None else [curve.train, curve.held_out])
         return Losses(epochs.astype(np.float64), values, np.full_like(values, max(ACCURACY, curve.error)))
 
+    def doubtful(self, values: Array) -> bool:
+        """Fewer rows than dimensions, of whose training loss next to nothing is left."""
+        return self.shape[0] < self.shape[1] and bool(values[0, -1] < LATE * values[0, 0])
+
     def cost(self, times: Array) -> float:
         """Multiply-adds of one run to the last of the times."""
         (m, d), held = self.shape, self.prepared.held
         scored = m + (0 if held is None else len(held[0]))
-        return float(2.0 * m * (d * self.outputs + OVERHEAD) + scored * d * self.outputs) * float(
+        return (2.0 * m * (d * self.outputs + OVERHEAD) + scored * d * self.outputs) * float(
             np.ceil(times[-1])
         )
-
-    def can_run(self) -> bool:
-        """Labelled rows are in memory."""
-        return True
 
     def run(self, order: str, steps: Array, times: Array, runs: int, rng: np.random.Generator) -> Sample:
         """Losses of several runs from zero weights at the epochs, and accuracies after the last."""
@@ -159,6 +139,14 @@ class Labelled:
         """The class of every held-out row, by its place."""
         assert self.prepared.held is not None
         return (self.prepared.held[1] + self.prepared.target_mean).argmax(axis=1)
+
+    @functools.cached_property
+    def largest_class(self) -> tuple[str, float | None]:
+        """The name of the largest class among the held-out rows, and its share of them; None without either."""
+        if self.prepared.classes is None or self.prepared.held is None:
+            return "", None
+        counts = np.bincount(self.held_out_classes)
+        return self.prepared.classes[int(counts.argmax())], float(counts.max() / counts.sum())
 
 
 def mean_square(gaps: Array) -> float:

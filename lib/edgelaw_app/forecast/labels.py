@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw._common.types import Array, ArrayLike
 
 FEW = 20  # different whole numbers, each several times: floats that are classes
 MOST_CLASSES = 1000  # more different labels than this are no classes for a linear probe
@@ -15,91 +15,60 @@ MOST_CLASSES = 1000  # more different labels than this are no classes for a line
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Targets in the columns that the loss sums over.
+    """Targets in the columns that the loss sums over."""
 
-    Attributes
-    ----------
-    values : array (m, k)
-        One column per output; for classes one column per class, 1 in the row's own and 0 elsewhere.
-    classes : tuple of str, or None
-        The classes in sorted order; None for numbers.
-    """
-
-    values: Array = field(repr=False)
-    classes: tuple[str, ...] | None
+    values: Array = field(repr=False)  # (m, k): for classes 1 in the column of the row's own and 0 elsewhere
+    classes: tuple[str, ...] | None  # in sorted order; None for numbers
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, y: ArrayLike, rows: int, name: str = "y", classes: bool | None = None) -> Targets:
-        """Targets from labels: integers, booleans and texts are classes, floating point numbers are numbers.
+        """Targets from labels: a vector of integers, booleans or texts has classes; anything else has numbers.
 
-        Parameters
-        ----------
-        y : array (m,) or (m, k)
-            A vector of integers, booleans or texts is a vector of classes. A vector or matrix of floats, and a matrix
-            of integers, are numbers to be regressed on.
-        rows : int
-            How many rows there must be.
-        name : str
-            What to call them in a refusal.
-        classes : bool, optional
-            Whether they are classes, whatever their type. By default floating point numbers that are few and whole
-            are, and a note says so.
+        But for floating point numbers that are few and whole, which are classes with a note, unless `classes` says
+        which it is.
 
-        Examples
-        --------
         >>> Targets.of(["cat", "dog", "cat"], 3).values.tolist(), Targets.of([1, 0, 1], 3).classes
         ([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], ('0', '1'))
-        >>> Targets.of([0.5, 2.0, 1.0], 3).values.shape
-        (3, 1)
         """
         array = as_labels(y, rows, name)
         notes: tuple[str, ...] = ()
         if classes is None and _looks_like_classes(array):
-            classes, count = True, len(np.unique(array))
+            classes = True
             notes = (
-                f"Took the {count} different whole numbers of {name} as classes; with classes=False (--no-classes) "
-                "they are numbers.",
+                f"Took the {len(np.unique(array))} different whole numbers of {name} as classes; with classes=False "
+                "(--no-classes) they are numbers.",
             )
-        if classes and array.ndim == 1 and array.dtype.kind == "f" and (array == np.round(array)).all():
-            array = array.astype(np.int64)
         if classes is None:
             classes = array.ndim == 1 and array.dtype.kind != "f"
-        if not classes and array.dtype.kind in "US":
-            raise ValueError(f"{name} holds texts, which can only be classes.")
         if not classes:
-            values = _numbers(array)
+            values = _numbers(array, f"{name} holds texts, which can only be classes.")
             if (values == values[0]).all():
                 raise ValueError(
                     f"{name} must not be the same number in every row: there is nothing to learn."
                 )
             return cls(values, None)
-        different, places = np.unique(array, return_inverse=True)
-        _refuse_bad_classes(different, rows, name)
-        return cls(one_hot(places, len(different)), tuple(str(one) for one in different.tolist()), notes)
+        different, places = np.unique(_whole(array), return_inverse=True)
+        _refuse_bad_classes(different, array, name)
+        return cls(np.eye(len(different))[places], tuple(str(one) for one in different.tolist()), notes)
 
     def like(self, y: ArrayLike, rows: int, name: str = "held-out labels") -> Array:
         """The targets (rows, k) of other rows in the same columns; a class that is not among these is refused."""
         array = as_labels(y, rows, name)
         if self.classes is None:
-            if array.dtype.kind not in "fiub":
-                raise ValueError(f"{name} must be numbers, as the training labels are, not texts.")
-            values = _numbers(array)
+            values = _numbers(array, f"{name} must be numbers, as the training labels are, not texts.")
             if values.shape[1] != self.values.shape[1]:
                 raise ValueError(
                     f"{name} must have {self.values.shape[1]} column(s), as the training labels have, "
                     f"not {values.shape[1]}."
                 )
             return values
-        known = {one: place for place, one in enumerate(self.classes)}
-        whole = array.dtype.kind == "f" and bool((array == np.round(array)).all())
-        array = array.astype(np.int64) if whole and array.ndim == 1 else array
-        texts = [str(one) for one in array.tolist()] if array.ndim == 1 else []
-        unknown = sorted(set(texts) - set(known))
+        texts = [str(one) for one in _whole(array).tolist()]
+        unknown = sorted(set(texts) - set(self.classes))
         if array.ndim != 1 or unknown:
-            shown = repr(unknown[0]) if unknown else f"{array.shape[1]} columns"
+            shown = repr(unknown[0]) if array.ndim == 1 else f"{array.shape[1]} columns"
             raise ValueError(f"{name} must be classes that the training labels have, not {shown}.")
-        return one_hot(np.array([known[one] for one in texts], dtype=np.int64), len(known))
+        return np.eye(len(self.classes))[[self.classes.index(one) for one in texts]]
 
 
 def as_labels(y: ArrayLike, rows: int, name: str = "y") -> npt.NDArray:
@@ -126,34 +95,37 @@ def as_labels(y: ArrayLike, rows: int, name: str = "y") -> npt.NDArray:
     return array.astype(str) if array.dtype.kind == "S" else array
 
 
-def one_hot(places: Integers, count: int) -> Array:
-    """One row per label, 1 in the column of its class."""
-    hot = np.zeros((len(places), count))
-    hot[np.arange(len(places)), np.ravel(places)] = 1.0
-    return hot
-
-
 def _looks_like_classes(array: npt.NDArray) -> bool:
     """Whether floating point numbers are few and whole, as classes that were read as floats are."""
-    if array.dtype.kind != "f" or array.ndim != 1 or not (array == np.round(array)).all():
+    if array.dtype.kind != "f" or _whole(array) is array:
         return False
     counts = np.unique(array, return_counts=True)[1]
     return 2 <= len(counts) <= FEW and len(array) >= 5 * len(counts)
 
 
-def _numbers(array: npt.NDArray) -> Array:
-    """Numbers as columns."""
+def _whole(array: npt.NDArray) -> npt.NDArray:
+    """A vector of whole numbers as integers; anything else as it is."""
+    if array.ndim == 1 and array.dtype.kind == "f" and (array == np.round(array)).all():
+        return array.astype(np.int64)
+    return array
+
+
+def _numbers(array: npt.NDArray, otherwise: str) -> Array:
+    """Numbers as columns; texts are refused."""
+    if array.dtype.kind == "U":
+        raise ValueError(otherwise)
     return array.reshape(len(array), -1).astype(np.float64)
 
 
-def _refuse_bad_classes(different: npt.NDArray, rows: int, name: str) -> None:
-    """Refuse a single class, texts in columns, and integers that look like numbers to be regressed on."""
-    if different.ndim != 1 or len(different) < 2:
+def _refuse_bad_classes(different: npt.NDArray, array: npt.NDArray, name: str) -> None:
+    """Refuse a single class, classes in columns, and integers that look like numbers to be regressed on."""
+    most = min(MOST_CLASSES, max(len(array) // 2, 2))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one column to hold classes, not {array.shape[1]}.")
+    if len(different) < 2:
+        raise ValueError(f"{name} must hold at least two classes, not one only ({str(different[0])!r}).")
+    if len(different) > most:
         raise ValueError(
-            f"{name} must hold at least two classes, not one only ({str(different.ravel()[0])!r})."
-        )
-    if len(different) > min(MOST_CLASSES, max(rows // 2, 2)):
-        raise ValueError(
-            f"{name} has {len(different)} different labels in {rows} rows, too many for classes (at most "
-            f"{min(MOST_CLASSES, max(rows // 2, 2))}); give floating point numbers to predict a number."
+            f"{name} has {len(different)} different labels in {len(array)} rows, too many for classes (at most {most}"
+            "); give floating point numbers to predict a number."
         )

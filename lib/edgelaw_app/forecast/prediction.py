@@ -8,6 +8,7 @@ r"""From rows without labels to learning curves and advice: which order, which l
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from edgelaw.orders import ORDERS
 from edgelaw_app import files
 from edgelaw_app.files.designs import STANDARDIZED
 from edgelaw_app.forecast import answering, cautions, ranking, recipe
-from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
+from edgelaw_app.forecast.exact_curves import times_for
+from edgelaw_app.forecast.request import ProgressCounter, Question, Training, asked
 from edgelaw_app.forecast.results import Advice, Forecast, OrderForecast
 from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
-from edgelaw_app.forecast.tuning import Question
 
+LABELS_ONLY = ("schedule", "weight_decay", "held_out", "normalize", "intercept", "classes")  # options
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
 WORTH = 1e-9  # of a loss: the same of the lowest, where it is only known afterwards
 ASSUMED = (
@@ -37,16 +39,9 @@ def predict(
     epochs: int = 50,
     orders: Iterable[str] = ORDERS,
     *,
-    lr: float | None = None,
-    step: float | None = None,
-    target: float | None = None,
-    batch: int = 1,
-    simulate: bool = False,
-    center: bool = True,
-    standardize: bool = False,
-    operations: float = OPERATIONS,
     rng: Rng = 0,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Forecast:
     r"""How fast SGD fits a linear model to these rows, in which order it is fastest, and the code to run.
 
@@ -60,22 +55,12 @@ def predict(
         The budget.
     orders : iterable of str
         Among `edgelaw.orders.ORDERS`.
-    lr, step : float, optional
-        A learning rate to judge beside the best ones: for ``torch.optim.SGD`` and ``nn.MSELoss()``, or dimensionless.
-    target : float, optional
-        A loss in (0, 1) to be reached as soon as possible.
-    batch : int
-        Rows per update, at most m, averaged as PyTorch's losses do; an epoch is m rows whatever the batch.
-    simulate : bool
-        Whether to run SGD in any case, and not only where theory refuses or the check fails.
-    center, standardize : bool
-        Whether to subtract an array's mean row, which in embeddings is most of every row and no feature, and to scale
-        its columns to standard deviation 1.
-    operations : float
-        Multiply-adds that running SGD may take. Nothing depends on how fast the machine is, or on its cores.
     rng : int or numpy.random.Generator
     progress : callable, optional
         Called as ``progress(done, total, what)``.
+    **options
+        ``lr``, ``batch``, ``target`` and ``operations`` as in `Training`; ``center`` and ``standardize`` of an array
+        or file as in `Preparation`.
 
     Returns
     -------
@@ -89,34 +74,27 @@ def predict(
     many rows as dimensions the parameter error is as good; the training loss of random reshuffle at m = d/2 is off by
     up to 10 % (standard error 4 %) once it is below 1e-3.
     """
-    request = Request.validated(epochs, orders, batch, operations, lr=lr, step=step, target=target)
+    request, wanted = asked(epochs, orders, options, without=LABELS_ONLY)
     generator, tell = arguments.generator(rng), ProgressCounter(progress, 3 + 2 * len(request.orders))
     tell("eigenvalues", 0)
-    design, preparation = equal_norm_design(X, center, standardize)
+    design, preparation = equal_norm_design(X, wanted.center, wanted.standardize)
     arguments.batch(request.batch, design.shape[0])
     problem = Spectral(design, request.batch)
-    given = answering.given(problem, request)
-    tell("learning rates")
-    found, question = answering.found(
-        problem, _question(problem, request, tell, generator), simulate, generator
+    question = _question(problem, request, tell, generator)
+    otherwise = (
+        "These rows have no theory and are too large to run SGD on; give fewer rows or more operations."
     )
-    asked = answering.asked(problem, question, given, found, generator)
-    made = answering.results(problem, question, found.tuned)
-    if not made:
-        raise ValueError(
-            "These rows have no theory and are too large to run SGD on; give fewer rows or more operations."
-        )
-    loss = problem.losses[question.loss]
-    reached = {order: answering.reached(one, loss, request.target) for order, one in made.items()}
-    advice = _advice(problem, question, made, reached)
+    made, judged, check = answering.answered(question, generator, otherwise)
+    reached = {order: answering.reached(one, question.decides, request.target) for order, one in made.items()}
+    advice = _advice(question, made, reached)
     return answering.assembled(
-        problem,
         question,
-        found,
-        (made, asked),
-        advice=advice,
+        made,
+        check,
+        advice,
+        asked=judged,
         reached=reached,
-        cautions=cautions.without_labels(problem, found.check, advice, request.target),
+        cautions=tuple(cautions.without_labels(problem, check, request.target)),
         assumed=ASSUMED,
         code=_code(problem, advice, preparation),
         preparation=preparation,
@@ -124,54 +102,50 @@ def predict(
 
 
 def _question(
-    problem: Spectral, request: Request, tell: ProgressCounter, rng: np.random.Generator
+    problem: Spectral, request: Training, tell: ProgressCounter, rng: np.random.Generator
 ) -> Question:
     """When losses are compared, and which: at the end of the budget, or where so much as `LEFT` is left of them.
 
     The training loss decides where most of the parameter error is in directions that no row has.
     """
-    times, steps = problem.times(request.epochs), np.full(request.epochs, 0.5 * problem.limit("iid"))
+    times = times_for(request.epochs, problem.eigenvalues, problem.shape, request.batch)
+    step = 0.5 * problem.limit("iid")
     try:
-        curve = problem.theory(
-            "random_reshuffle", np.minimum(steps, 0.5 * problem.limit("random_reshuffle")), times
-        )
+        half = min(step, 0.5 * problem.limit("random_reshuffle"))
+        curve = problem.theory("random_reshuffle", np.array([half]), times)
     except ArithmeticError:
-        curve = problem.expected(steps, times)
+        curve = problem.expected(step, times)
     loss = int(problem.null > 0.5 * curve.values[0, -1])
     seen = np.flatnonzero(curve.values[loss] >= LEFT)
     horizon = float(curve.epochs[max(int(seen[-1]), 1)])
-    return Question(request, loss, horizon, times, Budget(request.operations), int(rng.integers(2**31)), tell)
+    return Question(problem, request, loss, horizon, times, int(rng.integers(2**31)), tell)
 
 
-def _advice(
-    problem: Spectral, question: Question, made: dict[str, OrderForecast], reached: dict[str, float | None]
-) -> Advice:
+def _advice(question: Question, made: dict[str, OrderForecast], reached: dict[str, float | None]) -> Advice:
     """What to do, compared at the last time at which something is left."""
-    loss = problem.losses[question.loss]
+    loss, target = question.decides, question.request.target
     time = _compared(made, loss, question.horizon)
-    values = {order: one.at(time, loss) for order, one in made.items()}
-    place = ranking.ranked(values)
+    values, place = answering.compared(question, made, time)
     one, epochs = made[place.order], max(1, int(np.ceil(time)))
-    when = (
-        f"after {answering.count(epochs)}" if time >= 1 else f"after {round(time * problem.shape[0]):,} rows"
-    )
-    goal, first = "", reached[place.order]
-    if question.request.target is not None and one.how != "part":
-        by_then = first is not None and first <= epochs
-        goal = (
-            # result cli-6
-            f" The target {question.request.target:g} is {'reached' if by_then else 'not reached'} by then."
-        )
+    when, goal = f"after {answering.count(epochs)}", ""
+    if time < 1:
+        when = f"after {round(time * question.problem.shape[0]):,} rows"
+    if target is not None:
+        by_then = (reached[place.order] or np.inf) <= epochs
+        # result cli-6
+        goal = f" The target {target:g} is {'reached' if by_then else 'not reached'} by then."
     # result cli-5
     leaves = f"It leaves {ranking.value_in_words(*values[place.order])} of the {loss} {when}.{goal}"
     if one.how == "part":
         leaves = f"How much it leaves is not known: {one.why[0].lower()}{one.why[1:]}"
-    sentences = (
-        answering.use(problem, one, epochs),
+    return answering.advised(
+        question,
+        made,
+        time,
+        epochs,
         leaves,
-        answering.others(place, values, "Each at its own best lr"),  # result cli-7
+        "Each at its own best lr",  # result cli-7
     )
-    return answering.advice(problem, values, place, one, epochs, (loss, time), sentences)
 
 
 def _compared(made: dict[str, OrderForecast], loss: str, horizon: float) -> float:

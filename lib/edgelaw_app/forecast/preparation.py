@@ -8,9 +8,9 @@ SGD trains with the rest (``bias=True``, started at zero).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,47 +18,25 @@ from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw_app.files.memory import as_reader
 from edgelaw_app.forecast.labels import Targets
+from edgelaw_app.forecast.request import HeldOut
 
 FEWEST = 4  # training rows
 SMALLEST, LARGEST = 1e-140, 1e140  # mean squared norm of a row: its square and inverse are numbers, too
-HeldOut = float | tuple[ArrayLike, ArrayLike] | None
 STEPS = ("center", "intercept", "standardize", "normalize")  # what may be done to rows and targets
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Rows and targets in the units of the update :math:`w \\leftarrow w - \\text{lr}\\,(x\\cdot w - t)\\,x`.
+    """Rows and targets in the units of the update :math:`w \\leftarrow w - \\text{lr}\\,(x\\cdot w - t)\\,x`."""
 
-    Attributes
-    ----------
-    X, T : array (m, d), array (m, k)
-        Training rows and their targets.
-    held : pair of such arrays, or None
-        Held-out rows, prepared by what was measured on the training rows.
-    classes : tuple of str, or None
-    target_mean : array
-        What was subtracted: zeros where nothing was.
-    done : tuple of str
-        Which of `STEPS` were taken.
-    scale : float
-        Mean squared norm of the training rows; lr = step/scale.
-    sentences : tuple of str
-        What was done.
-    """
-
-    X: Array = field(repr=False)
-    T: Array = field(repr=False)
-    held: tuple[Array, Array] | None = field(repr=False)
+    X: Array = field(repr=False)  # training rows
+    T: Array = field(repr=False)  # their targets, (m, k)
+    held: tuple[Array, Array] | None = field(repr=False)  # prepared by what was measured on the training rows
     classes: tuple[str, ...] | None
-    target_mean: Array = field(repr=False)
-    done: tuple[str, ...]
-    scale: float
-    sentences: tuple[str, ...]
-
-    @property
-    def constant(self) -> bool:
-        """Whether the last column is a constant one, the trained intercept."""
-        return "intercept" in self.done and "center" not in self.done
+    target_mean: Array = field(repr=False)  # what was subtracted: zeros where nothing was
+    done: tuple[str, ...]  # which of `STEPS` were taken
+    scale: float  # mean squared norm of the training rows; lr = step/scale
+    sentences: tuple[str, ...]  # what was done
 
 
 def prepare(
@@ -94,7 +72,7 @@ def prepare(
         raise ValueError(
             "X must differ among its training rows, which are all equal: that leaves nothing to train on."
         )
-    finish = _Finish.of(rows, steps)
+    finish = _finisher(rows, steps)
     target_mean = np.zeros(T.shape[1])
     if {"center", "intercept"} <= set(steps):
         target_mean = T.mean(axis=0)
@@ -127,30 +105,24 @@ def _sentences(steps: tuple[str, ...]) -> list[str]:
     return [made[one] for one in ("center", "standardize", "normalize", "intercept") if one in steps]
 
 
-class _Finish(NamedTuple):
-    """What is done to rows, with what was measured on the training rows."""
+def _finisher(rows: Array, steps: tuple[str, ...]) -> Callable[[Array], Array]:
+    """What is done to rows, with what is measured on these, the training rows."""
+    mean = rows.mean(axis=0) if "center" in steps else np.zeros(rows.shape[1])
+    scale = np.ones(rows.shape[1])
+    if "standardize" in steps:
+        spread = rows.std(axis=0)
+        scale = np.where(spread > 1e-12 * np.abs(rows).max(axis=0), spread, np.inf)
 
-    mean: Array
-    scale: Array
-    steps: tuple[str, ...]
-
-    @classmethod
-    def of(cls, rows: Array, steps: tuple[str, ...]) -> _Finish:
-        mean = rows.mean(axis=0) if "center" in steps else np.zeros(rows.shape[1])
-        scale = np.ones(rows.shape[1])
-        if "standardize" in steps:
-            spread = rows.std(axis=0)
-            scale = np.where(spread > 1e-12 * np.abs(rows).max(axis=0), spread, np.inf)
-        return cls(mean, scale, steps)
-
-    def __call__(self, rows: Array) -> Array:
-        rows = (rows - self.mean) / self.scale
-        if "normalize" in self.steps:
+    def finished(rows: Array) -> Array:
+        rows = (rows - mean) / scale
+        if "normalize" in steps:
             norms = np.linalg.norm(rows, axis=1, keepdims=True)
             rows = np.sqrt(rows.shape[1]) * np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
-        if "intercept" in self.steps and "center" not in self.steps:
+        if "intercept" in steps and "center" not in steps:
             return np.column_stack([rows, np.ones(len(rows))])
         return np.ascontiguousarray(rows)
+
+    return finished
 
 
 def _dense(X: Any, name: str) -> Any:

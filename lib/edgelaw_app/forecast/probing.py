@@ -11,19 +11,19 @@ r"""From rows and labels to a linear probe: its learning rate, its order, its ep
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, Progress, Rng
 from edgelaw_app import files
 from edgelaw_app.forecast import answering, cautions, ranking, recipe, ridge, runs
 from edgelaw_app.forecast.labelled import Labelled
-from edgelaw_app.forecast.preparation import HeldOut, prepare
-from edgelaw_app.forecast.request import OPERATIONS, Budget, ProgressCounter, Request
+from edgelaw_app.forecast.preparation import STEPS, Prepared, prepare
+from edgelaw_app.forecast.request import ProgressCounter, Question, asked
 from edgelaw_app.forecast.results import FLOOR, Advice, Forecast, Labels, OrderForecast
-from edgelaw_app.forecast.tuning import Question, Tuned
 
 ORDERS = ("random_reshuffle", "iid", "single_shuffle")  # those that data loaders have
 WITHIN = 0.01  # of the smallest loss: then more epochs are not worth it
@@ -36,21 +36,9 @@ def probe(
     epochs: int = 20,
     orders: Iterable[str] = ORDERS,
     *,
-    lr: float | None = None,
-    step: float | None = None,
-    schedule: str | npt.ArrayLike = "constant",
-    batch: int = 1,
-    weight_decay: float = 0.0,
-    held_out: HeldOut = 0.2,
-    center: bool = True,
-    standardize: bool = False,
-    normalize: bool = False,
-    intercept: bool = True,
-    classes: bool | None = None,
-    simulate: bool = False,
-    operations: float = OPERATIONS,
     rng: Rng = 0,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Forecast:
     r"""How to train a linear probe on these features by SGD, the losses to expect, and the code to run.
 
@@ -66,35 +54,12 @@ def probe(
         The budget; the learning rate is the best for the loss at its end.
     orders : iterable of str
         Among `edgelaw.orders.ORDERS`, each at its own best learning rate.
-    lr, step : float, optional
-        A learning rate to judge beside the best ones: for ``torch.optim.SGD`` and ``nn.MSELoss()``, or in units of the
-        theory, half the lr's outputs over the mean squared norm of a row.
-    schedule : str or array
-        "constant", "cosine", "linear", "1/t" (factors of lr by epoch), "best" (every epoch's own), or the learning
-        rate of each epoch.
-    batch : int
-        Rows per update, averaged as PyTorch's mean losses do.
-    weight_decay : float
-        Of ``torch.optim.SGD``. IID's theory has it exactly; the other orders are run.
-    held_out : float, pair (X, y), or None
-        Rows to test on: a fraction drawn at random from X (of classes as much from each), others, or none; then the
-        training loss decides. The learning rate is chosen on them, as by a sweep.
-    center, standardize, normalize : bool
-        Whether to subtract the training rows' mean, to divide columns by their standard deviation, and to scale every
-        row to norm √d.
-    intercept : bool
-        For centred features the mean target is subtracted: it is the least-squares intercept whatever the weights.
-        For others a constant column of ones is trained with the rest.
-    classes : bool, optional
-        Whether labels are classes, where their type does not say it.
-    simulate : bool
-        Whether to run SGD in every order, and not only where theory has no curve or the check fails.
-    operations : float
-        Multiply-adds that running SGD may take. Nothing depends on how fast the machine is.
     rng : int or numpy.random.Generator
         For the split and for runs.
     progress : callable, optional
         Called as ``progress(done, total, what)``.
+    **options
+        How SGD trains, all in `Training` but ``target``; and how rows are prepared, all in `Preparation`.
 
     Returns
     -------
@@ -109,78 +74,65 @@ def probe(
     >>> found.labels.classes, bool(found.advice.value < found.labels.chance)
     (('a', 'b'), True)
     """
-    request = Request.validated(
-        epochs, orders, batch, operations, lr=lr, step=step, schedule=schedule, weight_decay=weight_decay
-    )
+    request, wanted = asked(epochs, orders, options, without=("target",))
     notes: tuple[str, ...] = ()
     if isinstance(X, str | os.PathLike):
         X, y, notes, _ = files.read_pair(os.fspath(X), *files.label_place(str(y), os.fspath(X)))
     generator, tell = arguments.generator(rng), ProgressCounter(progress, 3 + 2 * len(request.orders))
     tell("eigenvalues", 0)
-    asked_for = {"center": center, "standardize": standardize, "normalize": normalize, "intercept": intercept}
-    done = [name for name, wanted in asked_for.items() if wanted]
     seed = int(generator.integers(2**31))
-    prepared = prepare(X, y, held_out, done, np.random.default_rng(seed), classes)
+
+    def prepared_with(*more: str) -> Prepared:
+        steps = [name for name in STEPS if getattr(wanted, name)]
+        return prepare(X, y, wanted.held_out, [*steps, *more], np.random.default_rng(seed), wanted.classes)
+
+    prepared = prepared_with()
     arguments.batch(request.batch, len(prepared.X))
     problem = Labelled(prepared, request.batch, request.weight_decay)
-    given = answering.given(problem, request)
     loss, last = len(problem.losses) - 1, request.epochs
-    question = Question(request, loss, last, problem.times(last), Budget(request.operations), seed, tell)
-    tell("learning rates")
-    found, question = answering.found(problem, question, simulate, generator)
-    made = answering.results(problem, question, found.tuned)
-    if not made:
-        raise ValueError(
-            f"There is no theory of {', '.join(request.orders)} here, and running SGD takes more operations than there "
-            "are; add random_reshuffle, or give fewer rows."
-        )
-    asked = answering.asked(problem, question, given, found, generator)
-    advice, code = _advice(problem, question, made)
-    missing = [order for order in request.orders if order not in made]
-    other = None
-    if not standardize:
-        other = prepare(X, y, held_out, [*done, "standardize"], np.random.default_rng(seed), classes)
+    question = Question(problem, request, loss, last, np.arange(last + 1.0), seed, tell)
+    otherwise = (
+        f"There is no theory of {', '.join(request.orders)} here, and running SGD takes more operations than there "
+        "are; add random_reshuffle, or give fewer rows."
+    )
+    made, judged, check = answering.answered(question, generator, otherwise)
+    advice, code = _advice(question, problem, made)
+    standardized = None if wanted.standardize else prepared_with("standardize")
     warned = (
-        *cautions.of_scale(prepared, other, request.epochs, request.batch),
-        *cautions.with_labels(problem, made, advice, found.check, missing),
+        *cautions.of_scale(prepared, standardized, request.epochs, request.batch),
+        *cautions.with_labels(problem, made, advice, check, request.orders),
     )
     return answering.assembled(
-        problem,
         question,
-        found,
-        (made, asked),
-        advice=advice,
+        made,
+        check,
+        advice,
+        asked=judged,
         reached={},
         cautions=warned,
         assumed=_assumed(problem),
         code=code,
         preparation=(*notes, *prepared.sentences),
-        labels=_labels(problem, question, found.tuned[advice.order], advice.order),
+        labels=_labels(question, problem, made[advice.order]),
     )
 
 
-def _advice(problem: Labelled, question: Question, made: dict[str, OrderForecast]) -> tuple[Advice, str]:
+def _advice(question: Question, problem: Labelled, made: dict[str, OrderForecast]) -> tuple[Advice, str]:
     """What to do, in words and as code."""
-    loss, last = problem.losses[question.loss], question.horizon
-    values = {order: one.at(last, loss) for order, one in made.items()}
-    place = ranking.ranked({order: (one / problem.start, error) for order, (one, error) in values.items()})
-    one = made[place.order]
-    shape = "constant" if question.request.schedule == "given" else question.request.schedule
-    enough = np.flatnonzero(one.losses[loss] <= (1 + WITHIN) * one.losses[loss].min())
-    epochs = int(max(1, one.epochs[enough[0]])) if shape == "constant" else question.request.epochs
-    decayed = {"constant": "", "best": ", then by epoch as in the code"}.get(shape, f" with {shape} decay")
-    sentences = (
-        answering.use(problem, one, epochs, decayed),
-        _expected(problem, one, epochs, loss, last),
-        # result cli-10
-        answering.others(place, values, f"After {last:.0f} epochs, each at its own best lr"),
-    )
-    decay, done = question.request.weight_decay, problem.prepared.done
-    plan = recipe.Plan(place.order, one.rates[:epochs].tolist(), problem.batch, shape, decay)
-    code = recipe.with_labels(
-        problem.shape, problem.outputs, problem.prepared.classes is not None, plan, done
-    )
-    return answering.advice(problem, values, place, one, epochs, (loss, last), sentences), code
+    request, loss, last = question.request, question.decides, question.horizon
+    _, place = answering.compared(question, made, last)
+    one, epochs = made[place.order], request.epochs
+    if request.schedule == "constant":
+        enough = np.flatnonzero(one.losses[loss] <= (1 + WITHIN) * one.losses[loss].min())
+        epochs = int(max(1, one.epochs[enough[0]]))
+    expected = _expected(problem, one, epochs, loss, last)
+    # result cli-10
+    begin = f"After {last:.0f} epochs, each at its own best lr"
+    advice = answering.advised(question, made, last, epochs, expected, begin)
+    rates = one.rates[:epochs].tolist()
+    plan = recipe.Plan(place.order, rates, problem.batch, request.schedule, request.weight_decay)
+    classes, done = problem.prepared.classes is not None, problem.prepared.done
+    return advice, recipe.with_labels(problem.shape, problem.outputs, classes, plan, done)
 
 
 def _expected(problem: Labelled, one: OrderForecast, epochs: int, loss: str, last: float) -> str:
@@ -198,39 +150,39 @@ def _expected(problem: Labelled, one: OrderForecast, epochs: int, loss: str, las
     return f"{text}."
 
 
-def _labels(problem: Labelled, question: Question, tuned: Tuned, order: str) -> Labels:
-    """What is known only with labels."""
-    prepared, largest = problem.prepared, None
-    if prepared.classes is not None and prepared.held is not None:
-        largest = float(np.bincount(problem.held_out_classes).max() / len(problem.held_out_classes))
-    ends, compared = tuned.losses.values[question.loss, -1], tuned.losses.how == "theory"
-    scheduled = question.request.schedule not in ("constant", "given")
+def _labels(question: Question, problem: Labelled, one: OrderForecast) -> Labels:
+    """What is known only with labels, and what the best constant learning rate would have left."""
+    prepared, gain = problem.prepared, None
+    if question.request.schedule != "constant" and one.how == "theory":
+        constant = replace(question, request=replace(question.request, schedule="constant"))
+        if best := answering.by_theory(constant, [one.order]).get(one.order):
+            gain = 1 - float(one.values[question.loss, -1] / best.values[question.loss, -1])
     return Labels(
         held_out_rows=0 if prepared.held is None else len(prepared.held[0]),
         outputs=problem.outputs,
         classes=prepared.classes,
         chance=problem.start,
-        largest_class=largest,
+        largest_class=problem.largest_class[1],
         ridge=ridge.solve(problem.rows),
-        costs=_costs(problem, question, order, tuned),
-        gain=1 - float(ends) / tuned.constant if scheduled and compared else None,
+        costs=_costs(question, one),
+        gain=gain,
     )
 
 
-def _costs(problem: Labelled, question: Question, order: str, tuned: Tuned) -> dict[str, float]:
+def _costs(question: Question, one: OrderForecast) -> dict[str, float]:
     """The deciding loss at the end with a ten times smaller and a ten times larger learning rate."""
-    costs = {}
+    costs, problem, place = {}, question.problem, (question.loss, question.horizon)
     for name, factor in (("lr / 10", 0.1), ("10 lr", 10.0)):
-        steps = factor * tuned.steps
-        if steps.max() >= problem.limit(order):
-            costs[name] = float("inf")
+        steps = factor * one.rates / problem.unit
+        if steps.max() >= problem.limit(one.order):
+            costs[name] = np.inf
             continue
         try:
-            costs[name] = float(problem.theory(order, steps, [question.horizon]).values[question.loss, -1])
+            costs[name] = float(problem.theory(one.order, steps, [place[1]]).values[place[0], -1])
         except ArithmeticError:
-            share = question.budget.total / 10
+            budget = question.budget
             costs[name] = runs.loss_by_running(
-                problem, order, steps, question.horizon, question.loss, question.seed, question.budget, share
+                problem, one.order, steps, place, question.seed, budget, budget.total / 10
             )
     return {name: value for name, value in costs.items() if not np.isnan(value)}
 

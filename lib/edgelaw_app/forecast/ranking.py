@@ -110,7 +110,7 @@ def ranked(losses: Mapping[str, tuple[float, float]]) -> Ranking:
 
 
 def in_words(ranking: Ranking, values: Mapping[str, tuple[float, float]]) -> str:
-    """A sentence or two on the other orders, each at its own best learning rate."""
+    """A sentence on the other orders, which goes on after a colon; empty if there are none."""
     parts = []
     tied = [NAMES[name] for name in ranking.open if ranking.margins[name].tied]
     unsure = [name for name in ranking.open if not ranking.margins[name].tied]
@@ -118,21 +118,15 @@ def in_words(ranking: Ranking, values: Mapping[str, tuple[float, float]]) -> str
         # result cli-2
         parts.append(f"{_listed(tied)} {'are' if len(tied) > 1 else 'is'} tied with it")
     if unsure:
-        spread = 100 * max(ranking.margins[name].error for name in unsure)
+        spread = min(100 * max(ranking.margins[name].error for name in unsure), 999)
         names = _listed([NAMES[name] for name in unsure])
-        parts.append(
-            # result cli-3
-            f"against {names} it is undecided (the margin is known to ± {min(spread, 999):.0f} % only)"
-        )
+        # result cli-3
+        parts.append(f"against {names} it is undecided (the margin is known to ± {spread:.0f} % only)")
     behind = [name for name in ranking.margins if name != ranking.order and name not in ranking.open]
     for name in sorted(behind, key=lambda name: values[name][0]):
-        if not np.isfinite(values[name][0]):
-            parts.append(f"{NAMES[name]} diverges")
-            continue
-        parts.append(f"{NAMES[name]} leaves {ranking.margins[name]}")
-    if not parts:
-        return ""
-    return f"{'; '.join(parts)[0].upper()}{'; '.join(parts)[1:]}."
+        leaves = f"leaves {ranking.margins[name]}" if np.isfinite(values[name][0]) else "diverges"
+        parts.append(f"{NAMES[name]} {leaves}")
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _listed(names: list[str]) -> str:

@@ -1,6 +1,5 @@
 """Lines of PyTorch that do what a forecast says: rows, model, optimiser, order, loop."""
 
-import textwrap
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -45,55 +44,40 @@ def without_labels(shape: tuple[int, int], plan: Plan, prepared: Collection[str]
         opt.zero_grad(); loss(net(x), y).backward(); opt.step()
     """
     m, d = shape
-    lines = [f"# X ({m} x {d}) and Y ({m} x 1): rows and targets, tensors of float"]
-    done = _done(d, prepared, "X = X - X.mean(0)")
-    lines += [*done[:1], "; ".join(done[1:])] if "standardize" in prepared else ["; ".join(done)] * bool(done)
-    return _joined([*lines, *_trained(shape, 1, plan)])
+    first = f"# X ({m} x {d}) and Y ({m} x 1): rows and targets, tensors of float"
+    return _joined([first, *_done(d, prepared, "X = X - X.mean(0)"), *_trained(shape, 1, plan)])
 
 
 def with_labels(
     shape: tuple[int, int], outputs: int, classes: bool, plan: Plan, prepared: Collection[str]
 ) -> str:
-    """For rows X (m, d) and labels y, tensors: what `probe` forecasts.
-
-    `prepared` are the names of what was done to the rows: "center", "standardize", "normalize", "intercept".
-    """
+    """For rows X (m, d) and labels y, tensors: what `probe` forecasts; "intercept" may be among the `prepared`."""
     constant = "intercept" in prepared and "center" not in prepared
     m, d = shape[0], shape[1] - constant
     kind = " (classes from 0)" if classes else " of float"
     Y = "Y = torch.nn.functional.one_hot(y).float()" if classes else f"Y = y.reshape(-1, {outputs})"
     if "center" in prepared and "intercept" in prepared:
         Y += "; bias = Y.mean(0); Y = Y - bias"
-    return _joined(
-        [
-            f"# X ({m} x {d}), y: rows to train on and labels, tensors{kind}",
-            Y,
-            *_done(d, prepared, "mean = X.mean(0); X = X - mean"),
-            *_trained((m, d), outputs, plan, bias=constant),
-        ]
-    )
+    first = f"# X ({m} x {d}), y: rows to train on and labels, tensors{kind}"
+    done = _done(d, prepared, "mean = X.mean(0); X = X - mean")
+    return _joined([first, Y, *done, *_trained((m, d), outputs, plan, bias=constant)])
 
 
 def _done(d: int, prepared: Collection[str], centred: str) -> list[str]:
-    """What is done to the rows."""
-    lines = {
-        "standardize": [STANDARDIZE],
-        "center": [centred],
-        "scale": ["X = X / std"] * ("standardize" in prepared),
-        "normalize": [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"],
-    }
-    return [line for name in lines if name in prepared or name == "scale" for line in lines[name]]
+    """What is done to the rows, on one line if it fits."""
+    done = [centred] if "center" in prepared else []
+    done += ["X = X / std"] if "standardize" in prepared else []
+    done += [f"X = X * {d}**0.5 / X.norm(dim=1, keepdim=True)"] if "normalize" in prepared else []
+    return [*([STANDARDIZE] if "standardize" in prepared else []), *(["; ".join(done)] if done else [])]
 
 
 def _trained(shape: tuple[int, int], outputs: int, plan: Plan, bias: bool = False) -> list[str]:
     """The model, the optimiser, the order and the loop."""
     (m, d), zero = shape, "; torch.nn.init.zeros_(net.bias)" if bias else ""
     net = f"net = torch.nn.Linear({d}, {outputs}, bias={bias}); torch.nn.init.zeros_(net.weight){zero}"
-    opt = f"torch.optim.SGD(net.parameters(), lr={plan.rates[0]:.3g}"
-    if plan.weight_decay:
-        opt = f"opt = {opt}, weight_decay={plan.weight_decay:.4g}); loss = torch.nn.MSELoss()"
-    else:
-        opt = f"opt, loss = {opt}), torch.nn.MSELoss()"
+    decay = f", weight_decay={plan.weight_decay:.4g}" if plan.weight_decay else ""
+    sgd = f"torch.optim.SGD(net.parameters(), lr={plan.rates[0]:.3g}{decay})"
+    opt = f"opt = {sgd}; loss = torch.nn.MSELoss()" if decay else f"opt, loss = {sgd}, torch.nn.MSELoss()"
     pairs, shuffled = "list(zip(X, Y))", "list(zip(X[i], Y[i]))"
     order = ORDER[plan.order].format(pairs=pairs, shuffled=shuffled, batch=plan.batch, rows=m)
     return [net, opt, *order.split("\n"), *_loop(plan)]
@@ -108,24 +92,14 @@ def _loop(plan: Plan) -> list[str]:
             f"for x, y in (pair for n in range({epochs}) for pair in {each}):",
             "    opt.zero_grad(); loss(net(x), y).backward(); opt.step()",
         ]
-    first = f"{rates[0]:.3g}"
-    lines: list[str] = []
-    if schedule == "cosine":
-        lines = ["import math"]
-        rate = f"{first} * (1 + math.cos(math.pi * n / {epochs})) / 2"
-    elif schedule == "linear":
-        rate = f"{first} * (1 - n / {epochs})"
-    elif schedule == "1/t":
-        slower = rates[0] / rates[1] - 1 if len(rates) > 1 else 0.0
-        rate = f"{first} / (1 + {slower:.3g} * n)"
-    else:
-        listed = ", ".join(f"{one:.3g}" for one in rates)
-        lines, rate = textwrap.wrap(f"rates = [{listed}]", 76, subsequent_indent="    "), "rates[n]"
+    falling = {
+        "cosine": f"(1 + math.cos(math.pi * n / {epochs})) / 2",
+        "linear": f"(1 - n / {epochs})",
+    }
     return [
-        *(["import math"] if "math" in rate else []),
-        *lines,
+        *(["import math"] * (schedule == "cosine")),
         f"for n in range({epochs}):",
-        f"    rate = {rate}",
+        f"    rate = {rates[0]:.3g} * {falling[schedule]}",
         '    opt.param_groups[0]["lr"] = rate',
         f"    for x, y in {each}:",
         "        opt.zero_grad(); loss(net(x), y).backward(); opt.step()",

@@ -1,122 +1,121 @@
-"""What is asked of a forecast, validated; the operations it may take; and the progress that is reported."""
+"""What is asked of a forecast, and of every order in it: options, validated; and the progress that is reported."""
 
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from edgelaw._common import arguments
-from edgelaw._common.types import Array, Progress
+from edgelaw._common.types import Array, ArrayLike, Progress
 from edgelaw.exact.labels import schedules
 from edgelaw.orders import ORDERS
+from edgelaw_app.forecast.runs import Budget
+
+if TYPE_CHECKING:
+    from edgelaw_app.forecast.runs import Problem
 
 OPERATIONS = 2.5e10  # multiply-adds for running SGD: at most some ten seconds on one core
 LARGEST_LR = 1e150
+SCHEDULES = ("constant", "cosine", "linear")
+HeldOut = float | tuple[ArrayLike, ArrayLike] | None
 
 
 @dataclass(frozen=True)
-class Request:
-    """The arguments of `predict` and `probe` that do not describe the rows.
+class Training:
+    """How SGD trains: but for the first two options of `predict` and `probe`.
 
     Attributes
     ----------
     epochs : int
         The budget.
-    orders : tuple of str
-        Each once.
-    lr, step : float or None
-        A learning rate to judge, or the same as a dimensionless step; at most one of the two.
-    target : float or None
+    orders : iterable of str
+        Among `edgelaw.orders.ORDERS`, each at its own best learning rate.
+    lr : float, optional
+        A learning rate to judge beside the best ones: for ``torch.optim.SGD`` and ``nn.MSELoss()``.
     batch : int
-        Rows per update.
-    operations : float
-    schedule : str
-        One of `schedules.SHAPES`, or "given".
-    rates : array or None
-        The learning rate of each epoch, where it is given.
+        Rows per update, averaged as PyTorch's mean losses do; an epoch is all rows whatever the batch.
+    target : float, optional
+        Of `predict`: a loss in (0, 1) to be reached as soon as possible.
+    schedule : {"constant", "cosine", "linear"}
+        Of `probe`: how lr changes from epoch to epoch.
     weight_decay : float
+        Of `probe`, as of ``torch.optim.SGD``. IID's theory has it exactly; the other orders are run.
+    operations : float
+        Multiply-adds that running SGD may take. Nothing depends on how fast the machine is, or on its cores.
     """
 
     epochs: int
     orders: tuple[str, ...]
     lr: float | None = None
-    step: float | None = None
-    target: float | None = None
     batch: int = 1
-    operations: float = OPERATIONS
+    target: float | None = None
     schedule: str = "constant"
-    rates: Array | None = None
     weight_decay: float = 0.0
+    operations: float = OPERATIONS
 
-    @classmethod
-    def validated(
-        cls, epochs: int, orders: Iterable[str], batch: int, operations: float, **rest: Any
-    ) -> "Request":
-        """A request, or one sentence about what is wrong with it."""
-        epochs = arguments.whole(epochs, "epochs", 1)
-        names = dict.fromkeys([orders] if isinstance(orders, str) else orders)
-        chosen = tuple(arguments.choice(name, "orders", ORDERS) for name in names)
-        if not chosen:
+    def __post_init__(self) -> None:
+        names = [self.orders] if isinstance(self.orders, str) else self.orders
+        checked: dict[str, Any] = {
+            "orders": tuple(arguments.choice(name, "orders", ORDERS) for name in dict.fromkeys(names)),
+            "epochs": arguments.whole(self.epochs, "epochs", 1),
+            "batch": arguments.whole(self.batch, "batch", 1),
+            "operations": arguments.number(self.operations, "operations", 0),
+        }
+        if not checked["orders"]:
             raise ValueError("orders must name at least one order.")
-        if rest.get("lr") is not None and rest.get("step") is not None:
-            raise ValueError("lr and step are the same thing in two units; give one of them.")
-        for name, limit in (("lr", LARGEST_LR), ("step", np.inf), ("target", 1)):
-            if rest.get(name) is not None:
-                rest[name] = arguments.number(rest[name], name, 0, limit)
-        if rest.get("weight_decay"):
-            rest["weight_decay"] = arguments.number(rest["weight_decay"], "weight_decay", 0)
-        shape = rest.pop("schedule", "constant")
-        if not isinstance(shape, str):
-            rest["rates"], shape = _given(shape, epochs, rest), "given"
-        elif shape not in schedules.SHAPES:
-            raise ValueError(
-                f"schedule must be one of {', '.join(schedules.SHAPES)}, or the lr of each epoch, not {shape!r}."
-            )
-        batch = arguments.whole(batch, "batch", 1)
-        return cls(
-            epochs,
-            chosen,
-            batch=batch,
-            operations=arguments.number(operations, "operations", 0),
-            schedule=shape,
-            **rest,
-        )
-
-    @property
-    def judged(self) -> bool:
-        """Whether a learning rate is given that is to be judged."""
-        return self.lr is not None or self.step is not None or self.rates is not None
+        arguments.choice(self.schedule, "schedule", SCHEDULES)
+        for name, limit in (("lr", LARGEST_LR), ("target", 1), ("weight_decay", np.inf)):
+            if getattr(self, name):
+                checked[name] = arguments.number(getattr(self, name), name, 0, limit)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
-def _given(values: npt.ArrayLike, epochs: int, rest: dict[str, Any]) -> Array:
-    """The learning rate of each epoch, checked."""
-    if rest.get("lr") is not None or rest.get("step") is not None:
-        raise ValueError("schedule gives the learning rate of each epoch; leave out lr and step.")
-    rates = arguments.real_array(values, "schedule", 1).astype(np.float64)
-    if len(rates) != epochs or not (0 <= rates.min() and 0 < rates[0] < LARGEST_LR):
-        raise ValueError(
-            f"schedule must have a learning rate for each of the {epochs} epochs, none negative and the first positive."
-        )
-    return rates
+@dataclass(frozen=True)
+class Preparation:
+    """How rows are prepared: options of `probe`, and `center` and `standardize` of `predict`, too.
+
+    Attributes
+    ----------
+    held_out : float, pair (X, y), or None
+        Rows to test on: a fraction drawn at random from X (of classes as much from each), others, or none; then the
+        training loss decides. The learning rate is chosen on them, as by a sweep.
+    center : bool
+        Whether to subtract the (training) rows' mean, which in embeddings is most of every row and no feature.
+    standardize : bool
+        Whether to divide columns by their standard deviation.
+    normalize : bool
+        Whether to scale every row to norm √d; `predict` always does.
+    intercept : bool
+        For centred features the mean target is subtracted: it is the least-squares intercept whatever the weights.
+        For others a constant column of ones is trained with the rest.
+    classes : bool, optional
+        Whether labels are classes, where their type does not say it.
+    """
+
+    held_out: HeldOut = 0.2
+    center: bool = True
+    standardize: bool = False
+    normalize: bool = False
+    intercept: bool = True
+    classes: bool | None = None
 
 
-class Budget:
-    """Multiply-adds that running SGD may take: spent from several places, never more than there are."""
-
-    def __init__(self, operations: float) -> None:
-        self.total, self.spent = operations, 0.0
-
-    @property
-    def left(self) -> float:
-        """What may still be spent."""
-        return max(self.total - self.spent, 0.0)
-
-    def spend(self, operations: float) -> None:
-        """Count what was done."""
-        self.spent += operations
+def asked(
+    epochs: int, orders: Iterable[str], options: Mapping[str, Any], without: tuple[str, ...]
+) -> tuple[Training, Preparation]:
+    """Options of a forecast that has all of them but some; one that is not known is refused with those that are."""
+    of_rows = [one.name for one in fields(Preparation)]
+    known = [one.name for one in fields(Training)[2:]] + of_rows
+    known = [name for name in known if name not in without]
+    for name in options:
+        if name not in known:
+            raise TypeError(f"There is no option {name!r}: the options are {', '.join(known)}.")
+    training = {name: value for name, value in options.items() if name not in of_rows}
+    rows = {name: value for name, value in options.items() if name in of_rows}
+    return Training(epochs, orders, **training), Preparation(**rows)  # type: ignore[arg-type]
 
 
 class ProgressCounter:
@@ -132,3 +131,30 @@ class ProgressCounter:
             self.done = min(self.done + stages, self.total)
             if self._progress is not None:
                 self._progress(self.done, self.total, what)
+
+
+@dataclass
+class Question:
+    """What is asked of every order, and what running SGD for it has taken."""
+
+    problem: "Problem"
+    request: Training
+    loss: int  # the place of the deciding one among the problem's
+    horizon: float  # when it is to be the smallest: earlier once it is known that a target is reached before
+    times: Array  # recorded
+    seed: int  # of the runs of a search, the same at every step
+    tell: Callable[[str], None]
+    budget: Budget = field(init=False)
+    runs_on: "tuple[Problem, float] | None" = None  # all rows or a part, and what may be spent on each order
+
+    def __post_init__(self) -> None:
+        self.budget = Budget(self.request.operations)
+
+    @property
+    def decides(self) -> str:
+        """The name of the deciding loss."""
+        return self.problem.losses[self.loss]
+
+    def steps(self, step: float) -> Array:
+        """A step for every epoch."""
+        return step * schedules.profile(self.request.schedule, self.request.epochs)

@@ -1,5 +1,6 @@
 """What a forecast returns: what to do, every order's losses, how far to believe them, and code to paste."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,45 +23,33 @@ class Caution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OrderForecast:
-    """Losses of one order at a learning rate.
-
-    Attributes
-    ----------
-    order : str
-    lr : float
-        Of the first epoch, for ``torch.optim.SGD`` and ``nn.MSELoss()``.
-    rates : array
-        The same for each epoch.
-    step : float
-        The same in units of the theory: lr · 2 · mean squared norm of a row / outputs.
-    epochs : array
-        When losses are recorded; fractions of an epoch are rows over all rows.
-    losses : dict
-        By name, an array each: "parameter error" and "training loss" (relative to their start), or with labels
-        "training loss" and "held-out loss" (squared errors summed over outputs, means over rows).
-    errors : dict
-        The relative standard error of each: of the runs, or what theory is good for.
-    how : {"theory", "simulated", "pilot", "part"}
-        A pilot is run on a part of the rows and corrected by theory; a part alone compares orders, but has no level.
-    why : str
-        A sentence, where it is not theory.
-    runs : int
-        How often SGD was run.
-    accuracy : tuple of float, or None
-        Share of held-out rows that runs classify correctly after the last epoch, and its standard deviation over runs.
-    """
+    """Losses of one order at a learning rate."""
 
     order: str
-    lr: float
-    rates: Array = field(repr=False)
-    step: float
-    epochs: Array = field(repr=False)
+    lr: float  #: of the first epoch, for ``torch.optim.SGD`` and ``nn.MSELoss()``
+    rates: Array = field(repr=False)  #: the same for each epoch
+    step: float  #: the same in units of the theory: lr · 2 · mean squared norm of a row / outputs
+    epochs: Array = field(
+        repr=False
+    )  #: when losses are recorded; fractions of an epoch are rows over all rows
+    #: by name: "parameter error" and "training loss" (relative to their start), or with labels "training loss" and
+    #: "held-out loss" (squared errors summed over outputs, means over rows)
     losses: dict[str, Array] = field(repr=False)
-    errors: dict[str, Array] = field(repr=False)
+    errors: dict[str, Array] = field(
+        repr=False
+    )  #: relative standard errors: of runs, or what theory is good for
+    #: "theory", "simulated", "pilot" (run on a part of the rows, and corrected by theory) or "part" (which compares
+    #: orders, but has no level)
     how: str = "theory"
-    why: str = field(default="", repr=False)
+    why: str = field(default="", repr=False)  #: a sentence, where it is not theory
     runs: int = 0
+    #: share of held-out rows that runs classify correctly after the last epoch, and its standard deviation over runs
     accuracy: tuple[float, float] | None = None
+
+    @property
+    def values(self) -> Array:
+        """All losses, an array (losses, epochs)."""
+        return np.array(list(self.losses.values()))
 
     def at(self, time: float, loss: str) -> tuple[float, float]:
         """A loss at a recorded time, and its relative standard error."""
@@ -70,146 +59,69 @@ class OrderForecast:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do.
-
-    Attributes
-    ----------
-    order, lr, batch, epochs
-        What to type; epochs is whole.
-    loss : str
-        The loss that decides.
-    time : float
-        The epoch at which orders are compared.
-    value : float
-        That loss then.
-    error : float
-        Its relative standard error.
-    verdict : {"ahead", "tied", "undecided", "alone"}
-        Against the order named in `rival`: undecided where the margin's error is above 20 %.
-    rival : str
-        The nearest other order that is not better.
-    margin : float
-        How much more it leaves, relatively.
-    margin_error : float
-        The standard error of that.
-    tie : tuple of str
-        All orders that are tied or undecided with it.
-    sentences : tuple of str
-        The same in words.
-    """
+    """What to do."""
 
     order: str
     lr: float
     batch: int
     epochs: int
-    loss: str
-    time: float
-    value: float
-    error: float
-    verdict: str
-    rival: str
-    margin: float
+    loss: str  #: which one decides
+    time: float  #: the epoch at which orders are compared
+    value: float  #: that loss then
+    error: float  #: its relative standard error
+    verdict: (
+        str  #: against the rival: "ahead", "tied", "undecided" (its margin's error is above 20 %) or "alone"
+    )
+    rival: str  #: the nearest other order that is not better
+    margin: float  #: how much more it leaves, relatively
     margin_error: float
-    tie: tuple[str, ...]
-    sentences: tuple[str, ...] = field(repr=False)
+    tie: tuple[str, ...]  #: all orders that are tied or undecided with it
+    sentences: tuple[str, ...] = field(repr=False)  #: the same in words
 
 
 @dataclass(frozen=True)
 class Check:
-    """SGD, run on the rows, against the theory.
+    """SGD, run on the rows, against the theory."""
 
-    Attributes
-    ----------
-    verdict : {"agrees", "differs", "undecided", "not run"}
-        By the errors of the runs: it differs if the gap is beyond what is promised by more than three of them.
-    text : str
-        A sentence.
-    """
-
-    verdict: str
-    text: str
+    verdict: str  #: "agrees", "differs", "undecided" or "not run": by the errors of the runs
+    text: str  #: a sentence
+    excess: float | None = None  #: measured over predicted, less 1, where the two are furthest apart
+    error: float | None = None  #: its standard error
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What is known only with labels.
-
-    Attributes
-    ----------
-    held_out_rows : int
-    outputs : int
-    classes : tuple of str, or None
-    chance : float
-        The loss of zero weights: for classes, of always answering with their frequencies.
-    largest_class : float or None
-        The share of the largest class among the held-out rows.
-    ridge : ClosedForm
-        Direct solutions on the same rows.
-    costs : dict
-        The deciding loss at the end with other learning rates, by what they are; infinite where SGD diverges.
-    gain : float or None
-        How much of the best constant lr's loss a schedule saves; None where that comes from runs.
-    """
+    """What is known only with labels."""
 
     held_out_rows: int
     outputs: int
     classes: tuple[str, ...] | None = field(repr=False)
-    chance: float
-    largest_class: float | None
-    ridge: ClosedForm
-    costs: dict[str, float]
-    gain: float | None
+    chance: float  #: the loss of zero weights: for classes, of always answering with their frequencies
+    largest_class: float | None  #: the share of the largest class among the held-out rows
+    ridge: ClosedForm  #: direct solutions on the same rows
+    costs: dict[str, float]  #: the deciding loss at the end with other learning rates; infinite: SGD diverges
+    gain: float | None  #: how much of the best constant lr's loss a schedule saves; None where that is run
 
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Everything that `predict` or `probe` found.
+    """Everything that `predict` or `probe` found."""
 
-    Attributes
-    ----------
-    shape : (m, d)
-        Rows to train on, and columns as SGD sees them.
-    advice : Advice
-    orders : dict
-        An `OrderForecast` per order, each at its own best learning rate.
-    asked : dict
-        The same at the learning rate that was asked for; empty without one.
-    largest_lr : dict
-        For each order the lr from which on it diverges.
-    budget : int
-        Epochs.
-    target : float or None
-    reached : dict
-        For each order the first epoch at which the deciding loss is at the target, or None.
-    check : Check
-    cautions : tuple of Caution
-    assumed : str
-        A sentence or two.
-    code : str
-        Lines of PyTorch that do what `advice` says.
-    preparation : tuple of str
-        What was done to the rows, one sentence each.
-    operations : float
-        Multiply-adds that were spent on running SGD.
-    eigenvalues : array
-        Of XᵀX/m for rows of norm √d, ascending; with labels of the rows as they are, mean 1.
-    labels : Labels or None
-    """
-
-    shape: tuple[int, int]
+    shape: tuple[int, int]  #: rows to train on, and columns as SGD sees them
     advice: Advice
-    orders: dict[str, OrderForecast]
-    asked: dict[str, OrderForecast]
-    largest_lr: dict[str, float]
-    budget: int
+    orders: dict[str, OrderForecast]  #: each at its own best learning rate
+    asked: dict[str, OrderForecast]  #: the same at the learning rate that was asked for; empty without one
+    largest_lr: dict[str, float]  #: for each order the lr from which on it diverges
+    budget: int  #: epochs
     target: float | None
-    reached: dict[str, float | None]
+    reached: dict[str, float | None]  #: for each order when the deciding loss is at the target first, or None
     check: Check
     cautions: tuple[Caution, ...]
-    assumed: str
-    code: str
-    preparation: tuple[str, ...]
-    operations: float
+    assumed: str  #: a sentence or two
+    code: str  #: lines of PyTorch that do what `advice` says
+    preparation: tuple[str, ...]  #: what was done to the rows, a sentence each
+    operations: float  #: multiply-adds that were spent on running SGD
+    #: of XᵀX/m for rows of norm √d, ascending; with labels of the rows as they are, mean 1
     eigenvalues: Array = field(repr=False)
     labels: Labels | None = None
 
@@ -241,27 +153,22 @@ class Forecast:
         """The advice in a notebook, with the deciding loss of every order in a small plot and a small table."""
         from edgelaw import plots
 
-        loss = self.advice.loss
-        lines = [
-            notebook.Line(one.epochs, one.losses[loss], look["label"], look["color"], look["linestyle"])
-            for order, one in self.orders.items()
-            if (look := plots.ORDER_STYLES[order])
-        ]
+        loss, lines, rows = self.advice.loss, [], []
+        for order, one in self.orders.items():
+            look = plots.ORDER_STYLES[order]
+            style = look["label"], look["color"], look["linestyle"]
+            lines.append(notebook.Line(one.epochs, one.losses[loss], *style))
+            value = with_error(*one.at(self.advice.time, loss), self.start)
+            rows.append([look["label"], notebook.number(one.lr), value])
         header = ["order", "lr", f"{loss}, epoch {notebook.number(self.advice.time)}"]
-        rows = [
-            [
-                plots.ORDER_STYLES[order]["label"],
-                notebook.number(one.lr),
-                with_error(*one.at(self.advice.time, loss), self.start),
-            ]
-            for order, one in self.orders.items()
-        ]
         picture = notebook.plot(lines, "epoch", loss, f"{loss} by epoch in each order.")
         note = " ".join([self.assumed, *(caution.text for caution in self.cautions)])
         return notebook.card(" ".join(self.advice.sentences), picture, header, rows, note)
 
 
-def with_error(value: float, error: float, start: float = 1.0) -> str:
+def with_error(
+    value: float, error: float, start: float = 1.0, shown: Callable[[float], str] = notebook.number
+) -> str:
     """A loss with its relative standard error, as readers see it, where it began at `start`.
 
     >>> with_error(0.01234, 0.0), with_error(0.01234, 0.021), with_error(3e-17, 0.1), with_error(np.inf, 0.1)
@@ -271,5 +178,5 @@ def with_error(value: float, error: float, start: float = 1.0) -> str:
         return "diverges"
     if value < FLOOR * start:
         return f"< {FLOOR * start:.0e}"
-    spread = f" ± {100 * error:.0f} %" if np.isfinite(error) and error >= 0.005 else ""
-    return f"{notebook.number(value)}{spread}"
+    known = np.isfinite(error) and error >= 5e-4
+    return shown(value) + (f" ± {100 * error:.{0 if error >= 0.01 else 1}f} %" if known else "")

@@ -14,25 +14,12 @@ RIDGES = np.geomspace(1e-8, 1e4, 61)  # in units of the mean eigenvalue of XᵀX
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """Losses of direct solutions, in the units of the forecast.
+    """Losses of direct solutions, in the units of the forecast; None without held-out rows."""
 
-    Attributes
-    ----------
-    least_squares_train : float
-        Of the least-squares solution of smallest norm.
-    least_squares_held_out : float or None
-        The same on held-out rows; None without them.
-    ridge : float or None
-        The penalty with the smallest loss on the held-out rows: ridge/2 times the squared weights, beside half the
-        mean squared error. It is chosen on those rows, as the learning rate is.
-    ridge_train : float or None
-        Of that solution.
-    ridge_held_out : float or None
-        The same on held-out rows.
-    """
-
-    least_squares_train: float
+    least_squares_train: float  # of the solution of smallest norm
     least_squares_held_out: float | None
+    # The penalty with the smallest held-out loss, chosen on those rows as the learning rate is: ridge/2 times the
+    # squared weights, beside half the mean squared error.
     ridge: float | None
     ridge_train: float | None
     ridge_held_out: float | None

@@ -4,18 +4,36 @@ Runs are drawn independently: each has its own orders and starts. An interval of
 contains the truth in about 95 of 100 cases: with few runs an error is widened by Student's t.
 """
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.special
 
-from edgelaw._common.types import Array
-from edgelaw_app.forecast.request import Budget
+from edgelaw._common.types import Array, ArrayLike
 from edgelaw_app.forecast.results import FLOOR
+
+if TYPE_CHECKING:
+    from edgelaw_app.forecast.labelled import Labelled
+    from edgelaw_app.forecast.spectral import Spectral
+
+    Problem: TypeAlias = Spectral | Labelled
 
 PRECISE = 0.03  # relative standard error at which no more runs are made
 FEWEST, CHUNK, MOST = 4, 64, 20_000  # runs: below, nothing is said; of the first portion; at all
 FEWEST_LOOKED_FOR, LOOKED_FOR = 2, 8  # runs at each step of a search
+MOMENTS = 24  # times at which runs are recorded, at most
+
+
+class Budget:
+    """Multiply-adds that running SGD may take: spent from several places, never more than there are."""
+
+    def __init__(self, operations: float) -> None:
+        self.total, self.spent = operations, 0.0
+
+    @property
+    def left(self) -> float:
+        """What may still be spent."""
+        return max(self.total - self.spent, 0.0)
 
 
 class Losses(NamedTuple):
@@ -35,10 +53,6 @@ class Sample(NamedTuple):
 
     losses: Array
     accuracies: tuple[float, ...] = ()
-
-    def merged(self, other: "Sample") -> "Sample":
-        """Both together."""
-        return Sample(np.concatenate([self.losses, other.losses]), self.accuracies + other.accuracies)
 
     def mean(self) -> Array:
         """Over runs."""
@@ -60,26 +74,17 @@ class Sample(NamedTuple):
         return np.where(np.isfinite(mean) & (mean > 0), np.maximum(wider, rare), 0.0)
 
 
-class Runnable(Protocol):
-    """What can be run: a `Spectral` or a `Labelled` problem."""
-
-    def cost(self, times: Array) -> float:
-        """Multiply-adds of a run."""
-
-    def run(self, order: str, steps: Array, times: Array, runs: int, rng: np.random.Generator) -> Sample:
-        """Several runs."""
-
-
 def until_precise(
-    problem: Runnable,
+    problem: "Problem",
     order: str,
     steps: Array,
     times: Array,
     rng: np.random.Generator,
     budget: Budget,
     share: float,
+    precise: ArrayLike = PRECISE,
 ) -> Losses | None:
-    """Means over runs, with a standard error of 3 % at every time with something left, as far as the share goes.
+    """Means over runs, as precise as that at every time with something left, as far as the share goes.
 
     None if it does not pay for a few runs.
     """
@@ -87,44 +92,58 @@ def until_precise(
     affordable = int(min(share, budget.left) / cost)
     if affordable < FEWEST:
         return None
-    made, count = None, min(CHUNK, affordable)
+    made, count = Sample(np.empty((0, len(problem.losses), len(times)))), min(CHUNK, affordable)
     while True:
         sample = problem.run(order, steps, times, count, rng.spawn(1)[0])
-        budget.spend(count * cost)
-        made = sample if made is None else made.merged(sample)
+        budget.spent += count * cost
+        made = Sample(np.concatenate([made.losses, sample.losses]), made.accuracies + sample.accuracies)
         mean, errors = made.mean(), made.errors()
         seen = mean >= FLOOR * np.maximum(mean[:, :1], 1e-300)
-        worst = np.where(seen, errors, 0.0).max()
         affordable -= count
         count = min(len(made.losses), affordable, MOST - len(made.losses))
-        if worst <= PRECISE or count < 2 or not np.isfinite(mean).all():
+        enough = np.where(seen, errors, 0.0) <= precise
+        if enough.all() or count < 2 or not np.isfinite(mean).all():
             break
     spread = None
     if made.accuracies:
         spread = float(np.mean(made.accuracies)), float(np.std(made.accuracies, ddof=1))
-    precise = "" if worst <= PRECISE else f", to {100 * worst:.0f} % only, because the operations are spent"
-    count = len(made.losses)
+    worst, count = np.where(seen, errors, 0.0).max(), len(made.losses)
+    known = "" if worst <= PRECISE else f", to {100 * worst:.0f} % only, because the operations are spent"
     return Losses(
-        times, mean, errors, "simulated", f"Means over {count:,} runs of SGD{precise}.", count, spread
+        times, mean, errors, "simulated", f"Means over {count:,} runs of SGD{known}.", count, spread
     )
 
 
 def loss_by_running(
-    problem: Runnable,
+    problem: "Problem",
     order: str,
     steps: Array,
-    time: float,
-    loss: int,
+    place: tuple[int, float],
     seed: int,
     budget: Budget,
     share: float,
 ) -> float:
     """The mean of a loss at a time over few runs, the same ones at every step; NaN if the share pays for none."""
+    loss, time = place
     times = np.array([0.0, time])
     cost = problem.cost(times)
     count = min(LOOKED_FOR, int(min(share, budget.left) / cost))
     if count < FEWEST_LOOKED_FOR:
         return np.nan
-    budget.spend(count * cost)
+    budget.spent += count * cost
     sample = problem.run(order, steps, times, count, np.random.default_rng(seed))
     return float(sample.mean()[loss, -1])
+
+
+def moments(times: Array, last: float) -> Array:
+    """A few of the times up to the last, 0 and it included, evenly spaced in their logarithm.
+
+    >>> moments(np.arange(9), 3).tolist(), len(moments(np.arange(500), 499))
+    ([0, 1, 2, 3], 23)
+    """
+    times = times[times <= last]
+    after = times[times > 0]
+    if len(after) <= MOMENTS:
+        return times
+    goals = np.geomspace(after[0], after[-1], MOMENTS)
+    return np.append(0, np.unique(after[np.abs(np.log(after[:, None] / goals)).argmin(axis=0)]))

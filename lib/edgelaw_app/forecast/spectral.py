@@ -15,17 +15,14 @@ from edgelaw import exact, kaczmarz
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.data import normalize_rows
 from edgelaw_app import files
-from edgelaw_app.forecast.exact_curves import exact_curve, times_for
+from edgelaw_app.forecast.exact_curves import exact_curve
 from edgelaw_app.forecast.results import FLOOR
 from edgelaw_app.forecast.runs import Losses, Sample
 
-ACCURACY = {
-    "parameter error": 0.01,
-    "training loss": 0.03,
-}  # relative, of theory on real rows; what was measured
+ACCURACY = (0.01, 0.03)  # relative, of theory's losses on real rows; what was measured
 # Relative standard error of theory times what a part's runs are over its theory, beside that of the runs: two of them
 # held nine of ten pilots on the shipped embeddings (`edgelaw.data.sweep("pilots")`), the worst was off by half.
-PILOT = {"parameter error": 0.01, "training loss": 0.03}
+PILOT = (0.01, 0.03)
 LARGEST_BYTES = 2**29  # rows beyond it are not held in memory to be run on
 MOST_STARTS = 32  # of one run
 OVERHEAD = 3000  # multiply-adds that a visit of a row costs beside those of its products
@@ -35,85 +32,63 @@ SCALED = "Rows scaled to equal norm: the update does not see their lengths."
 
 
 class Spectral:
-    """The question without labels, on a design of rows of norm √d.
+    """The question without labels, on a design of rows of norm √d."""
 
-    Attributes
-    ----------
-    losses : tuple of str
-        Their names, in the order of arrays.
-    scale, outputs
-        Mean squared norm of a row, and columns of weights: what a learning rate depends on.
-    """
-
+    start, outputs = 1.0, 1  # the loss of zero weights, and columns of weights
     losses = ("parameter error", "training loss")
-    promised = (0.02, 0.05)  # how far theory may be off
-    outputs = 1
-    start = 1.0  # of every loss
+    promised = (0.02, 0.05)  # how far theory may be off, relatively
 
     def __init__(self, design: files.Design, batch: int = 1) -> None:
         self.design, self.batch = design, batch
         self.shape = design.shape
-        self.scale = float(design.shape[1])
+        self.scale = float(design.shape[1])  # mean squared norm of a row
+        self.unit = 1 / (2 * self.scale)  # the learning rate of step 1 for nn.MSELoss()
+        self.rho = design.shape[0] / design.shape[1]
         self.eigenvalues = np.maximum(design.gram_eigenvalues(), 0)
+        self.null = float((self.eigenvalues == 0).mean())  # the share of directions that no row has
         if (self.eigenvalues > 1e-12 * self.eigenvalues[-1]).sum() < 2:
             raise ValueError(ONE_DIRECTION)
-
-    @property
-    def rho(self) -> float:
-        """Rows per dimension."""
-        return self.shape[0] / self.shape[1]
-
-    @property
-    def null(self) -> float:
-        """The share of directions that no row has."""
-        return float((self.eigenvalues == 0).mean())
 
     @functools.cache  # noqa: B019 a problem lives as long as its forecast
     def limit(self, order: str) -> float:
         """The step from which on an order diverges."""
         return exact.stability(order, self.eigenvalues, self.rho, batch=self.batch)
 
-    def highest(self, order: str) -> float:
-        """The same: no single row can overshoot before, because all have one norm."""
-        return self.limit(order)
+    highest = limit  # that is tried: no single row can overshoot before, because all have one norm
 
-    def times(self, epochs: int) -> Array:
-        """When losses are recorded: at epochs, and within the first one where it decides."""
-        return times_for(epochs, self.eigenvalues, 1.0, self.shape, self.batch)
+    def doubtful(self, values: Array) -> bool:
+        """Whether theory was found to be wrong where it has such losses."""
+        return False
 
-    def has_theory(self, order: str) -> bool:
-        """Every order has theory; a spectrum that it refuses is met when a curve is asked for."""
-        return True
-
-    def theory(self, order: str, steps: Array, times: ArrayLike, checked: bool = False) -> Losses:
+    def theory(self, order: str, steps: Array, times: ArrayLike) -> Losses:
         """Both losses at the times by theory; ArithmeticError where it refuses."""
-        step = float(steps[0])
-        curve = exact_curve(order, self.eigenvalues, times, step, self.rho, checked=checked, batch=self.batch)
+        curve = exact_curve(order, self.eigenvalues, times, float(steps[0]), self.rho, self.batch)
         values = np.array([curve.test, curve.train])
         why, last = "", curve.continued
         if last is not None and values[:, np.searchsorted(curve.epochs, last)].max() >= FLOOR:
             why = f"Beyond epoch {last} the curve goes on by its last rate: a loss is next to nothing there."
-        return Losses(curve.epochs, values, _errors(values, list(ACCURACY.values())), "theory", why)
+        return Losses(curve.epochs, values, _errors(values, ACCURACY), "theory", why)
 
-    def expected(self, steps: Array, times: ArrayLike) -> Losses:
+    def expected(self, step: float, times: ArrayLike) -> Losses:
         """The mean of sampling with replacement, however few the eigenvalues: for looking ahead, and for no more."""
         if self.batch > 1:
-            curve = exact.curve("iid", self.eigenvalues, times, float(steps[0]), self.rho, batch=self.batch)
+            curve = exact.curve("iid", self.eigenvalues, times, step, self.rho, batch=self.batch)
         else:
-            curve = exact.curve_at(self.eigenvalues, times, float(steps[0]), self.rho)
+            curve = exact.curve_at(self.eigenvalues, times, step, self.rho)
         values = np.array([curve.test, curve.train])
         return Losses(curve.epochs, values, np.zeros_like(values))
 
     # runs
 
     def cost(self, times: Array) -> float:
-        """Multiply-adds of one run to the last of the times."""
+        """Multiply-adds of one run to the last of the times; none is possible where rows do not fit into memory."""
+        if self.design.bytes > LARGEST_BYTES:
+            return np.inf
         m, d = self.shape[0], min(self.shape)
         parts = times[times % 1 > 0]
         starts = min(d, MOST_STARTS)
-        epochs = np.floor(times[-1]) + float(
-            parts.max(initial=0.0)
-        )  # parts of the first epoch are runs of their own
+        # Parts of the first epoch are runs of their own.
+        epochs = np.floor(times[-1]) + float(parts.max(initial=0.0))
         early = len(parts) * (d * d * starts + 500 * OVERHEAD) + m * 10 if len(parts) else 0.0
         return 2.0 * m * (d * starts + OVERHEAD) * epochs + early
 
@@ -136,10 +111,6 @@ class Spectral:
     def gram(self) -> Array:
         """XᵀX/m."""
         return self.rows.T @ self.rows / self.shape[0]
-
-    def can_run(self) -> bool:
-        """Whether all rows fit into the memory that runs may take."""
-        return self.design.bytes <= LARGEST_BYTES
 
     def run(self, order: str, steps: Array, times: Array, runs: int, rng: np.random.Generator) -> Sample:
         """Both losses of several runs at the times, 0 among them, each from orthonormal starts."""
@@ -194,9 +165,10 @@ class Spectral:
         ):
             dims = max(SMALLEST_PART, int(0.8 * dims))
             rows = max(20, round(self.rho * dims))
+        if dims == d:
+            return self
         X = random_part(self.design, min(rows, m), dims, rng)
-        batch = max(1, round(self.batch * dims / d))
-        return Spectral(files.design(X, center=False, normalize=False), batch)
+        return Spectral(files.design(X, center=False, normalize=False), max(1, round(self.batch * dims / d)))
 
 
 def _errors(values: Array, accuracy: Sequence[float]) -> Array:
@@ -221,7 +193,7 @@ def random_part(design: files.Design, rows: int, dims: int, rng: np.random.Gener
 def corrected(theory: Losses, part: Losses, own: Losses) -> Losses:
     """Theory of all rows times what the runs of a part are over the part's own theory, and what that is good for."""
     ratio = np.divide(part.values, own.values, out=np.ones_like(own.values), where=own.values > FLOOR)
-    beside = np.where(part.epochs > 0, np.array(list(PILOT.values()))[:, None], 0.0)
+    beside = np.where(part.epochs > 0, np.array(PILOT)[:, None], 0.0)
     return part._replace(values=theory.values * ratio, errors=np.hypot(part.errors, beside))
 
 
