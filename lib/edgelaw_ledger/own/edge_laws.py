@@ -9,6 +9,8 @@ from scipy.linalg import circulant
 from edgelaw import data, exact, kaczmarz, orders
 from edgelaw_ledger.evidence import Evidence, below, compared, most, off, true
 
+_STEP = 1.3  # of the given rows
+
 
 def edge_and_atoms(beta: float, nodes: int = 400) -> tuple[np.ndarray, np.ndarray, float]:
     """A law of mean 1, 60 % of it an edge of this exponent and the rest two atoms: nodes, weights, and its Q."""
@@ -128,7 +130,7 @@ def _given(kind, d, rng):
     return data.normalize_rows(X) / np.sqrt(d)
 
 
-def given_rows_in_random_order(d: int = 256, draws: int = 16, step: float = 1.3) -> Evidence:
+def given_rows_in_random_order(*, d: int = 256, draws: int = 16) -> Evidence:
     """Single shuffle after ten epochs over the curve of its eigenvalues, five kinds of given rows, 16 random orders."""
     off_by = {}
     for k, kind in enumerate(
@@ -136,10 +138,10 @@ def given_rows_in_random_order(d: int = 256, draws: int = 16, step: float = 1.3)
     ):
         rng = np.random.default_rng([6, k])
         U = _given(kind, d, rng)
-        curve = exact.curve("single_shuffle", np.maximum(np.linalg.eigvalsh(U @ U.T), 0), [10], step)
+        curve = exact.curve("single_shuffle", np.maximum(np.linalg.eigvalsh(U @ U.T), 0), [10], _STEP)
         seen = []
         for _ in range(draws):
-            P = np.linalg.matrix_power(kaczmarz.epoch_matrix(U[rng.permutation(d)], step), 10)
+            P = np.linalg.matrix_power(kaczmarz.epoch_matrix(U[rng.permutation(d)], _STEP), 10)
             seen.append([(P**2).sum() / d / curve.test[1], ((U @ P) ** 2).sum() / d / curve.train[1]])
         mean, error = np.mean(seen, axis=0), np.std(seen, axis=0, ddof=1) / draws**0.5
         off_by[kind] = np.abs(mean - 1).max(), np.abs((mean - 1) / error).max()
