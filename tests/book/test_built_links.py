@@ -184,7 +184,7 @@ def test_the_list_of_results_says_how_each_is_known_what_checks_it_and_where_it_
     (line,) = [
         part for part in re.findall(r"<li>.*?</li>", page, flags=re.S) if "#thm-four-constants" in part
     ][:1]
-    assert 'status-derived">derived</span>, checked by' in line
+    assert 'status-proved">proved</span>' in line
     assert "claims.html#addition-effective_steps" in line
     assert "Used in" in line
     assert 'href="../chapters/03_shuffling_constants.html#thm-four-constants"' in line

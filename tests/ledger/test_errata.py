@@ -1,11 +1,14 @@
 """The errata: every claim that does not hold stands in one of them, in order of consequence, and the rules bite."""
 
+from pathlib import Path
+
 import pytest
 from entries import ENTRY
 
 import edgelaw_ledger as claims
 from edgelaw_ledger import errata
 
+ROOT = Path(__file__).resolve().parents[2]
 LEDGER = claims.load()
 ERRATA = errata.load(LEDGER)
 WRONG = ENTRY | {"verdict": "fails", "correction": "It is 2."}
@@ -96,3 +99,11 @@ def test_what_is_known_by_a_proof_names_it(tmp_path):
     with pytest.raises(claims.LedgerError, match="no proof is named"):
         errata.load(proved, written(tmp_path, ONE))
     assert errata.load(proved, written(tmp_path, ONE | {"proof": "by hand"}))[0].proof == "by hand"
+
+
+def test_the_front_pages_count_distinct_mistakes():
+    fail = [entry for entry in ERRATA if any(LEDGER[name].verdict == "fails" for name in entry.claims)]
+    change = [entry for entry in fail if min(LEDGER[name].consequence or 3 for name in entry.claims) == 1]
+    words = f"{len(fail)} distinct mistakes, of which {len(change)} change a result"
+    for page in ("README.md", "intro.md"):
+        assert words in (ROOT / page).read_text(encoding="utf-8")
