@@ -137,7 +137,7 @@ def test_a_claim_and_the_sections_that_cite_it_lead_to_each_other():
     found, words = row("reference/claims", 'id="claim-c17"')
     assert 'class="claim-row row-fails' in found
     assert "C17 ✗ fails Appendix C.5, last sentence" in words
-    assert "evidence proved: The exact moment and the exact loss of the theorem at n = 1e6" in words
+    assert "evidence proved: The limits of the exact moment and of the theorem’s loss" in words
     assert "Measured: sqrt(n) m_n = 0.39894" in words
     section = "chapters/04_free_probability.html#where-the-paper-and-the-numbers-part-ways"
     assert f'href="../{section}"' in found
