@@ -33,7 +33,7 @@ def edge_and_order(size=512, epochs=EPOCHS, runs=4):
     left.plot(reach, edge.cdf(reach), **plots.ASYMPTOTE)
     # result cover-8
     left.annotate(r"edge: $F \approx \frac{2}{\pi}\,\lambda^{1/2}$", (2e-3, 0.02), (2e-2, 0.02), fontsize=13)
-    left.set(title="The eigenvalues of the data", ylim=(1e-3, 1.5), xlim=(1e-6, 10))
+    left.set(title="The eigenvalues of the data", ylim=(1e-3, 1.5), xlim=(eigenvalues[0] / 3, 10))
 
     for order in orders.ORDERS:
         curve = _simulated(X, order, epochs, probes=32, runs=runs)
@@ -41,8 +41,8 @@ def edge_and_order(size=512, epochs=EPOCHS, runs=4):
     right.plot(epochs, edge.laplace(2 * epochs), **plots.ASYMPTOTE)
     # result cover-9
     right.annotate(r"slope $-\frac{1}{2}$, from the edge", (20, 0.1), (14, 0.13), fontsize=12)
-    bound = np.exp(-2 * epochs * eigenvalues[0])
-    right.plot(epochs, bound, color="#444444", linestyle=":", label="classical bound (GD)")
+    bound = np.exp(-epochs * eigenvalues[0])
+    right.plot(epochs, bound, color="#444444", linestyle=":", label="textbook bound (SGD)")
     _axes(right, title="SGD, run on them at step 1", ylabel="error left", ylim=(0.012, 1.5))
     right.legend(loc="lower left")
     return figure

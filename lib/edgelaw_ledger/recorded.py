@@ -59,8 +59,8 @@ class Table:
 
 def _value(expression, names):
     """What an expression gives; the sweeps that it names are read, the modules imported."""
-    for module in re.findall(r"\bown\.(\w+)", expression):
-        importlib.import_module(f"edgelaw_ledger.own.{module}")
+    for package, module in re.findall(r"\b(own|theory)\.(\w+)", expression):
+        importlib.import_module(f"{KNOWN[package].__name__}.{module}")
     for word in set(re.findall(r"[a-z]\w+", expression)) - set(names):
         if word in data.SWEEPS:
             names[word] = data.sweep(word)

@@ -12,7 +12,8 @@ GAUSSIAN_EDGE = spectrum.MarchenkoPastur().edge
 
 
 def test_the_engineer_stops_where_her_spectrum_says_and_the_bound_asks_for_its_own_number():
-    bound, stops = numbers(CHAPTER, r"asks for ([\d.]+) million epochs .*? SGD is there after (\d+)\.", prose)
+    words = r"asks for ([\d.]+) million epochs .*? SGD gets there in (\d+)\. \(Gradient descent .*? takes (\d+)\.\)"
+    bound, stops, descents = numbers(CHAPTER, words, prose)
     values = spectrum.gram_eigenvalues(data.normalize_rows(data.gaussian(512, 512, rng=5)))
     epochs = np.arange(40, 91)
     there = epochs[np.argmax(exact.curve("iid", values, epochs).test[1:] < 0.05)]
@@ -20,7 +21,10 @@ def test_the_engineer_stops_where_her_spectrum_says_and_the_bound_asks_for_its_o
     error = 2 * stops * np.sqrt(2 / 32) * regimes.independent_spread(int(stops), 512, GAUSSIAN_EDGE, 1.0)
     assert there == pytest.approx(stops, abs=2 * error)
     assert error < 6
-    assert np.log(20) / (2 * values[0]) / 1e6 == pytest.approx(bound, abs=0.05)
+    assert np.log(20) / values[0] / 1e6 == pytest.approx(bound, abs=0.05)
+    halved = gradient_descent.curve(values, np.arange(1, 200), step=0.5)
+    assert halved.epochs[np.argmax(halved.test < 0.05)] == descents
+    assert 2 / values[-1] == pytest.approx(0.5, abs=0.02)  # the largest stable step
 
 
 def test_two_directions_fall_as_worked_out_by_hand():

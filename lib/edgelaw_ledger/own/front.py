@@ -96,7 +96,7 @@ def slopes(dims=512):
     """Slopes between 10 and 300 epochs of exact test losses on the figure's design, by order, and the bound's end."""
     losses = curves("gaussian", dims, 300)[:, 0]
     lowest = losses[:, 1:].argmin(axis=0) == orders.ORDERS.index("single_shuffle")
-    bound = np.exp(-600 * design("gaussian", dims)[1][0])
+    bound = np.exp(-300 * design("gaussian", dims)[1][0])
     return np.log(losses[:, 9] / losses[:, 299]) / math.log(30), bound, lowest.all()
 
 
