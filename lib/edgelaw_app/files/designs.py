@@ -75,19 +75,13 @@ def design(
 
 
 class Design:
-    """Rows as SGD sees them, made when they are asked for; made by :func:`design`.
+    """Rows as SGD sees them, made when they are asked for; made by :func:`design`."""
 
-    Attributes
-    ----------
-    name : str
-        Of the source; "X" for an array.
-    shape : (m, d)
-    steps : tuple of str
-        What is done to the file's rows, one sentence per step.
-    standardized : bool
-        Whether columns are scaled to standard deviation 1.
-    source : Source
-    """
+    name: str  #: of the source; "X" for an array
+    shape: tuple[int, int]
+    steps: tuple[str, ...]  #: what is done to the file's rows, one sentence per step
+    standardized: bool  #: whether columns are scaled to standard deviation 1
+    source: Source
 
     def __init__(self, source: Source, plan: preprocessing.Plan, standardize: bool = False) -> None:
         self.source, self._plan, self.standardized = source, plan, standardize

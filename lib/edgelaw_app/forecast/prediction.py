@@ -1,10 +1,4 @@
-r"""From rows without labels to learning curves and advice: which order, which learning rate, how many epochs.
-
->>> from edgelaw import data
->>> found = predict(data.gaussian(64, 64, rng=0), epochs=10)
->>> found.advice.order, found.check.verdict, found.advice.epochs
-('single_shuffle', 'agrees', 10)
-"""
+"""From rows without labels to learning curves and advice: which order, which learning rate, how many epochs."""
 
 import os
 from collections.abc import Iterable

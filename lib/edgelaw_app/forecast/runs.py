@@ -136,11 +136,7 @@ def loss_by_running(
 
 
 def moments(times: Array, last: float) -> Array:
-    """A few of the times up to the last, 0 and it included, evenly spaced in their logarithm.
-
-    >>> moments(np.arange(9), 3).tolist(), len(moments(np.arange(500), 499))
-    ([0, 1, 2, 3], 23)
-    """
+    """A few of the times up to the last, 0 and it included, evenly spaced in their logarithm."""
     times = times[times <= last]
     after = times[times > 0]
     if len(after) <= MOMENTS:

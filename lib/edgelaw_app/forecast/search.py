@@ -23,12 +23,7 @@ def best(
     guess: float | None = None,
     most: int = MOST,
 ) -> float:
-    """The best step up to the `highest` one that is allowed, below the `limit` from which on the loss is infinite.
-
-    >>> found = best(lambda step: np.exp((np.log(step) - np.log(0.3)) ** 2), limit=2.0, highest=1.8)
-    >>> abs(found / 0.3 - 1) < 0.1
-    True
-    """
+    """The best step up to the `highest` one that is allowed, below the `limit` from which on the loss is infinite."""
     top, tried = float(np.log(highest / (limit - highest))), dict[float, float]()
     begin, apart = top, FAR
     if guess is not None:

@@ -67,13 +67,7 @@ def holders(loader: Any, sampler: Any) -> list[Any] | None:
 
 
 def complaint(share: Share, objects: Iterable[Any], processes: int, process: int) -> str:
-    """What those who iterate a sampler make of its order, and the remedy, in one sentence; empty if they keep it.
-
-    >>> complaint(Share("flip_flop", 10, 1, 0), [], 1, 0)
-    ''
-    >>> complaint(Share("flip_flop", 10, 1, 0), [], 2, 1)[:60]
-    'each of the 2 processes goes through the whole flip_flop ord'
-    """
+    """What those who iterate a sampler make of its order, and the remedy, in one sentence; empty if they keep it."""
     for one in objects:
         name = type(one).__name__
         if isinstance(one, DistributedSampler):
