@@ -141,8 +141,8 @@ def _plot(measured: SimpleNamespace, width: int) -> "list[Text]":
 
 def _write(path: str, measured: SimpleNamespace) -> None:
     """Write the plot of the spectrum to a file."""
+    from edgelaw._common import notebook
     from edgelaw_app import atomic
-    from edgelaw_app.cli import pictures
 
-    figure = pictures.spectrum(measured.eigenvalues, measured.edge_law)
-    atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))
+    kind = os.path.splitext(path)[1][1:].lower()
+    atomic.write(path, notebook.file(measured.edge_law.lines(), "eigenvalue λ", "F(λ)", kind))
