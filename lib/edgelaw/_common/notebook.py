@@ -95,10 +95,10 @@ def _figure(lines: Sequence[Line], xlabel: str, ylabel: str) -> "Figure | None":
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())  # lines decide, not what is shaded
     for line, x, y, error in drawn:
         if error.any():
-            low, high = y * np.maximum(1 - 2 * error, 1e-3), y * (1 + 2 * error)
-            ax.fill_between(x, low, high, color=line.color, alpha=0.18, linewidth=0)
-    for axis, (low, end) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        ticks = _ticks(low, end)
+            low = np.maximum(1 - 2 * error, 1e-3)
+            ax.fill_between(x, y * low, y * (1 + 2 * error), color=line.color, alpha=0.18, linewidth=0)
+    for axis, (begin, end) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        ticks = _ticks(begin, end)
         axis.set_ticks(ticks, [number(tick, 6) for tick in ticks])
         axis.set_ticks([], minor=True)
     if names:

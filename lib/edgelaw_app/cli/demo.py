@@ -39,10 +39,7 @@ Try next:
 
 EXAMPLES = """\
 examples:
-  edgelaw demo                    in a terminal
-  edgelaw demo | less             in a pipe: the same without colours
-
-Everything is seeded: the numbers are the same in every run."""
+  edgelaw demo          the same numbers in every run"""
 
 
 def add(commands: Any) -> None:

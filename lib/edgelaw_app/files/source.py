@@ -86,9 +86,7 @@ class Source:
         """Raw rows, of these numbers, as floats whose squares are finite; the first that is not is refused."""
         with np.errstate(invalid="ignore"):  # some bits of no number are told of even where they are cast
             block = raw.astype(self.dtype, copy=False)
-            largest = float(
-                max(block.max(initial=0), -block.min(initial=0))
-            )  # not a number where one is none
+            largest = float(max(block.max(initial=0), -block.min(initial=0)))  # NaN where there is one
             if not largest <= preprocessing.LARGEST:
                 i, j = np.argwhere(~(np.abs(block.astype(np.float64)) <= preprocessing.LARGEST))[0]
                 raise InputError(

@@ -59,17 +59,12 @@ def exact_curve(
     early = first_epoch.curve(eigenvalues, np.append(parts, 1.0), step, rho)
     ends, error, continued = np.array([early.test, early.train]), early.error, early.continued
     late = np.empty((2, 0))
-    if (
-        whole[-1] > 0 and ends[:, -1].max() < VANISHED
-    ):  # nothing is left: further epochs go on by the first one's rate
+    if whole[-1] > 0 and ends[:, -1].max() < VANISHED:  # next to nothing is left: go on by the first rate
         late, continued = np.maximum(ends[:, -1:], 1e-300) ** whole[1:], 1
     elif whole[-1] > 0:
         curve = exact.curve(order, eigenvalues, whole, step, rho)
-        late, error, continued = (
-            np.array([curve.test, curve.train])[:, 1:],
-            max(curve.error, error),
-            curve.continued,
-        )
+        late, continued = np.array([curve.test, curve.train])[:, 1:], curve.continued
+        error = max(curve.error, error)
     test, train = np.hstack([np.maximum(ends[:, :-1], 0.0), late])
     nan = np.full(len(times), np.nan)
     return LearningCurve(times, test, train, nan, nan, error=error, continued=continued)

@@ -10,9 +10,7 @@ from edgelaw_app.forecast import ranking
 from edgelaw_app.forecast.results import Check
 
 SMALLEST = 1e-7  # of its start: a smaller loss is not compared
-PRECISE = (
-    1e-3  # of its start: a smaller loss, which varies much from run to run, may differ but is not doubted
-)
+PRECISE = 1e-3  # of its start: a smaller loss varies much from run to run, and is not doubted
 USELESS = 0.5  # a standard error above this part of what is promised decides nothing
 NOT_RUN = Check("not run", "No run was made to compare with, because it would take too long.")
 

@@ -15,7 +15,7 @@ from edgelaw_app.forecast import answering, cautions, ranking, recipe
 from edgelaw_app.forecast.exact_curves import times_for
 from edgelaw_app.forecast.request import ProgressCounter, Question, Training, asked
 from edgelaw_app.forecast.results import Advice, Forecast, OrderForecast
-from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
+from edgelaw_app.forecast.spectral import Spectral, equal_norm_design
 
 LABELS_ONLY = ("schedule", "weight_decay", "held_out", "normalize", "intercept", "classes")  # options
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
@@ -71,7 +71,7 @@ def predict(
     request, wanted = asked(epochs, orders, options, without=LABELS_ONLY)
     generator, tell = arguments.generator(rng), ProgressCounter(progress, 3 + 2 * len(request.orders))
     tell("eigenvalues", 0)
-    design, preparation = equal_norm_design(X, wanted.center, wanted.standardize)
+    design = equal_norm_design(X, wanted.center, wanted.standardize)
     arguments.batch(request.batch, design.shape[0])
     problem = Spectral(design, request.batch)
     question = _question(problem, request, tell, generator)
@@ -90,8 +90,8 @@ def predict(
         reached=reached,
         cautions=tuple(cautions.without_labels(problem, check, request.target)),
         assumed=ASSUMED,
-        code=_code(problem, advice, preparation),
-        preparation=preparation,
+        code=_code(problem, advice, design.steps),
+        preparation=design.steps,
     )
 
 
@@ -158,7 +158,7 @@ def _code(problem: Spectral, advice: Advice, preparation: tuple[str, ...]) -> st
     text = " ".join(preparation)
     done = {
         "center": "mean row" in text,
-        "normalize": "Scaled every row" in text or SCALED in text,
+        "normalize": "Scaled every row" in text,
         "standardize": STANDARDIZED in text,
     }
     plan = recipe.Plan(advice.order, advice.epochs * [advice.lr], advice.batch)

@@ -29,15 +29,11 @@ class OrderForecast:
     lr: float  #: of the first epoch, for ``torch.optim.SGD`` and ``nn.MSELoss()``
     rates: Array = field(repr=False)  #: the same for each epoch
     step: float  #: the same in units of the theory: lr · 2 · mean squared norm of a row / outputs
-    epochs: Array = field(
-        repr=False
-    )  #: when losses are recorded; fractions of an epoch are rows over all rows
+    epochs: Array = field(repr=False)  #: when losses are recorded; fractions are rows over all rows
     #: by name: "parameter error" and "training loss" (relative to their start), or with labels "training loss" and
     #: "held-out loss" (squared errors summed over outputs, means over rows)
     losses: dict[str, Array] = field(repr=False)
-    errors: dict[str, Array] = field(
-        repr=False
-    )  #: relative standard errors: of runs, or what theory is good for
+    errors: dict[str, Array] = field(repr=False)  #: relative standard errors, or what theory is good for
     #: "theory", "simulated", "pilot" (run on a part of the rows, and corrected by theory) or "part" (which compares
     #: orders, but has no level)
     how: str = "theory"
@@ -69,9 +65,7 @@ class Advice:
     time: float  #: the epoch at which orders are compared
     value: float  #: that loss then
     error: float  #: its relative standard error
-    verdict: (
-        str  #: against the rival: "ahead", "tied", "undecided" (its margin's error is above 20 %) or "alone"
-    )
+    verdict: str  #: "ahead", "tied", "undecided" (its margin's error is above 20 %) or "alone"
     rival: str  #: the nearest other order that is not better
     margin: float  #: how much more it leaves, relatively
     margin_error: float

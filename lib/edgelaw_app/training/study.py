@@ -37,9 +37,7 @@ class Grid:
     loss: str
     optimiser: str
     batch: int
-    orders: tuple[str, ...] = field(
-        repr=False
-    )  #: the four orders, then "shuffle=True", that of a `DataLoader`
+    orders: tuple[str, ...] = field(repr=False)  #: the four, then "shuffle=True", a `DataLoader`'s own
     epochs: tuple[int, ...] = field(repr=False)  #: the two budgets
     steps: Array = field(repr=False)  #: the ladder
     #: (steps, orders, budgets, 3): means over splits of log parameter error, log excess training loss, accuracy

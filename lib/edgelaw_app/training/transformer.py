@@ -194,19 +194,14 @@ def train(
 
     Parameters
     ----------
-    model : Transformer
     text : pair of arrays of int of shape (count, length)
         Contexts and what follows each of their characters, as `contexts` gives them.
-    steps : int
-    rate : float
-        Learning rate.
     loss : {"cross_entropy", "mse"}
         Of the next character. Cross-entropy is minimised by Adam; ``"mse"`` compares the outputs with its one-hot
         vector, summed over the alphabet, and is minimised by SGD: the rate multiplies the gradient of *half* the mean
         squared error, so that on the head a step is :math:`W \leftarrow W - \eta(WH - C)` with the batch's H and C.
     batch : int
         Contexts per step, drawn from ``rng`` with replacement; 0 takes all of them in every step.
-    rng : Generator or int
     watch : callable, optional
         Called as ``watch(step, model)`` before every step and once after the last.
     """
