@@ -49,8 +49,6 @@ def parser() -> SentenceParser:
         prog="python -m edgelaw_ledger",
         description="Check the paper's claims and the book's own, each by evidence that could\ncontradict it.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     made.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15 or 03-1 (default: all)")
     made.add_argument("--group", action="append", default=[], metavar="LETTER", help="a whole group, A to H")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz, spectrum
-from edgelaw_app.forecast import diagnostic, judging, predict
+from edgelaw_app.forecast import diagnostic, predict
 from edgelaw_app.forecast.spectral import equal_norm_design
 
 
@@ -96,7 +96,7 @@ def test_losses_that_have_vanished_are_not_watched():
     values = spectrum.gram_eigenvalues(data.normalize_rows(data.gaussian(160, 40, rng=0)))
     losses, epochs = diagnostic._predicted(values, 2 ** np.arange(6), 1.0, 4.0)
     assert epochs[-1] < 8
-    assert np.nanmin(losses[..., 1:]) > judging.SMALLEST
+    assert np.nanmin(losses[..., 1:]) > diagnostic.SMALLEST
 
 
 def test_the_same_seed_gives_the_same_verdict_and_digits():

@@ -48,6 +48,10 @@ class Unwritten(Refusal):
 class SentenceParser(argparse.ArgumentParser):
     """A parser that refuses in one sentence."""
 
+    def __init__(self, **given: Any) -> None:
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(**{"formatter_class": raw, "allow_abbrev": False, **given})
+
     def error(self, message: str) -> NoReturn:
         """Say what was wrong and where help is, and leave with status 2."""
         raise Refusal(f"{message[:1].upper()}{message[1:].rstrip('.')}; {self.prog} --help shows examples.")
@@ -72,14 +76,7 @@ def command(
 ) -> None:
     """Add a command: a few words for ``edgelaw --help``, a description and examples; and its options."""
     short, description, examples = texts
-    parser = commands.add_parser(
-        name,
-        help=short,
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = commands.add_parser(name, help=short, description=description, epilog=examples)
     parser.set_defaults(run=run, seed=0)
     for option in options:
         add(parser, *option)
@@ -303,8 +300,7 @@ class Bar:
 def interruptible(work: Callable[[], int], process: bool) -> int:
     """Do the work in a thread, so that Ctrl-C is seen at once, even while LAPACK computes for many seconds.
 
-    The thread is then asked to end, too, which removes what is half-written. Where it is too busy to do so the process
-    is left as it is, if it is our own (`process`); files are written whole or not at all.
+    The thread is asked to end, which removes what is half-written; our own `process` does not wait for one too busy.
     """
     outcome: list[int | BaseException] = []
     done = threading.Event()  # join() would take an interrupted thread for an ended one
@@ -346,10 +342,7 @@ def interruptible(work: Callable[[], int], process: bool) -> int:
 def destination(
     path: str, endings: tuple[str, ...], source: str | None = None, option: str = "--report"
 ) -> str:
-    """The real path of a file that can be written, or a refusal: known before anything long is computed.
-
-    The allowed `endings` keep a typing error from overwriting another file; `source` is the file that is being read.
-    """
+    """The real path of a file that can be written, with one of these endings and not what is read; or a refusal."""
     name, why = printable(path), ""
     if not path.lower().endswith(endings):
         raise Refusal(f"{option} must end in {' or '.join(endings)}, not {shortened(name)}.")
@@ -379,10 +372,7 @@ def deliver(
     shown: "Console",
     file: tuple[str, str, Callable[[], None]],
 ) -> int:
-    """Print the answer as JSON or as `show` does, and write a file beside it: what it is, its path, and how.
-
-    A full disk is told of after the answer.
-    """
+    """Print the answer as JSON or as `show` does, write a file (what it is, its path, and how), and tell of a full disk last."""
     (what, path, write), failure = file, None
     if path:
         try:

@@ -1,8 +1,4 @@
-r"""A reader's matrix as SGD sees it: the paper's preprocessing, done when rows are asked for, a block at a time.
-
-:func:`design` says what is done to the rows of a file or an array and reads no more than it must: the eigenvalues of a
-file far larger than the memory take one d × d matrix and one block of rows.
-"""
+"""A reader's matrix as SGD sees it: the paper's preprocessing, done when rows are asked for, a block at a time."""
 
 from __future__ import annotations
 
@@ -138,10 +134,7 @@ class Design:
             return rows(block, numbers if self._plan.chosen is None else self._plan.chosen[numbers])
 
     def matrix(self) -> Array:
-        """All prepared rows in memory, in float64.
-
-        For every type of file: float32's rounding would exceed the smallest eigenvalues, which set the learning curves.
-        """
+        """All prepared rows in memory, in float64: float32's rounding would exceed the smallest eigenvalues."""
         refuse_beyond_memory(self.name, self.bytes)
         return filled(self.shape, np.float64, self._prepared(self._rows()))
 

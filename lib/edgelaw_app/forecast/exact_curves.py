@@ -16,10 +16,7 @@ MOMENTS = 40  # within the first epoch
 
 
 def recorded_times(epochs: int, early: int = 0, rows: int = 0) -> npt.NDArray[Any]:
-    """The times to look at, in epochs: all up to 200, then about a hundred per decade, the last one included.
-
-    With `early`, fractions from that many of `rows` rows up to the first epoch, evenly spaced in their logarithm.
-    """
+    """Times in epochs: all up to 200, then about a hundred per decade; with `early`, fractions from so many rows on."""
     times: npt.NDArray[Any] = np.arange(min(epochs, 200) + 1)
     if epochs > 200:
         late = np.geomspace(200, epochs, 2 + int(100 * np.log10(epochs / 200)))
@@ -30,10 +27,7 @@ def recorded_times(epochs: int, early: int = 0, rows: int = 0) -> npt.NDArray[An
 
 
 def times_for(epochs: int, eigenvalues: Array, shape: tuple[int, int], batch: int = 1) -> Array:
-    """The times for a design: with fractions of the first epoch if step 1 leaves next to nothing after it.
-
-    Batches are counted in whole epochs.
-    """
+    """The times for a design, with fractions of the first epoch if step 1 (not of batches) leaves next to nothing."""
     m, d = shape
     if batch == 1 and exact.curve("iid", eigenvalues, 1, 1.0, m / d).train[-1] < EARLY:
         return recorded_times(epochs, max(1, d // 8), m)

@@ -49,11 +49,7 @@ class Labelled:
 
     @functools.cached_property
     def row_limit(self) -> float:
-        """The step below which no update by a single row, however long, increases the error.
-
-        Theory knows the mean of the squared norms and their spread, not the one row that is far longer than all others:
-        beyond this step it can grow by every visit, where the mean says that all is well.
-        """
+        """The step below which no update by a single row, however long, increases the error; theory sees only means."""
         longest = float(np.einsum("ij,ij->i", self.prepared.X, self.prepared.X).max())
         return 2 * self.batch * self.scale / longest
 

@@ -98,10 +98,7 @@ def predict(
 def _question(
     problem: Spectral, request: Training, tell: ProgressCounter, rng: np.random.Generator
 ) -> Question:
-    """When losses are compared, and which: at the end of the budget, or where so much as `LEFT` is left of them.
-
-    The training loss decides where most of the parameter error is in directions that no row has.
-    """
+    """When losses are compared, and which: at the end, or where `LEFT` is left; on a plateau the training loss."""
     times = times_for(request.epochs, problem.eigenvalues, problem.shape, request.batch)
     step = 0.5 * problem.limit("iid")
     try:

@@ -1,7 +1,6 @@
 r"""The step with the smallest loss: few values of the loss, a parabola through the lowest three.
 
-In :math:`x = \log(\eta/(L-\eta))`, L the limit of stability, the logarithm of a loss is a smooth function with one
-minimum on every spectrum and all labels that were tried.
+In :math:`x = \log(\eta/(L-\eta))`, L the limit of stability, the logarithm of every loss tried has one minimum.
 """
 
 from collections.abc import Callable
@@ -51,10 +50,9 @@ def best(
 
 
 def _promised(places: list[float], values: list[float], apart: float, top: float) -> tuple[float, float]:
-    """What the next place to try would gain, and where it is.
+    """What the next place to try would gain, and where it is: beyond the end, a parabola's vertex, or the middle.
 
-    Beyond the end if the lowest is there, else the vertex of a parabola through the lowest place and its neighbours;
-    over wide intervals, and with infinite neighbours, the middle of the wider one, because the minimum may be sharp.
+    The middle of the wider interval is tried over wide ones and beside infinite losses, where the minimum may be sharp.
     """
     k, last = int(np.argmin(values)), len(places) - 1
     if k == 0 or (k == last and places[k] < top):

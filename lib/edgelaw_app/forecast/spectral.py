@@ -137,11 +137,7 @@ class Spectral:
     def _within_the_first_epoch(
         self, order: str, fractions: Array, step: float, weights: Array, rng: np.random.Generator
     ) -> Array:
-        """Both losses after fractions of an epoch, an array (2, fractions), of a run of its own.
-
-        A first part of an epoch is as many random rows, with or without replacement: each piece between two of the
-        fractions is run as an epoch over its own rows.
-        """
+        """Both losses after fractions of an epoch, (2, fractions): of pieces, each run as an epoch of its rows."""
         losses, m = np.empty((2, len(fractions))), self.shape[0]
         if not len(fractions):
             return losses
@@ -171,10 +167,7 @@ class Spectral:
 
 
 def _errors(values: Array, accuracy: Sequence[float]) -> Array:
-    """What theory is good for: as measured down to a thousandth, beyond growing with the logarithm of the loss.
-
-    As an error in a rate does.
-    """
+    """What theory is good for: as measured down to a thousandth, beyond growing with the logarithm of the loss."""
     growth = np.log(np.clip(values, FLOOR, 1.0)) / np.log(1e-3)
     return np.array(accuracy)[:, None] * np.maximum(1.0, growth)
 

@@ -1,8 +1,4 @@
-r"""Linear probes: linear classifiers :math:`x \mapsto Wx` on fixed features, one output for each class.
-
-`split` makes a problem of a pool of features, `optimum` solves it, `train_one` trains a probe by PyTorch as usual, and
-`measure` says how far it came. Only `train_one` needs PyTorch.
-"""
+r"""Linear probes: linear classifiers :math:`x \mapsto Wx` on fixed features, one output for each class."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -162,10 +158,7 @@ def train_one(
 
 
 def measure(probe: Probe, W: Array, loss: str, best: Array, ridge: float = 0.0) -> Array:
-    """Parameter error, excess training loss (both over their values at zero weights) and held-out accuracy.
-
-    `best` is the `optimum` for this loss and ridge.
-    """
+    """Parameter error and excess training loss over those of zero weights, and accuracy; `best` is `optimum`'s."""
     now, start, least = (_cost(probe, V, loss, ridge)[0] for V in (W, 0 * W, best))
     accuracy = ((probe.held @ W.T).argmax(axis=1) == probe.held_labels).mean()
     return np.array([((W - best) ** 2).sum() / (best**2).sum(), (now - least) / (start - least), accuracy])
