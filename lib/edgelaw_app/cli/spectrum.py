@@ -93,7 +93,8 @@ def _measured(design: "Design", values: "Array") -> SimpleNamespace:
 
 def _show(shown: "Console", name: str, measured: SimpleNamespace) -> None:
     """What was read and done, a few words on the spectrum, its plot, and cautions."""
-    from edgelaw_app.cli.format import digits, with_error
+    from edgelaw._common import notebook
+    from edgelaw_app.cli.format import digits
 
     (m, d), count, edge = measured.shape, len(measured.eigenvalues), measured.edge
     line(shown, f"{printable(name)}  {m:,} × {d:,}")
@@ -103,7 +104,7 @@ def _show(shown: "Console", name: str, measured: SimpleNamespace) -> None:
     parts = [
         "no power law at the left edge"
         if edge is None
-        else f"edge β = {with_error(edge.beta, measured.edge_error)}, Q = {digits(edge.Q)}",
+        else f"edge β = {notebook.number(edge.beta, 2, measured.edge_error)}, Q = {digits(edge.Q)}",
         f"effective rank {digits(measured.effective_rank)} of {count:,}",
         f"quantile ratio {digits(measured.quantile_ratio)}",
     ]

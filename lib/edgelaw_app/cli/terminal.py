@@ -372,7 +372,7 @@ def deliver(
     shown: "Console",
     file: tuple[str, str, Callable[[], None]],
 ) -> int:
-    """Print the answer as JSON or as `show` does, write a file (what it is, its path, and how), and tell of a full disk last."""
+    """Print the answer as JSON or as `show` does; write a file (what, where, how). A full disk is told of last."""
     (what, path, write), failure = file, None
     if path:
         try:

@@ -37,10 +37,7 @@ def times_for(epochs: int, eigenvalues: Array, shape: tuple[int, int], batch: in
 def exact_curve(
     order: str, eigenvalues: Array, times: ArrayLike, step: float, rho: float, batch: int = 1
 ) -> LearningCurve:
-    """The exact curve from the eigenvalues of XᵀX/m at times in epochs: whole ones, or less than one.
-
-    ArithmeticError if there is none: too few eigenvalues, or an engine that refuses.
-    """
+    """The exact curve at times in epochs, whole ones or less than one; ArithmeticError if there is none."""
     positive = int((eigenvalues > 0).sum())
     if positive < FEWEST_EIGENVALUES:
         raise ArithmeticError(f"{positive} positive eigenvalues are too few for a spectrum.")
