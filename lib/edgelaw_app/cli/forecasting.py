@@ -8,6 +8,8 @@ from edgelaw import __version__
 from edgelaw_app.cli.terminal import chosen_orders, console, deliver, destination
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from edgelaw_app.forecast import Forecast
 
 
@@ -29,11 +31,13 @@ def tell(
     """Print the answer, write the report; return the exit status."""
     from edgelaw_app.cli import answer
 
+    def show(shown: "Console") -> None:
+        answer.show(shown, forecast, names["file"])
+
     def write() -> None:
         from edgelaw_app.cli import report
 
         report.write(path or "", forecast, names["file"], __version__)
 
     record = {"schema": schema, "version": __version__, **names, **forecast.to_dict()}
-    show = lambda shown: answer.show(shown, forecast, names["file"])  # noqa: E731
     return deliver(arguments, record, show, console(80), ("report", arguments.report, write))

@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     from edgelaw_app.cli.reading import decomposed
     from edgelaw_app.forecast import Training, predict
 
+    options = forecasting.options(arguments, Training)
     with Bar() as bar:
         design = decomposed(arguments, bar)
-        options = forecasting.options(arguments, Training)
         forecast = predict(design, rng=arguments.seed, progress=bar, **options)
     return forecasting.tell(forecast, arguments, SCHEMA, {"file": design.name}, path)

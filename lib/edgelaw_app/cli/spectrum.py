@@ -66,10 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         bar(what="eigenvalues")
         measured = _measured(design, design.gram_eigenvalues(progress=bar))
     record = {"schema": SCHEMA, "version": __version__, "file": design.name, **vars(measured)}
-    show = lambda shown: _show(shown, design.name, measured)  # noqa: E731
-    return deliver(
-        arguments, record, show, console(), ("plot", arguments.plot, lambda: _write(path, measured))
-    )
+    file = ("plot", arguments.plot, lambda: _write(path, measured))
+    return deliver(arguments, record, lambda shown: _show(shown, design.name, measured), console(), file)
 
 
 def _measured(design: "Design", values: "Array") -> SimpleNamespace:

@@ -88,12 +88,12 @@ def add(parser: argparse.ArgumentParser, name: str, metavar: str, kind: Any, tex
     parser.add_argument(name, **given | ({"metavar": metavar} if metavar else {}))
 
 
-def chosen_orders(names: Iterable[str] | None) -> list[str]:
-    """The orders asked for, each once; all of them if none was named."""
+def chosen_orders(names: Iterable[str]) -> list[str]:
+    """The orders asked for, each once."""
     from edgelaw.orders import ORDERS
 
     chosen: list[str] = []
-    for name in names or ORDERS:
+    for name in names:
         order = name.lower().replace("-", "_")
         if order not in ORDERS:
             raise Refusal(f"There is no order {shortened(name)}: the orders are {', '.join(ORDERS)}.")
