@@ -119,8 +119,9 @@ def plot(
         figure = _figure(lines, xlabel, ylabel)
         if figure is None:
             return ""
-        shown = [(line.name, *(values.tolist() for values in line.points())) for line in lines]
-        digest = hashlib.sha256(repr((ylabel, shown)).encode())
+        points = [(line.name, *line.points()[:2]) for line in lines]
+        shown = [(name, x.tolist(), y.tolist()) for name, x, y in points if len(x)]
+        digest = hashlib.sha256(repr(shown).encode())
         size = {"style": f"width:100%;max-width:{WIDTH * 4 // 3}px;height:auto;background:none"}
         name = f"edgelaw-{digest.hexdigest()[:10]}"
         return svg.element(figure, label, name, STYLE, {**(colours or {}), INK: "currentColor"}, size)
