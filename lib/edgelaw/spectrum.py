@@ -12,7 +12,7 @@ import scipy
 import scipy.linalg
 import scipy.special
 
-from edgelaw._common import arguments
+from edgelaw._common import arguments, notebook
 from edgelaw._common.gram import smaller_gram
 from edgelaw._common.numerics import bracketed_root, panels
 from edgelaw._common.types import Array, ArrayLike, Integers
@@ -222,25 +222,28 @@ class EdgeLaw:
         """The standard error of its exponent, where the law holds."""
         return self.error if self.holds else None
 
-    def _repr_html_(self) -> str:
-        """The verdict in a notebook: the spectrum with the law that was tried, and the three tests."""
-        from edgelaw._common import notebook
-        from edgelaw._common.notebook import number
-
-        sentence, lines, rows = self.reason, [], []
+    def lines(self) -> list[notebook.Line]:
+        """What is drawn: the spectrum, and the law that was tried, dotted where it does not hold."""
+        lines = []
         if self.eigenvalues is not None:
             ranks = np.arange(1, len(self.eigenvalues) + 1) / len(self.eigenvalues)
             lines.append(notebook.Line(self.eigenvalues, ranks, "eigenvalues", "#2f86bd", "none", "."))
         if self.fit is not None:
+            name, style = ("power law", "-") if self.holds else ("what was tried", ":")
+            lines.append(notebook.Line(*self.fit.line(), name, "#D55E00", style))
+        return lines
+
+    def _repr_html_(self) -> str:
+        """The verdict in a notebook: the spectrum with the law that was tried, and the three tests."""
+        number, sentence, rows = notebook.number, self.reason, []
+        if self.fit is not None:
             if self.holds:
                 beta, Q = number(self.fit.beta, 2, self.error), number(self.fit.Q)
                 sentence = f"A power law at the left edge: β = {beta}, Q = {Q}."
-            name, style = ("power law", "-") if self.holds else ("what was tried", ":")
-            lines.append(notebook.Line(*self.fit.line(), name, "#D55E00", style))
             for test in ("curvature", "drift", "gap"):
                 value = number(getattr(self, test), 2, getattr(self, f"{test}_error", None))
                 rows.append([test, value, "contradicts" if test in self.failed else "does not contradict"])
-        picture = notebook.plot(lines, "eigenvalue λ", "F(λ)", sentence)
+        picture = notebook.plot(self.lines(), "eigenvalue λ", "F(λ)", sentence)
         return notebook.card(sentence, picture, ["test", "value", "a power law"], rows)
 
 

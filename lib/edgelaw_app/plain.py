@@ -9,10 +9,6 @@ def plain(value: Any) -> Any:
     """The same value in types that JSON has; None where a number is not finite, names of odd files made printable.
 
     Dataclasses are taken by their fields, without those whose metadata have ``"plain": False``, and named tuples, too.
-
-    >>> import numpy as np
-    >>> plain({"loss": np.array([0.5, np.nan]), "epochs": (1, 2)})
-    {'loss': [0.5, None], 'epochs': [1, 2]}
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [field.name for field in dataclasses.fields(value) if field.metadata.get("plain", True)]

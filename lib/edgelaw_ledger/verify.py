@@ -13,7 +13,7 @@ from rich.table import Table
 import edgelaw_ledger as claims
 from edgelaw import __version__
 from edgelaw_app.cli.parser import answered
-from edgelaw_app.cli.terminal import Bar, Refusal, SentenceParser, add_json, console, machine, whole
+from edgelaw_app.cli.terminal import JSON, Bar, Refusal, SentenceParser, add, console, machine, whole
 
 EXAMPLES = """\
 examples, in a clone of the repository:
@@ -49,14 +49,12 @@ def parser() -> SentenceParser:
         prog="python -m edgelaw_ledger",
         description="Check the paper's claims and the book's own, each by evidence that could\ncontradict it.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     made.add_argument("claims", nargs="*", metavar="CLAIM", help="ids such as D15 or 03-1 (default: all)")
     made.add_argument("--group", action="append", default=[], metavar="LETTER", help="a whole group, A to H")
     made.add_argument("--own", action="store_true", help="the book's own results")
     made.add_argument("--failing", action="store_true", help="only what does not hold, with corrections")
-    add_json(made)
+    add(made, *JSON)
     cores = os.cpu_count() or 1
     made.add_argument(
         "-j", "--jobs", type=whole(1), default=cores, metavar="N", help="processes (default: all cores)"

@@ -191,4 +191,3 @@ def test_the_same_seed_gives_the_same_output(here):
 
 def test_an_order_named_twice_counts_once():
     assert terminal.chosen_orders(["iid", "IID", "flip-flop"]) == ["iid", "flip_flop"]
-    assert terminal.chosen_orders(None) == list(ORDERS)

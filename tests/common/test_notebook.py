@@ -154,7 +154,7 @@ def test_a_curve_without_times_is_no_error():
 
 def test_a_long_line_is_thinned_and_keeps_its_ends():
     x = np.arange(1.0, 100_001)
-    thin, _ = notebook.Line(x, 1 / x).points()
+    thin, *_ = notebook.Line(x, 1 / x).points()
     assert (thin[0], thin[-1]) == (1, 100_000)
     assert 50 < len(thin) <= notebook.MOST_POINTS
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from edgelaw import data, kaczmarz, spectrum
-from edgelaw_app.forecast import diagnostic, judging, predict
+from edgelaw_app.forecast import diagnostic, predict
 from edgelaw_app.forecast.spectral import equal_norm_design
 
 
 def diagnosed(X, seed=0, **options):
-    design, _ = equal_norm_design(X, center=False, standardize=False)
+    design = equal_norm_design(X, center=False, standardize=False)
     return diagnostic.diagnose(design, np.random.default_rng(seed), **options)[0]
 
 
@@ -68,11 +68,11 @@ def test_it_names_its_rows_its_epochs_and_by_how_much(embeddings):
     assert "after 1 epoch" in first.text
     tall = diagnosed(data.gaussian(3000, 40, rng=0))
     assert "on 160 random rows of 3000, in all 40 dimensions, " in tall.text
-    large, _ = equal_norm_design(data.gaussian(800, 700, rng=0).astype(np.float32), True, False)
+    large = equal_norm_design(data.gaussian(800, 700, rng=0).astype(np.float32), True, False)
     X, subset = diagnostic._part(large, np.random.default_rng(0))
     assert X.shape == (585, 512)
     assert subset == "585 random rows of 800, in 512 random directions of 700"
-    wide, _ = equal_norm_design(data.gaussian(700, 900, rng=0), True, False)
+    wide = equal_norm_design(data.gaussian(700, 900, rng=0), True, False)
     assert (
         diagnostic._part(wide, np.random.default_rng(0))[1] == "640 random rows of 700, in all 900 dimensions"
     )
@@ -96,7 +96,7 @@ def test_losses_that_have_vanished_are_not_watched():
     values = spectrum.gram_eigenvalues(data.normalize_rows(data.gaussian(160, 40, rng=0)))
     losses, epochs = diagnostic._predicted(values, 2 ** np.arange(6), 1.0, 4.0)
     assert epochs[-1] < 8
-    assert np.nanmin(losses[..., 1:]) > judging.SMALLEST
+    assert np.nanmin(losses[..., 1:]) > diagnostic.SMALLEST
 
 
 def test_the_same_seed_gives_the_same_verdict_and_digits():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgelaw_app.forecast import answering, probe
-from edgelaw_app.forecast.judging import Compared, judged
+from edgelaw_app.forecast.diagnostic import Compared, judged
 from edgelaw_app.forecast.preparation import prepare
 from edgelaw_app.forecast.results import FLOOR
 

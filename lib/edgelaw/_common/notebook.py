@@ -1,15 +1,20 @@
-"""What objects show of themselves in a notebook: a sentence, a small plot and a small table, by day and by night."""
+"""What objects show of themselves in notebooks, reports and files: a sentence, a small plot and a small table."""
 
+import contextlib
 import hashlib
 import html
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgelaw._common import extras, svg
 from edgelaw._common.types import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 INK = "#123456"  # stands for the page's own colour of text
 DECADES = 12  # what lies further below the largest value than this is not drawn
@@ -36,58 +41,99 @@ class Line:
     color: str = INK
     style: Any = "-"
     marker: str = ""
+    error: ArrayLike = 0.0  # relative, of y: two of it are shaded to either side
 
-    def points(self) -> tuple[Array, Array]:
-        """Positive and finite points, at most `MOST_POINTS` of them, denser on the left as logarithmic axes are."""
+    def points(self) -> tuple[Array, Array, Array]:
+        """Positive and finite points with their errors, at most `MOST_POINTS`, denser on the left as the axes are."""
         x, y = np.asarray(self.x, dtype=float), np.asarray(self.y, dtype=float)
+        error = np.broadcast_to(np.asarray(self.error, dtype=float), y.shape)
         with np.errstate(invalid="ignore"):
             good = (x > 0) & (y > 0) & np.isfinite(x) & np.isfinite(y)
-        x, y = x[good], y[good]
+        x, y, error = x[good], y[good], error[good]
         if len(x) > MOST_POINTS:
             goals = np.geomspace(x[0], x[-1], MOST_POINTS) if x[-1] > x[0] else x[:1]
             chosen = np.unique(np.clip(np.searchsorted(x, goals), 0, len(x) - 1))
-            x, y = x[chosen], y[chosen]
-        return x, y
+            x, y, error = x[chosen], y[chosen], error[chosen]
+        return x, y, error
 
 
-def plot(lines: Sequence[Line], xlabel: str, ylabel: str, label: str) -> str:
-    """A small plot on logarithmic axes as an SVG element, described by `label`; empty if there is no point to draw."""
-    drawn = [(line, *line.points()) for line in lines]
-    drawn = [(line, x, y) for line, x, y in drawn if len(x)]
-    if not drawn or not extras.installed("matplotlib"):
-        return ""
+@contextlib.contextmanager
+def _settings() -> Iterator[None]:
+    """The settings of a small plot, whatever the notebook has set."""
     import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE | {"svg.hashsalt": "edgelaw"})
+        yield
+
+
+def _figure(lines: Sequence[Line], xlabel: str, ylabel: str) -> "Figure | None":
+    """A small plot on logarithmic axes; None if there is no point to draw."""
+    drawn = [(line, *line.points()) for line in lines]
+    drawn = [each for each in drawn if len(each[1])]
+    if not drawn:
+        return None
     from matplotlib.figure import Figure
 
-    names = [line.name for line, _, _ in drawn if line.name]
+    names = [line.name for line, *_ in drawn if line.name]
     columns = 1 if max(map(len, names), default=0) > 22 else 2
     below = 18 * -(-len(names) // columns) + 6
     height = HEIGHT + below
-    with mpl.rc_context():
-        mpl.rcdefaults()  # whatever the notebook has set
-        mpl.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH / 72, height / 72))
-        left, across = 72, WIDTH - 82
-        ax = figure.add_axes((left / WIDTH, (below + 42) / height, across / WIDTH, 1 - (below + 50) / height))
-        ax.yaxis.set_label_coords(
-            (14 - left) / across, 0.5
-        )  # inside the picture however wide the ticks' labels are
-        ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-        top = max(y.max() for _, _, y in drawn)
-        for line, x, y in drawn:
-            high = y >= top * 10.0**-DECADES
-            look = {"color": line.color, "linestyle": line.style, "marker": line.marker, "markersize": 5}
-            ax.plot(x[high], y[high], label=line.name or None, markerfacecolor="none", **look)
-        for axis, (low, end) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-            ticks = _ticks(low, end)
-            axis.set_ticks(ticks, [number(tick, 6) for tick in ticks])
-            axis.set_ticks([], minor=True)
-        if names:
-            figure.legend(loc="lower center", bbox_to_anchor=(0.5, 0), ncols=columns)
-        digest = hashlib.sha256(repr([(line.name, x.tolist(), y.tolist()) for line, x, y in drawn]).encode())
+    figure = Figure(figsize=(WIDTH / 72, height / 72))
+    left, across = 72, WIDTH - 82
+    ax = figure.add_axes((left / WIDTH, (below + 42) / height, across / WIDTH, 1 - (below + 50) / height))
+    ax.yaxis.set_label_coords(
+        (14 - left) / across, 0.5
+    )  # inside the picture however wide the ticks' labels are
+    ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    top = max(y.max() for _, _, y, _ in drawn)
+    for line, x, y, _ in drawn:
+        high = y >= top * 10.0**-DECADES
+        look = {"color": line.color, "linestyle": line.style, "marker": line.marker, "markersize": 5}
+        ax.plot(x[high], y[high], label=line.name or None, markerfacecolor="none", **look)
+    ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())  # lines decide, not what is shaded
+    for line, x, y, error in drawn:
+        if error.any():
+            low = np.maximum(1 - 2 * error, 1e-3)
+            ax.fill_between(x, y * low, y * (1 + 2 * error), color=line.color, alpha=0.18, linewidth=0)
+    for axis, (begin, end) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        ticks = _ticks(begin, end)
+        axis.set_ticks(ticks, [number(tick, 6) for tick in ticks])
+        axis.set_ticks([], minor=True)
+    if names:
+        figure.legend(loc="lower center", bbox_to_anchor=(0.5, 0), ncols=columns)
+    return figure
+
+
+def plot(
+    lines: Sequence[Line], xlabel: str, ylabel: str, label: str, colours: Mapping[str, str] | None = None
+) -> str:
+    """A small plot on logarithmic axes as an SVG element, described by `label`; empty if there is no point to draw.
+
+    `colours` has what stands in the page for a colour of a line.
+    """
+    if not extras.installed("matplotlib"):
+        return ""
+    with _settings():
+        figure = _figure(lines, xlabel, ylabel)
+        if figure is None:
+            return ""
+        points = [(line.name, *line.points()[:2]) for line in lines]
+        shown = [(name, x.tolist(), y.tolist()) for name, x, y in points if len(x)]
+        digest = hashlib.sha256(repr(shown).encode())
         size = {"style": f"width:100%;max-width:{WIDTH * 4 // 3}px;height:auto;background:none"}
         name = f"edgelaw-{digest.hexdigest()[:10]}"
-        return svg.element(figure, label, name, STYLE, {INK: "currentColor"}, size)
+        return svg.element(figure, label, name, STYLE, {**(colours or {}), INK: "currentColor"}, size)
+
+
+def file(lines: Sequence[Line], xlabel: str, ylabel: str, kind: str) -> bytes:
+    """The same plot as the content of a .png, .svg or .pdf file, the same bytes every time."""
+    content, dates = io.BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with _settings():
+        if figure := _figure(lines, xlabel, ylabel):
+            figure.savefig(content, format=kind, dpi=180, facecolor="white", metadata=dates.get(kind))
+    return content.getvalue()
 
 
 def _ticks(low: float, high: float) -> list[float]:

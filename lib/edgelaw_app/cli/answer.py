@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgelaw_app.cli.format import digits
+from edgelaw_app.cli.terminal import cautions, line, paragraph, printable
 from edgelaw_app.forecast.results import Forecast, OrderForecast, with_error
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ BETTER = 0.01  # relative: what counts as a difference
 def show(shown: "Console", forecast: Forecast, name: str) -> None:
     """Everything that ``predict`` and ``probe`` have to say, in at most 80 columns."""
     from rich.text import Text
-
-    from edgelaw_app.cli.show import cautions, line, paragraph
-    from edgelaw_app.cli.terminal import printable
 
     shown.width = min(shown.width, 80)
     shown.print(Text.assemble((printable(name), "bold"), f"  {about(forecast)}"))
@@ -65,11 +63,7 @@ def columns(forecast: Forecast) -> list[float]:
 
 
 def moment(time: float, rows: int) -> str:
-    """A time over a column.
-
-    >>> moment(10, 500), moment(0.25, 500)
-    ('epoch 10', '125 rows')
-    """
+    """A time over a column."""
     return f"{round(time * rows):,} rows" if time < 1 else f"epoch {time:,.0f}"
 
 

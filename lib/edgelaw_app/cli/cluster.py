@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 TASKS_PER_WORKER = 4  # enough to level out differences between workers, few enough to send few matrices
 SECONDS = 5  # that a scheduler has to answer
-LOCAL = {
-    "threads_per_worker": 1,
-    "memory_limit": 0,
-    "dashboard_address": ":0",
-}  # any port: two commands may run
+LOCAL = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}  # any port
 
 
 def eigenvalues(design: files.Design, where: str, progress: Progress | None = None) -> Array:

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from edgelaw_app.cli.terminal import Bar, command, console
+from edgelaw_app.cli.terminal import Bar, command, console, line, paragraph
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,29 +39,23 @@ Try next:
 
 EXAMPLES = """\
 examples:
-  edgelaw demo                    in a terminal
-  edgelaw demo | less             in a pipe: the same without colours
-
-Everything is seeded: the numbers are the same in every run."""
+  edgelaw demo          the same numbers in every run"""
 
 
 def add(commands: Any) -> None:
     """Describe the command to the parser."""
-    command(
-        commands,
-        "demo",
-        run,
+    texts = (
         "a tour of the idea on data that ships, in a few seconds",
         "SGD on shipped embeddings in four orders beside its theory, and the advice.",
         EXAMPLES,
     )
+    command(commands, "demo", run, texts)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Predict, simulate, show; return the exit status."""
     from edgelaw import data, kaczmarz
     from edgelaw_app import files
-    from edgelaw_app.cli.show import line, paragraph
     from edgelaw_app.forecast import predict
     from edgelaw_app.learning_rate import learning_rate
 

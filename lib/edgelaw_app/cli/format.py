@@ -17,16 +17,3 @@ def digits(value: float | None, count: int = 3) -> str:
         return f"{value:,.0f}"
     places = count - 1 - (math.floor(math.log10(abs(value))) if value else 0)
     return f"{value:.{max(places, 0)}f}"
-
-
-def with_error(value: float, error: float | None) -> str:
-    """A value with its standard error, to as many digits as the error allows.
-
-    >>> with_error(0.4731, 0.0312), with_error(0.4731, 0.0129), with_error(0.4731, None)
-    ('0.47 ± 0.03', '0.473 ± 0.013', '0.473')
-    """
-    if error is None or not math.isfinite(error) or error <= 0:
-        return digits(value)
-    size = math.floor(math.log10(error))
-    places = max(1, -size + (error / 10.0**size < 2))
-    return f"{value:.{places}f} ± {error:.{places}f}"

@@ -2,15 +2,10 @@
 
 Each command is a module of its own (``spectrum``, ``predict``, ``probe``, ``demo``) with ``add(commands)``,
 which describes it, and ``run(arguments)``, which imports what it needs, so that ``edgelaw --help`` is instant.
-``edgelaw FILE`` is ``edgelaw predict FILE``, or ``edgelaw probe FILE`` where labels are given.
-
-What goes wrong is said in one sentence on standard error, never as a traceback: status 2 for arguments or a file
-that cannot be used, 1 when the answer could not be computed, 130 when stopped by Ctrl-C. ``EDGELAW_DEBUG=1`` in the
-environment shows the traceback too.
 
 ``--json`` prints one JSON object and nothing else. Its ``schema`` names the command and a version, such as
 ``edgelaw.predict/3``; the version changes when a field changes its meaning or goes, not when one is added. Numbers that
-are not finite are ``null``.
+are not finite are ``null``. ``EDGELAW_DEBUG=1`` in the environment shows the traceback of an error.
 """
 
 import argparse
@@ -65,8 +60,6 @@ def parser() -> SentenceParser:
         prog="edgelaw",
         description="Forecasts of SGD on your data, from its spectrum: order, learning rate, epochs.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     top.add_argument(
         "--version", action="version", version=f"edgelaw {__version__}", help="print the version"

@@ -4,78 +4,49 @@ import argparse
 from typing import Any
 
 from edgelaw_app.cli import forecasting
-from edgelaw_app.cli.terminal import Bar, Refusal, between, chosen_orders
+from edgelaw_app.cli.terminal import ROWS, SWITCH, TRAINING, Bar, Option, Refusal, between, command
 
-HELD_OUT = "0.2"
 SCHEMA = "edgelaw.probe/1"
 SCHEDULES = ("constant", "cosine", "linear")
+WHERE = "a key of FILE, a column of a table, another file, or FILE:KEY"
+TESTED = (
+    "a fraction of FILE's, another file with the same names, a pair FEATURES,LABELS of files or keys, or none"
+)
+LABELS: tuple[Option, ...] = (
+    ("--labels", "Y", {"required": True}, f"what to predict: {WHERE}"),
+    ("--classes", "", SWITCH, "labels are classes, or numbers (default: by their type)"),
+    ("--held-out", "H", {"default": "0.2"}, f"rows to test on: {TESTED} (default 0.2)"),
+    (
+        "--schedule",
+        "NAME",
+        {"choices": SCHEDULES},
+        f"how lr changes by epoch: {', '.join(SCHEDULES)} (default constant)",
+    ),
+    ("--weight-decay", "W", between(0), "of torch.optim.SGD (default 0)"),
+)
 
 EXAMPLES = """\
 examples:
-  edgelaw probe x.npz --key x --labels y       another key of the same file
-  edgelaw probe x.csv --labels species         a column of the table
-  edgelaw probe x.npy --labels y.npy           a file of their own
-  edgelaw probe x.csv --labels y --held-out test.csv
-                                               rows to test on from a file
-  edgelaw probe x.csv --labels y --standardize
-                                               columns of different scale
-  edgelaw probe x.csv --labels y --lr 0.01     also: what your own lr would do
-  edgelaw probe x.csv --labels y --batch 32    batches of 32 rows, averaged
-  edgelaw probe x.csv --labels y --schedule cosine
-                                               an lr that falls
-  edgelaw probe x.csv --labels y --json        for machines: | jq .advice
+  edgelaw probe x.npz --key x --labels y              a key of the same file
+  edgelaw probe x.npy --labels y.npy                  a file of their own
+  edgelaw probe x.csv --labels y --held-out test.csv  rows to test on
+  edgelaw probe x.csv --labels y --standardize        columns of any scale
+  edgelaw probe x.csv --labels y --lr 0.01            also: your own lr
+  edgelaw probe x.csv --labels y --schedule cosine    an lr that falls
+  edgelaw probe x.csv --labels y --json               for machines
 
-Integers, booleans and texts are classes, and so are floating point numbers
-that are few and whole; other numbers are regressed on. Losses are squared
-errors, summed over outputs (the one-hot columns of classes), averaged over
-rows. lr is what you type into torch.optim.SGD for nn.MSELoss(); the answer has
-the code. How this is computed: the book's chapter "Linear probes".
+Integers, booleans, texts, and floats that are few and whole are classes; other
+numbers are regressed on. Losses are squared errors, summed over outputs and
+averaged over rows. lr is for torch.optim.SGD and nn.MSELoss().
 
-JSON has schema "edgelaw.probe/1" and the fields of
-edgelaw_app.forecast.Forecast."""
+JSON has schema "edgelaw.probe/1", fields of edgelaw_app.forecast.Forecast."""
 
 
 def add(commands: Any) -> None:
     """Describe the command to the parser."""
-    parser = forecasting.parser(
-        commands,
-        "probe",
-        run,
-        "rows with labels: lr, order and epochs of a linear probe",
-        "Forecast a linear probe on features with labels: lr, order, epochs, and code.",
-        EXAMPLES,
-        epochs=20,
-        orders="random_reshuffle, iid and single_shuffle",
-    )
-    parser.add_argument(
-        "--labels",
-        required=True,
-        metavar="Y",
-        help="what to predict: a key of FILE, a column of a table, another file, or FILE:KEY",
-    )
-    parser.add_argument(
-        "--classes",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="labels are classes, or numbers (default: by their type)",
-    )
-    parser.add_argument(
-        "--held-out",
-        default=HELD_OUT,
-        metavar="H",
-        help="rows to test on: a fraction of FILE's, another file with the same names in it, a pair FEATURES,LABELS of "
-        f"files or keys, or none (default {HELD_OUT})",
-    )
-    parser.add_argument(
-        "--schedule",
-        choices=SCHEDULES,
-        default="constant",
-        metavar="NAME",
-        help=f"how lr changes from epoch to epoch: {', '.join(SCHEDULES)} (default constant)",
-    )
-    parser.add_argument(
-        "--weight-decay", type=between(0), default=0.0, metavar="W", help="of torch.optim.SGD (default 0)"
-    )
+    short = "rows with labels: lr, order and epochs of a linear probe"
+    description = "Forecast a linear probe on features with labels: lr, order, epochs, and code."
+    command(commands, "probe", run, (short, description, EXAMPLES), [*ROWS, *TRAINING, *LABELS])
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,15 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     from edgelaw_app.forecast import Caution, Preparation, Training, probe
 
     options = forecasting.options(arguments, Training, Preparation)
-    if arguments.order:
-        options["orders"] = chosen_orders(arguments.order)
     with Bar() as bar:
         bar(what="reading")
-        read = reading.features_and_labels(arguments)
-        options["held_out"] = read.held_out
+        read, options["held_out"] = reading.features_and_labels(arguments)
         forecast = probe(read.X, read.y, rng=arguments.seed, progress=bar, **options)
     odd = tuple(Caution("columns", sentence) for sentence in read.warnings)
     forecast = dataclasses.replace(
         forecast, cautions=(*odd, *forecast.cautions), preparation=(*read.notes, *forecast.preparation)
     )
-    return forecasting.tell(forecast, arguments, SCHEMA, {"file": read.name, "labels": read.labels}, path)
+    names = {"file": str(arguments.file), "labels": arguments.labels}
+    return forecasting.tell(forecast, arguments, SCHEMA, names, path)

@@ -1,53 +1,69 @@
-"""Features, labels and held-out rows from the files that a reader names."""
+"""The rows that a reader's arguments name: a design, or features with labels."""
 
 import argparse
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from edgelaw._common.types import Array
+from edgelaw._common.types import Progress
 from edgelaw_app import files
 from edgelaw_app.cli.terminal import Refusal, shortened
 from edgelaw_app.files import InputError, label_place
 
 
-class Read(NamedTuple):
-    """What was read: rows and labels, and what to test on, as `probe` takes it."""
+def decomposed(arguments: argparse.Namespace, progress: Progress) -> files.Design:
+    """The design that the arguments describe; with ``--dask`` its eigenvalues are computed there and remembered."""
+    where = address(arguments.dask)
+    progress(0, 0, "reading")
+    design = files.design(
+        files.open_matrix(arguments.file, arguments.key, arguments.columns, arguments.drop),
+        rows=arguments.rows,
+        dims=arguments.dims,
+        center=arguments.center is not False,
+        normalize=arguments.normalize is not False,
+        standardize=arguments.standardize,
+        rng=arguments.seed,
+    )
+    if where is not None:
+        from edgelaw_app.cli import cluster
 
-    X: Array
-    y: np.ndarray
-    held_out: Any
-    name: str
-    labels: str
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
+        cluster.eigenvalues(design, where, progress)  # the design keeps them
+    return design
 
 
-def features_and_labels(arguments: argparse.Namespace) -> Read:
-    """Read what the arguments name, with the rows and dimensions they ask for."""
-    kind = _held_out_kind(arguments.held_out)
+def address(where: str | None) -> str | None:
+    """Where Dask is: None for nowhere, "local", or an address."""
+    if where in (None, "local") or "://" in where:
+        return where
+    raise Refusal(
+        f"--dask must stand alone or be followed by an address such as tcp://host:8786, not {shortened(where)}."
+    )
+
+
+def features_and_labels(arguments: argparse.Namespace) -> tuple[files.Pair, Any]:
+    """What the arguments name, with the rows and dimensions they ask for; and what to test on, as `probe` takes it."""
+    other: Any = _held_out_kind(arguments.held_out)
     place, name = label_place(arguments.labels, arguments.file)
     only = {"columns": arguments.columns, "drop": arguments.drop}
     X, y, notes, warnings = files.read_pair(arguments.file, place, name, arguments.key, **only)
-    other: Any = kind
-    if isinstance(kind, str):
-        features, key, label_file, label_name = _held_out_place(kind, arguments, name)
+    if isinstance(other, str):
+        features, key, label_file, label_name = _held_out_place(other, arguments, name)
         other = files.read_pair(features, label_file, label_name, key, **only)[:2]
-    rng = np.random.default_rng(arguments.seed)
-    if arguments.rows is not None:
-        if arguments.rows > len(X):
+    rng, rows, dims = np.random.default_rng(arguments.seed), arguments.rows, arguments.dims
+    if rows is not None:
+        if rows > len(X):
             raise InputError(
-                f"--rows must be at most {len(X):,}, the number of rows in the file, not {arguments.rows:,}."
+                f"--rows must be at most {len(X):,}, the number of rows in the file, not {rows:,}."
             )
-        chosen = np.sort(rng.permutation(len(X))[: arguments.rows])
+        chosen = np.sort(rng.permutation(len(X))[:rows])
         X, y = X[chosen], y[chosen]
-        notes = (*notes, f"Chose {arguments.rows:,} rows at random (seed {arguments.seed}).")
-    if arguments.dims is not None:
-        G = rng.standard_normal((X.shape[1], arguments.dims)) / np.sqrt(arguments.dims)
-        notes = (*notes, f"Projected {X.shape[1]:,} columns at random onto {arguments.dims:,}.")
+        notes = (*notes, f"Chose {rows:,} rows at random (seed {arguments.seed}).")
+    if dims is not None:
+        G = rng.standard_normal((X.shape[1], dims)) / np.sqrt(dims)
+        notes = (*notes, f"Projected {X.shape[1]:,} columns at random onto {dims:,}.")
         X = X @ G
         other = (other[0] @ G, other[1]) if isinstance(other, tuple) else other
-    return Read(X, y, other, str(arguments.file), arguments.labels, notes, warnings)
+    return files.Pair(X, y, notes, warnings), other
 
 
 def _held_out_kind(text: str) -> float | str | None:

@@ -13,13 +13,14 @@ import numpy as np
 
 from edgelaw import plots
 from edgelaw_app import atomic
-from edgelaw_app.cli import answer, pictures
+from edgelaw_app.cli import answer
 from edgelaw_app.cli.format import digits
 from edgelaw_app.forecast import Forecast, OrderForecast
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+COLOURS = {order: style["color"].lower() for order, style in plots.ORDER_STYLES.items()}
 MEANS = {
     "parameter error": "Mean square of w − w*, relative to its start: not a loss on held-out rows.",
     "training loss": "Mean squared residual on the rows themselves{}.",
@@ -28,7 +29,7 @@ MEANS = {
 
 
 class Picture(NamedTuple):
-    """A picture as an SVG element, None where there is nothing to draw, and what it shows, in words."""
+    """A picture as an SVG element, empty where there is nothing to draw, and what it shows, in words."""
 
     svg: Any
     label: str
@@ -54,7 +55,7 @@ def html(forecast: Forecast, name: str, version: str = "") -> str:
         about=answer.about(forecast),
         facts=answer.facts(forecast),
         limit=forecast.largest_lr[forecast.advice.order],
-        light=pictures.LIGHT,
+        light=COLOURS,
         dark=plots.DARK_COLORS,
         pictures=drawn(forecast),
         losses=losses,
@@ -105,9 +106,8 @@ def drawn(forecast: Forecast) -> dict[str, Picture]:
             for order, one in forecast.orders.items()
         )
         label = f"{loss.capitalize()} by epoch, each order at its best learning rate. At the end: {ends}."
-        figure = pictures.losses(forecast, loss)
-        svg = None if figure is None else Markup(pictures.inline(figure, label, loss.replace(" ", "-")))
-        made[loss] = Picture(svg, label, MEANS[loss].format(relative))
+        svg = forecast.picture(loss, label, {colour: f"var(--{name})" for name, colour in COLOURS.items()})
+        made[loss] = Picture(Markup(svg), label, MEANS[loss].format(relative))
     return made
 
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from edgelaw import __version__
 from edgelaw_app.cli.terminal import (
+    JSON,
+    ROWS,
     Bar,
-    add_json,
-    add_preprocessing,
-    attempt,
+    cautions,
     command,
     console,
+    deliver,
     destination,
-    machine,
+    line,
+    paragraph,
     printable,
 )
 
@@ -32,7 +34,6 @@ EXAMPLES = """\
 examples:
   edgelaw spectrum x.npy                        centred, rows of one norm
   edgelaw spectrum x.npz --key x_train          one array of several
-  edgelaw spectrum x.csv --drop label,id        features only
   edgelaw spectrum x.parquet --columns 'e_*'    the columns to read
   edgelaw spectrum x.csv.gz --plot cdf.png      the plot as a file, too
   edgelaw spectrum x.npy --rows 512 --dims 512  the paper's: a square matrix
@@ -43,49 +44,30 @@ The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: 
 exponent β is the slope of the learning curve. Where F is not a power law at
 zero, as with more or fewer rows than columns, the reason is printed instead.
 
-JSON has schema "edgelaw.spectrum/1" with file, shape, steps, null, edge (null
-where there is none; edge_law has the tests and the reason), effective_rank,
-quantile_ratio, eigenvalues, and warnings of columns that do not look like
-features."""
+JSON has schema "edgelaw.spectrum/1"; edge is null where there is none, and
+edge_law has the tests and the reason."""
 
 
 def add(commands: Any) -> None:
     """Describe the command to the parser."""
-    parser = command(
-        commands,
-        "spectrum",
-        run,
-        "the spectrum of your data and its left edge",
-        "The spectrum of your data and its left edge, which sets how fast SGD learns.",
-        EXAMPLES,
-    )
-    add_preprocessing(parser)
-    parser.add_argument("--plot", metavar="PATH", help="write the CDF plot to a .png, .svg or .pdf file")
-    add_json(parser)
+    description = "The spectrum of your data and its left edge, which sets how fast SGD learns."
+    texts = "the spectrum of your data and its left edge", description, EXAMPLES
+    plot = ("--plot", "PATH", str, "write the CDF plot to a .png, .svg or .pdf file")
+    command(commands, "spectrum", run, texts, [*ROWS, plot, JSON])
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, decompose, show; return the exit status."""
     path = arguments.plot and destination(arguments.plot, PLOTS, arguments.file, "--plot")
-    from edgelaw_app.cli.design import decomposed
+    from edgelaw_app.cli.reading import decomposed
 
     with Bar() as bar:
         design = decomposed(arguments, bar)
         bar(what="eigenvalues")
         measured = _measured(design, design.gram_eigenvalues(progress=bar))
-    failure = attempt(arguments.plot, lambda: _write(path, measured)) if path else None
-    if arguments.json:
-        machine({"schema": SCHEMA, "version": __version__, "file": design.name, **vars(measured)})
-    else:
-        from edgelaw_app.cli.show import line
-
-        shown = console()
-        _show(shown, design.name, measured)
-        if path and not failure:
-            line(shown, f"\nThe plot is in {printable(arguments.plot)}.")
-    if failure:
-        raise failure
-    return 0
+    record = {"schema": SCHEMA, "version": __version__, "file": design.name, **vars(measured)}
+    file = ("plot", arguments.plot, lambda: _write(path, measured))
+    return deliver(arguments, record, lambda shown: _show(shown, design.name, measured), console(), file)
 
 
 def _measured(design: "Design", values: "Array") -> SimpleNamespace:
@@ -109,8 +91,8 @@ def _measured(design: "Design", values: "Array") -> SimpleNamespace:
 
 def _show(shown: "Console", name: str, measured: SimpleNamespace) -> None:
     """What was read and done, a few words on the spectrum, its plot, and cautions."""
-    from edgelaw_app.cli.format import digits, with_error
-    from edgelaw_app.cli.show import cautions, line, paragraph
+    from edgelaw._common import notebook
+    from edgelaw_app.cli.format import digits
 
     (m, d), count, edge = measured.shape, len(measured.eigenvalues), measured.edge
     line(shown, f"{printable(name)}  {m:,} × {d:,}")
@@ -120,7 +102,7 @@ def _show(shown: "Console", name: str, measured: SimpleNamespace) -> None:
     parts = [
         "no power law at the left edge"
         if edge is None
-        else f"edge β = {with_error(edge.beta, measured.edge_error)}, Q = {digits(edge.Q)}",
+        else f"edge β = {notebook.number(edge.beta, 2, measured.edge_error)}, Q = {digits(edge.Q)}",
         f"effective rank {digits(measured.effective_rank)} of {count:,}",
         f"quantile ratio {digits(measured.quantile_ratio)}",
     ]
@@ -158,8 +140,8 @@ def _plot(measured: SimpleNamespace, width: int) -> "list[Text]":
 
 def _write(path: str, measured: SimpleNamespace) -> None:
     """Write the plot of the spectrum to a file."""
+    from edgelaw._common import notebook
     from edgelaw_app import atomic
-    from edgelaw_app.cli import pictures
 
-    figure = pictures.spectrum(measured.eigenvalues, measured.edge_law)
-    atomic.write(path, pictures.file(figure, os.path.splitext(path)[1][1:].lower()))
+    kind = os.path.splitext(path)[1][1:].lower()
+    atomic.write(path, notebook.file(measured.edge_law.lines(), "eigenvalue λ", "F(λ)", kind))

@@ -13,9 +13,10 @@ import math
 import os
 import re
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from edgelaw._common.compiled import when_compiling
@@ -47,6 +48,10 @@ class Unwritten(Refusal):
 class SentenceParser(argparse.ArgumentParser):
     """A parser that refuses in one sentence."""
 
+    def __init__(self, **given: Any) -> None:
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(**{"formatter_class": raw, "allow_abbrev": False, **given})
+
     def error(self, message: str) -> NoReturn:
         """Say what was wrong and where help is, and leave with status 2."""
         raise Refusal(f"{message[:1].upper()}{message[1:].rstrip('.')}; {self.prog} --help shows examples.")
@@ -66,44 +71,29 @@ def command(
     commands: Any,
     name: str,
     run: Callable[[argparse.Namespace], int],
-    short: str,
-    description: str,
-    examples: str,
-) -> argparse.ArgumentParser:
-    """Add a command, with a few words for ``edgelaw --help``; gives its parser, still without arguments."""
-    parser = commands.add_parser(
-        name,
-        help=short,
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
-    return parser
+    texts: tuple[str, str, str],
+    options: "Iterable[Option]" = (),
+) -> None:
+    """Add a command: a few words for ``edgelaw --help``, a description and examples; and its options."""
+    short, description, examples = texts
+    parser = commands.add_parser(name, help=short, description=description, epilog=examples)
+    parser.set_defaults(run=run, seed=0)
+    for option in options:
+        add(parser, *option)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """The option ``--json``."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table, and nothing else")
+def add(parser: argparse.ArgumentParser, name: str, metavar: str, kind: Any, text: str) -> None:
+    """Add one option of a table: `kind` reads its value, or is what `add_argument` takes."""
+    given = {**(kind if isinstance(kind, dict) else {"type": kind}), "help": text}
+    parser.add_argument(name, **given | ({"metavar": metavar} if metavar else {}))
 
 
-def add_orders(parser: argparse.ArgumentParser, default: str = "all four") -> None:
-    """The option ``--order``, which may be repeated; :func:`chosen_orders` reads it."""
-    parser.add_argument(
-        "--order",
-        action="append",
-        metavar="NAME",
-        help=f"iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several (default: {default})",
-    )
-
-
-def chosen_orders(names: Iterable[str] | None) -> list[str]:
-    """The orders asked for, each once; all of them if none was named."""
+def chosen_orders(names: Iterable[str]) -> list[str]:
+    """The orders asked for, each once."""
     from edgelaw.orders import ORDERS
 
     chosen: list[str] = []
-    for name in names or ORDERS:
+    for name in names:
         order = name.lower().replace("-", "_")
         if order not in ORDERS:
             raise Refusal(f"There is no order {shortened(name)}: the orders are {', '.join(ORDERS)}.")
@@ -149,36 +139,44 @@ def shortened(text: str, length: int = 40) -> str:
     return repr(text if len(text) <= length else text[: length - 1] + "…")
 
 
-def add_preprocessing(parser: argparse.ArgumentParser) -> None:
-    """The file, and the options of the paper's preprocessing that is applied to it."""
-    add, switch = parser.add_argument, argparse.BooleanOptionalAction
-    add(
+Option = tuple[str, str, Any, str]  # its name, what stands for its value, how that is read, help
+FLAG, SWITCH, SEVERAL = (
+    {"action": "store_true"},
+    {"action": argparse.BooleanOptionalAction},
+    {"action": "append"},
+)
+FORMATS = ".npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow .safetensors .pt"
+LISTS = "names, patterns such as 'emb_*', numbers from 0, ranges such as 3-9 or 3-, separated by commas"
+ORDER_NAMES = "iid, random_reshuffle, single_shuffle or flip_flop; repeat it for several"
+DASK = "compute on Dask: alone for a local cluster, or the tcp:// address of a running one"
+JSON: Option = ("--json", "", FLAG, "print JSON instead of a table, and nothing else")
+ROWS: tuple[Option, ...] = (
+    (
         "file",
-        metavar="FILE",
-        help="a matrix, one sample per row: .npy .npz .csv .tsv (plain or .gz) .parquet .feather .arrow .safetensors "
-        ".pt; or a folder or a quoted pattern of several such files",
-    )
-    add("--key", metavar="NAME", help="which array of a file that holds several")
-    add(
-        "--columns",
-        action="append",
-        metavar="LIST",
-        help="read these columns only: names, patterns such as 'emb_*', numbers from 0, ranges such as 3-9 or 3-, "
-        "separated by commas (default: all but a row index)",
-    )
-    add("--drop", action="append", metavar="LIST", help="leave out columns, such as labels: --drop label,id")
-    add(
-        "--standardize", action="store_true", help="scale every column to standard deviation 1 (default: off)"
-    )
-    add("--rows", type=whole(2), metavar="M", help="keep M rows, drawn at random")
-    add("--dims", type=whole(2), metavar="D", help="project the columns at random onto D")
-    add("--center", action=switch, default=True, help="subtract the mean row (default: on)")
-    add(
-        "--normalize", action=switch, help="scale every row to the same norm (default: on, but off for probe)"
-    )
-    add("--seed", type=whole(0), default=0, metavar="N", help="seed of the random numbers (default 0)")
-    where = "compute on Dask: alone for a local cluster, or the tcp:// address of a running one"
-    add("--dask", nargs="?", const="local", metavar="ADDRESS", help=where)
+        "FILE",
+        str,
+        f"a matrix, one sample per row: {FORMATS}; or a folder or quoted pattern of such files",
+    ),
+    ("--key", "NAME", str, "which array of a file that holds several"),
+    ("--columns", "LIST", SEVERAL, f"read these columns only: {LISTS} (default: all but a row index)"),
+    ("--drop", "LIST", SEVERAL, "leave out columns, such as labels: --drop label,id"),
+    ("--standardize", "", FLAG, "scale every column to standard deviation 1 (default: off)"),
+    ("--rows", "M", whole(2), "keep M rows, drawn at random"),
+    ("--dims", "D", whole(2), "project the columns at random onto D"),
+    ("--center", "", SWITCH, "subtract the mean row (default: on)"),
+    ("--normalize", "", SWITCH, "scale every row to the same norm (default: on, but off for probe)"),
+    ("--seed", "N", whole(0), "seed of the random numbers (default 0)"),
+    ("--dask", "ADDRESS", {"nargs": "?", "const": "local"}, DASK),
+)
+TRAINING: tuple[Option, ...] = (
+    ("--epochs", "N", whole(1, 100_000), "the budget (default 50, of probe 20)"),
+    ("--order", "NAME", SEVERAL, f"{ORDER_NAMES} (default: all, of probe all but flip_flop)"),
+    ("--lr", "LR", between(0), "also say what this lr would do, beside the best one of each order"),
+    ("--batch", "B", whole(1), "rows per update, averaged as PyTorch does (default 1)"),
+    ("--operations", "N", between(0), "multiply-adds that running SGD may take (default 2.5e10)"),
+    ("--report", "PATH", str, "also write an HTML report, which must end in .html"),
+    JSON,
+)
 
 
 # output ----------------------------------------------------------------------------------------------------
@@ -202,6 +200,30 @@ def console(width: int = 120) -> "Console":
     if not shown.is_terminal and "COLUMNS" not in os.environ:
         shown.width = width
     return shown
+
+
+def line(shown: "Console", text: str) -> None:
+    """One line, as it is, however narrow the terminal: code and paths are copied from there."""
+    from rich.text import Text
+
+    shown.print(Text(text), soft_wrap=True)
+
+
+def paragraph(shown: "Console", text: str, style: str = "", mark: str = "") -> None:
+    """A sentence or two, wrapped by words, with a hanging mark."""
+    from rich.text import Text
+
+    mark, width = (f"{mark} ", shown.width) if mark else ("", shown.width - 1)
+    wrapper = textwrap.TextWrapper(max(20, width), mark, " " * len(mark), break_on_hyphens=False)
+    for wrapped in wrapper.wrap(printable(text)):
+        shown.print(Text(wrapped, style=style))
+
+
+def cautions(shown: "Console", sentences: Sequence[str]) -> None:
+    """What a reader is warned of."""
+    for sentence in sentences:
+        shown.print()
+        paragraph(shown, sentence, "yellow", "!")
 
 
 def _spell_out(error: UnicodeError) -> tuple[str, int]:
@@ -278,8 +300,7 @@ class Bar:
 def interruptible(work: Callable[[], int], process: bool) -> int:
     """Do the work in a thread, so that Ctrl-C is seen at once, even while LAPACK computes for many seconds.
 
-    The thread is then asked to end, too, which removes what is half-written. Where it is too busy to do so the process
-    is left as it is, if it is our own (`process`); files are written whole or not at all.
+    The thread is asked to end, which removes what is half-written; our own `process` does not wait for one too busy.
     """
     outcome: list[int | BaseException] = []
     done = threading.Event()  # join() would take an interrupted thread for an ended one
@@ -321,10 +342,7 @@ def interruptible(work: Callable[[], int], process: bool) -> int:
 def destination(
     path: str, endings: tuple[str, ...], source: str | None = None, option: str = "--report"
 ) -> str:
-    """The real path of a file that can be written, or a refusal: known before anything long is computed.
-
-    The allowed `endings` keep a typing error from overwriting another file; `source` is the file that is being read.
-    """
+    """The real path of a file that can be written, with one of these endings and not what is read; or a refusal."""
     name, why = printable(path), ""
     if not path.lower().endswith(endings):
         raise Refusal(f"{option} must end in {' or '.join(endings)}, not {shortened(name)}.")
@@ -347,15 +365,30 @@ def destination(
     return real
 
 
-def attempt(path: str, write: Callable[[], None]) -> Unwritten | None:
-    """Write a file; a full disk is returned and not raised, so that the answer can be shown first."""
-    try:
-        write()
-    except OSError as error:
-        return Unwritten(
-            f"{printable(path)} could not be written: {reason(error)}; the answer itself is complete."
-        )
-    return None
+def deliver(
+    arguments: argparse.Namespace,
+    record: dict,
+    show: "Callable[[Console], None]",
+    shown: "Console",
+    file: tuple[str, str, Callable[[], None]],
+) -> int:
+    """Print the answer as JSON or as `show` does; write a file (what, where, how). A full disk is told of last."""
+    (what, path, write), failure = file, None
+    if path:
+        try:
+            write()
+        except OSError as error:
+            why = f"could not be written: {reason(error)}; the answer itself is complete."
+            failure = Unwritten(f"{printable(path)} {why}")
+    if arguments.json:
+        machine(record)
+    else:
+        show(shown)
+        if path and not failure:
+            line(shown, f"\nThe {what} is in {printable(path)}.")
+    if failure:
+        raise failure
+    return 0
 
 
 def reason(error: BaseException) -> str:

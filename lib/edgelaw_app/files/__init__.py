@@ -6,7 +6,7 @@ refused as one :class:`InputError`, a sentence that says what is wrong and where
 
 from edgelaw_app.files.designs import Design, design
 from edgelaw_app.files.errors import InputError, named_errors
-from edgelaw_app.files.label_files import label_place, read_pair
+from edgelaw_app.files.label_files import Pair, label_place, read_pair
 from edgelaw_app.files.opening import FORMATS, open_matrix
 from edgelaw_app.files.source import Source
 from edgelaw_app.files.survey import Scales
@@ -15,6 +15,7 @@ __all__ = [
     "FORMATS",
     "Design",
     "InputError",
+    "Pair",
     "Scales",
     "Source",
     "design",

@@ -22,13 +22,7 @@ _INDEX = r"__index_level_\d+__|Unnamed: 0"  # what pandas calls columns that num
 def chosen(
     path: str, names: Sequence[str], columns: Columns | None = None, drop: Columns | None = None
 ) -> list[int]:
-    """The numbers of the columns to read, ascending: those asked for without those to leave out.
-
-    A column is named by its name, by a pattern of names such as ``emb_*``, by its number counted from 0 (negative:
-    from the end), or as one of a range of numbers such as ``3-9`` or ``3-``; commas separate several in one text.
-    A text that is a column's name means that column, whatever else it could mean. Where no columns are asked for, all
-    are read but those that number the rows.
-    """
+    """The numbers of the columns to read, ascending, as :func:`open_matrix` says; a column's name means that column."""
     kept = set(range(len(names))) - set(row_index(names))
     if columns is not None:
         kept = {k for item in _several(columns) for k in _numbers(item, path, names)}

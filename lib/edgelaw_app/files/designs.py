@@ -1,8 +1,4 @@
-r"""A reader's matrix as SGD sees it: the paper's preprocessing, done when rows are asked for, a block at a time.
-
-:func:`design` says what is done to the rows of a file or an array and reads no more than it must: the eigenvalues of a
-file far larger than the memory take one d × d matrix and one block of rows.
-"""
+"""A reader's matrix as SGD sees it: the paper's preprocessing, done when rows are asked for, a block at a time."""
 
 from __future__ import annotations
 
@@ -75,19 +71,13 @@ def design(
 
 
 class Design:
-    """Rows as SGD sees them, made when they are asked for; made by :func:`design`.
+    """Rows as SGD sees them, made when they are asked for; made by :func:`design`."""
 
-    Attributes
-    ----------
-    name : str
-        Of the source; "X" for an array.
-    shape : (m, d)
-    steps : tuple of str
-        What is done to the file's rows, one sentence per step.
-    standardized : bool
-        Whether columns are scaled to standard deviation 1.
-    source : Source
-    """
+    name: str  #: of the source; "X" for an array
+    shape: tuple[int, int]
+    steps: tuple[str, ...]  #: what is done to the file's rows, one sentence per step
+    standardized: bool  #: whether columns are scaled to standard deviation 1
+    source: Source
 
     def __init__(self, source: Source, plan: preprocessing.Plan, standardize: bool = False) -> None:
         self.source, self._plan, self.standardized = source, plan, standardize
@@ -144,10 +134,7 @@ class Design:
             return rows(block, numbers if self._plan.chosen is None else self._plan.chosen[numbers])
 
     def matrix(self) -> Array:
-        """All prepared rows in memory, in float64.
-
-        For every type of file: float32's rounding would exceed the smallest eigenvalues, which set the learning curves.
-        """
+        """All prepared rows in memory, in float64: float32's rounding would exceed the smallest eigenvalues."""
         refuse_beyond_memory(self.name, self.bytes)
         return filled(self.shape, np.float64, self._prepared(self._rows()))
 

@@ -48,14 +48,6 @@ def partial(
 
     The survey of all rows, by :func:`survey` and :func:`merge`, is needed where rows are centred or columns
     standardised. `first` is the number of the part's first row, for sentences about rows that cannot be scaled.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).normal(size=(90, 4))
-    >>> seen = merge(survey(X[:40]), survey(X[40:]))
-    >>> sums = merge(partial(X[:40], seen), partial(X[40:], seen))
-    >>> round(float(finish(sums).mean()), 12)
-    1.0
     """
     if survey is None and (center or standardize):
         raise ValueError(

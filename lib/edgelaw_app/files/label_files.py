@@ -53,10 +53,7 @@ def read_pair(
     columns: Columns | None = None,
     drop: Columns | None = None,
 ) -> Pair:
-    """Features from a file and labels from the same one or another; a column of labels is no feature.
-
-    Where the labels are is what `label_place` says; the rest is as for `open_matrix`.
-    """
+    """Features from a file and labels from the place that `label_place` says; a column of labels is no feature."""
     left_out = [drop] if isinstance(drop, str | int) else list(drop or [])
     if label_name is not None and label_file == features and ending(features) in TABLES:
         left_out.append(label_name)
@@ -67,10 +64,7 @@ def read_pair(
 
 
 def read_labels(path: str, name: str | None, rows: int) -> np.ndarray:
-    """Labels of so many rows: an array of integers, floats or texts, of one or two dimensions.
-
-    The name is a key or a column, or several columns separated by commas; None for the only one there is.
-    """
+    """So many labels, integers, floats or texts: of a key or columns, or of the only ones there are."""
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder; labels must be in one file of their own, as in labels.npy.")
     with as_input_error(path):

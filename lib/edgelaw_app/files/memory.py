@@ -49,13 +49,7 @@ def _csr(matrix: Any, name: str) -> Any:
 
 
 def as_reader(values: npt.ArrayLike | Any, name: str = "X") -> Reader:
-    """A reader of an array, a PyTorch tensor or a SciPy sparse matrix, of this name and not copied.
-
-    What is no matrix of real numbers is refused, and so are masked entries.
-
-    >>> as_reader(np.eye(3)).shape
-    (3, 3)
-    """
+    """A reader of an array, a PyTorch tensor or a SciPy sparse matrix, not copied; other things are refused."""
     if np.ma.is_masked(values):
         masked = int(np.ma.getmask(values).sum())
         raise InputError(

@@ -52,17 +52,6 @@ def open_matrix(
         ``"3-"``; a text may list several, separated by commas. They are read in the file's order. A column that numbers
         the rows, as pandas and R write it without a name, is left out unless `columns` names it; `Source.notes`
         says so.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "embeddings.npy"
-    ...     np.save(path, np.arange(12.0).reshape(4, 3))
-    ...     source = open_matrix(path)
-    ...     source.shape, source.take([3, 0]).tolist()
-    ((4, 3), [[9.0, 10.0, 11.0], [0.0, 1.0, 2.0]])
     """
     with as_input_error(os.fspath(path)):
         files = _shards(os.fspath(path))

@@ -1,8 +1,7 @@
 """What all formats share: a reader of one array or table in blocks of rows, and the choice among several arrays.
 
-A format is a function from a path to the arrays in the file: a dictionary from their names (None for the only one,
-without a name) to functions that open them. It may raise what it likes: `opening` and `Reader` make it one
-:class:`InputError`. Nothing is ever unpickled. Packages that only some formats need are imported with such a file.
+A format is a function from a path to the arrays in the file: a dictionary from their names (None for the only one) to
+functions that open them. Packages that only some formats need are imported with such a file.
 """
 
 from __future__ import annotations

@@ -13,20 +13,15 @@ from edgelaw_app.files.reader import Reader
 
 
 class Source:
-    """A matrix that is read a block at a time; made by :func:`open_matrix`.
+    """A matrix that is read a block at a time; made by :func:`open_matrix`."""
 
-    Attributes
-    ----------
-    name : str
-        The path as it was given.
-    shape : (rows, columns)
-    dtype : numpy.dtype
-        Of what is read: float32 if stored as float32 or float16 (or bfloat16), else float64.
-    columns : list of str
-        The names of the columns that are read; their numbers in the file, counted from 0, where they have none.
-    notes : tuple of str
-        What was left out of the file, in sentences.
-    """
+    name: str  #: the path as it was given
+    shape: tuple[int, int]  #: rows and columns
+    dtype: np.dtype  #: of what is read: float32 if stored as float32 or float16 (or bfloat16), else float64
+    columns: list[
+        str
+    ]  #: names of those that are read; their numbers in the file, counted from 0, without names
+    notes: tuple[str, ...]  #: what was left out of the file, in sentences
 
     def __init__(self, readers: Sequence[Reader], name: str) -> None:
         self.name, self._readers = name, list(readers)
@@ -91,9 +86,7 @@ class Source:
         """Raw rows, of these numbers, as floats whose squares are finite; the first that is not is refused."""
         with np.errstate(invalid="ignore"):  # some bits of no number are told of even where they are cast
             block = raw.astype(self.dtype, copy=False)
-            largest = float(
-                max(block.max(initial=0), -block.min(initial=0))
-            )  # not a number where one is none
+            largest = float(max(block.max(initial=0), -block.min(initial=0)))  # NaN where there is one
             if not largest <= preprocessing.LARGEST:
                 i, j = np.argwhere(~(np.abs(block.astype(np.float64)) <= preprocessing.LARGEST))[0]
                 raise InputError(

@@ -139,10 +139,7 @@ def _few_classes(problem: Labelled, one: OrderForecast) -> Iterator[Caution]:
 
 
 def of_scale(prepared: Prepared, standardized: Prepared | None, epochs: int, batch: int) -> Iterator[Caution]:
-    """Whether standardised columns would train better, and by how much; nothing if that is not worth a word.
-
-    Compared are the best losses of sampling with replacement after as many epochs, whose theory costs hardly anything.
-    """
+    """Whether standardised columns would train better, by the best losses of IID, whose theory costs little."""
     spreads = prepared.X.std(axis=0)
     ratio = spreads.max() / spreads[spreads > 1e-12 * spreads.max()].min()
     if standardized is None or ratio < UNEQUAL_COLUMNS:

@@ -5,8 +5,7 @@ import dataclasses
 import numpy as np
 
 from edgelaw_app.forecast import ranking, runs
-from edgelaw_app.forecast.diagnostic import diagnose
-from edgelaw_app.forecast.judging import NOT_RUN, SMALLEST, USELESS, Compared, judged
+from edgelaw_app.forecast.diagnostic import NOT_RUN, SMALLEST, USELESS, Compared, diagnose, judged
 from edgelaw_app.forecast.labelled import ACCURACY, Labelled
 from edgelaw_app.forecast.request import Question
 from edgelaw_app.forecast.results import Check, OrderForecast

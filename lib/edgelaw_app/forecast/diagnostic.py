@@ -1,5 +1,8 @@
 """Are the rows of the kind that the theory assumes? Two orders, run from all starts, against their exact curves."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import scipy.linalg
 import scipy.special
@@ -8,8 +11,8 @@ from edgelaw import kaczmarz, spectrum
 from edgelaw._common import threads
 from edgelaw._common.types import Array, Integers
 from edgelaw_app import files
+from edgelaw_app.forecast import ranking
 from edgelaw_app.forecast.exact_curves import exact_curve
-from edgelaw_app.forecast.judging import NOT_RUN, SMALLEST, Compared, judged
 from edgelaw_app.forecast.results import Check
 from edgelaw_app.forecast.spectral import Spectral, random_part
 
@@ -22,6 +25,59 @@ OPERATIONS = 2e10  # multiply-adds that decide how many shuffles there are, wher
 PRODUCT = 0.2  # time of a multiply-add in a product of matrices in single precision over that of one of SGD
 FEWEST, MOST = 6, 64  # shuffles
 CONFIDENCE = 0.995  # one-sided
+SMALLEST = 1e-7  # of its start: a smaller loss is not compared
+PRECISE = 1e-3  # of its start: a smaller loss varies much from run to run, and is not doubted
+USELESS = 0.5  # a standard error above this part of what is promised decides nothing
+NOT_RUN = Check("not run", "No run was made to compare with, because it would take too long.")
+
+
+class Compared(NamedTuple):
+    """What was measured and predicted over its start: arrays (orders, losses, epochs), NaN where that is nothing."""
+
+    measured: Array
+    error: Array  # standard error of what was measured
+    predicted: Array
+    promised: Sequence[float]  # how far theory may be off in each of the losses, relatively
+    sigmas: float  # how many standard errors are beyond chance
+    orders: Sequence[str]
+    losses: Sequence[str]
+    epochs: Array | Integers
+
+
+def judged(compared: Compared, ran: str) -> Check:
+    """The verdict on what SGD "run so" has done, in numbers of the worst place and in words.
+
+    - **differs** if a loss is further off than promised by more than `sigmas` of its standard errors;
+    - **agrees** if each is within what is promised and its standard error within half of that;
+    - **undecided** otherwise.
+    """
+    predicted, promised = compared.predicted, np.array(compared.promised)[:, None]
+    if not np.isfinite(compared.measured[np.isfinite(predicted)]).all():
+        return Check(
+            "differs",
+            "SGD, run at the lr of theory, diverges, so the losses here come from runs at smaller ones.",
+        )
+    excess, error = compared.measured / predicted - 1, compared.error / predicted
+    certain = (np.abs(excess) - compared.sigmas * error) / promised
+    possible = np.maximum(np.abs(excess), error / USELESS) / promised
+    possible = np.where(predicted > PRECISE, possible, 0.0)
+    verdict, doubt = "differs", certain
+    if not np.nanmax(certain) > 1:
+        verdict, doubt = "agrees" if np.nanmax(possible) <= 1 else "undecided", possible
+    at = np.unravel_index(np.nanargmax(doubt), excess.shape)
+    order, loss, epoch = (
+        names[int(k)]
+        for names, k in zip((compared.orders, compared.losses, compared.epochs), at, strict=True)
+    )
+    where = f"the {loss} of {ranking.NAMES[order]} after {epoch:.0f} epoch{'s' if epoch != 1 else ''}"
+    off = f"{100 * excess[at]:+.1f} ± {100 * error[at]:.1f} %"
+    said = {
+        "agrees": f"agrees with theory: the largest gap is {off}, {where}.",
+        "differs": f"differs from theory: {where} is {off} off. These rows are too few, or not of the kind theory "
+        "assumes (repeated, sparse or heavy-tailed rows are not).",
+        "undecided": f"neither confirms theory nor contradicts it: {where} is {off} off.",
+    }
+    return Check(verdict, f"SGD, run {ran}, {said[verdict]}", float(excess[at]), float(error[at]))
 
 
 @threads.one_blas_thread()
@@ -35,14 +91,9 @@ def diagnose(
 ) -> tuple[Check, float]:
     """Single shuffle and flip-flop, run from all starts at epochs 1, 2, 4, ... of the budget; and what that cost.
 
-    All rows and dimensions are taken if one of the two is at most 640 (but at most 2048 rows, and four per dimension);
-    else rows in 512 random directions, in the ratio of the design. Shuffles are between 6 and 64 unless given, as many
-    as 2e10 multiply-adds allow; none are run if that costs more than `operations`. What `judged` says of them is
-    **measured** (`edgelaw.data.sweep("diagnostic_rates")`) on 104 designs of thirteen kinds besides Gaussian rows and
-    embeddings, in draws that nothing was set on, though most kinds had been seen before. All orders at step 1, to
-    epoch 32: of 40 that the theory gets wrong 37 differ, 3 are undecided and none agrees (at 95 %: less than 7.2 %); of
-    35 that it gets right 33 agree, 2 are undecided and none differs (less than 8.2 %); 29 are too near to what is
-    promised to say. It misses what a projection to 512 directions hides, such as sparse rows.
+    Shuffles are between 6 and 64 unless given, as many as 2e10 multiply-adds allow; none are run if that costs more
+    than `operations`. How often the verdict is right was **measured** (`edgelaw.data.sweep("diagnostic_rates")`) on
+    104 designs; it misses what a projection to 512 directions hides, such as sparse rows.
     """
     X, subset = _part(design, rng)
     watched = 2 ** np.arange(int(np.log2(min(epochs, LAST))) + 1)
@@ -82,10 +133,7 @@ def _part(design: files.Design, rng: np.random.Generator) -> tuple[Array, str]:
 
 
 def _predicted(values: Array, epochs: Integers, step: float, rho: float) -> tuple[Array, Integers]:
-    """Exact losses (orders, losses, epochs) as far as they are compared, and the epochs at which one of them is.
-
-    An order without a curve is not watched; ArithmeticError if that is single shuffle.
-    """
+    """Exact losses (orders, losses, epochs) where they are compared, and when; ArithmeticError without any."""
     losses = np.full((len(WATCHED), 2, len(epochs)), np.nan)
     for k, order in enumerate(WATCHED):
         try:

@@ -16,10 +16,7 @@ MOMENTS = 40  # within the first epoch
 
 
 def recorded_times(epochs: int, early: int = 0, rows: int = 0) -> npt.NDArray[Any]:
-    """The times to look at, in epochs: all up to 200, then about a hundred per decade, the last one included.
-
-    With `early`, fractions from that many of `rows` rows up to the first epoch, evenly spaced in their logarithm.
-    """
+    """Times in epochs: all up to 200, then about a hundred per decade; with `early`, fractions from so many rows on."""
     times: npt.NDArray[Any] = np.arange(min(epochs, 200) + 1)
     if epochs > 200:
         late = np.geomspace(200, epochs, 2 + int(100 * np.log10(epochs / 200)))
@@ -30,10 +27,7 @@ def recorded_times(epochs: int, early: int = 0, rows: int = 0) -> npt.NDArray[An
 
 
 def times_for(epochs: int, eigenvalues: Array, shape: tuple[int, int], batch: int = 1) -> Array:
-    """The times for a design: with fractions of the first epoch if step 1 leaves next to nothing after it.
-
-    Batches are counted in whole epochs.
-    """
+    """The times for a design, with fractions of the first epoch if step 1 (not of batches) leaves next to nothing."""
     m, d = shape
     if batch == 1 and exact.curve("iid", eigenvalues, 1, 1.0, m / d).train[-1] < EARLY:
         return recorded_times(epochs, max(1, d // 8), m)
@@ -43,10 +37,7 @@ def times_for(epochs: int, eigenvalues: Array, shape: tuple[int, int], batch: in
 def exact_curve(
     order: str, eigenvalues: Array, times: ArrayLike, step: float, rho: float, batch: int = 1
 ) -> LearningCurve:
-    """The exact curve from the eigenvalues of XᵀX/m at times in epochs: whole ones, or less than one.
-
-    ArithmeticError if there is none: too few eigenvalues, or an engine that refuses.
-    """
+    """The exact curve at times in epochs, whole ones or less than one; ArithmeticError if there is none."""
     positive = int((eigenvalues > 0).sum())
     if positive < FEWEST_EIGENVALUES:
         raise ArithmeticError(f"{positive} positive eigenvalues are too few for a spectrum.")
@@ -59,17 +50,12 @@ def exact_curve(
     early = first_epoch.curve(eigenvalues, np.append(parts, 1.0), step, rho)
     ends, error, continued = np.array([early.test, early.train]), early.error, early.continued
     late = np.empty((2, 0))
-    if (
-        whole[-1] > 0 and ends[:, -1].max() < VANISHED
-    ):  # nothing is left: further epochs go on by the first one's rate
+    if whole[-1] > 0 and ends[:, -1].max() < VANISHED:  # next to nothing is left: go on by the first rate
         late, continued = np.maximum(ends[:, -1:], 1e-300) ** whole[1:], 1
     elif whole[-1] > 0:
         curve = exact.curve(order, eigenvalues, whole, step, rho)
-        late, error, continued = (
-            np.array([curve.test, curve.train])[:, 1:],
-            max(curve.error, error),
-            curve.continued,
-        )
+        late, continued = np.array([curve.test, curve.train])[:, 1:], curve.continued
+        error = max(curve.error, error)
     test, train = np.hstack([np.maximum(ends[:, :-1], 0.0), late])
     nan = np.full(len(times), np.nan)
     return LearningCurve(times, test, train, nan, nan, error=error, continued=continued)

@@ -1,8 +1,7 @@
 """Rows with labels: training and held-out loss of SGD from zero weights, by theory or by running it.
 
-The update is that of ``torch.optim.SGD`` on half the squared error, summed over outputs and averaged over the batch:
-:math:`w \\leftarrow (1 - r\\,\\kappa)\\,w - \\frac rb\\sum_{i\\in B}(x_i\\cdot w - t_i)\\,x_i`, with the rate r, a step
-over the mean squared norm of a row, and κ the weight decay. The last batch of an epoch averages over its own rows.
+The update is that of ``torch.optim.SGD`` on half the squared error, summed over outputs and averaged over the batch,
+of which the last of an epoch has its own rows only; the rate is a step over the mean squared norm of a row.
 """
 
 import functools
@@ -49,11 +48,7 @@ class Labelled:
 
     @functools.cached_property
     def row_limit(self) -> float:
-        """The step below which no update by a single row, however long, increases the error.
-
-        Theory knows the mean of the squared norms and their spread, not the one row that is far longer than all others:
-        beyond this step it can grow by every visit, where the mean says that all is well.
-        """
+        """The step below which no update by a single row, however long, increases the error; theory sees only means."""
         longest = float(np.einsum("ij,ij->i", self.prepared.X, self.prepared.X).max())
         return 2 * self.batch * self.scale / longest
 

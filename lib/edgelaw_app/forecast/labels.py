@@ -25,11 +25,7 @@ class Targets:
     def of(cls, y: ArrayLike, rows: int, name: str = "y", classes: bool | None = None) -> Targets:
         """Targets from labels: a vector of integers, booleans or texts has classes; anything else has numbers.
 
-        But for floating point numbers that are few and whole, which are classes with a note, unless `classes` says
-        which it is.
-
-        >>> Targets.of(["cat", "dog", "cat"], 3).values.tolist(), Targets.of([1, 0, 1], 3).classes
-        ([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], ('0', '1'))
+        But for floating point numbers that are few and whole, which are classes with a note, unless `classes` says it.
         """
         array = as_labels(y, rows, name)
         notes: tuple[str, ...] = ()

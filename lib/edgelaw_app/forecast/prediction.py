@@ -1,10 +1,4 @@
-r"""From rows without labels to learning curves and advice: which order, which learning rate, how many epochs.
-
->>> from edgelaw import data
->>> found = predict(data.gaussian(64, 64, rng=0), epochs=10)
->>> found.advice.order, found.check.verdict, found.advice.epochs
-('single_shuffle', 'agrees', 10)
-"""
+"""From rows without labels to learning curves and advice: which order, which learning rate, how many epochs."""
 
 import os
 from collections.abc import Iterable
@@ -21,7 +15,7 @@ from edgelaw_app.forecast import answering, cautions, ranking, recipe
 from edgelaw_app.forecast.exact_curves import times_for
 from edgelaw_app.forecast.request import ProgressCounter, Question, Training, asked
 from edgelaw_app.forecast.results import Advice, Forecast, OrderForecast
-from edgelaw_app.forecast.spectral import SCALED, Spectral, equal_norm_design
+from edgelaw_app.forecast.spectral import Spectral, equal_norm_design
 
 LABELS_ONLY = ("schedule", "weight_decay", "held_out", "normalize", "intercept", "classes")  # options
 LEFT = 1e-6  # of a loss: where theory has no more left, orders are compared earlier
@@ -77,7 +71,7 @@ def predict(
     request, wanted = asked(epochs, orders, options, without=LABELS_ONLY)
     generator, tell = arguments.generator(rng), ProgressCounter(progress, 3 + 2 * len(request.orders))
     tell("eigenvalues", 0)
-    design, preparation = equal_norm_design(X, wanted.center, wanted.standardize)
+    design = equal_norm_design(X, wanted.center, wanted.standardize)
     arguments.batch(request.batch, design.shape[0])
     problem = Spectral(design, request.batch)
     question = _question(problem, request, tell, generator)
@@ -96,18 +90,15 @@ def predict(
         reached=reached,
         cautions=tuple(cautions.without_labels(problem, check, request.target)),
         assumed=ASSUMED,
-        code=_code(problem, advice, preparation),
-        preparation=preparation,
+        code=_code(problem, advice, design.steps),
+        preparation=design.steps,
     )
 
 
 def _question(
     problem: Spectral, request: Training, tell: ProgressCounter, rng: np.random.Generator
 ) -> Question:
-    """When losses are compared, and which: at the end of the budget, or where so much as `LEFT` is left of them.
-
-    The training loss decides where most of the parameter error is in directions that no row has.
-    """
+    """When losses are compared, and which: at the end, or where `LEFT` is left; on a plateau the training loss."""
     times = times_for(request.epochs, problem.eigenvalues, problem.shape, request.batch)
     step = 0.5 * problem.limit("iid")
     try:
@@ -164,7 +155,7 @@ def _code(problem: Spectral, advice: Advice, preparation: tuple[str, ...]) -> st
     text = " ".join(preparation)
     done = {
         "center": "mean row" in text,
-        "normalize": "Scaled every row" in text or SCALED in text,
+        "normalize": "Scaled every row" in text,
         "standardize": STANDARDIZED in text,
     }
     plan = recipe.Plan(advice.order, advice.epochs * [advice.lr], advice.batch)

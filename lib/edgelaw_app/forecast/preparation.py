@@ -47,11 +47,7 @@ def prepare(
     rng: np.random.Generator,
     classes: bool | None = None,
 ) -> Prepared:
-    """Split, centre, scale and set the intercept; what cannot be used is refused in one sentence.
-
-    `done` are those of `STEPS` to take, which they are in this order; `classes` says whether labels are classes where
-    their type does not.
-    """
+    """Split, centre, scale and set the intercept, by those of `STEPS` in `done`; what cannot be used is refused."""
     steps = tuple(one for one in STEPS if one in set(done))
     rows = arguments.matrix(_dense(X, "X")).astype(np.float64, copy=False)
     targets = Targets.of(y, len(rows), classes=classes)
@@ -158,10 +154,7 @@ def _given(held_out: Any, targets: Targets, columns: int) -> tuple[Array, Array]
 
 
 def _split(fraction: Any, targets: Targets, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Places of the training and of the held-out rows, both in the file's order; classes keep their shares.
-
-    A class of one row is trained on, because a class that is absent from training cannot be learnt.
-    """
+    """Places of training and held-out rows, both in the file's order; classes keep their shares, and a row each."""
     rows = len(targets.values)
     part = arguments.number(fraction, "held_out (a fraction of the rows)", 0, 1)
     count = max(1, round(part * rows))

@@ -1,13 +1,4 @@
-r"""From rows and labels to a linear probe: its learning rate, its order, its epochs, and the losses to expect.
-
->>> import numpy as np
->>> rng = np.random.default_rng(0)
->>> X = rng.normal(size=(300, 30))
->>> y = X @ rng.normal(size=30) + rng.normal(size=300)
->>> found = probe(X, y, epochs=5)
->>> found.advice.order, bool(0.5 < found.advice.value < 2)
-('random_reshuffle', True)
-"""
+"""From rows and labels to a linear probe: its learning rate, its order, its epochs, and the losses to expect."""
 
 import os
 from collections.abc import Iterable

@@ -85,10 +85,6 @@ def ranked(losses: Mapping[str, tuple[float, float]]) -> Ranking:
     """The ranking of orders by their losses in units of their start, each with its relative standard error.
 
     The order to take is the first of those preferred that is tied with, or below, each of the others.
-
-    >>> found = ranked({"iid": (1.3, 0.02), "random_reshuffle": (1.01, 0.02), "single_shuffle": (1.0, 0.02)})
-    >>> found.order, found.verdict, str(found.margins["iid"])
-    ('random_reshuffle', 'tied', '29 ± 4 % more')
     """
     losses = {name: (np.inf if np.isnan(one) else one, error) for name, (one, error) in losses.items()}
     lowest = min(losses, key=lambda name: max(losses[name][0], FLOOR))

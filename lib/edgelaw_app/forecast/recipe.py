@@ -32,16 +32,6 @@ def without_labels(shape: tuple[int, int], plan: Plan, prepared: Collection[str]
     """For rows X (m, d) and targets Y (m, 1), tensors: what `predict` forecasts.
 
     `prepared` are the names of what was done to the rows: "center", "standardize", "normalize".
-
-    >>> plan = Plan("random_reshuffle", 50 * [0.0123456])
-    >>> print(without_labels((512, 64), plan, ["center", "normalize"]))
-    # X (512 x 64) and Y (512 x 1): rows and targets, tensors of float
-    X = X - X.mean(0); X = X * 64**0.5 / X.norm(dim=1, keepdim=True)
-    net = torch.nn.Linear(64, 1, bias=False); torch.nn.init.zeros_(net.weight)
-    opt, loss = torch.optim.SGD(net.parameters(), lr=0.0123), torch.nn.MSELoss()
-    batches = torch.utils.data.DataLoader(list(zip(X, Y)), 1, shuffle=True)
-    for x, y in (pair for n in range(50) for pair in batches):
-        opt.zero_grad(); loss(net(x), y).backward(); opt.step()
     """
     m, d = shape
     first = f"# X ({m} x {d}) and Y ({m} x 1): rows and targets, tensors of float"

@@ -24,36 +24,16 @@ HeldOut = float | tuple[ArrayLike, ArrayLike] | None
 
 @dataclass(frozen=True)
 class Training:
-    """How SGD trains: but for the first two options of `predict` and `probe`.
+    """How SGD trains: but for the first two options of `predict` and `probe`."""
 
-    Attributes
-    ----------
-    epochs : int
-        The budget.
-    orders : iterable of str
-        Among `edgelaw.orders.ORDERS`, each at its own best learning rate.
-    lr : float, optional
-        A learning rate to judge beside the best ones: for ``torch.optim.SGD`` and ``nn.MSELoss()``.
-    batch : int
-        Rows per update, averaged as PyTorch's mean losses do; an epoch is all rows whatever the batch.
-    target : float, optional
-        Of `predict`: a loss in (0, 1) to be reached as soon as possible.
-    schedule : {"constant", "cosine", "linear"}
-        Of `probe`: how lr changes from epoch to epoch.
-    weight_decay : float
-        Of `probe`, as of ``torch.optim.SGD``. IID's theory has it exactly; the other orders are run.
-    operations : float
-        Multiply-adds that running SGD may take. Nothing depends on how fast the machine is, or on its cores.
-    """
-
-    epochs: int
-    orders: tuple[str, ...]
-    lr: float | None = None
-    batch: int = 1
-    target: float | None = None
-    schedule: str = "constant"
-    weight_decay: float = 0.0
-    operations: float = OPERATIONS
+    epochs: int  #: the budget
+    orders: tuple[str, ...]  #: among `edgelaw.orders.ORDERS`, each at its own best learning rate
+    lr: float | None = None  #: to judge beside the best ones: for ``torch.optim.SGD`` and ``nn.MSELoss()``
+    batch: int = 1  #: rows per update, averaged as PyTorch does; an epoch is all rows whatever the batch
+    target: float | None = None  #: of `predict`: a loss in (0, 1) to be reached as soon as possible
+    schedule: str = "constant"  #: of `probe`: how lr changes from epoch to epoch, or "cosine" or "linear"
+    weight_decay: float = 0.0  #: of `probe`, as of ``torch.optim.SGD``; orders but IID are run with it
+    operations: float = OPERATIONS  #: multiply-adds that running SGD may take, on any machine
 
     def __post_init__(self) -> None:
         names = [self.orders] if isinstance(self.orders, str) else self.orders
@@ -75,32 +55,18 @@ class Training:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How rows are prepared: options of `probe`, and `center` and `standardize` of `predict`, too.
+    """How rows are prepared: options of `probe`, and `center` and `standardize` of `predict`, too."""
 
-    Attributes
-    ----------
-    held_out : float, pair (X, y), or None
-        Rows to test on: a fraction drawn at random from X (of classes as much from each), others, or none; then the
-        training loss decides. The learning rate is chosen on them, as by a sweep.
-    center : bool
-        Whether to subtract the (training) rows' mean, which in embeddings is most of every row and no feature.
-    standardize : bool
-        Whether to divide columns by their standard deviation.
-    normalize : bool
-        Whether to scale every row to norm √d; `predict` always does.
-    intercept : bool
-        For centred features the mean target is subtracted: it is the least-squares intercept whatever the weights.
-        For others a constant column of ones is trained with the rest.
-    classes : bool, optional
-        Whether labels are classes, where their type does not say it.
-    """
-
+    #: rows to test on, and to choose lr by, as a sweep does: a fraction drawn at random from X (of classes as much
+    #: from each), a pair (X, y), or None; then the training loss decides
     held_out: HeldOut = 0.2
-    center: bool = True
-    standardize: bool = False
-    normalize: bool = False
+    center: bool = True  #: subtract the (training) rows' mean, in embeddings most of every row and no feature
+    standardize: bool = False  #: divide columns by their standard deviation
+    normalize: bool = False  #: scale every row to norm √d; `predict` always does
+    #: subtract the mean target, the least-squares intercept of centred features whatever the weights; for others a
+    #: constant column of ones is trained with the rest
     intercept: bool = True
-    classes: bool | None = None
+    classes: bool | None = None  #: whether labels are classes, where their type does not say it
 
 
 def asked(

@@ -1,6 +1,6 @@
 """What a forecast returns: what to do, every order's losses, how far to believe them, and code to paste."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -29,15 +29,11 @@ class OrderForecast:
     lr: float  #: of the first epoch, for ``torch.optim.SGD`` and ``nn.MSELoss()``
     rates: Array = field(repr=False)  #: the same for each epoch
     step: float  #: the same in units of the theory: lr · 2 · mean squared norm of a row / outputs
-    epochs: Array = field(
-        repr=False
-    )  #: when losses are recorded; fractions of an epoch are rows over all rows
+    epochs: Array = field(repr=False)  #: when losses are recorded; fractions are rows over all rows
     #: by name: "parameter error" and "training loss" (relative to their start), or with labels "training loss" and
     #: "held-out loss" (squared errors summed over outputs, means over rows)
     losses: dict[str, Array] = field(repr=False)
-    errors: dict[str, Array] = field(
-        repr=False
-    )  #: relative standard errors: of runs, or what theory is good for
+    errors: dict[str, Array] = field(repr=False)  #: relative standard errors, or what theory is good for
     #: "theory", "simulated", "pilot" (run on a part of the rows, and corrected by theory) or "part" (which compares
     #: orders, but has no level)
     how: str = "theory"
@@ -69,9 +65,7 @@ class Advice:
     time: float  #: the epoch at which orders are compared
     value: float  #: that loss then
     error: float  #: its relative standard error
-    verdict: (
-        str  #: against the rival: "ahead", "tied", "undecided" (its margin's error is above 20 %) or "alone"
-    )
+    verdict: str  #: "ahead", "tied", "undecided" (its margin's error is above 20 %) or "alone"
     rival: str  #: the nearest other order that is not better
     margin: float  #: how much more it leaves, relatively
     margin_error: float
@@ -149,19 +143,34 @@ class Forecast:
         more = [f"  {len(self.cautions)} caution(s): {', '.join(one.code for one in self.cautions)}"]
         return "\n".join([*lines, *(more if self.cautions else [])])
 
+    def picture(self, loss: str, label: str, colours: Mapping[str, str] | None = None) -> str:
+        """A loss of every order by epoch as an SVG element, described by `label`, and the target if it decides.
+
+        Two standard errors are shaded where SGD was run; `colours` has what stands in a page for a line's colour.
+        """
+        from edgelaw import plots
+
+        lines = []
+        for order, one in self.orders.items():
+            look, ran = plots.ORDER_STYLES[order], one.how != "theory"
+            style = look["label"] + f" ({one.how})" * ran, look["color"], look["linestyle"]
+            error = one.errors[loss] if ran else 0.0
+            lines.append(notebook.Line(one.epochs, one.losses[loss], *style, error=error))
+        if self.target is not None and loss == self.advice.loss:
+            ends, level = self.best.epochs[[1, -1]], [self.target, self.target]
+            lines.append(notebook.Line(ends, level, f"target {self.target:.6g}", style=(0, (2, 3))))
+        return notebook.plot(lines, "epoch", loss, label, colours)
+
     def _repr_html_(self) -> str:
         """The advice in a notebook, with the deciding loss of every order in a small plot and a small table."""
         from edgelaw import plots
 
-        loss, lines, rows = self.advice.loss, [], []
+        loss, rows = self.advice.loss, []
         for order, one in self.orders.items():
-            look = plots.ORDER_STYLES[order]
-            style = look["label"], look["color"], look["linestyle"]
-            lines.append(notebook.Line(one.epochs, one.losses[loss], *style))
             value = with_error(*one.at(self.advice.time, loss), self.start)
-            rows.append([look["label"], notebook.number(one.lr), value])
+            rows.append([plots.ORDER_STYLES[order]["label"], notebook.number(one.lr), value])
         header = ["order", "lr", f"{loss}, epoch {notebook.number(self.advice.time)}"]
-        picture = notebook.plot(lines, "epoch", loss, f"{loss} by epoch in each order.")
+        picture = self.picture(loss, f"{loss} by epoch in each order.")
         note = " ".join([self.assumed, *(caution.text for caution in self.cautions)])
         return notebook.card(" ".join(self.advice.sentences), picture, header, rows, note)
 

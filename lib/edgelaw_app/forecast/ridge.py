@@ -30,13 +30,6 @@ def solve(rows: LabelledRows) -> ClosedForm:
 
     A ridge keeps the part λ/(λ + κ) of the least-squares solution along each eigenvector, and both losses are
     quadratic in these parts, so that no ridge needs a solution of its own.
-
-    Examples
-    --------
-    >>> rows = LabelledRows.of(np.eye(3)[:, :2], [1.0, 1.0, 1.0], (np.eye(2), [0.5, 0.5]))
-    >>> solved = solve(rows)
-    >>> round(solved.least_squares_train, 3), round(solved.least_squares_held_out, 9), round(solved.ridge, 2)
-    (0.333, 0.25, 0.33)
     """
     unit = rows.scale / rows.shape[1]  # eigenvalues of XᵀX/m are λ times this
     energy = unit * rows.eigenvalues * rows.energies

@@ -59,10 +59,7 @@ class Sample(NamedTuple):
         return self.losses.mean(axis=0)
 
     def errors(self) -> Array:
-        """Relative standard errors of the means: half of a 95 % interval of Student's t.
-
-        Or what the largest run has of the sum: where rare runs decide a mean, others of their kind are still to come.
-        """
+        """Relative standard errors of the means: half of Student's 95 % interval, or what the largest run has."""
         runs = len(self.losses)
         if runs < 2:
             return np.full(self.losses.shape[1:], np.inf)
@@ -84,10 +81,7 @@ def until_precise(
     share: float,
     precise: ArrayLike = PRECISE,
 ) -> Losses | None:
-    """Means over runs, as precise as that at every time with something left, as far as the share goes.
-
-    None if it does not pay for a few runs.
-    """
+    """Means over runs, as precise as that where something is left, as far as the share goes; None if for few runs."""
     cost = problem.cost(times)
     affordable = int(min(share, budget.left) / cost)
     if affordable < FEWEST:
@@ -136,11 +130,7 @@ def loss_by_running(
 
 
 def moments(times: Array, last: float) -> Array:
-    """A few of the times up to the last, 0 and it included, evenly spaced in their logarithm.
-
-    >>> moments(np.arange(9), 3).tolist(), len(moments(np.arange(500), 499))
-    ([0, 1, 2, 3], 23)
-    """
+    """A few of the times up to the last, 0 and it included, evenly spaced in their logarithm."""
     times = times[times <= last]
     after = times[times > 0]
     if len(after) <= MOMENTS:

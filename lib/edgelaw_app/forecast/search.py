@@ -1,7 +1,6 @@
 r"""The step with the smallest loss: few values of the loss, a parabola through the lowest three.
 
-In :math:`x = \log(\eta/(L-\eta))`, L the limit of stability, the logarithm of a loss is a smooth function with one
-minimum on every spectrum and all labels that were tried.
+In :math:`x = \log(\eta/(L-\eta))`, L the limit of stability, the logarithm of every loss tried has one minimum.
 """
 
 from collections.abc import Callable
@@ -23,12 +22,7 @@ def best(
     guess: float | None = None,
     most: int = MOST,
 ) -> float:
-    """The best step up to the `highest` one that is allowed, below the `limit` from which on the loss is infinite.
-
-    >>> found = best(lambda step: np.exp((np.log(step) - np.log(0.3)) ** 2), limit=2.0, highest=1.8)
-    >>> abs(found / 0.3 - 1) < 0.1
-    True
-    """
+    """The best step up to the `highest` one that is allowed, below the `limit` from which on the loss is infinite."""
     top, tried = float(np.log(highest / (limit - highest))), dict[float, float]()
     begin, apart = top, FAR
     if guess is not None:
@@ -56,10 +50,9 @@ def best(
 
 
 def _promised(places: list[float], values: list[float], apart: float, top: float) -> tuple[float, float]:
-    """What the next place to try would gain, and where it is.
+    """What the next place to try would gain, and where it is: beyond the end, a parabola's vertex, or the middle.
 
-    Beyond the end if the lowest is there, else the vertex of a parabola through the lowest place and its neighbours;
-    over wide intervals, and with infinite neighbours, the middle of the wider one, because the minimum may be sharp.
+    The middle of the wider interval is tried over wide ones and beside infinite losses, where the minimum may be sharp.
     """
     k, last = int(np.argmin(values)), len(places) - 1
     if k == 0 or (k == last and places[k] < top):

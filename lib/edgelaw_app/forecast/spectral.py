@@ -28,7 +28,6 @@ MOST_STARTS = 32  # of one run
 OVERHEAD = 3000  # multiply-adds that a visit of a row costs beside those of its products
 SMALLEST_PART = 64  # dimensions
 ONE_DIRECTION = "All rows of X point in one direction; there is nothing to learn about an order from them."
-SCALED = "Rows scaled to equal norm: the update does not see their lengths."
 
 
 class Spectral:
@@ -138,11 +137,7 @@ class Spectral:
     def _within_the_first_epoch(
         self, order: str, fractions: Array, step: float, weights: Array, rng: np.random.Generator
     ) -> Array:
-        """Both losses after fractions of an epoch, an array (2, fractions), of a run of its own.
-
-        A first part of an epoch is as many random rows, with or without replacement: each piece between two of the
-        fractions is run as an epoch over its own rows.
-        """
+        """Both losses after fractions of an epoch, (2, fractions): of pieces, each run as an epoch of its rows."""
         losses, m = np.empty((2, len(fractions))), self.shape[0]
         if not len(fractions):
             return losses
@@ -172,10 +167,7 @@ class Spectral:
 
 
 def _errors(values: Array, accuracy: Sequence[float]) -> Array:
-    """What theory is good for: as measured down to a thousandth, beyond growing with the logarithm of the loss.
-
-    As an error in a rate does.
-    """
+    """What theory is good for: as measured down to a thousandth, beyond growing with the logarithm of the loss."""
     growth = np.log(np.clip(values, FLOOR, 1.0)) / np.log(1e-3)
     return np.array(accuracy)[:, None] * np.maximum(1.0, growth)
 
@@ -199,24 +191,13 @@ def corrected(theory: Losses, part: Losses, own: Losses) -> Losses:
 
 def equal_norm_design(
     X: ArrayLike | str | os.PathLike[str] | files.Design, center: bool, standardize: bool
-) -> tuple[files.Design, tuple[str, ...]]:
-    """A design of rows of equal norm, and what was done to the rows.
-
-    An array becomes a design as a file does for the command line: centred (unless ``center=False``) and scaled.
-    """
+) -> files.Design:
+    """A design of rows of equal norm: an array or a file as for the command line, a design as it is."""
     if not isinstance(X, files.Design):
-        X = files.design(X, center=center, standardize=standardize)
-    elif not center or standardize:
+        return files.design(X, center=center, standardize=standardize)
+    if not center or standardize:
         raise ValueError("X is already a design; give center and standardize to the call that made it.")
     some = np.linalg.norm(X.take(np.arange(min(X.shape[0], 256))), axis=1)
-    if np.ptp(some) <= 1e-4 * some.max():
-        return X, tuple(X.steps)
-    if X.bytes > LARGEST_BYTES:
+    if np.ptp(some) > 1e-4 * some.max():
         raise ValueError("The rows of this design are not of equal norm; make it with normalize=True.")
-    rows = X.matrix().astype(np.float64, copy=False)
-    equal = normalize_rows(rows)
-    if (equal == equal[0]).all():
-        raise ValueError(ONE_DIRECTION)
-    design = files.design(equal, center=False, normalize=False)
-    design.warnings = X.warnings
-    return design, (*X.steps, SCALED)
+    return X

@@ -1,8 +1,4 @@
-r"""Linear probes: linear classifiers :math:`x \mapsto Wx` on fixed features, one output for each class.
-
-`split` makes a problem of a pool of features, `optimum` solves it, `train_one` trains a probe by PyTorch as usual, and
-`measure` says how far it came. Only `train_one` needs PyTorch.
-"""
+r"""Linear probes: linear classifiers :math:`x \mapsto Wx` on fixed features, one output for each class."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -23,24 +19,12 @@ LOSSES = ("squares", "cross_entropy")
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """Rows to train on and rows to hold out, prepared alike.
+    """Rows to train on and rows to hold out, prepared alike."""
 
-    Attributes
-    ----------
-    X : array (m, d)
-        Training rows of norm √d.
-    labels : array of m integers
-        Their classes.
-    targets : array (m, K)
-        What least squares aims at.
-    held, held_labels : array, array of integers
-        Rows that no training sees, and their classes.
-    """
-
-    X: Array = field(repr=False)
-    labels: Integers = field(repr=False)
-    targets: Array = field(repr=False)
-    held: Array = field(repr=False)
+    X: Array = field(repr=False)  #: training rows (m, d) of norm √d
+    labels: Integers = field(repr=False)  #: their classes
+    targets: Array = field(repr=False)  #: what least squares aims at (m, K)
+    held: Array = field(repr=False)  #: rows that no training sees
     held_labels: Integers = field(repr=False)
 
     def taught(self, rng: Rng) -> "Probe":
@@ -105,11 +89,6 @@ def optimum(probe: Probe, loss: str, ridge: float = 0.0) -> Array:
     Least squares (half the squared error, summed over outputs, averaged over rows) is solved directly, without a
     ridge by the solution of smallest norm. Cross-entropy needs a ridge. With one the loss is minimised by L-BFGS; its
     gradient's norm over the ridge bounds the distance to the minimum and is required to be below 1e-5 of its norm.
-
-    >>> rng = np.random.default_rng(0)
-    >>> probe = split(rng.normal(size=(50, 30)), np.arange(50) % 3, rows=20, dims=20, held=10, rng=1)
-    >>> bool(np.allclose(probe.X @ optimum(probe, "squares").T, probe.targets))
-    True
     """
     arguments.choice(loss, "loss", LOSSES)
     if loss == "squares" and ridge == 0:
@@ -179,16 +158,7 @@ def train_one(
 
 
 def measure(probe: Probe, W: Array, loss: str, best: Array, ridge: float = 0.0) -> Array:
-    """Parameter error, excess training loss (both over their values at zero weights) and held-out accuracy.
-
-    `best` is the `optimum` for this loss and ridge.
-
-    >>> rng = np.random.default_rng(0)
-    >>> probe = split(rng.normal(size=(50, 30)), np.arange(50) % 3, rows=20, dims=20, held=10, rng=1)
-    >>> best = optimum(probe, "squares")
-    >>> measure(probe, 0 * best, "squares", best)[:2].tolist()
-    [1.0, 1.0]
-    """
+    """Parameter error and excess training loss over those of zero weights, and accuracy; `best` is `optimum`'s."""
     now, start, least = (_cost(probe, V, loss, ridge)[0] for V in (W, 0 * W, best))
     accuracy = ((probe.held @ W.T).argmax(axis=1) == probe.held_labels).mean()
     return np.array([((W - best) ** 2).sum() / (best**2).sum(), (now - least) / (start - least), accuracy])

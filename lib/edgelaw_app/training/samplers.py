@@ -67,9 +67,6 @@ class OrderSampler(Sampler[int]):
     >>> first, second = list(sampler), list(sampler)
     >>> second == first[::-1]
     True
-    >>> parts = [OrderSampler("flip_flop", 3, seed=1, num_replicas=2, rank=r) for r in (0, 1)]
-    >>> [list(part) for part in parts] == [first[0::2], first[1::2]]
-    True
     """
 
     # Lightning reads it once its pull request 21449 is in: leave this order as it is.
@@ -211,13 +208,6 @@ def check_loader(loader: Any, sampler: OrderSampler) -> bool:
         ``trainer.train_dataloader`` in Lightning's ``on_train_start``.
     sampler : OrderSampler
         The sampler that the loader was made with.
-
-    Examples
-    --------
-    >>> from torch.utils.data import DataLoader
-    >>> data, sampler = list(range(6)), FlipFlop(6)
-    >>> check_loader(DataLoader(data, batch_size=2, sampler=sampler), sampler)
-    True
     """
     objects = sharing.holders(loader, sampler)
     if objects is not None:

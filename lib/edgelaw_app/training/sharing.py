@@ -1,9 +1,7 @@
 """Whether a loader goes through a sampler's order as it is, and what to do where another library has changed it.
 
-Libraries that spread training over processes put samplers of their own around a reader's sampler. A sampler cannot
-see who holds it, but it can see who iterates it: the objects whose methods are running at that moment. `wrappers`
-collects them, `holders` collects the same from a loader that has not started, and `complaint` says what they do to
-the order. Nothing of those libraries is imported: a wrapper is known by its base class in torch or by its name.
+A sampler cannot see who holds it, but it can see who iterates it: the objects whose methods are running at that moment.
+Nothing of other libraries is imported: a wrapper is known by its base class in torch or by its name.
 """
 
 from collections.abc import Iterable
@@ -67,13 +65,7 @@ def holders(loader: Any, sampler: Any) -> list[Any] | None:
 
 
 def complaint(share: Share, objects: Iterable[Any], processes: int, process: int) -> str:
-    """What those who iterate a sampler make of its order, and the remedy, in one sentence; empty if they keep it.
-
-    >>> complaint(Share("flip_flop", 10, 1, 0), [], 1, 0)
-    ''
-    >>> complaint(Share("flip_flop", 10, 1, 0), [], 2, 1)[:60]
-    'each of the 2 processes goes through the whole flip_flop ord'
-    """
+    """What those who iterate a sampler make of its order, and the remedy, in one sentence; empty if they keep it."""
     for one in objects:
         name = type(one).__name__
         if isinstance(one, DistributedSampler):

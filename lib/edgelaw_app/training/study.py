@@ -31,32 +31,18 @@ class Ratio(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """One grid of the study.
-
-    Attributes
-    ----------
-    problem, loss, optimiser, batch
-        What was trained.
-    orders : tuple of str
-        The four orders, then ``"shuffle=True"``: `torch.utils.data.DataLoader`'s own shuffle.
-    epochs : tuple of int
-        The two budgets.
-    steps : array
-        The ladder.
-    means : array (steps, orders, budgets, 3)
-        Means over splits: log parameter error, log excess training loss, held-out accuracy.
-    runs : array (splits, orders, budgets, measures, 2)
-        Loss and held-out accuracy of every split at the order's best step for this budget and measure.
-    """
+    """One grid of the study: what was trained, the two budgets, the ladder of steps, and what was recorded."""
 
     problem: str
     loss: str
     optimiser: str
     batch: int
-    orders: tuple[str, ...] = field(repr=False)
-    epochs: tuple[int, ...] = field(repr=False)
-    steps: Array = field(repr=False)
+    orders: tuple[str, ...] = field(repr=False)  #: the four, then "shuffle=True", a `DataLoader`'s own
+    epochs: tuple[int, ...] = field(repr=False)  #: the two budgets
+    steps: Array = field(repr=False)  #: the ladder
+    #: (steps, orders, budgets, 3): means over splits of log parameter error, log excess training loss, accuracy
     means: Array = field(repr=False)
+    #: (splits, orders, budgets, measures, 2): loss and accuracy of each split at the order's best step for these
     runs: Array = field(repr=False)
 
     @property
@@ -96,12 +82,7 @@ class Grid:
 
 @functools.cache
 def grids() -> tuple[Grid, ...]:
-    """All grids that were run, in the order of the file.
-
-    >>> first = grids()[0]
-    >>> first.problem, first.optimiser, first.batch, first.epochs
-    ('isotropic', 'sgd', 1, (5, 40))
-    """
+    """All grids that were run, in the order of the file."""
     sweep = shipped.sweep("torch_probe")
     made = []
     for number, (problem, loss, optimiser, batch) in enumerate(json.loads(str(sweep["grids"]))):
@@ -117,11 +98,7 @@ def chosen(
     optimisers: Collection[str] | None = None,
     batches: Collection[int] | None = None,
 ) -> list[Grid]:
-    """The grids whose problem, loss, optimiser and batch are among those named; all where none is named.
-
-    >>> [grid.batch for grid in chosen(problems=["wide"])]
-    [1, 32]
-    """
+    """The grids whose problem, loss, optimiser and batch are among those named; all where none is named."""
     filters = (problems, losses, optimisers, batches)
     kept = []
     for grid in grids():
@@ -137,12 +114,7 @@ def span(
     measures: Collection[str] = MEASURES,
     budgets: Collection[str] = BUDGETS,
 ) -> tuple[float, float]:
-    """The smallest and the largest ratio of an order's losses to random reshuffle's over grids, measures and budgets.
-
-    >>> low, high = span(chosen(problems=["isotropic"], optimisers=["sgd"]), "single_shuffle")
-    >>> bool(low < high < 1)
-    True
-    """
+    """The smallest and largest ratio of an order's losses to random reshuffle's over grids, measures and budgets."""
     ratios = [
         grid.ratio(order, measure, budget).value
         for grid in grids

@@ -36,12 +36,7 @@ def shipped_text() -> str:
 
 
 def encode(text: str) -> tuple[Integers, str]:
-    """The text as integers, each a character's place in the alphabet, and the alphabet: its characters, sorted.
-
-    >>> tokens, alphabet = encode("abba")
-    >>> tokens.tolist(), alphabet
-    ([0, 1, 1, 0], 'ab')
-    """
+    """The text as integers, each a character's place in the alphabet, and the alphabet: its characters, sorted."""
     if not isinstance(text, str) or not text:
         raise ValueError("text must be a non-empty string.")
     characters, tokens = np.unique(list(text), return_inverse=True)
@@ -54,10 +49,6 @@ def contexts(
     """Stretches of `length` characters, a row each, and what follows each of their characters.
 
     They are `count` stretches at places drawn from `rng`, or the text cut into consecutive ones, a rest left out.
-
-    >>> inputs, targets = contexts(np.arange(6), 2)
-    >>> inputs.tolist(), targets.tolist()
-    ([[0, 1], [2, 3]], [[1, 2], [3, 4]])
     """
     text = arguments.counts(tokens, "tokens")
     length = arguments.whole(length, "length", 1)
@@ -165,12 +156,7 @@ class Transformer(nn.Module):
 
 
 def shipped_model() -> Transformer:
-    """The model whose body chapter 11 freezes; its weights are stored in eight bits, its head is zero.
-
-    >>> model = shipped_model()
-    >>> model.width, model.depth, model.length, float(model.head.weight.detach().abs().max())
-    (128, 2, 64, 0.0)
-    """
+    """The model whose body chapter 11 freezes; its weights are stored in eight bits, its head is zero."""
     arrays = _arrays("transformer_body.npz")
     state = {
         name: torch.as_tensor(arrays[name] * arrays[f"{name}.scale"])
@@ -185,11 +171,7 @@ def shipped_model() -> Transformer:
 
 
 def shipped_runs() -> dict[str, np.ndarray]:
-    """Spectra over training, at several widths, depths and seeds: the arrays that the data card describes.
-
-    >>> shipped_runs()["width_64_depth_2"].shape  # seed, checkpoint, eigenvalue
-    (4, 6, 64)
-    """
+    """Spectra over training, at several widths, depths and seeds: the arrays that the data card describes."""
     return _arrays("transformer_runs.npz")
 
 
@@ -212,19 +194,14 @@ def train(
 
     Parameters
     ----------
-    model : Transformer
     text : pair of arrays of int of shape (count, length)
         Contexts and what follows each of their characters, as `contexts` gives them.
-    steps : int
-    rate : float
-        Learning rate.
     loss : {"cross_entropy", "mse"}
         Of the next character. Cross-entropy is minimised by Adam; ``"mse"`` compares the outputs with its one-hot
         vector, summed over the alphabet, and is minimised by SGD: the rate multiplies the gradient of *half* the mean
         squared error, so that on the head a step is :math:`W \leftarrow W - \eta(WH - C)` with the batch's H and C.
     batch : int
         Contexts per step, drawn from ``rng`` with replacement; 0 takes all of them in every step.
-    rng : Generator or int
     watch : callable, optional
         Called as ``watch(step, model)`` before every step and once after the last.
     """
@@ -275,10 +252,6 @@ def features(model: Transformer, inputs: ArrayLike) -> Array:
 
     The forward pass is done in float64 whatever the model's precision, so that the result depends on the
     processor by rounding only (measured: 2e-14 in the eigenvalues of the shipped model's covariance).
-
-    >>> model = Transformer(characters=3, width=4, depth=1, length=2, heads=1)
-    >>> features(model, [[0, 1], [2, 2]]).shape
-    (4, 4)
     """
     twin = copy.deepcopy(model).double()
     with torch.no_grad():
