@@ -10,7 +10,6 @@ import scipy.linalg
 from edgelaw import exact, shipped
 from edgelaw.exact.flip_flop import labels as flip_flop
 from edgelaw.exact.labels import LabelledRows
-from edgelaw.exact.single_shuffle import labels as single_shuffle
 
 
 def unit_rows(m, d, seed=0, power=0.5):
@@ -163,11 +162,11 @@ def test_floors_are_the_limits_of_the_curves():
 def test_floor_of_small_steps_is_a_square_of_the_step(m):
     X, rng = unit_rows(m, 40), np.random.default_rng(4)
     rows = LabelledRows.of(X, rng.normal(size=m))
+    second = ((X @ X.T) ** 2).sum() / m
 
     def ratio(step):
-        return exact.probe_floor("single_shuffle", rows, step).excess / single_shuffle.small_step_excess(
-            rows, step
-        )
+        law = step**2 / 12 * (second + (second - 1) * 40 / m) * rows.residual
+        return exact.probe_floor("single_shuffle", rows, step).excess / law
 
     assert 1.005 < ratio(0.01) < 1.02  # the next order, one percent per 0.01
     assert 2 * ratio(0.005) - ratio(0.01) == pytest.approx(1, abs=5e-4)

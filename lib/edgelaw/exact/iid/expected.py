@@ -27,8 +27,6 @@ def expected_curve(
     than `tolerance`, relatively, at any epoch wanted, and at the latest after :math:`8 + 19\sqrt{nm}` steps for n
     epochs. A step costs :math:`2md^2 + d^3` multiplications; 30 to 80 are usual.
 
-    Examples
-    --------
     Two orthogonal rows: a start survives an epoch of two draws in the direction not drawn.
 
     >>> curve = expected_curve(np.diag([1.0, 3.0]), epochs=2)

@@ -158,8 +158,10 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
        \text{distance} &= \frac{m\sigma^2}{\rho-\omega}\Bigl\{\frac{\omega + 2\langle\alpha\rangle}\kappa
           - \frac{\langle1/\lambda\rangle}{\rho-\omega}\Bigr\}\Big/\text{scale} .
 
-    *Derived*; as the step tends to 0 the excess training loss tends to `small_step_excess`. If no contour between 0 and
-    the spectrum has the whole average inside, it is an `ArithmeticError`. Targets that can be fitted leave nothing:
+    *Derived*; at small steps the excess is
+    :math:`\frac{\eta^2}{12}\bigl(\kappa_2 + \frac rm(\kappa_2-1)\bigr)\sigma^2`, :math:`\kappa_2` being the mean square
+    of the Gram matrix's eigenvalues and r its rank. If no contour separates 0 from the spectrum it is an
+    `ArithmeticError`. Targets that can be fitted leave nothing:
 
     >>> floor(LabelledRows.of(np.eye(30), np.ones(30)), step=0.5)
     LabelFloor(train=0.0, excess=0.0, held_out=None, distance=0.0)
@@ -182,26 +184,6 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     if held is not None:
         held += rows.aspect * fresh
     return LabelFloor(rows.residual + excess, excess, held, rows.shape[0] * distance / rows.scale)
-
-
-def small_step_excess(rows: LabelledRows, step: float) -> float:
-    r"""The excess training loss at the floor as the step tends to 0.
-
-    It is :math:`\frac{\eta^2}{12}\bigl(\kappa_2 + \frac rm(\kappa_2-1)\bigr)\sigma^2`, where :math:`\kappa_2` is
-    the mean square of the m eigenvalues of the Gram matrix of unit rows and r its rank: of the order η², where random
-    reshuffle has η³ and IID η/2. *Derived* from `floor`, since for small c
-    :math:`\alpha = \frac1{c\lambda} - \frac12 + \frac{c\lambda}{12}`, and
-    :math:`\rho\langle\lambda^2\rangle = \kappa_2 - 1`.
-
-    >>> rows = LabelledRows.of(np.ones((2, 1)), [1.0, -1.0])
-    >>> small_step_excess(rows, 0.1) == 0.1**2 / 12 * (2 + 1 / 2)
-    True
-    """
-    eta = arguments.step(step)
-    second = ((rows.aspect * rows.eigenvalues) ** 2).sum() / rows.shape[0]
-    return float(
-        eta**2 / 12 * (second + (second - 1) * len(rows.eigenvalues) / rows.shape[0]) * rows.residual
-    )
 
 
 def _floor_factors(pairs: Pairs, omega: float) -> Array:
