@@ -21,7 +21,7 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, sources
+from edgelaw.exact import agreement
 from edgelaw.exact.batches import requests
 from edgelaw.exact.batches.blocks import Asked
 from edgelaw.exact.batches.limits import critical_batch, stability
@@ -85,7 +85,7 @@ def curve(
     >>> [round(float(x), 6) for x in curve("single_shuffle", np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    theory, n = _room(order), sources.recorded(epochs)
+    theory, n = _room(order), arguments.epochs(epochs)
     asked = requests.of_sample(order, eigenvalues, step, batch, rho, weights)
     return (None if order == "iid" else _elementary(n, asked)) or theory.curve(n, asked)
 
@@ -121,7 +121,7 @@ def population_curve(
     >>> [round(float(x), 6) for x in population_curve("iid", np.ones(2), epochs=[1, 100]).test]
     [1.0, 0.501944, 0.040083]
     """
-    theory, n = _room(order), sources.recorded(epochs)
+    theory, n = _room(order), arguments.epochs(epochs)
     asked = requests.of_covariance(order, covariance_eigenvalues, step, batch, rho)
     made = theory.curve(n, asked)
     return dataclasses.replace(made, test=asked.null + (1 - asked.null) * made.test)

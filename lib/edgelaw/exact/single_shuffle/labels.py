@@ -24,7 +24,7 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import agreement, graded_circle, sources
+from edgelaw.exact import agreement, graded_circle
 from edgelaw.exact.batches.blocks import SampleRows
 from edgelaw.exact.labels.curves import LabelCurve, LabelFloor, norms_error
 from edgelaw.exact.labels.rows import LabelledRows
@@ -50,7 +50,7 @@ def curve(rows: LabelledRows, epochs: ArrayLike, step: ArrayLike = 1.0, batch: i
     >>> [round(float(x), 6) for x in curve(rows, 2, step=0.5).train]
     [1.0, 0.25, 0.0625]
     """
-    n, eta, error = sources.recorded(epochs), _constant_step(step, batch), 0.0
+    n, eta, error = arguments.epochs(epochs), _constant_step(step, batch), 0.0
     if n[-1] > graded_circle.MOST:
         raise ValueError(f"epochs must be at most {graded_circle.MOST} for single shuffle, not {n[-1]}.")
     losses = np.tile(_zero_epochs(rows)[:, None], len(n))
