@@ -32,7 +32,7 @@ from edgelaw._common.compiled import when_compiling
 from edgelaw import exact
 values, seen = np.random.default_rng(0).exponential(size=200), []
 with when_compiling(seen.append):
-    curve = exact.curve("iid", values, 20)
+    curve = exact.curve("single_shuffle", values, 20)
 print("compiled" if seen else "loaded", curve.test.tobytes().hex(), curve.train.tobytes().hex())
 """
 

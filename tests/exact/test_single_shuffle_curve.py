@@ -284,7 +284,9 @@ def test_what_has_vanished_does_not_make_the_stated_error_larger():
     computed = np.arange(1, 60)
     fine = np.tile(np.exp(-1.0 * computed), (2, 1))
     difference = np.where(computed < 30, 1e-9, np.minimum(1e-3 * 2.0 ** (computed - 30), 3.0))
-    curve = agreement.vouched(np.arange(60), computed, fine, fine * (1 + difference), 0.0, 1e-12)
+    curve = agreement.vouched(
+        np.arange(60), computed, agreement.Attempt(fine, fine * (1 + difference), 0.0, 1e-12)
+    )
     assert curve.error < 1e-8
     assert curve.continued == 29
     assert np.allclose(np.log(curve.train), -curve.epochs, rtol=1e-9)
@@ -294,7 +296,9 @@ def test_losses_that_differ_before_they_vanish_still_count():
     computed = np.arange(1, 60)
     fine = np.tile(np.exp(-1.0 * computed), (2, 1))
     difference = np.where(computed < 20, 1e-9, np.minimum(1e-3 * 1.3 ** (computed - 20), 3.0))
-    curve = agreement.vouched(np.arange(60), computed, fine, fine * (1 + difference), 0.0, 1e-12)
+    curve = agreement.vouched(
+        np.arange(60), computed, agreement.Attempt(fine, fine * (1 + difference), 0.0, 1e-12)
+    )
     assert curve.error > 1e-3
     assert curve.train[curve.continued] < 1e-12
 

@@ -21,7 +21,7 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, sources
+from edgelaw.exact import agreement
 from edgelaw.exact.batches import requests
 from edgelaw.exact.batches.blocks import Asked
 from edgelaw.exact.batches.limits import critical_batch, stability
@@ -85,7 +85,7 @@ def curve(
     >>> [round(float(x), 6) for x in curve("single_shuffle", np.ones(30), epochs=2, step=0.5).test]
     [1.0, 0.25, 0.0625]
     """
-    theory, n = _room(order), sources.recorded(epochs)
+    theory, n = _room(order), arguments.epochs(epochs)
     asked = requests.of_sample(order, eigenvalues, step, batch, rho, weights)
     return (None if order == "iid" else _elementary(n, asked)) or theory.curve(n, asked)
 
@@ -94,7 +94,9 @@ def _elementary(n: Integers, asked: Asked) -> LearningCurve | None:
     """The curve in any order of orthogonal rows, m = d, or of one batch per epoch, which is gradient descent."""
     rows, cut = asked.rows, asked.cut
     if len(rows.values) == 1 and rows.rho == 1:
-        return agreement.orthogonal(n, *([asked.step] if cut is None else [cut.taus, cut.kappas]))
+        steps, shares = ([asked.step], [1.0]) if cut is None else (cut.taus, cut.kappas)
+        losses = np.power(1.0 - np.asarray(steps), 2.0 * n[:, None]) @ np.asarray(shares)
+        return agreement.learning_curve(n, losses, losses.copy(), 0.0)
     if cut is None or cut.batches > 1:
         return None
     losses = gradient_descent.weighted_losses(n, rows.values, rows.shares, rows.rho * asked.tau)
@@ -115,13 +117,11 @@ def population_curve(
     Rows are normalised by the update, which changes nothing as long as their norms concentrate: the squared norm of a
     row fluctuates by a relative :math:`\sqrt{2/r}`, r the effective rank of the covariance.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> [round(float(x), 6) for x in population_curve("iid", np.ones(2), epochs=[1, 100]).test]
     [1.0, 0.501944, 0.040083]
     """
-    theory, n = _room(order), sources.recorded(epochs)
+    theory, n = _room(order), arguments.epochs(epochs)
     asked = requests.of_covariance(order, covariance_eigenvalues, step, batch, rho)
     made = theory.curve(n, asked)
     return dataclasses.replace(made, test=asked.null + (1 - asked.null) * made.test)
@@ -154,8 +154,6 @@ def constants(
     large-d equation, the others *derived*; they set in late for broad spectra. Training constants that are not known
     are NaN: flip-flop's with batches, IID's and random reshuffle's if b does not divide m.
 
-    Examples
-    --------
     >>> test, train = constants("iid", [2.0, 2.0], step=0.5)
     >>> round(test, 6), round(train, 6)  # isotropic: those of edgelaw.theory.iid
     (0.56419, 0.376126)
@@ -170,8 +168,6 @@ def effective_step(order: str, step: float, eigenvalues: ArrayLike | None = None
     depends on the eigenvalues of the sample, or is that of isotropic Gaussian rows without. With batches, which need
     the eigenvalues, it is that of gradient descent with one full update per epoch: η/b for b = m.
 
-    Examples
-    --------
     >>> effective_step("single_shuffle", 1.0)
     2.0
     """
@@ -195,8 +191,6 @@ def probe_curve(
     schedule. Single shuffle takes neither schedules nor batches, and only IID a ridge, the ``weight_decay`` of
     `torch.optim.SGD`. Losses are in units of squared targets, summed over outputs.
 
-    Examples
-    --------
     Two orthogonal rows: at step 1 a draw learns its row, and half the draws of an epoch learn either.
 
     >>> import numpy as np
@@ -216,8 +210,6 @@ def probe_curve(
 def probe_floor(order: str, rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
     """Where a constant step ends on rows with targets: the losses after many epochs, in the mean over orders.
 
-    Examples
-    --------
     Targets that the rows can fit leave nothing.
 
     >>> import numpy as np

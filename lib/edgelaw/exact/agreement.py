@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw._common.types import Array, Integers
 from edgelaw.curves import VANISHED, LearningCurve
 
 ENOUGH = 3e-6  # where two resolutions differ by more, another attempt is made
@@ -85,16 +85,12 @@ def settled(
     if len(n) == 1:
         return learning_curve(n, np.ones(1), np.ones(1), 0.0)
     computed = supporting_epochs(n) if times is None else times
-    _, result = chosen(functools.partial(_ranked, attempt, computed) for attempt in attempts)
-    return vouched(n, computed, result.fine, result.coarse, result.plateau, result.floor)
 
+    def ranked(attempt: Callable[[Integers], Attempt]) -> tuple[tuple[float, float], Attempt]:
+        result = attempt(computed)
+        return (-result.agreed(), result.difference()), result
 
-def _ranked(
-    attempt: Callable[[Integers], Attempt], computed: Integers
-) -> tuple[tuple[float, float], Attempt]:
-    """The attempt at these epochs: good is what agrees for many of them, and then how well."""
-    result = attempt(computed)
-    return (-result.agreed(), result.difference()), result
+    return vouched(n, computed, chosen(functools.partial(ranked, attempt) for attempt in attempts)[1])
 
 
 def chosen(
@@ -143,25 +139,14 @@ def supporting_epochs(n: Integers) -> Integers:
     return np.unique(np.concatenate([np.arange(1, min(last, 256) + 1), n[n > 1] - 1, n[n > 0]]))
 
 
-def orthogonal(n: Integers, steps: ArrayLike, shares: ArrayLike = (1.0,)) -> LearningCurve:
-    """The curve of orthogonal rows, m = d, in any order: every coordinate is visited once per epoch.
-
-    At one step, or at several, each for a share of the rows.
-    """
-    losses: Array = np.power(1.0 - np.atleast_1d(steps), 2.0 * n[:, None]) @ np.asarray(shares)
-    return learning_curve(n, losses, losses.copy(), 0.0)
-
-
-def vouched(
-    n: npt.NDArray, computed: npt.NDArray, fine: Array, coarse: Array, plateau: float, floor: float
-) -> LearningCurve:
-    """The learning curve at n of a computation at two resolutions, each (test, train) after the `computed` epochs.
+def vouched(n: npt.NDArray, computed: npt.NDArray, attempt: Attempt) -> LearningCurve:
+    """The learning curve at n of an attempt at the `computed` epochs.
 
     The error is three times the largest relative difference of the two, or the `floor`. From where they differ by
     more than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-7 there
     (and then, if possible, from where it differs by more than 3e-5) or −∞ from there on; otherwise it is refused.
     """
-    level = np.array([[plateau], [0.0]])
+    fine, coarse, level = attempt.fine, attempt.coarse, np.array([[attempt.plateau], [0.0]])
     difference, above = _difference(fine, coarse), fine - level
     good = (difference < LARGEST_ERROR) & (above > 0)
     good |= (np.abs(above) < 1e-280) | (np.abs(above) < 1e-14 * level)
@@ -180,7 +165,8 @@ def vouched(
             )
     test, train = (_continued(computed, row, last, n) for row, last in zip(above, kept, strict=True))
     shown = [gaps[:last][row[:last] > 1e-250] for gaps, row, last in zip(difference, fine, kept, strict=True)]
-    curve = learning_curve(n, plateau + test, train, max(floor, 3 * np.concatenate(shown).max(initial=0.0)))
+    error = max(attempt.floor, 3 * np.concatenate(shown).max(initial=0.0))
+    curve = learning_curve(n, attempt.plateau + test, train, error)
     continued = min(kept)
     if continued == len(computed) or computed[continued] > n[-1]:
         return curve

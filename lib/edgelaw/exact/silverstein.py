@@ -79,10 +79,6 @@ class PopulationRows(Rows):
             top = scipy.optimize.brentq(at, *sorted((zero, top)), xtol=1e-13)
         return float(self.position(v(top)))
 
-    def rightmost(self) -> float:
-        """The right edge of the spectrum, that of all rows as one block."""
-        return PopulationRows(self.values, self.shares, self.rho).edge(self.rho) / self.rho
-
 
 def decay(
     transforms: Callable[[npt.NDArray], npt.NDArray],

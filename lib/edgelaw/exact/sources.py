@@ -1,10 +1,9 @@
-"""What goes into every exact curve: epochs asked for, and the eigenvalues of a sample or of a covariance."""
+"""What goes into every exact curve: the eigenvalues of a sample or of a covariance."""
 
 import numpy as np
 import scipy.linalg
 
 from edgelaw._common import arguments
-from edgelaw._common.arguments import epochs as recorded  # noqa: F401
 from edgelaw._common.types import Array, ArrayLike
 
 ROUNDED_AWAY = 1e-13  # of the largest eigenvalue: what is below is zero

@@ -22,7 +22,7 @@ import numpy as np
 
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import agreement, graded_circle, levy, sources
+from edgelaw.exact import agreement, graded_circle, levy
 from edgelaw.exact.batches.blocks import SampleRows
 from edgelaw.exact.flip_flop import boundary
 from edgelaw.exact.flip_flop.collocation import Complex, Problem, Unsolved
@@ -45,7 +45,7 @@ def distance(rows: LabelledRows, epochs: ArrayLike, step: float = 1.0) -> Distan
     For rows with at least 20 positive eigenvalues. The error is three times the largest difference between two
     resolutions, relative to the distance or, where that is below a ten-thousandth of its start, to that.
     """
-    n, step, targets = sources.recorded(epochs), arguments.step(step), Targets(rows)
+    n, step, targets = arguments.epochs(epochs), arguments.step(step), Targets(rows)
     start = rows.energies.sum()
     if n[-1] == 0:
         return Distance(n, np.array([start]), 0.0)

@@ -76,7 +76,7 @@ def _population_flow(law: silverstein.PopulationRows, n: npt.NDArray, step: floa
     fine, coarse = (
         null + silverstein.decay(transforms, 2 * step * rho, start, n[1:], points) for points in (24, 20)
     )
-    return agreement.vouched(n, n[1:], fine, coarse, float(null[0, 0]), ROUNDING)
+    return agreement.vouched(n, n[1:], agreement.Attempt(fine, coarse, float(null[0, 0]), ROUNDING))
 
 
 def constants(asked: Asked) -> tuple[float, float]:

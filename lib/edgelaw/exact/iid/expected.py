@@ -13,7 +13,7 @@ import scipy.linalg
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement, sources
+from edgelaw.exact import agreement
 from edgelaw.exact.labels.curves import ROUNDING
 from edgelaw.kaczmarz import Problem
 
@@ -27,8 +27,6 @@ def expected_curve(
     than `tolerance`, relatively, at any epoch wanted, and at the latest after :math:`8 + 19\sqrt{nm}` steps for n
     epochs. A step costs :math:`2md^2 + d^3` multiplications; 30 to 80 are usual.
 
-    Examples
-    --------
     Two orthogonal rows: a start survives an epoch of two draws in the direction not drawn.
 
     >>> curve = expected_curve(np.diag([1.0, 3.0]), epochs=2)
@@ -36,7 +34,7 @@ def expected_curve(
     [1.0, 0.25, 0.0625]
     """
     U = Problem(arguments.matrix(X, minimum=1).astype(np.float64)).rows()
-    n, step = sources.recorded(epochs), arguments.step(step)
+    n, step = arguments.epochs(epochs), arguments.step(step)
     tolerance = arguments.number(tolerance, "tolerance", 0)
     m, d = U.shape
     A = U.T @ U / m

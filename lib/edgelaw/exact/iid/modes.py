@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgelaw._common.compiled import compiled
 from edgelaw._common.types import Array, Integers
 
 
@@ -54,8 +53,11 @@ def secular(poles: Array, g: Array) -> Roots:
     return Roots(poles[near] + tau, near, tau, slope + (g[near] / tau) ** 2)
 
 
-def _other_terms_numpy(poles: Array, g: Array, near: Integers, tau: Array) -> tuple[Array, Array]:
-    """The same for 64 roots at a time: their distances stay in the cache."""
+def _other_terms(poles: Array, g: Array, near: Integers, tau: Array) -> tuple[Array, Array]:
+    """Σ g²/(p − x) and its derivative at x = p_near + τ, without the term of that pole.
+
+    64 roots at a time: their distances stay in the cache.
+    """
     value, slope = np.empty((2, len(near)))
     for first in range(0, len(near), 64):
         part = slice(first, first + 64)
@@ -64,23 +66,6 @@ def _other_terms_numpy(poles: Array, g: Array, near: Integers, tau: Array) -> tu
         terms = np.divide(g, distance, out=distance)
         np.put_along_axis(terms, near[part, None], 0.0, axis=1)
         value[part], slope[part] = terms @ g, np.einsum("ij,ij->i", terms, terms)
-    return value, slope
-
-
-@compiled(numpy=_other_terms_numpy)
-def _other_terms(poles: Array, g: Array, near: Integers, tau: Array) -> tuple[Array, Array]:
-    """Σ g²/(p − x) and its derivative at x = p_near + τ, without the term of that pole."""
-    value, slope, weights = np.zeros(len(near)), np.zeros(len(near)), g * g
-    for i in range(len(near)):
-        gaps = poles - poles[near[i]]  # kept: machine code may reorder sums, but not across what is stored
-        gaps[near[i]] = np.inf
-        total = derivative = 0.0
-        shift = tau[i]
-        for j in range(len(gaps)):
-            inverse = 1 / (gaps[j] - shift)
-            total += weights[j] * inverse
-            derivative += weights[j] * inverse * inverse
-        value[i], slope[i] = total, derivative
     return value, slope
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from edgelaw import orders
 from edgelaw._common import arguments
 from edgelaw._common.types import Array, ArrayLike, Integers
-from edgelaw.exact import sources
 from edgelaw.exact.labels.rows import LabelledRows
 
 ROUNDING = 2e-12  # stated at least of curves by rates that are exact to some 1e-16, of which n makes more
@@ -112,7 +111,7 @@ def _losses(rows: LabelledRows, second: Array, mean: Array) -> tuple[Array, Arra
 
 def requested(epochs: ArrayLike, step: ArrayLike, limit: float) -> tuple[Integers, Array]:
     """The epochs to return and the step of each epoch up to the last of them; steps from the limit on are refused."""
-    n = sources.recorded(epochs)
+    n = arguments.epochs(epochs)
     steps = arguments.real_array(step, "step", np.ndim(step)).astype(np.float64)
     last = int(n[-1])
     if steps.ndim == 0:

@@ -58,8 +58,6 @@ class LabelledRows:
     weighted by their squared norms and q the mean of :math:`\lVert x\rVert^4` over scale²: λ/d for equal norms, which
     the theory assumes; `norm_spread` is the variance of the squared norms over their squared mean.
 
-    Examples
-    --------
     >>> rows = LabelledRows.of(np.eye(2), [1.0, 2.0])
     >>> rows.eigenvalues.tolist(), rows.energies.tolist(), rows.residual, rows.start, rows.scale
     ([1.0, 1.0], [1.0, 4.0], 0.0, 2.5, 1.0)

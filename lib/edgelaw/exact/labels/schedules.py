@@ -118,8 +118,6 @@ def best_schedule(
     `order` is one of `ORDERS`, `loss` of `LOSSES`, `shape` of `SHAPES`; the rest is as for `best_step`. The
     operators that random reshuffle makes for all searches are kept, and shared with the curves of long schedules.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 30))
     >>> rows = LabelledRows.of(X, X[:, 0] + rng.standard_normal(60))

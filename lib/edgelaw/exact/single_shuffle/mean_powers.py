@@ -1,17 +1,14 @@
 r"""From functions of Σ to functions of the sample: the mean of single shuffle's epochs, along each eigenvector.
 
-The mean over orders of a power of the epoch is a function :math:`b_n` of the Gram matrix's eigenvalue κ. Its
-deterministic equivalent is the function :math:`[z^n](1+\alpha)` of Σ. The resolvent :math:`(\zeta-S)^{-1}` has the
-equivalent :math:`1/(\zeta(1-x\lambda))`; with y = 1/x(ζ) that is inverted by
+The mean over orders of a power of the epoch, a function :math:`b_n` of the Gram matrix's eigenvalue κ, has the
+deterministic equivalent :math:`[z^n](1+\alpha)` of Σ, and :math:`(\zeta-S)^{-1}` has :math:`1/(\zeta(1-x\lambda))`. So,
+with y = 1/x(ζ) along a contour in ζ around all eigenvalues and 0, inside which the integrand is analytic,
 
-.. math:: b_n(\kappa) = \oint [z^n](1+\alpha(y))\;\frac\zeta{\zeta-\kappa}\,\frac{dy}{2\pi iy} ,
+.. math:: b_n(\kappa) = \oint [z^n](1+\alpha(y))\;\frac\zeta{\zeta-\kappa}\,\frac{dy}{2\pi iy} , \qquad
+   \beta_n(\kappa) = \oint [z^n](1+\alpha(y))\;\frac1{\zeta-\kappa}\,\frac{dy}{2\pi i} .
 
-along a contour in ζ around all eigenvalues and 0, inside which the integrand is analytic: as long as it is, the average
-:math:`\langle\lambda\alpha\rangle` along the contour is that of the amplitude's equation. A row that was left out sees
-the mean weights with another factor: leaving out a row divides residuals of a resolvent by the mean diagonal entry of
-:math:`\zeta(\zeta-K)^{-1}`, and the mean error on fresh rows is ρβ times the target along each eigenvector of K,
-
-.. math:: \beta_n(\kappa) = \oint [z^n](1+\alpha(y))\;\frac1{\zeta-\kappa}\,\frac{dy}{2\pi i} .
+ρβ times the target along an eigenvector of K is the mean error on fresh rows: leaving out a row divides residuals of a
+resolvent by the mean diagonal entry of :math:`\zeta(\zeta-K)^{-1}`.
 """
 
 import numpy as np
