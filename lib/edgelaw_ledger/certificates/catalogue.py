@@ -10,12 +10,11 @@ from edgelaw.laws import MarchenkoPastur
 from edgelaw.theory import BY_ORDER, flip_flop, free, single_shuffle
 from edgelaw_ledger.certificates import edges, expansions, sums
 from edgelaw_ledger.certificates.balls import DOUBLE, precisely, root
-from edgelaw_ledger.certificates.entries import AT_LEAST, Certificate, Paper, at, corrected_fraction, papers
+from edgelaw_ledger.certificates.entries import AT_LEAST, Certificate, Paper, at, papers
 
 PARTS = ("constants", "edge", "expansions", "sums")
 ONE, HALF = Fraction(1), Fraction(1, 2)
 STEPS = (ONE, Fraction(1, 4), HALF, Fraction(3, 2))
-EPOCHS = (1, 10, 1000)
 LOSSES = ("test", "train")
 CONSTANTS = {
     "single_shuffle": edges.single_shuffle,
@@ -30,14 +29,7 @@ def everything() -> tuple[Certificate, ...]:
     """All of them, computed once per process (half a minute)."""
     limits = (constants, trace_limits, singularities, ratios)
     coefficients = (shuffle_coefficients, other_coefficients, overdetermined)
-    losses = (
-        single_shuffle_losses,
-        flip_flop_losses,
-        first_coefficients,
-        other_losses,
-        trace_moments,
-        one_epoch,
-    )
+    losses = (first_losses, first_coefficients, one_epoch)
     return tuple(entry for group in limits + coefficients + losses for entry in group())
 
 
@@ -80,7 +72,7 @@ AT_ONE = {
 
 
 def constants() -> Iterator[Certificate]:
-    """Three orders, two losses, four steps."""
+    """Three orders, two losses, and the steps at which a claim states the constant."""
     for order in CONSTANTS:
         for step in STEPS:
             for loss in LOSSES:
@@ -88,7 +80,8 @@ def constants() -> Iterator[Certificate]:
                 stated = papers(at(step), **AT_ANY_STEP.get((order, loss), {}))
                 stated += papers(**AT_ONE.get((order, loss), {})) if step == 1 else ()
                 quantity = f"{_named(order, loss)}, $\\eta={step}$"
-                yield Certificate("constants", quantity, ball, ours, stated, DOUBLE)
+                if stated:
+                    yield Certificate("constants", quantity, ball, ours, stated, DOUBLE)
 
 
 def _constant(order, loss, step):
@@ -186,7 +179,7 @@ def other_coefficients() -> Iterator[Certificate]:
     train, test = expansions.flip_flop_train(), expansions.critical_moment()
     name = "flip-flop, test ($n^ne^{-n}/n!$), of"
     rows = [
-        ("flip-flop, training, of $n^{-5/2}$ over that of $n^{-3/2}$", train[2] / train[0], corrected_fraction("E12"),
+        ("flip-flop, training, of $n^{-5/2}$ over that of $n^{-3/2}$", train[2] / train[0], None,
          (*papers(E12="second"), Paper("E13", "second", source="E12"))),
         (f"{name} $n^{{-1/2}}$", test[0], flip_flop.test_constant(), papers(C2="leading", D5="leading", E4="leading")),
         (f"{name} $n^{{-3/2}}$ over that of $n^{{-1/2}}$", test[2] / test[0], None,
@@ -205,17 +198,19 @@ def overdetermined() -> Iterator[Certificate]:
         yield Certificate("expansions", quantity, inverse * scaled, None, papers(D8="1"))
 
 
-# ------------------------------------------------------------------------------------------- losses after n epochs
+# ------------------------------------------------------------------------------------------- losses after few epochs
 
-# The paper's c_1 and c_2; its m_2 and m_3, also as b_2 and b_3, at any step and at step 1; its a_1, a_2 and a_3.
+# What claims say at any step, and at step 1: c_1 and c_2; m_2 and m_3, also as b_2 and b_3; then a_1, a_2 and a_3.
 SHUFFLE = {
-    1: {"F16": "exp((eta - rate)*eta)"},
-    2: {"F17": "exp((eta - four)*eta)*(exp(growth*eta**2) + (two - eta)**2*eta**2*(1 + eta**2))"},
+    1: ({"F16": "exp((eta - rate)*eta)"}, {}),
+    2: ({"F17": "exp((eta - four)*eta)*(exp(growth*eta**2) + (two - eta)**2*eta**2*(1 + eta**2))"}, {}),
 }
 M_2 = "exp(-2*tau)*(1 + second*tau**2)"
 M_3 = "exp(-3*tau)*(1 + third*tau**2 - cubic*tau**3 + square*tau**4)"
-MOMENTS = {2: {"F7": M_2, "F26": M_2}, 3: {"F7": M_3, "F26": M_3}}
-MOMENTS_AT_ONE = {2: {"F26": "two*exp(-2)"}, 3: {"F26": "nine*exp(-3)"}}
+MOMENTS = {
+    2: ({"F7": M_2, "F26": M_2}, {"F26": "two*exp(-2)"}),
+    3: ({"F7": M_3, "F26": M_3}, {"F26": "nine*exp(-3)"}),
+}
 COEFFICIENTS = {
     1: {"E15": "(linear*rho - constant)*exp(-rho) + second*exp(-2*rho)"},
     2: {"E16": "(linear*rho + (rho**2 - inner)*exp(rho) + constant)*exp(-3*rho)"},
@@ -226,33 +221,18 @@ COEFFICIENTS = {
 }
 
 
-def _loss(order, loss, n, step, ball, stated=()):
-    """The certificate of one loss."""
-    ours = getattr(BY_ORDER[order], f"{loss}_loss")(n, float(step))
-    quantity = f"{_named(order, loss)}, $n={n}$, $\\eta={step}$"
-    return Certificate("sums", quantity, ball, ours, stated, ITERATED)
-
-
-def single_shuffle_losses() -> Iterator[Certificate]:
-    """Sums over a queue's weights at step 1; coefficients of the generating function at other steps, n ≤ 10."""
-    for n in EPOCHS:
-        stated = papers(at(), **SHUFFLE.get(n, {}))
-        yield _loss("single_shuffle", "test", n, ONE, sums.shuffle_test(n), stated)
-        yield _loss("single_shuffle", "train", n, ONE, sums.shuffle_train(n))
-    for n, step in [(2, ONE), *((n, step) for n in (1, 2, 10) for step in STEPS[1:])]:
-        stated = papers(at(step), **SHUFFLE.get(n, {}))
-        yield _loss("single_shuffle", "test", n, step, sums.shuffle_test_at(n, step), stated)
-
-
-def flip_flop_losses() -> Iterator[Certificate]:
-    """Flip-flop: a binomial and a Poisson count, four steps."""
-    for n in (1, 2, 3, *EPOCHS[1:]):
+def first_losses() -> Iterator[Certificate]:
+    """Test losses: coefficients of single shuffle's generating function, and flip-flop's two counts."""
+    routes = {"single_shuffle": (sums.shuffle_test, SHUFFLE), "flip_flop": (sums.flip_flop_test, MOMENTS)}
+    rows = [
+        (order, sums_of, n, told) for order, (sums_of, all_) in routes.items() for n, told in all_.items()
+    ]
+    for order, ball, n, (stated, at_one) in rows:
         for step in STEPS:
-            stated = papers(at(step), **MOMENTS.get(n, {}))
-            stated += papers(**MOMENTS_AT_ONE.get(n, {})) if step == 1 else ()
-            yield _loss("flip_flop", "test", n, step, sums.flip_flop_test(n, step), stated)
-            if n in EPOCHS:
-                yield _loss("flip_flop", "train", n, step, sums.flip_flop_train(n, step))
+            ours = BY_ORDER[order].test_loss(n, float(step))
+            told = papers(at(step), **stated) + (papers(**at_one) if step == 1 else ())
+            quantity = f"{_named(order, 'test')}, $n={n}$, $\\eta={step}$"
+            yield Certificate("sums", quantity, ball(n, step), ours, told, ITERATED)
 
 
 def first_coefficients() -> Iterator[Certificate]:
@@ -265,27 +245,9 @@ def first_coefficients() -> Iterator[Certificate]:
             yield Certificate("sums", quantity, ball, ours, papers(at(rho=rho), **stated), ITERATED)
 
 
-def other_losses() -> Iterator[Certificate]:
-    """IID sampling, an integral over the angle; random reshuffle's first epoch, the only one in closed form."""
-    rows = [("iid", n, step, sums.iid(n, step)) for n in EPOCHS for step in STEPS]
-    rows += [("random_reshuffle", 1, step, sums.first_reshuffled(step)) for step in STEPS]
-    for order, n, step, balls in rows:
-        for loss, ball in zip(LOSSES, balls, strict=True):
-            yield _loss(order, loss, n, step, ball)
-
-
-def trace_moments() -> Iterator[Certificate]:
-    """Trace moments at step 1 away from m = d."""
-    for rho in (HALF, Fraction(3, 2), Fraction(2)):
-        for n in EPOCHS:
-            ours = float(free.trace_moment(n, rho=float(rho)))
-            quantity = f"trace moment, $n={n}$, $\\eta=1$, $\\rho={rho}$"
-            yield Certificate("sums", quantity, sums.trace_moment(n, rho), ours, (), ITERATED)
-
-
 def one_epoch() -> Iterator[Certificate]:
-    """Two ratios after one epoch, which a factor "at any number of epochs" would have to be."""
-    for order, ball in {"iid": sums.iid(1, ONE)[0], "flip_flop": sums.flip_flop_test(1, ONE)}.items():
-        ours = BY_ORDER[order].test_loss(1) / BY_ORDER["single_shuffle"].test_loss(1)
-        quantity = f"{_named(order)} over {_named('single_shuffle', 'test')}, $n=1$, $\\eta=1$"
-        yield Certificate("sums", quantity, ball / sums.shuffle_test(1), ours, papers(G4="ratio"), ITERATED)
+    """A ratio after one epoch, which a factor "at any number of epochs" would have to be."""
+    ball = sums.flip_flop_test(1, ONE) / sums.shuffle_test(1, ONE)
+    ours = flip_flop.test_loss(1) / single_shuffle.test_loss(1)
+    quantity = f"{_named('flip_flop')} over {_named('single_shuffle', 'test')}, $n=1$, $\\eta=1$"
+    yield Certificate("sums", quantity, ball, ours, papers(G4="ratio"), ITERATED)

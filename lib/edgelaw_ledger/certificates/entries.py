@@ -1,7 +1,6 @@
 """What a certificate is: a ball, the library's value and the paper's, and how they compare."""
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,7 +9,7 @@ import flint
 from flint import arb
 
 from edgelaw_ledger.certificates.balls import BITS, around, exact, root
-from edgelaw_ledger.ledger import Claim, LedgerError, load
+from edgelaw_ledger.ledger import Claim, load
 
 CONTAINED, EXCLUDED = "contained", "excluded"
 EXACTLY, AT_LEAST = "=", "≥"
@@ -93,11 +92,3 @@ class Certificate:
         stated = paper.value(**moved)
         excluded = self.ball < stated if paper.relation == AT_LEAST else not self.ball.overlaps(stated)
         return EXCLUDED if excluded else CONTAINED
-
-
-def corrected_fraction(claim: str) -> float:
-    """The coefficient p/q of a correction that reads "±\\frac{p}{qn}", where the library has no function for it."""
-    match = re.search(r"([+-]?)\s*\\frac\{(\d+)\}\{(\d+)n\}", ledger()[claim].correction)
-    if not match:
-        raise LedgerError(f"{claim}: its correction states no fraction over n.")
-    return float(Fraction(f"{match[1]}{match[2]}/{match[3]}"))
