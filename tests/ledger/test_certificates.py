@@ -135,15 +135,15 @@ def test_every_certificate_is_about_a_claim_and_is_there_once():
 def test_first_losses_are_those_done_by_hand():
     e = arb.const_e()
     assert all(ball.overlaps(e**-2) for ball in (shuffle_train(1), sums.flip_flop_poisson(1)))
-    assert sums.shuffle_test(2, ONE).overlaps(e**-2 + 2 * e**-3)
+    assert sums.single_shuffle_test(2, ONE).overlaps(e**-2 + 2 * e**-3)
     assert sums.flip_flop_test(2, ONE).overlaps(2 * e**-2)
-    assert sums.shuffle_test(1, ONE).overlaps(1 / e)
-    assert not sums.shuffle_test(1, ONE).overlaps(1 / e + arb(10) ** -50)
+    assert sums.single_shuffle_test(1, ONE).overlaps(1 / e)
+    assert not sums.single_shuffle_test(1, ONE).overlaps(1 / e + arb(10) ** -50)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10])
 def test_single_shuffle_at_step_1_is_one_number_by_two_routes(n):
-    assert sums.shuffle_test(n, ONE).overlaps(shuffle_test(n))
+    assert sums.single_shuffle_test(n, ONE).overlaps(shuffle_test(n))
 
 
 @pytest.mark.parametrize("n", [1, 2, 25])

@@ -1,5 +1,6 @@
 """All certificates, part by part."""
 
+import functools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,11 +17,7 @@ PARTS = ("constants", "edge", "expansions", "sums")
 ONE, HALF = Fraction(1), Fraction(1, 2)
 STEPS = (ONE, Fraction(1, 4), HALF, Fraction(3, 2))
 LOSSES = ("test", "train")
-CONSTANTS = {
-    "single_shuffle": edges.single_shuffle,
-    "iid": edges.iid,
-    "flip_flop": edges.flip_flop,
-}
+CONSTANTS = {"single_shuffle": edges.single_shuffle, "iid": edges.iid, "flip_flop": edges.flip_flop}
 ITERATED = 5e-14  # relative rounding of a loss that the library sums or integrates
 
 
@@ -39,55 +36,58 @@ def _named(order, loss=""):
     return f"{words}, {loss.replace('train', 'training')}" if loss else words
 
 
+def _at_steps(part, what, ball, ours, stated, rounding):
+    """A certificate at each step at which a claim states the number; `stated` has what is said at any, and at 1."""
+    always, at_one = stated
+    for step in STEPS:
+        told = papers(at(step), **always) + (papers(**at_one) if step == 1 else ())
+        if told:
+            quantity = f"{what}, $\\eta={step}$"
+            yield Certificate(part, quantity, ball(step), ours(float(step)), told, rounding)
+
+
 # ------------------------------------------------------------------------------------------- leading constants
 
-# Who states a constant at every step, and who at step 1.
-AT_ANY_STEP = {
-    ("single_shuffle", "test"): {
-        "A7": "sqrt((1/eta - offset)/(scale*pi))",
-        "F15": "sqrt((1/eta - offset)/(scale*pi))",
-        "F28": "sqrt((1/eta - half)/(single*pi))",
-    },
-    ("iid", "test"): {"A8": "1/sqrt(scale*pi*eta)", "B5": "test/sqrt(eta)"},
-    ("iid", "train"): {"A15": "front/(eta**power*(drop - eta))", "B5": "train/(eta**power*(drop - eta))"},
-    ("flip_flop", "test"): {
-        "A9": "sqrt((1/tau - offset)/(scale*pi))",
-        "F23": "sqrt((1/tau - offset)/(scale*pi))",
-        "F28": "sqrt((1/tau - half)/(flip*pi))",
-    },
-}
-AT_ONE = {
-    ("single_shuffle", "test"): {"A10": "single", "D19": "leading", "E23": "shuffle_test"},
-    ("single_shuffle", "train"): {
-        "A16": "front",
-        "D20": "leading",
-        "D30": "constant",
-        "E23": "shuffle_train",
-    },
-    ("iid", "test"): {"A10": "independent", "E23": "iid_test"},
-    ("iid", "train"): {"E23": "iid_train"},
-    ("flip_flop", "test"): {"A10": "flip", "E3": "leading", "E23": "flip_test", "F23": "1/sqrt(at_one*pi)"},
-    ("flip_flop", "train"): {"A17": "front", "E11": "leading", "E23": "flip_train"},
+SHUFFLE_TEST, FLIP_TEST = "sqrt((1/eta - offset)/(scale*pi))", "sqrt((1/tau - offset)/(scale*pi))"
+#: Who states a constant at every step, and who at step 1.
+STATED = {
+    ("single_shuffle", "test"): (
+        {"A7": SHUFFLE_TEST, "F15": SHUFFLE_TEST, "F28": "sqrt((1/eta - half)/(single*pi))"},
+        {"A10": "single", "D19": "leading", "E23": "shuffle_test"},
+    ),
+    ("single_shuffle", "train"): (
+        {},
+        {"A16": "front", "D20": "leading", "D30": "constant", "E23": "shuffle_train"},
+    ),
+    ("iid", "test"): (
+        {"A8": "1/sqrt(scale*pi*eta)", "B5": "test/sqrt(eta)"},
+        {"A10": "independent", "E23": "iid_test"},
+    ),
+    ("iid", "train"): (
+        {"A15": "front/(eta**power*(drop - eta))", "B5": "train/(eta**power*(drop - eta))"},
+        {"E23": "iid_train"},
+    ),
+    ("flip_flop", "test"): (
+        {"A9": FLIP_TEST, "F23": FLIP_TEST, "F28": "sqrt((1/tau - half)/(flip*pi))"},
+        {"A10": "flip", "E3": "leading", "E23": "flip_test", "F23": "1/sqrt(at_one*pi)"},
+    ),
+    ("flip_flop", "train"): ({}, {"A17": "front", "E11": "leading", "E23": "flip_train"}),
 }
 
 
 def constants() -> Iterator[Certificate]:
     """Three orders, two losses, and the steps at which a claim states the constant."""
-    for order in CONSTANTS:
-        for step in STEPS:
-            for loss in LOSSES:
-                ball, ours = _constant(order, loss, step)
-                stated = papers(at(step), **AT_ANY_STEP.get((order, loss), {}))
-                stated += papers(**AT_ONE.get((order, loss), {})) if step == 1 else ()
-                quantity = f"{_named(order, loss)}, $\\eta={step}$"
-                if stated:
-                    yield Certificate("constants", quantity, ball, ours, stated, DOUBLE)
+    for (order, loss), stated in STATED.items():
+        ball, ours = (functools.partial(route, order, loss) for route in (_enclosed, _computed))
+        yield from _at_steps("constants", _named(order, loss), ball, ours, stated, DOUBLE)
 
 
-def _constant(order, loss, step):
-    """The enclosure of a constant, and the library's number."""
-    ours = getattr(BY_ORDER[order], f"{loss}_constant")(float(step))
-    return CONSTANTS[order](step)[LOSSES.index(loss)], ours
+def _enclosed(order, loss, step):
+    return CONSTANTS[order](step)[LOSSES.index(loss)]
+
+
+def _computed(order, loss, step):
+    return getattr(BY_ORDER[order], f"{loss}_constant")(step)
 
 
 # ------------------------------------------------------------------------------------------- singularities and ratios
@@ -145,9 +145,10 @@ def ratios() -> Iterator[Certificate]:
         ("flip_flop", "iid", "test", HALF, least),
     ]
     for top, bottom, loss, step, stated in rows:
-        (ball, ours), (under, under_ours) = (_constant(order, loss, step) for order in (top, bottom))
+        ball = _enclosed(top, loss, step) / _enclosed(bottom, loss, step)
+        ours = _computed(top, loss, float(step)) / _computed(bottom, loss, float(step))
         quantity = f"{_named(top)} over {_named(bottom, loss)}, $\\eta={step}$"
-        yield Certificate("edge", quantity, ball / under, ours / under_ours, stated)
+        yield Certificate("edge", quantity, ball, ours, stated)
 
 
 # ------------------------------------------------------------------------------------------- second coefficients
@@ -201,15 +202,16 @@ def overdetermined() -> Iterator[Certificate]:
 # ------------------------------------------------------------------------------------------- losses after few epochs
 
 # What claims say at any step, and at step 1: c_1 and c_2; m_2 and m_3, also as b_2 and b_3; then a_1, a_2 and a_3.
-SHUFFLE = {
-    1: ({"F16": "exp((eta - rate)*eta)"}, {}),
-    2: ({"F17": "exp((eta - four)*eta)*(exp(growth*eta**2) + (two - eta)**2*eta**2*(1 + eta**2))"}, {}),
-}
 M_2 = "exp(-2*tau)*(1 + second*tau**2)"
 M_3 = "exp(-3*tau)*(1 + third*tau**2 - cubic*tau**3 + square*tau**4)"
-MOMENTS = {
-    2: ({"F7": M_2, "F26": M_2}, {"F26": "two*exp(-2)"}),
-    3: ({"F7": M_3, "F26": M_3}, {"F26": "nine*exp(-3)"}),
+FIRST = {
+    ("single_shuffle", 1): ({"F16": "exp((eta - rate)*eta)"}, {}),
+    ("single_shuffle", 2): (
+        {"F17": "exp((eta - four)*eta)*(exp(growth*eta**2) + (two - eta)**2*eta**2*(1 + eta**2))"},
+        {},
+    ),
+    ("flip_flop", 2): ({"F7": M_2, "F26": M_2}, {"F26": "two*exp(-2)"}),
+    ("flip_flop", 3): ({"F7": M_3, "F26": M_3}, {"F26": "nine*exp(-3)"}),
 }
 COEFFICIENTS = {
     1: {"E15": "(linear*rho - constant)*exp(-rho) + second*exp(-2*rho)"},
@@ -223,16 +225,12 @@ COEFFICIENTS = {
 
 def first_losses() -> Iterator[Certificate]:
     """Test losses: coefficients of single shuffle's generating function, and flip-flop's two counts."""
-    routes = {"single_shuffle": (sums.shuffle_test, SHUFFLE), "flip_flop": (sums.flip_flop_test, MOMENTS)}
-    rows = [
-        (order, sums_of, n, told) for order, (sums_of, all_) in routes.items() for n, told in all_.items()
-    ]
-    for order, ball, n, (stated, at_one) in rows:
-        for step in STEPS:
-            ours = BY_ORDER[order].test_loss(n, float(step))
-            told = papers(at(step), **stated) + (papers(**at_one) if step == 1 else ())
-            quantity = f"{_named(order, 'test')}, $n={n}$, $\\eta={step}$"
-            yield Certificate("sums", quantity, ball(n, step), ours, told, ITERATED)
+    for (order, n), stated in FIRST.items():
+        ball, ours = getattr(sums, f"{order}_test"), BY_ORDER[order].test_loss
+        what = f"{_named(order, 'test')}, $n={n}$"
+        yield from _at_steps(
+            "sums", what, functools.partial(ball, n), functools.partial(ours, n), stated, ITERATED
+        )
 
 
 def first_coefficients() -> Iterator[Certificate]:
@@ -247,7 +245,7 @@ def first_coefficients() -> Iterator[Certificate]:
 
 def one_epoch() -> Iterator[Certificate]:
     """A ratio after one epoch, which a factor "at any number of epochs" would have to be."""
-    ball = sums.flip_flop_test(1, ONE) / sums.shuffle_test(1, ONE)
+    ball = sums.flip_flop_test(1, ONE) / sums.single_shuffle_test(1, ONE)
     ours = flip_flop.test_loss(1) / single_shuffle.test_loss(1)
     quantity = f"{_named('flip_flop')} over {_named('single_shuffle', 'test')}, $n=1$, $\\eta=1$"
     yield Certificate("sums", quantity, ball, ours, papers(G4="ratio"), ITERATED)

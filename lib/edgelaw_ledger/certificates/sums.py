@@ -19,7 +19,7 @@ def _poisson_below(n: int, mean) -> list[arb]:
 
 
 @precisely(1000, 13)
-def shuffle_test(n: int, step: Fraction) -> arb:
+def single_shuffle_test(n: int, step: Fraction) -> arb:
     r"""Single shuffle's test loss at any step, m = d and n ≤ 12, as a coefficient of the generating function.
 
     :math:`\Phi = \eta^{-2}\sum_i (vv')^i(gg'-vv')(gg')^{-i}e^{i(gg'-vv')}/((1-v)(1-v'))`, where
