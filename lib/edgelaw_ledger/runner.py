@@ -50,14 +50,7 @@ def examine(claim: ledger.Checked) -> Outcome:
 def run(
     claims: Iterable[ledger.Checked], jobs: int = 1, done: Callable[[Outcome], object] = lambda outcome: None
 ) -> list[Outcome]:
-    """Run some checks in so many processes (1 stays in this one) and give their outcomes in the order asked for.
-
-    `done` is called with each outcome as it comes in.
-
-    >>> [outcome] = run([ledger.load()["C2"]])
-    >>> outcome.confirmed
-    True
-    """
+    """Run checks in so many processes, outcomes in the order asked for; `done` gets each outcome as it comes in."""
     claims, outcomes = list(claims), {}
     for outcome in _outcomes(claims, min(whole(jobs, "jobs", 1), len(claims))):
         outcomes[outcome.claim.id] = outcome

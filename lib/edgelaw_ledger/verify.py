@@ -1,7 +1,4 @@
-"""``python -m edgelaw_ledger``: run the checks of both ledgers and compare them with what is recorded.
-
-What ``--json`` prints is said by its help.
-"""
+"""``python -m edgelaw_ledger``: run the checks of both ledgers and compare them with what is recorded."""
 
 import argparse
 import os

@@ -35,9 +35,9 @@ class Paper:
 
     claim: str
     formula: str
-    at: Mapping[str, arb] = field(default_factory=dict)
-    source: str = ""
-    relation: str = EXACTLY
+    at: Mapping[str, arb] = field(default_factory=dict)  # what the formula knows of the place: see `at`
+    source: str = ""  # another claim whose check states the numbers, where the claim's own does not
+    relation: str = EXACTLY  # or that the number is not smaller
 
     @property
     def names(self) -> frozenset[str]:

@@ -1,7 +1,4 @@
-"""What the book adds to the paper, each with a check like those of the claims.
-
-The entries are in ``data/additions.toml``. A number in an entry's statement is a keyword of its check.
-"""
+"""What the book adds to the paper (``data/additions.toml``): a number in a statement is a keyword of its check."""
 
 import functools
 import math

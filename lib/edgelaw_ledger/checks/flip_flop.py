@@ -1,8 +1,4 @@
-r"""Checks of group E: flip-flop at step 1 (the paper's Section 4 and Appendix E).
-
-Two epochs multiply by :math:`B = A^\top A`. Independent of ``edgelaw.theory`` are Taylor coefficients of the
-paper's closed forms, its Poisson sums at fifty digits, and epochs multiplied out row by row.
-"""
+"""Checks of group E: flip-flop at step 1 (the paper's Section 4 and Appendix E), in powers of B = A'A."""
 
 import math
 from fractions import Fraction

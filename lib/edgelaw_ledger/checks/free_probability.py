@@ -1,8 +1,4 @@
-r"""Checks of group C: the epoch as a free product (the paper's Section 4 and Appendix C).
-
-Independent of ``edgelaw.theory`` are: formal series in exact fractions, Lambert's W and Poisson sums by mpmath at
-forty digits, and epochs multiplied out row by row.
-"""
+"""Checks of group C: the epoch as a free product (the paper's Section 4 and Appendix C)."""
 
 import functools
 import math

@@ -1,9 +1,4 @@
-r"""Checks of group D: single shuffle at step 1 (the paper's Section 4 and Appendix D).
-
-Routes that do not pass through ``edgelaw.theory``: exact identities on small matrices, the paper's closed forms
-differentiated by mpmath, sums over Poisson weights
-whose own coefficients come from a power series, and epochs multiplied out row by row.
-"""
+"""Checks of group D: single shuffle at step 1 (the paper's Section 4 and Appendix D)."""
 
 import math
 from functools import cache
@@ -513,10 +508,7 @@ def d31(*, factor: float = 4.0) -> Evidence:
 
 
 def _deviations(d, point, rng):
-    """√d |uᵀRu − mean| for 4000 u, one R after half an epoch: what 1/d exceed, and the exact spread it is in units of.
-
-    Then the bound 2‖R‖√log(2d) on it, and the smallest form.
-    """
+    """√d |uᵀRu − mean| for 4000 u: what 1/d exceed, its exact spread, the bound 2‖R‖√log(2d), the smallest form."""
     R = np.linalg.inv(epoch(routes.unit_rows(d // 2, d, rng)) - point * np.eye(d))
     values = np.linalg.eigvalsh((R + R.T) / 2)
     spread = values.std() * sqrt(2 * d / (d + 2))  # √d times that of the form of a uniform unit vector

@@ -1,7 +1,4 @@
-"""What the chapter on the literature compares: published bounds and rates, exact errors, means of products.
-
-Its sentences are tables of rows in ``data/additions.toml``, whose expressions call what stands here.
-"""
+"""What the chapter on the literature compares: published bounds and rates, exact errors, means of products."""
 
 import functools
 import itertools
