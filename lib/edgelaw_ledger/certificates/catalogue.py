@@ -155,10 +155,7 @@ def ratios() -> Iterator[Certificate]:
 
 
 def shuffle_coefficients() -> Iterator[Certificate]:
-    """Single shuffle: the second coefficients, one with a wrong sign in print, and the third ones.
-
-    A remainder O(n^−power) says of a coefficient of a lower power that it is 0, else nothing.
-    """
+    """Single shuffle's second and third coefficients; a remainder O(n^−power) says that one of a lower power is 0."""
     borrowed = tuple(Paper(claim, "second", source="D15") for claim in ("D16", "D17"))
     rows = [
         ("test", expansions.shuffle_test(), ("-1/2", "-1", "-3/2"), papers(D15="second") + borrowed,

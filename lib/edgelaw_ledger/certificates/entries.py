@@ -26,12 +26,7 @@ def ledger() -> dict[str, Claim]:
 
 @dataclass(frozen=True)
 class Paper:
-    """What a claim says a number is: a formula in the numbers that the claim's check states, by their names.
-
-    It knows also pi, what `at` names (see :func:`at`), exp, sqrt and pm. `source` names another claim whose check
-    states the numbers, where the claim's own does not. `relation` is "=", or "≥" for a claim that the number is not
-    smaller.
-    """
+    """What a claim says a number is: a formula in the numbers that its check states, exp, sqrt, pm, pi, and a place."""
 
     claim: str
     formula: str
