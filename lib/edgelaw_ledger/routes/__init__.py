@@ -9,6 +9,7 @@ from edgelaw_ledger.routes.constants import STEPS, constant_evidence, limit, mom
 from edgelaw_ledger.routes.equations import (
     gaussian_cubature,
     gaussian_iid,
+    gaussian_update,
     iid_on_nodes,
     off_generating_function,
     power_law_iid,
