@@ -97,7 +97,7 @@ class Claim(Checked):
 class Own(Checked):
     """What the book says itself: what is not so is not printed."""
 
-    verdict, correction, reason = "holds", "", ""
+    verdict, correction, reason, quote = "holds", "", "", ""
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,6 @@ class Addition(Own):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", self.check.partition(":")[2])  # the name of its check
-
-    @property
-    def quote(self) -> str:
-        """Its title."""
-        return self.title
 
 
 def entries(path: Path | str, blocks: Collection[str]) -> dict[str, list[dict]]:

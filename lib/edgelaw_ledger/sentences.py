@@ -41,11 +41,6 @@ class Sentence(Own):
         """How it is known, under the name that claims use."""
         return self.status
 
-    @property
-    def quote(self) -> str:
-        """The sentence, under the name that claims use."""
-        return self.text
-
     def function(self) -> Callable[..., Evidence] | None:
         """The function that checks this, or the table that does."""
         return Table(self.rows, self.let, self.scope) if self.rows else super().function()
