@@ -62,10 +62,7 @@ def _problem(errata: list[Erratum], ledger: Mapping[str, Claim]) -> str | None:
 
 
 def load(ledger: Mapping[str, Claim], path: Path | str | None = None) -> list[Erratum]:
-    """Read the errata, the gravest first; every claim of this ledger that fails or is imprecise stands in one of them.
-
-    Claims that the ledger does not have are left out.
-    """
+    """Read the errata, the gravest first: each claim that fails or is imprecise, and no other, is in one."""
     read = [_entry(raw) for raw in entries(path or folder() / "errata.toml", ("erratum",))["erratum"]]
     known = [replace(e, claims=tuple(name for name in e.claims if name in ledger)) for e in read]
     kept = [entry for entry in known if entry.claims]

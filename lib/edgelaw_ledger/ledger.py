@@ -1,8 +1,4 @@
-"""The ledger itself, ``data/claims.toml``: one entry per claim of the paper, read and validated here.
-
-A verdict is recorded once, in that file. Whatever shows one (the book's pages, the terminal, the README's
-counts) reads it from there.
-"""
+"""The ledger itself, ``data/claims.toml``: one entry per claim of the paper, the only place of its verdict."""
 
 import importlib
 import inspect
@@ -63,10 +59,7 @@ class Checked:
             raise LedgerError(f"{self.id}: the check {self.check} cannot be found ({problem}).") from problem
 
     def stated(self) -> dict[str, float]:
-        """The numbers that are stated, by the name under which the check takes another one.
-
-        Of a table these are the numbers of its rows, of a function its keyword-only arguments that are floats.
-        """
+        """What is stated, by name: a table's numbers, or a function's keyword-only arguments that are floats."""
         function = self.function()
         if function is None or hasattr(function, "stated"):
             return getattr(function, "stated", {})
@@ -104,7 +97,7 @@ class Claim(Checked):
 class Own(Checked):
     """What the book says itself: what is not so is not printed."""
 
-    verdict, correction, reason = "holds", "", ""
+    verdict, correction, reason, quote = "holds", "", "", ""
 
 
 @dataclass(frozen=True)
@@ -121,11 +114,6 @@ class Addition(Own):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", self.check.partition(":")[2])  # the name of its check
-
-    @property
-    def quote(self) -> str:
-        """Its title."""
-        return self.title
 
 
 def entries(path: Path | str, blocks: Collection[str]) -> dict[str, list[dict]]:
@@ -172,11 +160,7 @@ def _problems(entry):
 
 
 def load(path: Path | str | None = None) -> dict[str, Claim]:
-    """Read and validate the ledger: all claims by id, in the order of the paper; another file may leave claims out.
-
-    >>> load()["E12"].verdict
-    'fails'
-    """
+    """Read and validate the ledger: all claims by id, in the order of the paper; another file may leave claims out."""
     claims = {}
     for entry in entries(path or folder() / "claims.toml", ("claim",))["claim"]:
         for complaint in _problems(entry):

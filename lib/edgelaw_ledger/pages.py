@@ -1,8 +1,4 @@
-"""The words that pages mark as results: ``... at every step. <!-- result 03-1 -->``.
-
-A marker ends a sentence, a bullet or a row of a table, and stands on the same line. In Python it is a comment,
-``# result cli-1``, behind the string or on the line before it.
-"""
+"""The words that pages mark as results, ``... at every step. <!-- result 03-1 -->``; in Python, ``# result cli-1``."""
 
 import ast
 import json
@@ -26,11 +22,7 @@ _ABBREVIATIONS = {"al", "ch", "cf", "e.g", "eq", "fig", "i.e", "sec", "vs"}
 
 
 def folded(text: str) -> str:
-    """A text with every run of white space as one blank.
-
-    >>> folded("two  lines\\n  as one ")
-    'two lines as one'
-    """
+    """A text with every run of white space as one blank."""
     return " ".join(text.split())
 
 

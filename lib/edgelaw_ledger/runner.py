@@ -1,7 +1,6 @@
 """Running checks: one after the other or several at once, each outcome compared with what is recorded."""
 
 import multiprocessing
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -21,7 +20,6 @@ class Outcome:
     claim: ledger.Checked  # as recorded
     evidence: Evidence | None  # None where there is no check, or where it broke down
     error: str = ""  # how the check broke down, in one sentence
-    seconds: float = 0.0
 
     @property
     def confirmed(self) -> bool:
@@ -36,7 +34,6 @@ def examine(claim: ledger.Checked) -> Outcome:
 
     A numerical warning (overflow, division by zero) is a breakdown: evidence must not rest on one.
     """
-    start = time.perf_counter()
     evidence, error = None, ""
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -44,20 +41,13 @@ def examine(claim: ledger.Checked) -> Outcome:
             evidence = ledger.check(claim)
         except Exception as problem:  # whatever a check may raise is reported, never shown as a traceback
             error = " ".join(f"{type(problem).__name__}: {problem}".split())
-    return Outcome(claim, evidence, error, time.perf_counter() - start)
+    return Outcome(claim, evidence, error)
 
 
 def run(
     claims: Iterable[ledger.Checked], jobs: int = 1, done: Callable[[Outcome], object] = lambda outcome: None
 ) -> list[Outcome]:
-    """Run some checks in so many processes (1 stays in this one) and give their outcomes in the order asked for.
-
-    `done` is called with each outcome as it comes in.
-
-    >>> [outcome] = run([ledger.load()["C2"]])
-    >>> outcome.confirmed
-    True
-    """
+    """Run checks in so many processes, outcomes in the order asked for; `done` gets each outcome as it comes in."""
     claims, outcomes = list(claims), {}
     for outcome in _outcomes(claims, min(whole(jobs, "jobs", 1), len(claims))):
         outcomes[outcome.claim.id] = outcome

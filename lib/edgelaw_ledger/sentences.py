@@ -41,11 +41,6 @@ class Sentence(Own):
         """How it is known, under the name that claims use."""
         return self.status
 
-    @property
-    def quote(self) -> str:
-        """The sentence, under the name that claims use."""
-        return self.text
-
     def function(self) -> Callable[..., Evidence] | None:
         """The function that checks this, or the table that does."""
         return Table(self.rows, self.let, self.scope) if self.rows else super().function()
@@ -84,10 +79,7 @@ def _marked(root):
 
 
 def load_sentences(path: Path | str | None = None) -> dict[str, Sentence]:
-    """Read and validate the book's own sentences, or those of another book: by id, in the order of the file.
-
-    What an entry does not say, it takes from the entry whose id its check is.
-    """
+    """Read and validate the sentences, by id; an entry whose check is the id of another takes the rest from that."""
     path = Path(path or folder() / "additions.toml")
     blocks, marked = entries(path, OWN)["sentence"], _marked(path.resolve().parent.parent)
     by_id = {block.get("id"): block for block in blocks}
@@ -114,10 +106,7 @@ def load_sentences(path: Path | str | None = None) -> dict[str, Sentence]:
 
 
 def load_boxes(path: Path | str | None = None) -> dict[str, list[str]]:
-    """Which entries check a box: the ids of claims, additions or sentences, by the label of the box.
-
-    A box that an addition's ``see`` names needs no block here. That box and entry exist is seen by the book's build.
-    """
+    """The ids of the entries that check a box, by its label, beside those that an addition's ``see`` names."""
     checks: dict[str, list[str]] = {}
     for entry in entries(path or folder() / "additions.toml", OWN)["box"]:
         if set(entry) != {"label", "entry"} or not all(isinstance(value, str) for value in entry.values()):

@@ -1,7 +1,4 @@
-"""``python -m edgelaw_ledger``: run the checks of both ledgers and compare them with what is recorded.
-
-What ``--json`` prints is said by its help.
-"""
+"""``python -m edgelaw_ledger``: run the checks of both ledgers and compare them with what is recorded."""
 
 import argparse
 import os
@@ -11,9 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 import edgelaw_ledger as claims
-from edgelaw import __version__
 from edgelaw_app.cli.parser import answered
-from edgelaw_app.cli.terminal import JSON, Bar, Refusal, SentenceParser, add, console, machine, whole
+from edgelaw_app.cli.terminal import Bar, Refusal, SentenceParser, console, whole
 
 EXAMPLES = """\
 examples, in a clone of the repository:
@@ -26,14 +22,12 @@ examples, in a clone of the repository:
   python -m edgelaw_ledger --group F     check all of Appendix F (A to H)
   python -m edgelaw_ledger --failing     what does not hold, and what is true
                                          instead
-  python -m edgelaw_ledger --json -j 2   for machines, on two cores
+  python -m edgelaw_ledger -j 2          all, on two cores
 
 The verdict of each check is computed; it is compared with the one recorded in
 the ledger. The exit status is 0 when all agree, 1 when a check contradicts its
 record or breaks down, 2 when an id or an option is unknown, 130 when stopped
-by Ctrl-C. JSON has schema "edgelaw.verify/2" with claims (the paper's) and own
-(the book's), each with id, verdict, recorded, confirmed, checked, measured,
-claimed, tolerance, error and seconds."""
+by Ctrl-C."""
 
 STYLES = {"holds": "green", "fails": "red", "imprecise": "yellow", "open": "blue"}
 
@@ -54,7 +48,6 @@ def parser() -> SentenceParser:
     made.add_argument("--group", action="append", default=[], metavar="LETTER", help="a whole group, A to H")
     made.add_argument("--own", action="store_true", help="the book's own results")
     made.add_argument("--failing", action="store_true", help="only what does not hold, with corrections")
-    add(made, *JSON)
     cores = os.cpu_count() or 1
     made.add_argument(
         "-j", "--jobs", type=whole(1), default=cores, metavar="N", help="processes (default: all cores)"
@@ -81,15 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
         outcomes = claims.run(chosen, arguments.jobs, advance)
     papers = [outcome for outcome in outcomes if outcome.claim.id in claims.IDS]
     others = [outcome for outcome in outcomes if outcome.claim.id not in claims.IDS]
-    if arguments.json:
-        records = {"claims": [_record(x) for x in papers], "own": [_record(x) for x in others]}
-        machine({"schema": "edgelaw.verify/2", "version": __version__, **records})
-    else:
-        shown = console(width=160)
-        if outcomes:
-            shown.print(_table(outcomes, arguments.failing))
-            shown.print()
-        shown.print("\n".join(_summary(papers, others)))
+    shown = console(width=160)
+    if outcomes:
+        shown.print(_table(outcomes, arguments.failing))
+        shown.print()
+    shown.print("\n".join(_summary(papers, others)))
     return int(not all(outcome.confirmed for outcome in outcomes))
 
 
@@ -111,21 +100,6 @@ def _selected(arguments, ledger, own):
     everything = not (arguments.claims or arguments.group or arguments.own)
     chosen = [entry for name, entry in entries.items() if everything or name in names]
     return [entry for entry in chosen if not (arguments.failing and entry.verdict == "holds")]
-
-
-def _record(outcome):
-    """One outcome for machines; its verdict is None where the check broke down, and as recorded without a check."""
-    evidence = outcome.evidence
-    return {
-        "id": outcome.claim.id,
-        "verdict": evidence.verdict if evidence else None if outcome.error else outcome.claim.verdict,
-        "recorded": outcome.claim.verdict,
-        "confirmed": outcome.confirmed,
-        "checked": evidence is not None,
-        **{key: getattr(evidence, key, "") for key in ("measured", "claimed", "tolerance")},
-        "error": outcome.error,
-        "seconds": round(outcome.seconds, 2),
-    }
 
 
 def _verdict(outcome):

@@ -136,7 +136,7 @@ def test_good_entries_are_read_in_their_order(tmp_path):
     assert list(sentences) == ["intro-2", "03-1"]
     assert [entry.scope for entry in sentences.values()] == ["all cells", ""]
     assert sentences["03-1"].known == "measured"
-    assert [entry.quote for entry in sentences.values()] == ["So is this.", "All is well."]
+    assert [entry.text for entry in sentences.values()] == ["So is this.", "All is well."]
     assert {entry.place for entry in sentences.values()} == {"intro"}
 
 

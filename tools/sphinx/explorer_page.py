@@ -143,13 +143,10 @@ def sentence(tables, state, text):
 
 
 class Explorer(SphinxDirective):
-    """``{explorer}``: controls, drawing, tables.
+    """``{explorer}``: the explorer's own page; with options, in a chapter, a moving figure.
 
-    Without options it is the explorer's own page, whose address keeps the view. In a chapter it is a moving figure, a
-    drawing of isotropic rows with three controls, a sentence, and a link to the same view in the explorer. ``figure``
-    names a figure on the page that shows the same standing still: the widget takes the place of its picture, which is
-    seen in print, in the PDF and where JavaScript does not run. ``loss``, ``step`` and ``n`` say where it starts; what
-    the tables do not have fails the build.
+    ``figure`` names a figure on the page that shows the same standing still: in print, and where JavaScript does not
+    run. ``loss``, ``step`` and ``n`` say where it starts; what the tables do not have fails the build.
     """
 
     option_spec: ClassVar = {

@@ -2,7 +2,7 @@
 
 The role ``{claim}`E12``` cites a claim as true, ``{claim}`!E12``` one that does not hold. ``{claims} 06_flip_flop``
 shows a chapter's claims, ``{ledger} table`` (count, errata, additions) the parts of the claims page, ``{certificates}
-edge`` a part of the enclosures, computed while the page is built, ``{results} boxes`` (equations) what the book states,
+edge`` a part of the enclosures, computed while the page is built, ``{results} boxes`` what the book states,
 how it is known and where it is used, and ``{gallery} paper`` (new) the figures and tables of the paper beside ours, as
 committed with the chapters. The build warns, and so fails, where a page and the ledger disagree.
 """
@@ -237,8 +237,6 @@ class Part(SphinxDirective):
             return self.chapter(name)
         if self.name == "certificates" and name in certificates.PARTS:
             return self.enclosures(name)
-        if self.name == "results" and name in ("boxes", "equations"):
-            return [later("", fill=_results, about=name)]
         part = getattr(self, f"{self.name}_{name}", None)
         if part is None:
             raise self.error(f"{{{self.name}}} has no part {name!r}")
@@ -409,6 +407,10 @@ class Part(SphinxDirective):
         table = self.table((14, 86), ("sentence", "what is printed, and how we know"), rows, "sentences")
         return self.section("Sentence by sentence", "claims-sentences", *text, table)
 
+    def results_boxes(self):
+        """What the book states, once all pages are read."""
+        return [later("", fill=_results, about="")]
+
     def certificates_count(self):
         """How many enclosures there are, of how many claims."""
         found = {"contained": set(), "excluded": set()}
@@ -426,7 +428,7 @@ class Part(SphinxDirective):
         rows = []
         for entry in (entry for entry in certificates.certificates() if entry.part == part):
             ours = [] if entry.ours is None else [f"ours {entry.ours:.15g}".replace("-0.", "−0.")]
-            cells = [[entry.quantity], [f"`{enclosure(entry.ball)}`", *ours], statements(entry) or ["–"]]
+            cells = [[entry.quantity], [f"`{enclosure(entry.ball)}`", *ours], statements(entry)]
             rows.append(("", (), cells))
         heads = ("quantity", "enclosure, and our number", "what the paper says")
         return [self.table((28, 39, 33), heads, rows, "certificates")]
@@ -515,10 +517,9 @@ class later(nodes.Inline, nodes.Element):
 
 
 class Page(NamedTuple):
-    """What a page states, and what its sections refer to, as (claim or label, place, title of the section)."""
+    """The boxes of a page, and what its sections refer to, as (claim or label, place, title of the section)."""
 
     boxes: list
-    equations: list
     references: list
 
 
@@ -563,15 +564,14 @@ def _boxes(doctree):
 
 
 def _collect(app, doctree):
-    """Remember a page's boxes and equations, and in which sections it refers to which claims and labels."""
-    equations = [node["label"] for node in doctree.findall(nodes.math_block) if node.get("label")]
+    """Remember a page's boxes, and in which sections it refers to which claims and boxes."""
     references = {}
     for link in doctree.findall(addnodes.pending_xref):
         kind, (place, title, box) = (link.get("refdomain"), link.get("reftype")), _above(link)
-        if link.get("citing") or (kind in {("prf", "ref"), ("math", "eq")} and box != link["reftarget"]):
+        if link.get("citing") or (kind == ("prf", "ref") and box != link["reftarget"]):
             references[link["reftarget"], place, title] = None
     _pages(app.env)
-    app.env.ledger_pages[app.env.docname] = Page(list(_boxes(doctree)), equations, list(references))
+    app.env.ledger_pages[app.env.docname] = Page(list(_boxes(doctree)), list(references))
 
 
 def _judge(app, env):
@@ -613,35 +613,31 @@ def _status(app, here, box):
     return parts
 
 
-def _entries(app, here, page, kind):
+def _entries(app, here, page):
     """The lines of a page in the list of results: link, how it is known, places of use."""
-    for entry in getattr(page, kind):
-        if kind == "boxes" and re.fullmatch(r"\w+-\d+", entry.label):  # a box that nothing can refer to
+    for box in page.boxes:
+        if re.fullmatch(r"\w+-\d+", box.label):  # a box that nothing can refer to
             continue
-        label, domain, role = (entry, "math", "eq") if kind == "equations" else (entry.label, "prf", "ref")
-        node = addnodes.pending_xref("", refdomain=domain, refexplicit=False, reftarget=label)
-        domain = app.env.get_domain(domain)
-        link = domain.resolve_xref(app.env, here, app.builder, role, label, node, nodes.inline("", label))
-        if kind == "equations":
-            line = nodes.paragraph("", "Equation ", link)
-        else:
-            title = [child.deepcopy() for child in entry.title]
-            line = nodes.paragraph("", "", link, nodes.Text(" "), *title, *_status(app, here, entry))
+        node = addnodes.pending_xref("", refdomain="prf", refexplicit=False, reftarget=box.label)
+        link = app.env.get_domain("prf").resolve_xref(
+            app.env, here, app.builder, "ref", box.label, node, nodes.inline("", box.label)
+        )
+        title = [child.deepcopy() for child in box.title]
+        line = nodes.paragraph("", "", link, nodes.Text(" "), *title, *_status(app, here, box))
         line += nodes.Text(".")
-        if used := _links(app, here, label):
+        if used := _links(app, here, box.label):
             line += nodes.inline("", "", nodes.Text(" Used in "), *used, classes=["used-in"])
         yield nodes.list_item("", line)
 
 
-def _results(app, here, kind):
+def _results(app, here, _about):
     """The list of results: how many are known in which way, then page by page."""
-    pages, blocks = _pages(app.env), []
-    if kind == "boxes":
-        tally = Counter(s for page in pages.values() for box in page.boxes for s in box.statuses)
-        shown = ", ".join(f"{tally[status]} {status}" for status in STATUSES if tally[status])
-        blocks.append(nodes.paragraph("", f"{tally.total()} statements: {shown}."))
+    pages = _pages(app.env)
+    tally = Counter(s for page in pages.values() for box in page.boxes for s in box.statuses)
+    shown = ", ".join(f"{tally[status]} {status}" for status in STATUSES if tally[status])
+    blocks = [nodes.paragraph("", f"{tally.total()} statements: {shown}.")]
     for name, page in pages.items():
-        if items := list(_entries(app, here, page, kind)):
+        if items := list(_entries(app, here, page)):
             number = re.match(r"chapters/(\d+)_", name)
             words = (f"{int(number[1])}. " if number else "") + app.env.titles[name].astext()
             link = make_refnode(app.builder, here, name, "", nodes.inline("", words))

@@ -1,5 +1,6 @@
 """All certificates, part by part."""
 
+import functools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -8,23 +9,16 @@ from flint import acb, arb
 
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.theory import BY_ORDER, flip_flop, free, single_shuffle
-from edgelaw_ledger.certificates import edges, expansions, reshuffle, sums
+from edgelaw_ledger.certificates import edges, expansions, sums
 from edgelaw_ledger.certificates.balls import DOUBLE, precisely, root
-from edgelaw_ledger.certificates.entries import AT_LEAST, Certificate, Paper, at, corrected_fraction, papers
+from edgelaw_ledger.certificates.entries import AT_LEAST, Certificate, Paper, at, papers
 
 PARTS = ("constants", "edge", "expansions", "sums")
 ONE, HALF = Fraction(1), Fraction(1, 2)
 STEPS = (ONE, Fraction(1, 4), HALF, Fraction(3, 2))
-EPOCHS = (1, 10, 1000)
 LOSSES = ("test", "train")
-CONSTANTS = {
-    "single_shuffle": edges.single_shuffle,
-    "iid": edges.iid,
-    "flip_flop": edges.flip_flop,
-    "random_reshuffle": reshuffle.random_reshuffle,
-}
+CONSTANTS = {"single_shuffle": edges.single_shuffle, "iid": edges.iid, "flip_flop": edges.flip_flop}
 ITERATED = 5e-14  # relative rounding of a loss that the library sums or integrates
-SOLVED = 1e-13  # of what it gets from an integral equation
 
 
 @precisely()
@@ -32,14 +26,7 @@ def everything() -> tuple[Certificate, ...]:
     """All of them, computed once per process (half a minute)."""
     limits = (constants, trace_limits, singularities, ratios)
     coefficients = (shuffle_coefficients, other_coefficients, overdetermined)
-    losses = (
-        single_shuffle_losses,
-        flip_flop_losses,
-        first_coefficients,
-        other_losses,
-        trace_moments,
-        one_epoch,
-    )
+    losses = (first_losses, first_coefficients, one_epoch)
     return tuple(entry for group in limits + coefficients + losses for entry in group())
 
 
@@ -49,55 +36,58 @@ def _named(order, loss=""):
     return f"{words}, {loss.replace('train', 'training')}" if loss else words
 
 
+def _at_steps(part, what, ball, ours, stated, rounding):
+    """A certificate at each step at which a claim states the number; `stated` has what is said at any, and at 1."""
+    always, at_one = stated
+    for step in STEPS:
+        told = papers(at(step), **always) + (papers(**at_one) if step == 1 else ())
+        if told:
+            quantity = f"{what}, $\\eta={step}$"
+            yield Certificate(part, quantity, ball(step), ours(float(step)), told, rounding)
+
+
 # ------------------------------------------------------------------------------------------- leading constants
 
-# Who states a constant at every step, and who at step 1.
-AT_ANY_STEP = {
-    ("single_shuffle", "test"): {
-        "A7": "sqrt((1/eta - offset)/(scale*pi))",
-        "F15": "sqrt((1/eta - offset)/(scale*pi))",
-        "F28": "sqrt((1/eta - half)/(single*pi))",
-    },
-    ("iid", "test"): {"A8": "1/sqrt(scale*pi*eta)", "B5": "test/sqrt(eta)"},
-    ("iid", "train"): {"A15": "front/(eta**power*(drop - eta))", "B5": "train/(eta**power*(drop - eta))"},
-    ("flip_flop", "test"): {
-        "A9": "sqrt((1/tau - offset)/(scale*pi))",
-        "F23": "sqrt((1/tau - offset)/(scale*pi))",
-        "F28": "sqrt((1/tau - half)/(flip*pi))",
-    },
-}
-AT_ONE = {
-    ("single_shuffle", "test"): {"A10": "single", "D19": "leading", "E23": "shuffle_test"},
-    ("single_shuffle", "train"): {
-        "A16": "front",
-        "D20": "leading",
-        "D30": "constant",
-        "E23": "shuffle_train",
-    },
-    ("iid", "test"): {"A10": "independent", "E23": "iid_test"},
-    ("iid", "train"): {"E23": "iid_train"},
-    ("flip_flop", "test"): {"A10": "flip", "E3": "leading", "E23": "flip_test", "F23": "1/sqrt(at_one*pi)"},
-    ("flip_flop", "train"): {"A17": "front", "E11": "leading", "E23": "flip_train"},
+SHUFFLE_TEST, FLIP_TEST = "sqrt((1/eta - offset)/(scale*pi))", "sqrt((1/tau - offset)/(scale*pi))"
+#: Who states a constant at every step, and who at step 1.
+STATED = {
+    ("single_shuffle", "test"): (
+        {"A7": SHUFFLE_TEST, "F15": SHUFFLE_TEST, "F28": "sqrt((1/eta - half)/(single*pi))"},
+        {"A10": "single", "D19": "leading", "E23": "shuffle_test"},
+    ),
+    ("single_shuffle", "train"): (
+        {},
+        {"A16": "front", "D20": "leading", "D30": "constant", "E23": "shuffle_train"},
+    ),
+    ("iid", "test"): (
+        {"A8": "1/sqrt(scale*pi*eta)", "B5": "test/sqrt(eta)"},
+        {"A10": "independent", "E23": "iid_test"},
+    ),
+    ("iid", "train"): (
+        {"A15": "front/(eta**power*(drop - eta))", "B5": "train/(eta**power*(drop - eta))"},
+        {"E23": "iid_train"},
+    ),
+    ("flip_flop", "test"): (
+        {"A9": FLIP_TEST, "F23": FLIP_TEST, "F28": "sqrt((1/tau - half)/(flip*pi))"},
+        {"A10": "flip", "E3": "leading", "E23": "flip_test", "F23": "1/sqrt(at_one*pi)"},
+    ),
+    ("flip_flop", "train"): ({}, {"A17": "front", "E11": "leading", "E23": "flip_train"}),
 }
 
 
 def constants() -> Iterator[Certificate]:
-    """Four orders, two losses, four steps."""
-    for order in CONSTANTS:
-        for step in STEPS:
-            for loss in LOSSES:
-                ball, ours = _constant(order, loss, step)
-                stated = papers(at(step), **AT_ANY_STEP.get((order, loss), {}))
-                stated += papers(**AT_ONE.get((order, loss), {})) if step == 1 else ()
-                solved = (order, loss) == ("random_reshuffle", "train")
-                quantity = f"{_named(order, loss)}, $\\eta={step}$"
-                yield Certificate("constants", quantity, ball, ours, stated, SOLVED if solved else DOUBLE)
+    """Three orders, two losses, and the steps at which a claim states the constant."""
+    for (order, loss), stated in STATED.items():
+        ball, ours = (functools.partial(route, order, loss) for route in (_enclosed, _computed))
+        yield from _at_steps("constants", _named(order, loss), ball, ours, stated, DOUBLE)
 
 
-def _constant(order, loss, step):
-    """The enclosure of a constant, and the library's number."""
-    ours = getattr(BY_ORDER[order], f"{loss}_constant")(float(step))
-    return CONSTANTS[order](step)[LOSSES.index(loss)], ours
+def _enclosed(order, loss, step):
+    return CONSTANTS[order](step)[LOSSES.index(loss)]
+
+
+def _computed(order, loss, step):
+    return getattr(BY_ORDER[order], f"{loss}_constant")(step)
 
 
 # ------------------------------------------------------------------------------------------- singularities and ratios
@@ -155,19 +145,17 @@ def ratios() -> Iterator[Certificate]:
         ("flip_flop", "iid", "test", HALF, least),
     ]
     for top, bottom, loss, step, stated in rows:
-        (ball, ours), (under, under_ours) = (_constant(order, loss, step) for order in (top, bottom))
+        ball = _enclosed(top, loss, step) / _enclosed(bottom, loss, step)
+        ours = _computed(top, loss, float(step)) / _computed(bottom, loss, float(step))
         quantity = f"{_named(top)} over {_named(bottom, loss)}, $\\eta={step}$"
-        yield Certificate("edge", quantity, ball / under, ours / under_ours, stated)
+        yield Certificate("edge", quantity, ball, ours, stated)
 
 
 # ------------------------------------------------------------------------------------------- second coefficients
 
 
 def shuffle_coefficients() -> Iterator[Certificate]:
-    """Single shuffle: the second coefficients, one with a wrong sign in print, and the third ones.
-
-    A remainder O(n^−power) says of a coefficient of a lower power that it is 0, else nothing.
-    """
+    """Single shuffle's second and third coefficients; a remainder O(n^−power) says that one of a lower power is 0."""
     borrowed = tuple(Paper(claim, "second", source="D15") for claim in ("D16", "D17"))
     rows = [
         ("test", expansions.shuffle_test(), ("-1/2", "-1", "-3/2"), papers(D15="second") + borrowed,
@@ -189,7 +177,7 @@ def other_coefficients() -> Iterator[Certificate]:
     train, test = expansions.flip_flop_train(), expansions.critical_moment()
     name = "flip-flop, test ($n^ne^{-n}/n!$), of"
     rows = [
-        ("flip-flop, training, of $n^{-5/2}$ over that of $n^{-3/2}$", train[2] / train[0], corrected_fraction("E12"),
+        ("flip-flop, training, of $n^{-5/2}$ over that of $n^{-3/2}$", train[2] / train[0], None,
          (*papers(E12="second"), Paper("E13", "second", source="E12"))),
         (f"{name} $n^{{-1/2}}$", test[0], flip_flop.test_constant(), papers(C2="leading", D5="leading", E4="leading")),
         (f"{name} $n^{{-3/2}}$ over that of $n^{{-1/2}}$", test[2] / test[0], None,
@@ -208,17 +196,20 @@ def overdetermined() -> Iterator[Certificate]:
         yield Certificate("expansions", quantity, inverse * scaled, None, papers(D8="1"))
 
 
-# ------------------------------------------------------------------------------------------- losses after n epochs
+# ------------------------------------------------------------------------------------------- losses after few epochs
 
-# The paper's c_1 and c_2; its m_2 and m_3, also as b_2 and b_3, at any step and at step 1; its a_1, a_2 and a_3.
-SHUFFLE = {
-    1: {"F16": "exp((eta - rate)*eta)"},
-    2: {"F17": "exp((eta - four)*eta)*(exp(growth*eta**2) + (two - eta)**2*eta**2*(1 + eta**2))"},
-}
+# What claims say at any step, and at step 1: c_1 and c_2; m_2 and m_3, also as b_2 and b_3; then a_1, a_2 and a_3.
 M_2 = "exp(-2*tau)*(1 + second*tau**2)"
 M_3 = "exp(-3*tau)*(1 + third*tau**2 - cubic*tau**3 + square*tau**4)"
-MOMENTS = {2: {"F7": M_2, "F26": M_2}, 3: {"F7": M_3, "F26": M_3}}
-MOMENTS_AT_ONE = {2: {"F26": "two*exp(-2)"}, 3: {"F26": "nine*exp(-3)"}}
+FIRST = {
+    ("single_shuffle", 1): ({"F16": "exp((eta - rate)*eta)"}, {}),
+    ("single_shuffle", 2): (
+        {"F17": "exp((eta - four)*eta)*(exp(growth*eta**2) + (two - eta)**2*eta**2*(1 + eta**2))"},
+        {},
+    ),
+    ("flip_flop", 2): ({"F7": M_2, "F26": M_2}, {"F26": "two*exp(-2)"}),
+    ("flip_flop", 3): ({"F7": M_3, "F26": M_3}, {"F26": "nine*exp(-3)"}),
+}
 COEFFICIENTS = {
     1: {"E15": "(linear*rho - constant)*exp(-rho) + second*exp(-2*rho)"},
     2: {"E16": "(linear*rho + (rho**2 - inner)*exp(rho) + constant)*exp(-3*rho)"},
@@ -229,33 +220,14 @@ COEFFICIENTS = {
 }
 
 
-def _loss(order, loss, n, step, ball, stated=()):
-    """The certificate of one loss."""
-    ours = getattr(BY_ORDER[order], f"{loss}_loss")(n, float(step))
-    quantity = f"{_named(order, loss)}, $n={n}$, $\\eta={step}$"
-    return Certificate("sums", quantity, ball, ours, stated, ITERATED)
-
-
-def single_shuffle_losses() -> Iterator[Certificate]:
-    """Sums over a queue's weights at step 1; coefficients of the generating function at other steps, n ≤ 10."""
-    for n in EPOCHS:
-        stated = papers(at(), **SHUFFLE.get(n, {}))
-        yield _loss("single_shuffle", "test", n, ONE, sums.shuffle_test(n), stated)
-        yield _loss("single_shuffle", "train", n, ONE, sums.shuffle_train(n))
-    for n, step in [(2, ONE), *((n, step) for n in (1, 2, 10) for step in STEPS[1:])]:
-        stated = papers(at(step), **SHUFFLE.get(n, {}))
-        yield _loss("single_shuffle", "test", n, step, sums.shuffle_test_at(n, step), stated)
-
-
-def flip_flop_losses() -> Iterator[Certificate]:
-    """Flip-flop: a binomial and a Poisson count, four steps."""
-    for n in (1, 2, 3, *EPOCHS[1:]):
-        for step in STEPS:
-            stated = papers(at(step), **MOMENTS.get(n, {}))
-            stated += papers(**MOMENTS_AT_ONE.get(n, {})) if step == 1 else ()
-            yield _loss("flip_flop", "test", n, step, sums.flip_flop_test(n, step), stated)
-            if n in EPOCHS:
-                yield _loss("flip_flop", "train", n, step, sums.flip_flop_train(n, step))
+def first_losses() -> Iterator[Certificate]:
+    """Test losses: coefficients of single shuffle's generating function, and flip-flop's two counts."""
+    for (order, n), stated in FIRST.items():
+        ball, ours = getattr(sums, f"{order}_test"), BY_ORDER[order].test_loss
+        what = f"{_named(order, 'test')}, $n={n}$"
+        yield from _at_steps(
+            "sums", what, functools.partial(ball, n), functools.partial(ours, n), stated, ITERATED
+        )
 
 
 def first_coefficients() -> Iterator[Certificate]:
@@ -268,27 +240,9 @@ def first_coefficients() -> Iterator[Certificate]:
             yield Certificate("sums", quantity, ball, ours, papers(at(rho=rho), **stated), ITERATED)
 
 
-def other_losses() -> Iterator[Certificate]:
-    """IID sampling, an integral over the angle; random reshuffle's first epoch, the only one in closed form."""
-    rows = [("iid", n, step, sums.iid(n, step)) for n in EPOCHS for step in STEPS]
-    rows += [("random_reshuffle", 1, step, sums.first_reshuffled(step)) for step in STEPS]
-    for order, n, step, balls in rows:
-        for loss, ball in zip(LOSSES, balls, strict=True):
-            yield _loss(order, loss, n, step, ball)
-
-
-def trace_moments() -> Iterator[Certificate]:
-    """Trace moments at step 1 away from m = d."""
-    for rho in (HALF, Fraction(3, 2), Fraction(2)):
-        for n in EPOCHS:
-            ours = float(free.trace_moment(n, rho=float(rho)))
-            quantity = f"trace moment, $n={n}$, $\\eta=1$, $\\rho={rho}$"
-            yield Certificate("sums", quantity, sums.trace_moment(n, rho), ours, (), ITERATED)
-
-
 def one_epoch() -> Iterator[Certificate]:
-    """Two ratios after one epoch, which a factor "at any number of epochs" would have to be."""
-    for order, ball in {"iid": sums.iid(1, ONE)[0], "flip_flop": sums.flip_flop_test(1, ONE)}.items():
-        ours = BY_ORDER[order].test_loss(1) / BY_ORDER["single_shuffle"].test_loss(1)
-        quantity = f"{_named(order)} over {_named('single_shuffle', 'test')}, $n=1$, $\\eta=1$"
-        yield Certificate("sums", quantity, ball / sums.shuffle_test(1), ours, papers(G4="ratio"), ITERATED)
+    """A ratio after one epoch, which a factor "at any number of epochs" would have to be."""
+    ball = sums.flip_flop_test(1, ONE) / sums.single_shuffle_test(1, ONE)
+    ours = flip_flop.test_loss(1) / single_shuffle.test_loss(1)
+    quantity = f"{_named('flip_flop')} over {_named('single_shuffle', 'test')}, $n=1$, $\\eta=1$"
+    yield Certificate("sums", quantity, ball, ours, papers(G4="ratio"), ITERATED)

@@ -1,8 +1,7 @@
-r"""The constants of three orders at a rational step, from exact expansions at the edge z = 1.
+r"""The constants of three orders at a rational step, from exact expansions of generating functions at z = 1.
 
-Each generating function of the book is expanded at its singularity in exact rational arithmetic (power series with
-coefficients in :math:`\mathbb Q`), and the first coefficients become the constant by the transfer of singularities:
-only the last factor, a root over :math:`\pi`, is a ball. None of the library's closed forms is used.
+Power series with coefficients in :math:`\mathbb Q` become a constant by the transfer of singularities; only the last
+factor, a root over :math:`\pi`, is a ball. None of the library's closed forms is used.
 """
 
 import math

@@ -1,7 +1,6 @@
 """What a certificate is: a ball, the library's value and the paper's, and how they compare."""
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,7 +9,7 @@ import flint
 from flint import arb
 
 from edgelaw_ledger.certificates.balls import BITS, around, exact, root
-from edgelaw_ledger.ledger import Claim, LedgerError, load
+from edgelaw_ledger.ledger import Claim, load
 
 CONTAINED, EXCLUDED = "contained", "excluded"
 EXACTLY, AT_LEAST = "=", "≥"
@@ -27,18 +26,13 @@ def ledger() -> dict[str, Claim]:
 
 @dataclass(frozen=True)
 class Paper:
-    """What a claim says a number is: a formula in the numbers that the claim's check states, by their names.
-
-    It knows also pi, what `at` names (see :func:`at`), exp, sqrt and pm. `source` names another claim whose check
-    states the numbers, where the claim's own does not. `relation` is "=", or "≥" for a claim that the number is not
-    smaller.
-    """
+    """What a claim says a number is: a formula in the numbers that its check states, exp, sqrt, pm, pi, and a place."""
 
     claim: str
     formula: str
-    at: Mapping[str, arb] = field(default_factory=dict)
-    source: str = ""
-    relation: str = EXACTLY
+    at: Mapping[str, arb] = field(default_factory=dict)  # what the formula knows of the place: see `at`
+    source: str = ""  # another claim whose check states the numbers, where the claim's own does not
+    relation: str = EXACTLY  # or that the number is not smaller
 
     @property
     def names(self) -> frozenset[str]:
@@ -93,11 +87,3 @@ class Certificate:
         stated = paper.value(**moved)
         excluded = self.ball < stated if paper.relation == AT_LEAST else not self.ball.overlaps(stated)
         return EXCLUDED if excluded else CONTAINED
-
-
-def corrected_fraction(claim: str) -> float:
-    """The coefficient p/q of a correction that reads "±\\frac{p}{qn}", where the library has no function for it."""
-    match = re.search(r"([+-]?)\s*\\frac\{(\d+)\}\{(\d+)n\}", ledger()[claim].correction)
-    if not match:
-        raise LedgerError(f"{claim}: its correction states no fraction over n.")
-    return float(Fraction(f"{match[1]}{match[2]}/{match[3]}"))

@@ -1,7 +1,4 @@
-"""What the book adds to the paper, each with a check like those of the claims.
-
-The entries are in ``data/additions.toml``. A number in an entry's statement is a keyword of its check.
-"""
+"""What the book adds to the paper (``data/additions.toml``): a number in a statement is a keyword of its check."""
 
 import functools
 import math
@@ -11,9 +8,10 @@ from scipy import special, stats
 
 from edgelaw import data, exact, kaczmarz, spectrum
 from edgelaw.orders import ORDERS
-from edgelaw.theory import BY_ORDER, flip_flop, gradient_descent, random_reshuffle, single_shuffle
+from edgelaw.theory import flip_flop, single_shuffle
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, compared, drawn, near, off, true
+from edgelaw_ledger.own.steps import near_step_two
 from edgelaw_ledger.routes import averaged, beyond, constant, limit_in_root, require
 
 SPECTRA = ((0.4, 1.6), (0.2, 0.9, 1.9))  # eigenvalues of the covariances in edge_constants, of mean 1
@@ -104,58 +102,6 @@ def flip_flop_counts() -> Evidence:
     )
 
 
-def _reshuffled(rng):
-    """A statistic of rows: both losses of random reshuffle after three epochs at step 1.3."""
-
-    def statistic(U):
-        A = np.linalg.multi_dot([routes.epoch_by_solve(rng.permutation(U), 1.3) for _ in range(3)])
-        return [(A**2).sum() / len(A), ((U @ A) ** 2).sum() / len(U)]
-
-    return statistic
-
-
-def random_reshuffle_constant(*, at_step_one: float = 1 / math.sqrt(3 * math.pi)) -> Evidence:
-    """Constants at five steps, extrapolated from exact losses; the curve on random matrices."""
-    mean, error = routes.extrapolated(_reshuffled(np.random.default_rng(5)), 50, 100, 4)
-    test_loss, train_loss = random_reshuffle.test_loss, random_reshuffle.train_loss
-    gaps = [
-        (
-            constant(test_loss, 0.5, s) * math.sqrt(2 * math.pi * s * (1 + s / 2)) - 1,
-            constant(train_loss, 1.5, s) / random_reshuffle.train_constant(s) - 1,
-        )
-        for s in (0.1, 0.5, 1.0, 1.5, 1.9)
-    ]
-    test, train = np.abs(gaps).max(axis=0)
-    return compared(
-        near("sqrt(n) test loss at step 1", constant(test_loss, 0.5, 1.0), at_step_one, 1e-5),
-        off("1/sqrt(2 pi eta (1 + eta/2)), five steps", test, 1e-4),
-        off("the quadrature of the training constant", train, 1e-3),
-        *routes.samples(
-            ["test loss on matrices, step 1.3, n = 3", "training loss"],
-            mean, error, [test_loss(3, 1.3), train_loss(3, 1.3)], cap=0.02,
-        ),
-    )  # fmt: skip
-
-
-def effective_steps() -> Evidence:
-    """The constants of four orders at five steps, extrapolated from exact losses, against gradient descent's."""
-    slow = constant(gradient_descent.test_loss, 0.5, 0.4)  # at a step it allows, carried to the effective one
-    worst = 0.0
-    for eta in (0.1, 0.3, 0.7, 1.2, 1.7):
-        tau = eta * (2 - eta)
-        steps = {
-            "iid": eta,
-            "random_reshuffle": eta * (1 + eta / 2),
-            "single_shuffle": eta / (1 - eta / 2),
-            "flip_flop": tau / (2 - tau),
-        }
-        for order, step in steps.items():
-            limit = constant(BY_ORDER[order].test_loss, 0.5, eta)
-            worst = max(worst, abs(limit / slow * math.sqrt(step / 0.4) - 1))
-    stated = "eta, eta (1 + eta/2), eta / (1 - eta/2), tau / (2 - tau)"
-    return compared(off(f"constants at {stated}, five steps to 1.7", worst, 1e-4))
-
-
 def iid_any_spectrum(*, draws: int = 16, seed: int = 7) -> Evidence:
     """Curves from eigenvalues alone against exact expectations over all draws, three edges, 16 designs of two sizes."""
     epochs, gaps, modes = np.array([1, 2, 5, 10, 20]), {}, 0.0
@@ -180,16 +126,10 @@ def iid_any_spectrum(*, draws: int = 16, seed: int = 7) -> Evidence:
     )
 
 
-@functools.cache
-def _near_step_two(n):
-    """The exact test loss at the step 2 - 1.2 n^(-1/3)."""
-    return float(single_shuffle.test_loss(n, 2 - 1.2 * n ** (-1 / 3)))
-
-
 def tuned_step(*, exponent: float = 2 / 3, constant: float = 0.321) -> Evidence:
     """Exact losses at the step 2 - 1.2 n^(-1/3), their slope and height at n = 2000, 4000 and 8000."""
-    slope = math.log(_near_step_two(2000) / _near_step_two(8000)) / math.log(4)
-    heights = [_near_step_two(n) * n**exponent for n in (2000, 4000, 8000)]
+    slope = math.log(near_step_two(2000) / near_step_two(8000)) / math.log(4)
+    heights = [near_step_two(n) * n**exponent for n in (2000, 4000, 8000)]
     return compared(
         near("exponent", slope, exponent, 0.005),
         *(near("constant", height, constant, 0.01) for height in heights),

@@ -1,9 +1,4 @@
-"""Checks of the claims on real embeddings: G7 to G13, G15 to G17, G20, G21.
-
-The paper's preprocessing and fit on the shipped embeddings, on Gaussian rows and on noise put through the same
-preprocessing, over several seeds; exact curves from the measured spectra; and means worked out by hand where they
-can be.
-"""
+"""Checks of the claims on real embeddings: G7 to G13, G15 to G17, G20, G21, over several seeds each."""
 
 import functools
 import math
@@ -59,10 +54,7 @@ def _ranks(size, seeds, prepare=np.asarray):
 
 
 def _against_draws(values, stated, digits):
-    """One rule for a printed measurement: it holds within 1 % of the mean, and is imprecise if a draw could give it.
-
-    A draw could give it within two standard deviations of one draw.
-    """
+    """A printed measurement holds within 1 % of the mean, and is imprecise within two standard deviations of a draw."""
     (mean, error), spread = averaged(values), np.std(values, ddof=1)
     require(error < 0.01 * mean, "a standard error of the mean below 1 %")
     told = (

@@ -1,4 +1,4 @@
-"""Group F: Appendix F, learning rates, one check per claim."""
+"""Group F: Appendix F, learning rates."""
 
 import functools
 import math
@@ -113,19 +113,14 @@ def f4() -> Evidence:
     )
 
 
-def _implicit_evidence(what, points):
-    """Evidence for x = C/(1+C) exp(-eta rho/(1 - eta - eta C)) of C = x s, by exact moments and random matrices."""
-    pairs = [(x, x * _resolvent(r, x, s), s, r) for x in points for s, r in CASES]
-    gaps = [c / (1 + c) * math.exp(-s * r / (1 - s - s * c)) / x - 1 for x, c, s, r in pairs]
-    return compared(
-        off(what, np.abs(gaps).max(), 1e-10),
-        *_on_matrices("resolvent of A", lambda step, rho: _resolvent(rho, X, step)),
-    )
-
-
 def f5() -> Evidence:
     """The implicit equation on the resolvent summed from exact moments, which random matrices confirm."""
-    return _implicit_evidence("lam = C/(1+C) exp(-eta rho/(1 - eta - eta C)), C = lam s", (1.3, 2.5))
+    pairs = [(x, x * _resolvent(r, x, s), s, r) for x in (1.3, 2.5, X, Y, -1.6) for s, r in CASES]
+    gaps = [c / (1 + c) * math.exp(-s * r / (1 - s - s * c)) / x - 1 for x, c, s, r in pairs]
+    return compared(
+        off("x = C/(1+C) exp(-eta rho/(1 - eta - eta C)), C = x s, at five x", np.abs(gaps).max(), 1e-10),
+        *_on_matrices("resolvent of A", lambda step, rho: _resolvent(rho, X, step)),
+    )
 
 
 def _lagrange(n, step, rho, sign=1):
@@ -264,11 +259,6 @@ def f12() -> Evidence:
     )
 
 
-def f13() -> Evidence:
-    """Both characteristic equations exactly through the trace moments, and the trace on random matrices."""
-    return _implicit_evidence("x = alpha/(1+alpha) exp(-eta rho/Delta_x), the same for y", (X, Y, -1.6))
-
-
 def _inverse_square(U):
     """|A⁻¹|²/d at step 0.3."""
     return (np.linalg.inv(routes.epoch(U, 0.3)) ** 2).sum() / len(U)
@@ -314,14 +304,6 @@ def _loss(n, what, name, stated):
         lambda s, r: single_shuffle.test_loss(n, s, r),
     )
     return [off(f"{what} at four steps and aspects", worst, 1e-8), *_on_matrices(name, stated, CASES[:3])]
-
-
-def f15(*, offset: float = 0.5, scale: float = 2.0) -> Evidence:
-    """Exact losses extrapolated in n at five steps; the losses by a double coefficient and on random matrices."""
-    formula = "sqrt((1/eta-1/2)/2pi)"
-    return routes.constant_evidence(
-        "single_shuffle test", lambda s: math.sqrt((1 / s - offset) / (scale * math.pi)), formula
-    )
 
 
 def f16(*, zero: float = 1.0, rate: float = 2.0) -> Evidence:

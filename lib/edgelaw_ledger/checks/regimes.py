@@ -278,23 +278,19 @@ def h17() -> Evidence:
     )
 
 
-def _gaussian_rows(values, step):
-    return np.diag(1 - 2 * step * values + 2 * step**2 * values**2) + step**2 * np.outer(values, values)
-
-
 def h18(*, dims: int = 200) -> Evidence:
     """The exact mean-square map of fresh Gaussian rows for the printed edge law, and scaled to trace 1."""
     values = ((np.arange(dims) + 0.5) / dims) ** 2  # F = sqrt(x) on (0, 1)
     small = values / values.sum()
 
     def growth(v, s):
-        largest = float(np.linalg.eigvalsh(_gaussian_rows(v, s))[-1])
+        largest = float(np.linalg.eigvalsh(routes.gaussian_update(v, s))[-1])
         inside = s * v[-1] < 1 and s / 2 * np.sum(v / (1 - s * v)) < 1
         require((largest < 1) == inside, "the stability condition")
         return largest
 
     require(growth(values, 0.02) < 1 < growth(small, 2.05), "stable at a small step, not at a large one")
-    rates, V = np.linalg.eigh(_gaussian_rows(small, 0.5))
+    rates, V = np.linalg.eigh(routes.gaussian_update(small, 0.5))
     t = 60 * dims
     loss = float(rates**t @ V.sum(axis=0) ** 2) / dims
     law = EdgeFit(0.5, values.sum() ** 0.5).laplace(2 * 0.5 * t)
@@ -333,7 +329,7 @@ def h20() -> Evidence:
     """The matrix of H19 with either sign of the rank-one part, at three eigenvalues."""
     lam, eta, z = np.array([0.2, 0.5, 1.1]), 0.7, 0.9
     D = np.diag(1 - 2 * eta * lam + 2 * eta**2 * lam**2)
-    left, rank_one = np.eye(3) - z * _gaussian_rows(lam, eta), z * eta**2 * np.outer(lam, lam)
+    left, rank_one = np.eye(3) - z * routes.gaussian_update(lam, eta), z * eta**2 * np.outer(lam, lam)
     require(np.abs(left - (np.eye(3) - z * D - rank_one)).max() < 1e-12, "the minus sign")
     gap = np.abs(left - (np.eye(3) - z * D + rank_one)).max()
     return compared(off("I - zM = I - zD + z eta^2 lam lam'", gap, 1e-6))

@@ -1,9 +1,4 @@
-r"""Checks of group D: single shuffle at step 1 (the paper's Section 4 and Appendix D).
-
-Routes that do not pass through ``edgelaw.theory``: exact identities on small matrices, the paper's closed forms
-differentiated by mpmath, sums over Poisson weights
-whose own coefficients come from a power series, and epochs multiplied out row by row.
-"""
+"""Checks of group D: single shuffle at step 1 (the paper's Section 4 and Appendix D)."""
 
 import math
 from functools import cache
@@ -97,26 +92,13 @@ def d3() -> Evidence:
     )
 
 
-def d4() -> Evidence:
-    """The printed sum against Taylor coefficients of the generating function, the library, and random matrices."""
-
-    def stated(n, rho):
-        terms = ((n - mpmath.mpf(k)) / n * (rho * n) ** k / mpmath.factorial(k) for k in range(n + 1))
-        return mpmath.exp(-rho * n) * sum(terms)
-
-    return compared(
-        off("the sum, n = 1 to 11, three rho", routes.moments_off(stated), 1e-9),
-        *on_matrices({"m_2": float(stated(2, 0.6))}, rho=0.6),
-    )
-
-
 def d5(*, leading: float = (2 * pi) ** -0.5, second: float = 1 / 12, third: float = 1 / 288) -> Evidence:
     """Exact moments by mpmath at n = 200 and 2000: what the three printed terms leave, times n cubed."""
     return routes.stirling(free.trace_moment, leading, -second, third)
 
 
 def d6() -> Evidence:
-    """Both forms, summed by mpmath, against Taylor coefficients of the generating function and the library."""
+    """Both forms by mpmath against Taylor coefficients of the generating function, the library, and random matrices."""
 
     def chance(n, rho, k):  # of k arrivals
         return (n * rho) ** k * mpmath.exp(-n * rho) / mpmath.factorial(k)
@@ -130,7 +112,8 @@ def d6() -> Evidence:
         ),
     }
     return compared(
-        *(off(f"{name}, n = 1 to 11, three rho", routes.moments_off(f), 1e-9) for name, f in forms.items())
+        *(off(f"{name}, n = 1 to 11, three rho", routes.moments_off(f), 1e-9) for name, f in forms.items()),
+        *on_matrices({"m_2": routes.moment_at_step(2, 1.0, 0.6)}, rho=0.6),
     )
 
 
@@ -169,8 +152,11 @@ def d8() -> Evidence:
 def d9() -> Evidence:
     """The closed form in its differential equation by mpmath, the library at three aspects, and random matrices."""
     exact = {rho: float(_phi_closed(rho, X, Y).real) for rho in (0.6, 1.0, 2.0)}
+    with mpmath.workdps(30):
+        start = abs(_phi_closed(mpmath.mpf(10) ** -12, X, Y) * (1 - X) * (1 - Y) - 1)
     return compared(
         off("differential equation of phi", _pde_residual(_phi_closed, 0), 1e-12),
+        off("phi = 1/((1 - x)(1 - y)) at rho = 0", start, 1e-9),
         off("the library's phi", max(abs(_library(r, X, Y)[0] / x - 1) for r, x in exact.items()), 1e-9),
         *(row for rho in (0.6, 1.0) for row in on_matrices({"phi": exact[rho]}, rho=rho)),
     )
@@ -239,17 +225,6 @@ def _pde_residual(closed, source):
             right += -rates[1] / px - rates[2] / py + source / (x * y)
             worst = max(worst, abs(rates[0] - right))
         return float(worst)
-
-
-def d12() -> Evidence:
-    """The closed form, which random matrices confirm, in the equation and at rho = 0, by mpmath."""
-    with mpmath.workdps(30):
-        start = abs(_phi_closed(mpmath.mpf(10) ** -12, X, Y) * (1 - X) * (1 - Y) - 1)
-    return compared(
-        off("differential equation of phi", _pde_residual(_phi_closed, 0), 1e-12),
-        off("phi = 1/((1 - x)(1 - y)) at rho = 0", start, 1e-9),
-        *on_matrices({"phi": float(_phi_closed(0.6, X, Y).real)}, rho=0.6),
-    )
 
 
 def _at_the_edge(function, ratio, distance):
@@ -513,10 +488,7 @@ def d31(*, factor: float = 4.0) -> Evidence:
 
 
 def _deviations(d, point, rng):
-    """√d |uᵀRu − mean| for 4000 u, one R after half an epoch: what 1/d exceed, and the exact spread it is in units of.
-
-    Then the bound 2‖R‖√log(2d) on it, and the smallest form.
-    """
+    """√d |uᵀRu − mean| for 4000 u: what 1/d exceed, its exact spread, the bound 2‖R‖√log(2d), the smallest form."""
     R = np.linalg.inv(epoch(routes.unit_rows(d // 2, d, rng)) - point * np.eye(d))
     values = np.linalg.eigvalsh((R + R.T) / 2)
     spread = values.std() * sqrt(2 * d / (d + 2))  # √d times that of the form of a uniform unit vector

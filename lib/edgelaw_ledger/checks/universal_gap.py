@@ -1,9 +1,4 @@
-"""Checks of the claims on the universal shuffling gap: A12, A20, G1 to G4, G6, G22; and of the law that the book adds.
-
-Exact traces of matrix powers on 16 drawn designs (the only noise is the draw), the library's exact isotropic curves,
-and clusters of near-parallel rows, computed without a limit: powers of small epoch matrices for single shuffle, the
-second-moment operator for IID.
-"""
+"""Checks of the claims on the universal shuffling gap: A12, A20, G1 to G4, G6, G22; the law that the book adds."""
 
 import collections
 import functools

@@ -8,6 +8,7 @@ from scipy.linalg import circulant
 
 from edgelaw import data, exact, kaczmarz, orders
 from edgelaw_ledger.evidence import Evidence, below, compared, most, off, true
+from edgelaw_ledger.routes import averaged, unit_rows
 
 _STEP = 1.3  # of the given rows
 
@@ -81,8 +82,7 @@ def mean_square_of_the_triangle() -> Evidence:
     """All orders of three to six unit rows, four sets of each size, against W^2/3 + diag(W^2)/6."""
     rng, worst = np.random.default_rng(1), 0.0
     for size in (3, 4, 5, 6) * 4:
-        X = rng.standard_normal((size, 3))
-        K = (U := X / np.linalg.norm(X, axis=1)[:, None]) @ U.T
+        K = (U := unit_rows(size, 3, rng)) @ U.T
         mean, W = np.zeros_like(K), K - np.eye(size)
         for order in map(list, permutations(range(size))):
             L = np.zeros_like(K)
@@ -143,7 +143,7 @@ def given_rows_in_random_order(*, d: int = 256, draws: int = 16) -> Evidence:
         for _ in range(draws):
             P = np.linalg.matrix_power(kaczmarz.epoch_matrix(U[rng.permutation(d)], _STEP), 10)
             seen.append([(P**2).sum() / d / curve.test[1], ((U @ P) ** 2).sum() / d / curve.train[1]])
-        mean, error = np.mean(seen, axis=0), np.std(seen, axis=0, ddof=1) / draws**0.5
+        mean, error = averaged(seen)
         off_by[kind] = np.abs(mean - 1).max(), np.abs((mean - 1) / error).max()
     good, bad = list(off_by.values())[:2], list(off_by.values())[2:]
     return compared(

@@ -11,6 +11,7 @@ from edgelaw_ledger.evidence import Evidence, compared, near, off, printed, true
 from edgelaw_ledger.routes import (
     gaussian_cubature,
     gaussian_iid,
+    gaussian_update,
     iid_on_nodes,
     limit_in_n,
     limit_in_root,
@@ -191,10 +192,10 @@ def fresh_rows_diverge(*, cases: int = 400, seed: int = 2) -> Evidence:
     for _ in range(cases):
         values = np.maximum(rng.random(rng.integers(2, 30)) ** rng.uniform(0.3, 3), 1e-3)
         step = rng.uniform(0.02, 1.2) * 2 / max(values.sum(), 2 * values.max())
-        contracts = np.linalg.eigvalsh(_recursion(values, step))[-1] < 1
+        contracts = np.linalg.eigvalsh(gaussian_update(values, step))[-1] < 1
         met = step * values.max() < 1 and step / 2 * np.sum(values / (1 - step * values)) < 1
         wrong, stable = wrong + (contracts != met), stable + contracts
-    grows = [_recursion(((np.arange(960) + 0.5) / 960) ** 2, step) for step in (0.02, 0.05, 0.2)]
+    grows = [gaussian_update(((np.arange(960) + 0.5) / 960) ** 2, step) for step in (0.02, 0.05, 0.2)]
     points, shares = gaussian_cubature()
     x = points * np.sqrt([0.2, 1.0, 1.7])
     updates = np.eye(3) - 0.3 * x[:, :, None] * x[:, None]
@@ -205,15 +206,10 @@ def fresh_rows_diverge(*, cases: int = 400, seed: int = 2) -> Evidence:
         true("steps 0.02, 0.05 and 0.2 diverge at d = 960", all(np.linalg.norm(G, 2) > 1 for G in grows)),
         off(
             "the recursion by cubature",
-            np.abs(squares - _recursion(np.array([0.2, 1.0, 1.7]), 0.3)).max(),
+            np.abs(squares - gaussian_update(np.array([0.2, 1.0, 1.7]), 0.3)).max(),
             1e-12,
         ),
     )
-
-
-def _recursion(values, step):
-    """What an update does to the mean squares along the eigenvectors: diag(1 − 2ηλ + 2η²λ²) + η²λλᵀ."""
-    return np.diag(1 - 2 * step * values + 2 * step**2 * values**2) + step**2 * np.outer(values, values)
 
 
 # ---------------------------------------------------------------------------------- chapter 3: the constants of orders
@@ -230,7 +226,7 @@ def _effective_steps(step):
     }
 
 
-def effective_steps_of_all_orders() -> Evidence:
+def effective_steps() -> Evidence:
     """√n times exact test losses, extrapolated at six steps up to 1.98, against gradient descent's constant."""
     worst = 0.0
     for step in STEPS:

@@ -14,6 +14,7 @@ from edgelaw.exact.single_shuffle import labels as single_shuffle
 from edgelaw_app.forecast.labelled import Labelled
 from edgelaw_app.forecast.preparation import Prepared, prepare
 from edgelaw_ledger.evidence import Evidence, compared, off, true
+from edgelaw_ledger.routes import unit_rows
 
 THEORY = "iid", "random_reshuffle", "single_shuffle"
 SWEEP = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1)
@@ -73,8 +74,7 @@ def _above(rows, step):
 def crossings():
     """Where the floors of three designs cross IID's, whether each is on its side of it, and the small-step laws."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((512, 256))
-    X /= np.linalg.norm(X, axis=1)[:, None]
+    X = unit_rows(512, 256, rng)
     designs = (
         _rows("cifar10", 1024, 256, True),
         _rows("wikipedia", 1536, 256, True),

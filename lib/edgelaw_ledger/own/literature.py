@@ -1,7 +1,4 @@
-"""What the chapter on the literature compares: published bounds and rates, exact errors, means of products.
-
-Its sentences are tables of rows in ``data/additions.toml``, whose expressions call what stands here.
-"""
+"""What the chapter on the literature compares: published bounds and rates, exact errors, means of products."""
 
 import functools
 import itertools
@@ -15,6 +12,7 @@ from edgelaw.kaczmarz import signal_and_noise
 from edgelaw.orders import ORDERS
 from edgelaw.theory import BY_ORDER, iid
 from edgelaw.theory.regimes import orthogonal, products
+from edgelaw_ledger.routes import mean_update, unit_rows
 
 ROWS = 100  # along one axis, in the checks of rates
 
@@ -111,13 +109,9 @@ def lines(step, n):
 
 def exact_kaczmarz(epochs=(1, 5, 20)):
     """IID's test loss of 12 rows in 4 dimensions by the library's curve, over powers of the 16 × 16 matrix."""
-    X = np.random.default_rng(3).standard_normal((12, 4))
-    U = X / np.linalg.norm(X, axis=1)[:, None]
-    updates = [np.eye(4) - 0.7 * np.outer(u, u) for u in U]
-    lifted = np.mean([np.kron(P, P) for P in updates], axis=0)
-    unit = np.eye(4).ravel()
-    by_hand = [np.linalg.matrix_power(lifted, 12 * k) @ unit @ unit / 4 for k in epochs]
-    return exact.expected_curve(X, epochs, 0.7).test[1:] / by_hand
+    U, unit = unit_rows(12, 4, np.random.default_rng(3)), np.eye(4).ravel()
+    by_hand = [np.linalg.matrix_power(mean_update(U, 0.7), 12 * k) @ unit @ unit / 4 for k in epochs]
+    return exact.expected_curve(U, epochs, 0.7).test[1:] / by_hand
 
 
 def volterra():
@@ -177,9 +171,7 @@ def tail_average(keep=0.9, length=10**4):
 @functools.cache
 def paired_reversal():
     """How fast the spread over all orders of five rows falls with the step: one epoch, and an epoch and its reverse."""
-    rows = np.random.default_rng(0).standard_normal((5, 2))
-    U = rows / np.linalg.norm(rows, axis=1)[:, None]
-    spreads = []
+    U, spreads = unit_rows(5, 2, np.random.default_rng(0)), []
     for step in (0.002, 0.001):
         factors = np.eye(2) - step * U[:, :, None] * U[:, None, :]
         epochs = np.array(
@@ -195,8 +187,7 @@ def noncommutative_means():
     """Norms of random reshuffle's mean over gradient descent's, 300 random triples of projections, five steps."""
     rng, ratios = np.random.default_rng(0), []
     for step, _ in itertools.product((0.05, 0.2, 0.5, 0.8, 1.0), range(60)):
-        u = rng.standard_normal((3, 3))
-        u /= np.linalg.norm(u, axis=1)[:, None]
+        u = unit_rows(3, 3, rng)
         _, fresh, descent = products.mean_products(u[:, :, None] * u[:, None, :], step, 2).norms
         ratios.append(fresh / descent)
     return max(ratios)

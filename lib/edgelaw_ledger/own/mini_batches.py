@@ -10,14 +10,13 @@ from edgelaw.exact import critical_batch, stability
 from edgelaw.laws import MarchenkoPastur
 from edgelaw.spectrum import gram_eigenvalues
 from edgelaw_ledger.evidence import Evidence, compared, drawn, near, off, true
+from edgelaw_ledger.routes import averaged, unit_rows
 
 
 @functools.cache
 def _epoch(rows, dims, batch, tau):
     """Random unit rows, the matrix of one epoch as a product, the triangular matrix M, and the blocks D."""
-    U = np.random.default_rng(131).standard_normal((rows, dims))
-    U /= np.linalg.norm(U, axis=1)[:, None]
-    A = np.eye(dims)
+    U, A = unit_rows(rows, dims, np.random.default_rng(131)), np.eye(dims)
     for part in U.reshape(rows // batch, batch, dims):
         A = A - tau * part.T @ (part @ A)
     K, number = U @ U.T, np.arange(rows) // batch
@@ -49,13 +48,12 @@ def _slow_forms(rows, batch, tau, draws):
     """1/(o'Mo) and 1/(2o'ME⁻¹M'o) for null vectors o of Gaussian rows with one dimension fewer, and their errors."""
     rng, number, forms = np.random.default_rng(132), np.arange(rows) // batch, []
     for _ in range(draws):
-        U = rng.standard_normal((rows, rows - 1))
-        U /= np.linalg.norm(U, axis=1)[:, None]
+        U = unit_rows(rows, rows - 1, rng)
         K, o = U @ U.T, np.linalg.qr(U, mode="complete")[0][:, -1]
         M = np.eye(rows) / tau + np.where(number[:, None] > number, K, 0)
         back = M.T @ o
         forms.append((o @ M @ o, 2 * back @ np.linalg.solve(M + M.T - K, back)))
-    means, errors = np.mean(forms, axis=0), np.std(forms, axis=0, ddof=1) / np.sqrt(draws)
+    means, errors = averaged(forms)
     return 1 / means, errors / means**2
 
 
@@ -121,7 +119,7 @@ def gains_at_best_steps(batch, draws):
     for seed in range(draws):
         values = gram_eigenvalues(data.normalize_rows(data.gaussian(256, 256, rng=seed)))
         gains.append(_best(values, "iid", batch, 40) / _best(values, "single_shuffle", batch, 40))
-    return np.mean(gains), np.std(gains, ddof=1) / np.sqrt(draws)
+    return averaged(gains)
 
 
 @functools.cache

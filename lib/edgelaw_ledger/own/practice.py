@@ -1,8 +1,4 @@
-"""Checks of chapter 12: the study of orders in PyTorch, floors under noise, averaging, stopping.
-
-What was measured in training runs is read from the recorded study (``data/torch_probe.md``); most of its sentences are
-tables of rows. The others are run again here.
-"""
+"""Checks of chapter 12: floors under noise, averaging, stopping, and the recorded study (``data/torch_probe.md``)."""
 
 import functools
 import math

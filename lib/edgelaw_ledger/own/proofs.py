@@ -56,12 +56,9 @@ def scaled_deviations(draws=40):
 
 
 def deviations_of_order_one_over_d() -> Evidence:
-    """Root mean square deviations from the formulas at d = 400 over those at 100, times 4: constant up to 1.6.
-
-    A deviation that did not fall would give 4, one that fell like the root of d 2; 1.6 is three standard errors of the
-    ratio of two such means over 40 draws.
-    """
+    """Root mean square deviations from the formulas at d = 400 over those at 100, times 4: constant up to 1.6."""
     worst = scaled_deviations().reshape(3, 3, 2, 4).max(axis=3)  # kinds, sizes, epochs
+    # not falling would give 4, falling like the root of d 2; 1.6 is three standard errors over 40 draws
     ratios = np.abs(np.log(worst[:, 2] / worst[:, 0])).ravel()
     return compared(
         off("ratio of d times the deviations at d = 400 and 100 (logarithm)", ratios.max(), np.log(1.6))

@@ -1,9 +1,4 @@
-"""Checks of the command line's recommendation: what it prints is what the losses of the forecast say.
-
-Small designs of several kinds and aspect ratios are forecast once, and 200 sets of losses are drawn, since designs are
-seldom undecided; each check reads the printed sentences, by regular expressions of its own, and compares every order,
-learning rate, loss and percentage in them with the losses.
-"""
+"""Checks of the recommendation: each number in the printed sentences against the forecast's losses, and drawn ones."""
 
 import functools
 import re

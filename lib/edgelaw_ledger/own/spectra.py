@@ -1,7 +1,4 @@
-"""What the summaries on spectra compare: the universal gap, any spectrum, real embeddings, the Transformer's head.
-
-Most of these sentences are tables of rows in ``data/additions.toml``, whose expressions call what stands here.
-"""
+"""What the summaries on spectra compare: the gap, any spectrum, real embeddings, the Transformer's head."""
 
 import functools
 import math

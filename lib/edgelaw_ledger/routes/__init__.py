@@ -1,12 +1,7 @@
 """What the checks share: second routes to the library's numbers, and how two numbers are compared.
 
-The routes are written out here from definitions and share no code with the library. A check imports from here, never
-from another check. What does not depend on a number that the paper states is cached, so that moving such a number
-costs a comparison and not the whole computation again.
-
-``comparing`` says when numbers agree, ``limits`` extrapolates, ``matrices`` draws rows and multiplies epochs out,
-``moments`` has trace moments and losses as series, ``equations`` the equations of IID sampling, ``constants`` what
-losses tend to.
+The routes are written out from definitions and share no code with the library. A check imports from here, never from
+another check. What does not depend on a stated number is cached, so that moving one costs a comparison only.
 """
 
 from edgelaw_ledger.routes.comparing import averaged, beyond, close, errors_away, require, samples, within
@@ -14,6 +9,7 @@ from edgelaw_ledger.routes.constants import STEPS, constant_evidence, limit, mom
 from edgelaw_ledger.routes.equations import (
     gaussian_cubature,
     gaussian_iid,
+    gaussian_update,
     iid_on_nodes,
     off_generating_function,
     power_law_iid,

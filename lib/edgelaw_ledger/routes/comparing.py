@@ -22,10 +22,7 @@ def close(values: ArrayLike, expected: ArrayLike, tolerance: float) -> bool:
 
 
 def _sharp(mean, error, expected, cap):
-    """The three as arrays of one shape.
-
-    A standard error of zero, or above `cap` times the largest expected number, says nothing and stops the check.
-    """
+    """The three as arrays of one shape; a standard error of zero, or above `cap` times the largest, stops the check."""
     mean, error, expected = np.broadcast_arrays(
         *(np.atleast_1d(x).astype(float) for x in (mean, error, expected))
     )

@@ -90,3 +90,8 @@ def gaussian_cubature() -> tuple[np.ndarray, np.ndarray]:
     x, w = np.polynomial.hermite_e.hermegauss(4)
     grid = np.stack(np.meshgrid(x, x, x, indexing="ij"), axis=-1).reshape(-1, 3)
     return grid, np.einsum("i,j,k->ijk", w, w, w).ravel() / (2 * math.pi) ** 1.5
+
+
+def gaussian_update(values: np.ndarray, step: float) -> np.ndarray:
+    """What an update does to the mean squares along the eigenvectors: diag(1 − 2ηλ + 2η²λ²) + η²λλᵀ."""
+    return np.diag(1 - 2 * step * values + 2 * step**2 * values**2) + step**2 * np.outer(values, values)

@@ -70,10 +70,7 @@ def extrapolated(statistic: Callable, d: int, draws: int, seed: int, rho: float 
 
 @functools.cache
 def drawn(step: float, n: int, draws: int = 400) -> dict[tuple[str, str], tuple[float, float]]:
-    """Losses of single shuffle and flip-flop after n epochs on random matrices, m = d, extrapolated in d.
-
-    Returns a dictionary from (order, "test" or "train") to (mean, standard error).
-    """
+    """Mean and error by (order, loss): single shuffle and flip-flop on random matrices, m = d, extrapolated in d."""
 
     def losses(U):
         A = epoch_by_solve(U, step)
