@@ -156,7 +156,11 @@ assert shipped.cifar10().features.shape[1] == 2048
     assert "pip install 'edgelaw[cli]'" in bare.stderr
     pip(machine, "install", "--no-compile", f"{wheel}[cli]")
     assert "left edge" in run(*command, **here)
-    inside = [machine / "bin" / "python", "-c", "import edgelaw_ledger"]  # it checks a clone, and no wheel has it
+    inside = [
+        machine / "bin" / "python",
+        "-c",
+        "import edgelaw_ledger",
+    ]  # it checks a clone, and no wheel has it
     assert subprocess.run(inside, capture_output=True, **here).returncode == 1
 
 

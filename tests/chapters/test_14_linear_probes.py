@@ -194,7 +194,9 @@ def test_cross_entropy_is_least_at_the_factor_one_of_nine():
 
 def test_departures_end_where_the_text_says():
     single = numbers(CHAPTER, r"half as many rows as dims 1.5 single shuffle \+(\S+) \((\S+)\)")
-    said = numbers(CHAPTER, r"at step 1.5 is (\d+) per cent above theory, with a standard error of (\d+)", prose)
+    said = numbers(
+        CHAPTER, r"at step 1.5 is (\d+) per cent above theory, with a standard error of (\d+)", prose
+    )
     assert [round(x) for x in single] == said
     for order in ("random reshuffle", "single shuffle"):
         ends = numbers(CHAPTER, rf"unequal norms 1.5 {order} \+(\S+) \(\S+\) \+(\S+) \(")

@@ -209,7 +209,9 @@ def of(rows: Rows, update: float | Partition, last: int, borne: float = BORNE) -
         yield from _of_covariance(rows, update, last, gapped, borne)
         return
     places = left_of_zero(rows.rho, update, last)
-    if isinstance(update, Partition):  # next to the largest stable step poles come close to few rows' spectrum
+    if isinstance(
+        update, Partition
+    ):  # next to the largest stable step poles come close to few rows' spectrum
         places += [(place, height / 2, False) for place, height, _ in places] + [(places[0][0], 0.25, False)]
     else:
         places[1] = (-0.5, 1.0, True)
