@@ -183,6 +183,8 @@ def test_the_same_seed_gives_the_same_forecast_and_another_does_not(mistrusted):
         ({"lr": "fast"}, "lr"),
         ({"epochs": 0}, "epochs"),
         ({"target": 1.0}, "target"),
+        ({"target": 0}, "target"),
+        ({"lr": []}, "lr"),
         ({"orders": ["sorted"]}, "orders"),
         ({"orders": []}, "at least one"),
         ({"operations": 0}, "operations"),

@@ -46,8 +46,12 @@ class Training:
         if not checked["orders"]:
             raise ValueError("orders must name at least one order.")
         arguments.choice(self.schedule, "schedule", SCHEDULES)
-        for name, limit in (("lr", LARGEST_LR), ("target", 1), ("weight_decay", np.inf)):
-            if getattr(self, name):
+        for name, limit, unset in (
+            ("lr", LARGEST_LR, None),
+            ("target", 1, None),
+            ("weight_decay", np.inf, 0),
+        ):
+            if getattr(self, name) != unset:
                 checked[name] = arguments.number(getattr(self, name), name, 0, limit)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
