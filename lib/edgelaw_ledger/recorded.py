@@ -59,8 +59,9 @@ class Table:
 
 def _value(expression, names):
     """What an expression gives; the sweeps that it names are read, the modules imported."""
-    for package, module in re.findall(r"\b(own|theory)\.(\w+)", expression):
-        importlib.import_module(f"{KNOWN[package].__name__}.{module}")
+    for package, name in re.findall(r"\b(own|theory)\.(\w+)", expression):
+        if not hasattr(KNOWN[package], name):
+            importlib.import_module(f"{KNOWN[package].__name__}.{name}")
     for word in set(re.findall(r"[a-z]\w+", expression)) - set(names):
         if word in data.SWEEPS:
             names[word] = data.sweep(word)

@@ -350,7 +350,7 @@ def prediction():
     return edgelaw.predict(X, epochs=3, orders=["iid"])
 
 
-def passed(rng, progress, orders=ORDERS, lr=1.0, operations=1.0, *, epochs, batch):
+def passed(rng, progress, orders=ORDERS, lr=1.0, operations=1.0, epochs=1, batch=1):
     """What both forecasts may be given."""
     assert 1 <= epochs <= 100_000
     assert batch >= 1
@@ -383,7 +383,7 @@ def probed():
 @hypothesis.given(options=OPTIONS)
 @hypothesis.settings(max_examples=100)
 def test_probe_takes_any_options_and_passes_on_good_ones_only(good, probed, options):
-    def validated(X, y, *, schedule, weight_decay, **options):
+    def validated(X, y, *, schedule="constant", weight_decay=0.0, **options):
         assert len(X) == len(y)
         rows = {one.name for one in dataclasses.fields(edgelaw_app.forecast.Preparation)}
         passed(**{name: value for name, value in options.items() if name not in rows})
