@@ -10,10 +10,10 @@ from edgelaw._common.types import Array, Integers
 
 
 class Equation(NamedTuple):
-    """What amplitudes a solve: a(1/τ + ⟨λα/θ⟩) = 1 for each kind of batch, with poles of α followed at these turns.
+    """What amplitudes a solve: a(1/τ + ⟨λα/θ⟩) = 1 for each kind of batch.
 
     θ = 1 − κaλ, and α is 1/(e^δ/z − 1) where δ sums −(ρ/κ) log θ, or ρaλ for single rows (κ = 0), over the kinds.
-    `heavy` are the weights times the nodes, `gram` and `parts` the Gram matrix's spectrum.
+    `heavy` are the weights times the nodes; `poles` the Gram matrix's spectrum and the turns at which α's are followed.
     """
 
     nodes: npt.NDArray
@@ -21,9 +21,9 @@ class Equation(NamedTuple):
     rhos: Array
     kappas: Array
     taus: Array
-    gram: Array
-    parts: Array
-    turns: Array
+    poles: tuple[Array, Array, Array] | None = (
+        None  # None is a type of its own, without their code to compile
+    )
 
 
 @compiled
@@ -44,8 +44,8 @@ def follow(path: npt.NDArray, start: npt.NDArray, equation: Equation) -> npt.NDA
             step = share * way * slope
             guess, turned, size = x + step, slope, np.inf
             for _ in range(8):
-                system = _system(there, guess, equation)
-                change, turned = _arrow_solution(system, system[0]), -_arrow_solution(system, system[1])
+                system = _system(there, guess, equation, equation.poles)
+                change, turned = _arrow_solutions(system)
                 guess = guess - change
                 size = (np.abs(change) / (np.abs(guess) + small)).max() ** 2
                 if not size > 1e-21:  # of the next change, which is of the order of this one's square
@@ -64,10 +64,12 @@ def follow(path: npt.NDArray, start: npt.NDArray, equation: Equation) -> npt.NDA
 
 
 @compiled
-def _system(log_z: complex, x: npt.NDArray, equation: Equation) -> npt.NDArray:
+def _system(
+    log_z: complex, x: npt.NDArray, equation: Equation, poles: tuple[Array, Array, Array] | None
+) -> npt.NDArray:
     """Residuals, their slopes by log z, and an arrow for a Jacobian: its first row, first column and diagonal."""
-    if equation.turns.size > 0:
-        return _with_poles(log_z, x, equation)
+    if poles is not None:
+        return _with_poles(log_z, x, equation, *poles)
     nodes, rhos, kappas = equation.nodes, equation.rhos, equation.kappas
     decay, system = np.zeros_like(nodes), np.zeros((5, x.size), np.complex128)
     for k in range(x.size):
@@ -92,13 +94,15 @@ def _system(log_z: complex, x: npt.NDArray, equation: Equation) -> npt.NDArray:
 
 
 @compiled
-def _with_poles(log_z: complex, x: npt.NDArray, equation: Equation) -> npt.NDArray:
+def _with_poles(
+    log_z: complex, x: npt.NDArray, equation: Equation, gram: Array, parts: Array, turns: Array
+) -> npt.NDArray:
     """The same for single rows, where x is a followed by the places ζ of the poles (`poles` has the equations)."""
     a, zeta, rho = x[0], x[1:].copy(), equation.rhos[0]
     system = np.zeros((5, x.size), np.complex128)
-    turned = log_z + 2j * np.pi * equation.turns
-    alpha, slope = without_poles(rho * a * equation.nodes - log_z, equation.turns)
-    G, by_zeta = _cauchy(zeta, equation.gram, equation.parts)
+    turned = log_z + 2j * np.pi * turns
+    alpha, slope = without_poles(rho * a * equation.nodes - log_z, turns)
+    G, by_zeta = _cauchy(zeta, gram, parts)
     total = 1 / equation.taus[0] + (equation.heavy * alpha).sum() - (zeta / turned).sum()
     system[0, 0] = a * total - 1 + zeta.size
     system[1, 0] = a * ((zeta / (turned * turned)).sum() - (equation.heavy * slope).sum())
@@ -143,15 +147,16 @@ def _cauchy(zeta: npt.NDArray, gram: Array, parts: Array) -> tuple[npt.NDArray, 
 
 
 @compiled
-def _arrow_solution(system: npt.NDArray, right: npt.NDArray) -> npt.NDArray:
-    """The solution of the linear system whose matrix is an arrow: a first row, a first column and a diagonal."""
+def _arrow_solutions(system: npt.NDArray) -> npt.NDArray:
+    """Newton's change and the tangent: the residuals and minus their slopes, solved with the arrow as the matrix."""
     row, column, diagonal = system[2, 1:], system[3, 1:], system[4, 1:]
-    solution = np.empty_like(right)
-    solution[0] = (right[0] - (row * right[1:] / diagonal).sum()) / (
-        system[2, 0] - (row * column / diagonal).sum()
-    )
-    solution[1:] = (right[1:] - column * solution[0]) / diagonal
-    return solution
+    solutions = np.empty((2, system.shape[1]), np.complex128)
+    corner = system[2, 0] - (row * column / diagonal).sum()
+    for k in range(2):
+        right = (1 - 2 * k) * system[k]
+        solutions[k, 0] = (right[0] - (row * right[1:] / diagonal).sum()) / corner
+        solutions[k, 1:] = (right[1:] - column * solutions[k, 0]) / diagonal
+    return solutions
 
 
 class Points(NamedTuple):

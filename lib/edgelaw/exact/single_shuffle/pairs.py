@@ -66,8 +66,8 @@ class Pairs:
 
     def _amplitudes(self, *kinds: ArrayLike) -> kernel.Equation:
         """The equation of batches of these kinds: their rows over d in an epoch, κ and τ."""
-        arrays = (np.asarray(x, dtype=float) for x in kinds)
-        return kernel.Equation(self.nodes, self.heavy, *arrays, *np.empty((3, 0)))
+        rhos, kappas, taus = (np.asarray(x, dtype=float) for x in kinds)
+        return kernel.Equation(self.nodes, self.heavy, rhos, kappas, taus)
 
     @property
     def count(self) -> int:

@@ -32,7 +32,7 @@ class FollowedPairs(Pairs):
     ) -> None:
         super().__init__(average, rho, step)
         self.turns, self._plain = turns, self.equation
-        self.equation = self.equation._replace(gram=spectrum[0], parts=spectrum[1], turns=turns)
+        self.equation = self.equation._replace(poles=(*spectrum, turns))
 
     def _start(self, path: npt.NDArray) -> npt.NDArray:
         """The solution without poles, and their places as long as they are outside."""
