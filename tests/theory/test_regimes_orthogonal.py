@@ -74,6 +74,22 @@ def test_constant_steps_are_a_schedule():
         assert orthogonal.scheduled(6, [0.2] * 5, order) == pytest.approx(exact, rel=1e-12)
 
 
+@pytest.mark.parametrize("order", ["iid", "random_reshuffle", "single_shuffle"])
+def test_the_mean_of_the_last_ends_is_that_of_all_sequences_of_draws(order):
+    targets, steps = (1.0, -1.0), (0.6, 0.3, 0.2)
+    epochs = list(itertools.product(targets, repeat=2) if order == "iid" else itertools.permutations(targets))
+    runs = [[e] * 3 for e in epochs] if order == "single_shuffle" else itertools.product(epochs, repeat=3)
+    squares = []
+    for run in runs:
+        w, ends = 0.0, []
+        for step, epoch in zip(steps, run, strict=True):
+            for target in epoch:
+                w += step * (target - w)
+            ends.append(w)
+        squares.append(np.mean(ends[-2:]) ** 2)
+    assert orthogonal.scheduled(2, steps, order, last=2) == pytest.approx(np.mean(squares), rel=1e-12)
+
+
 def test_the_best_step_is_not_improved_by_its_neighbours():
     step, loss = orthogonal.best_step([50], 20, "single_shuffle")
     for factor in (0.9, 0.99, 1.01, 1.1):

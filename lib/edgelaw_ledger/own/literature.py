@@ -156,9 +156,10 @@ def bias_exponent(unit):
 
 
 def decay(order):
-    """The exponent of the exact error between epochs 2000 and 4000, steps 0.4 k^(-3/4), 100 rows along one axis."""
+    """The exponent of the exact error of the mean over the second half of 2000 and 4000 epochs, steps 0.4 k^(-3/4)."""
     steps = 0.4 * np.arange(1.0, 4001.0) ** -0.75
-    return math.log2(np.divide(*(orthogonal.scheduled(ROWS, part, order) for part in (steps[:2000], steps))))
+    errors = [orthogonal.scheduled(ROWS, steps[:n], order, n // 2) for n in (2000, 4000)]
+    return math.log2(errors[0] / errors[1])
 
 
 def tail_average(keep=0.9, length=10**4):
