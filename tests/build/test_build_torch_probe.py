@@ -83,14 +83,6 @@ def test_a_ladder_grows_on_either_side_until_every_best_step_is_inside(monkeypat
     assert runs == pytest.approx(1)
 
 
-@pytest.fixture(scope="module")
-def two():
-    rng = np.random.default_rng(3)
-    features = rng.standard_normal((80, 30)) * np.arange(1, 31) ** -0.5 + 1
-    labels = np.arange(80) % 3
-    return [probe.split(features, labels, rows=20, dims=16, held=40, rng=seed) for seed in (0, 1)]
-
-
 OPTIMISERS = ("sgd", "momentum", "adam", "decay")
 
 

@@ -87,7 +87,7 @@ def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_
     rows = exact.population_curve("flip_flop", covariance, n, 0.8)
     law = PopulationRows(covariance, np.full(3, 1 / 3), 1.0)
     off = []
-    for count in (256, 512, 1024):
+    for count in (64, 128, 256):
         cut = Partition(np.full(count, 1 / count), np.full(count, 0.8))
         curve = batches.curve(rows.epochs, law, cut)
         off.append([curve.test[1:] / rows.test[1:] - 1, curve.train[1:] / rows.train[1:] - 1])
@@ -96,7 +96,7 @@ def test_many_small_batches_tend_to_single_rows_with_an_error_that_falls_as_the_
         off[0] / 3 - 2 * off[1] + 8 / 3 * off[2]
     )  # Richardson's, for an error in powers of the batch
     assert np.abs(off[2]).max() > 1e-4
-    assert np.abs(extrapolated).max() < 1e-6
+    assert np.abs(extrapolated).max() < 1e-5  # which falls to an eighth with twice the batches
 
 
 def test_isotropic_batches_contract_up_to_the_edge_of_marchenko_and_pastur():

@@ -81,7 +81,9 @@ def test_imbalanced_classes_say_when_only_the_majority_is_predicted():
 def test_labels_that_features_do_not_tell_are_said_to_be_so():
     X, _ = labelled(500, 20)
     made = probe(X, np.random.default_rng(9).standard_normal(500), epochs=3, orders=["iid"])
-    assert "more than 1 % below that of zero weights" in text_of(made, "no_gain")
+    assert made.advice.sentences[0].startswith("Train no probe on these features as they are")
+    assert "solve directly" in text_of(made, "no_gain")
+    assert made.advice.lr > 1e-6 * made.largest_lr["iid"]  # not the smallest there is
     assert "no_gain" not in codes(probe(*labelled(500, 20), epochs=3, orders=["iid"]))
 
 

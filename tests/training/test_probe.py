@@ -6,14 +6,6 @@ import pytest
 from edgelaw_app.training import probe
 
 
-@pytest.fixture(scope="module")
-def two():
-    rng = np.random.default_rng(3)
-    features = rng.standard_normal((80, 30)) * np.arange(1, 31) ** -0.5 + 1
-    labels = np.arange(80) % 3
-    return [probe.split(features, labels, rows=20, dims=16, held=40, rng=seed) for seed in (0, 1)]
-
-
 def test_rows_have_norm_sqrt_d_and_a_square_system_has_a_solution(two):
     rng = np.random.default_rng(0)
     square = probe.split(rng.standard_normal((60, 40)), np.arange(60) % 4, 20, 20, 30, rng=2)

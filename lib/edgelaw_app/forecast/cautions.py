@@ -72,11 +72,11 @@ def with_labels(
     if check.verdict == "differs":
         yield Caution("differs", check.text)
     yield from _few_classes(problem, one)
-    if one.losses[advice.loss].min() > (1 - GAIN) * problem.start:
+    if no_gain(problem, one, advice.loss):
         yield Caution(
             "no_gain",
-            f"No lr takes the {advice.loss} more than {100 * GAIN:.0f} % below that of zero weights: these features do "
-            "not tell the labels, or the rows are too few for it; do not train this probe.",
+            "SGD learns next to nothing of these labels from these features: give more rows or another scale, or solve "
+            "directly.",
         )
     if one.how == "theory" and problem.doubtful(one.values):
         yield Caution(
@@ -117,6 +117,11 @@ def with_labels(
             "left_out",
             f"{names.capitalize()} is left out: it has no theory here, and running it would take too long.",
         )
+
+
+def no_gain(problem: Labelled, one: OrderForecast, loss: str) -> bool:
+    """Whether no learning rate is much better than zero weights."""
+    return bool(one.losses[loss].min() > (1 - GAIN) * problem.start)
 
 
 def _few_classes(problem: Labelled, one: OrderForecast) -> Iterator[Caution]:

@@ -120,6 +120,10 @@ def _advice(question: Question, problem: Labelled, made: dict[str, OrderForecast
     # result cli-10
     begin = f"After {last:.0f} epochs, each at its own best lr"
     advice = answering.advised(question, made, last, epochs, expected, begin)
+    if cautions.no_gain(problem, one, loss):
+        use = f"Train no probe on these features as they are: no lr takes the {loss} more than "
+        use += f"{100 * cautions.GAIN:.0f} % below that of zero weights."
+        advice = replace(advice, sentences=(use, *advice.sentences[1:]))
     rates = one.rates[:epochs].tolist()
     plan = recipe.Plan(place.order, rates, problem.batch, request.schedule, request.weight_decay)
     classes, done = problem.prepared.classes is not None, problem.prepared.done

@@ -56,7 +56,8 @@ def _promised(places: list[float], values: list[float], apart: float, top: float
     """
     k, last = int(np.argmin(values)), len(places) - 1
     if k == 0 or (k == last and places[k] < top):
-        return np.inf, places[k] - apart if k == 0 else places[k] + apart
+        settled = k == 0 and 0 < values[1] - values[0] < WORTH  # less moves nothing
+        return 0.0 if settled else np.inf, places[k] - apart if k == 0 else places[k] + apart
     low, high = places[k - 1], places[min(k + 1, last)]
     middle = (low + places[k]) / 2 if places[k] - low > high - places[k] else (places[k] + high) / 2
     width = max(places[k] - low, high - places[k])
