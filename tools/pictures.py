@@ -1,4 +1,4 @@
-"""Draw the pictures of the first page: the cover (also the card shown when a link is shared), and edge and order."""
+"""Draw the pictures of the first page: the cover (also the card shown when a link is shared), and step and order."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from edgelaw import data, exact, kaczmarz, orders, plots, spectrum
+from edgelaw.theory import BY_ORDER
 
 ROOT = Path(__file__).resolve().parent.parent
-EPOCHS = np.unique(np.geomspace(1, 300, 24).astype(int))
 
 
 def _axes(ax, **settings):
@@ -21,30 +21,23 @@ def _simulated(X, order, epochs, **settings):
     return kaczmarz.simulate(X.astype(np.float32), order, epochs, rng=1, **settings)
 
 
-def edge_and_order(size=512, epochs=EPOCHS, runs=4):
-    """One Gaussian design: its left edge, and SGD on it in four orders."""
-    X = data.gaussian(size, size, rng=7)
-    eigenvalues = spectrum.gram_eigenvalues(X)
-    edge = spectrum.MarchenkoPastur(1.0).edge
+def step_and_order(epoch=50):
+    """What the explorer shows before it is moved: exact losses of isotropic rows, by epoch and by step."""
+    n, steps = np.unique(np.geomspace(1, 200, 60).astype(int)), np.arange(1, 39) / 20
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
-
-    plots.spectrum_cdf(left, eigenvalues, markersize=5)
-    reach = np.geomspace(1e-6, 1, 50)
-    left.plot(reach, edge.cdf(reach), **plots.ASYMPTOTE)
-    # result cover-8
-    left.annotate(r"edge: $F \approx \frac{2}{\pi}\,\lambda^{1/2}$", (2e-3, 0.02), (2e-2, 0.02), fontsize=13)
-    left.set(title="The eigenvalues of the data", ylim=(1e-3, 1.5), xlim=(eigenvalues[0] / 3, 10))
-
     for order in orders.ORDERS:
-        curve = _simulated(X, order, epochs, probes=32, runs=runs)
-        right.plot(curve.epochs[1:], curve.test[1:], markevery=2, **plots.order_style(order))
-    right.plot(epochs, edge.laplace(2 * epochs), **plots.ASYMPTOTE)
-    # result cover-9
-    right.annotate(r"slope $-\frac{1}{2}$, from the edge", (20, 0.1), (14, 0.13), fontsize=12)
-    bound = np.exp(-epochs * eigenvalues[0])
-    right.plot(epochs, bound, color="#444444", linestyle=":", label="textbook bound (SGD)")
-    _axes(right, title="SGD, run on them at step 1", ylabel="error left", ylim=(0.012, 1.5))
-    right.legend(loc="lower left")
+        theory, style = BY_ORDER[order], plots.order_style(order)
+        left.plot(n, theory.test_loss(n), **style, markevery=8)
+        after = np.array([float(theory.test_loss(epoch, step)) for step in steps])
+        right.plot(steps, after, **style, markevery=4)
+        ring = {"markersize": 13, "markerfacecolor": "none", "color": style["color"]}
+        right.plot(steps[after.argmin()], after.min(), "o", **ring)
+    _axes(left, title="step 1", ylabel="test loss")
+    right.set(title=f"{epoch} epochs", xlabel=r"step $\eta$", yscale="log")
+    left.legend(loc="lower left")
+    for ax, ticks in ((left, (0.02, 0.05, 0.1, 0.2, 0.5)), (right, (0.02, 0.05, 0.1, 0.2))):
+        ax.set_yticks(ticks, ticks)
+        ax.minorticks_off()
     return figure
 
 
@@ -76,7 +69,7 @@ def cover(size=512, epochs=100, runs=2):
 
 
 # 10 x 5.25 inches at 120 dots an inch are the 1200 x 630 pixels that a shared link shows
-PICTURES = {"edge_and_order.png": (edge_and_order, 130), "cover.png": (cover, 120)}
+PICTURES = {"step_and_order.png": (step_and_order, 130), "cover.png": (cover, 120)}
 
 
 def draw(folder=ROOT / "assets"):

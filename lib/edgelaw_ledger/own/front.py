@@ -7,9 +7,8 @@ import numpy as np
 
 from edgelaw import data, exact, kaczmarz, orders, spectrum
 from edgelaw.exact import labels as noise
-from edgelaw.theory import BY_ORDER, iid
+from edgelaw.theory import BY_ORDER
 from edgelaw_app.training import probe
-from edgelaw_ledger.routes import limit_in_root
 
 
 def square_embeddings():
@@ -46,12 +45,6 @@ def _isotropic():
     """Exact losses at step 1 on isotropic Gaussian rows, m = d, in the limit: (orders, losses, EPOCHS)."""
     modules = [BY_ORDER[order] for order in orders.ORDERS]
     return np.array([[module.test_loss(EPOCHS), module.train_loss(EPOCHS)] for module in modules])
-
-
-def distance_from_the_law():
-    """Of exact test losses of four orders at step 1, m = d, from their laws C/sqrt(n), n = 10 to 1000, in per cent."""
-    laws = np.array([BY_ORDER[order].test_constant() for order in orders.ORDERS])[:, None] / np.sqrt(EPOCHS)
-    return 100 * np.abs(_isotropic()[:, 0] / laws - 1)[:, EPOCHS >= 10].max()
 
 
 def over_single_shuffle(order):
@@ -92,29 +85,10 @@ def dots(size, epochs):
     return np.array(distances)
 
 
-def slopes(dims=512):
-    """Slopes between 10 and 300 epochs of exact test losses on the figure's design, by order, and the bound's end."""
-    losses = curves("gaussian", dims, 300)[:, 0]
-    lowest = losses[:, 1:].argmin(axis=0) == orders.ORDERS.index("single_shuffle")
-    bound = np.exp(-300 * design("gaussian", dims)[1][0])
-    return np.log(losses[:, 9] / losses[:, 299]) / math.log(30), bound, lowest.all()
-
-
-@functools.cache
-def fitted(dims, draws=16):
-    """Edge exponents fitted to the eigenvalues of square Gaussian designs, the figure's among them."""
-    designs = [data.gaussian(dims, dims, rng=seed) for seed in range(draws)]
-    return np.array([spectrum.fit_edge(spectrum.gram_eigenvalues(X)).beta for X in designs])
-
-
-def local_exponent(law):
-    """The exponent of a law's distribution function near zero."""
-    return math.log(float(law.cdf(1e-6)) / float(law.cdf(1e-8))) / math.log(100)
-
-
-def late_height():
-    """The limit of sqrt(n) times IID's exact test loss at step 1."""
-    return limit_in_root(lambda n: iid.test_loss(n) * n**0.5, 100)
+def best_step(order, epochs=50):
+    """The step from 0.05 to 1.9 at which an order's exact test loss on isotropic rows is smallest."""
+    steps = np.arange(1, 39) / 20
+    return steps[np.argmin([BY_ORDER[order].test_loss(epochs, step) for step in steps])]
 
 
 def _floors(X, y, step, rng):
