@@ -75,8 +75,8 @@ def square_edge(covariance_eigenvalues: ArrayLike) -> EdgeFit:
     r"""The left edge of a *square* sample, m = d, of rows with a given covariance: always :math:`\beta = 1/2`.
 
     :math:`F(\lambda) \approx \frac{2}{\pi}\sqrt{\ell\,\lambda}` as :math:`\lambda \to 0`, for eigenvalues of the sample
-    at mean 1, with the covariance's eigenvalues τ at mean 1 and :math:`\ell = \langle 1/\tau\rangle`. **Proved** by
-    Silverstein's equation, for :math:`\ell < \infty`, as d → ∞.
+    at mean 1, with the covariance's eigenvalues τ at mean 1 and :math:`\ell = \langle 1/\tau\rangle`. **Proved**
+    (thm-emb-square) for :math:`\ell < \infty`, as d → ∞.
 
     Examples
     --------

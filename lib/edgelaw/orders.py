@@ -154,7 +154,7 @@ def concordance(order: Order, rows: int) -> float:
 
     .. math:: \tau = \frac{2}{m(m-1)}\sum_{g=1}^{m-B} (m-g)\,(1-q^g)^2 .
 
-    In a block shuffle two rows keep their sequence or draw it anew. *Proved.*
+    In a block shuffle two rows keep their sequence or draw it anew. *Proved* (prop-buffer-concordance).
 
     Not known for ``iid`` and ``flip_flop``, where not all pairs of epochs are alike; nor for a buffer with shards, or
     blocks of several rows of shards that they do not hold whole.

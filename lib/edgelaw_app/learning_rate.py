@@ -11,7 +11,8 @@ def learning_rate(step: float, dims: float, loss: str = "mse", outputs: int = 1)
     For rows of norm :math:`\sqrt d` and half the squared error of one row it is :math:`\eta/d`; a loss that is c times
     as large needs 1/c times as much, and ``MSELoss()`` has c = 2/K. A batch of b rows, averaged, has the same ``lr`` at
     the same step; to move as far in an epoch as single rows do at step η it needs b times the step, which is stable as
-    long as the largest eigenvalue of the batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved.*
+    long as the largest eigenvalue of the batches' own :math:`U_B^\top U_B/b` stays below 2/step. *Proved*
+    (thm-yd-step).
 
     Parameters
     ----------

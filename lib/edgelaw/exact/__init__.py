@@ -61,10 +61,10 @@ def curve(
 ) -> LearningCurve:
     r"""Learning curve from the spectrum of a *sample* of m = ρd rows, as d → ∞ with the rows' left basis Haar.
 
-    The equations are **proved** for single rows and a bounded spectrum, almost surely at every fixed n (IID: in the
-    mean over the draws), and *derived* for batches. Nothing is drawn, so standard errors are NaN; `error` is the
-    relative numerical error of solving the equations, not the distance of a finite matrix from them. From the epoch
-    `continued` a loss goes on by its last rate. Costs are in ``benchmarks/CURVES.md``.
+    The equations are **proved** (thm-as-curves) for single rows and a bounded spectrum, almost surely at every fixed n
+    (IID: in the mean over the draws), and *derived* here for batches. Nothing is drawn, so standard errors are NaN;
+    `error` is the relative numerical error of solving the equations, not the distance of a finite matrix from them.
+    From the epoch `continued` a loss goes on by its last rate. Costs are in ``benchmarks/CURVES.md``.
 
     Parameters
     ----------
@@ -150,9 +150,9 @@ def constants(
 ) -> tuple[float, float]:
     """The limits of √n · test and :math:`n^{3/2}` · train at m = d, for Gaussian rows of a given covariance.
 
-    The eigenvalues must be positive: a zero would leave a constant test loss. IID's constants are **proved** for the
-    large-d equation, the others *derived*; they set in late for broad spectra. Training constants that are not known
-    are NaN: flip-flop's with batches, IID's and random reshuffle's if b does not divide m.
+    The eigenvalues must be positive: a zero would leave a constant test loss. Those of single rows are **proved**
+    (thm-edge-orders), of batches *derived* (thm-mb-steps); they set in late for broad spectra. Training constants
+    that are not known are NaN: flip-flop's with batches, IID's and random reshuffle's if b does not divide m.
 
     >>> test, train = constants("iid", [2.0, 2.0], step=0.5)
     >>> round(test, 6), round(train, 6)  # isotropic: those of edgelaw.theory.iid

@@ -11,7 +11,7 @@ from 0 to ρ = m/d, the test loss is :math:`\langle C\rangle` and the loss on *a
    D' = -2\eta\lambda D + \eta^2\lambda\langle\lambda D\rangle
         + \lambda\,(\eta^2\gamma^2 - 2\eta\gamma\, e^{-\eta\lambda s}), \qquad C(0) = 1, \quad D(0) = \rho\lambda .
 
-*Derived*, from the generating function of random reshuffle.
+*Derived* here, from the generating function of random reshuffle.
 """
 
 from collections.abc import Callable, Iterator

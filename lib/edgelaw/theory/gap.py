@@ -85,7 +85,7 @@ def skew_correction(beta: float) -> float:
         C(\beta) = \frac{4^\beta}{\Gamma(\beta+1)^2}\iint \Bigl\{2x e^{-x}\bigl(e^{-x} - y\,e[x,x,y]\bigr)
         + xy\, e[x,y]^2\Bigr\}\,\beta^2 (xy)^{\beta-1}\,dx\,dy .
 
-    **Derived**; C(1/2) = 2 is the exact isotropic curve's second term at every step.
+    *Derived* here; C(1/2) = 2 is the exact isotropic curve's second term at every step.
 
     >>> round(skew_correction(0.5), 9), round(skew_correction(1 / 7), 6)
     (2.0, 0.211397)
@@ -99,7 +99,9 @@ def skew_correction(beta: float) -> float:
 
 
 def second_order_loss(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
-    r"""Single shuffle's test loss on a sample spectrum to second order in the skew part of its slow space. **Derived.**
+    r"""Single shuffle's test loss on a sample spectrum to second order in the skew part of its slow space.
+
+    *Derived* here.
 
     :math:`\frac1d\sum_j e^{-2n\lambda_j/a} + \frac{\kappa_2}{12a^2}\,\frac1{d^2}\sum_{ij}\{\dots\}`, the bracket of
     :func:`skew_correction` at :math:`x_j = n\lambda_j/a`.
@@ -126,7 +128,9 @@ def _skew_kernel(x):
 
 
 def train_law(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
-    r"""What the left edge says of single shuffle's training loss after many epochs, m = d. **Derived.**
+    r"""What the left edge says of single shuffle's training loss after many epochs, m = d.
+
+    *Proved* (thm-gap-train) as the law of n → ∞ after d → ∞.
 
     .. math:: \text{train}_n \approx \frac{B}{a^2}\,\frac1d\sum_j \lambda_j e^{-2n\lambda_j/a}, \qquad
               B = a^2 + \tfrac1{12} + \tfrac{\kappa_2}{6}.
@@ -137,7 +141,9 @@ def train_law(eigenvalues: ArrayLike, n: int, step: float = 1.0) -> float:
 
 
 def batch_step(step: float, share: float = 0.0) -> float:
-    r"""Single shuffle by projections of batches of b = share · d rows: :math:`1/\bigl(a(1 - b/d)\bigr)`. **Derived.**
+    r"""Single shuffle by projections of batches of b = share · d rows: :math:`1/\bigl(a(1 - b/d)\bigr)`.
+
+    *Derived* here.
 
     >>> batch_step(1.0), batch_step(1.0, 0.5)
     (2.0, 4.0)
@@ -152,9 +158,9 @@ def concordant_step(step: float, concordance: float) -> float:
     r"""The effective step of an order whose epochs are alike but not the same, on square Gaussian designs.
 
     With τ the :func:`concordance <edgelaw.orders.concordance>` of two epochs, 0 for random reshuffle and 1 for
-    single, its inverse is :math:`\tau\,(\frac1\eta - \frac12) + (1-\tau)/(\eta + \frac{\eta^2}2)`. *Derived to second
-    order in the step, and at τ = 0 and 1; between them at larger steps an interpolation* (the book's appendix on
-    shuffle buffers), at step 1 up to 2.2 % above the step of the mean epoch for what was tried.
+    single, its inverse is :math:`\tau\,(\frac1\eta - \frac12) + (1-\tau)/(\eta + \frac{\eta^2}2)`. *Derived*
+    (thm-buffer-step) to second order in the step, and at τ = 0 and 1; between them at larger steps it is an
+    interpolation, at step 1 up to 2.2 % above the step of the mean epoch for what was tried.
 
     >>> concordant_step(1.0, 1.0), concordant_step(1.0, 0.0), round(concordant_step(1.0, 0.5), 4)
     (2.0, 1.5, 1.7143)
@@ -207,7 +213,7 @@ def cluster_gain(size: int, step: float = 1.0, beta: float = 0.5) -> float:
     r"""IID's test constant over single shuffle's for clusters of near-parallel rows; below 1 the conjecture fails.
 
     For mutually orthogonal clusters of k = ``size`` rows (:func:`cluster_rows`), whose squared spreads have a
-    power-law edge of exponent β at zero. **Proved**: as n → ∞ it is
+    power-law edge of exponent β at zero. **Proved** (thm-gap-clusters): as n → ∞ it is
 
     .. math:: \eta^{-\beta}\Big/\;\frac{1}{k-1}\sum_{j=1}^{k-1}
         \Bigl(\frac{a^2 + \frac14\cot^2(\pi j/k)}{a}\Bigr)^{\beta}.

@@ -8,8 +8,8 @@ diagonal plus a rank-one operator. So the losses :math:`\langle s\rangle` and :m
 .. math:: \text{test}(n) = \int e^{-2\eta\rho n x}\,d\mu(x), \qquad
    \text{train}(n) = \int \frac{x}{1-\eta/2}\, e^{-2\eta\rho n x}\,d\mu(x),
 
-and here μ is known in closed form; ``edgelaw.exact.iid`` computes it for any other spectrum. **Proved** for rows with
-a Haar left basis, Gaussian ones among them (the book's pages of proofs); **derived** for others.
+and here μ is known in closed form; ``edgelaw.exact.iid`` computes it for any other spectrum. **Proved**
+(thm-proof-iid) for rows with a Haar left basis, Gaussian ones among them; *derived* here for others.
 """
 
 import functools
@@ -102,7 +102,7 @@ def train_constant(step: float = 1.0) -> float:
 
 
 def effective_step(step: float) -> float:
-    """The step itself. **Proved.**
+    """The step itself: *proved* (thm-four-constants).
 
     >>> effective_step(1.5)
     1.5
@@ -116,7 +116,7 @@ def edge_law(n: ArrayLike, edge: EdgeFit, step: float = 1.0) -> tuple[Array, Arr
     .. math:: \text{test} \sim Q\,\Gamma(\beta+1)(2\eta n)^{-\beta}, \qquad
        \text{train} \sim \frac{\beta}{\eta(2-\eta)}\, Q\,\Gamma(\beta+1)(2\eta)^{-\beta} n^{-\beta-1}.
 
-    Proved for the large-d equations; on Marchenko–Pastur the relative error is of order 1/n.
+    *Proved* (thm-iid-edge) for the large-d equations; on Marchenko–Pastur the relative error is of order 1/n.
 
     >>> test, train = edge_law(100, MarchenkoPastur().edge)
     >>> round(float(test), 6), round(float(train), 6)

@@ -20,7 +20,7 @@ where F is the law of the eigenvalues λ of S (Marchenko–Pastur, mean ρ). For
     \frac{k(\lambda,\mu)}{\lambda\mu} = \frac{⟦\varepsilon⟧[\lambda,\mu]^2}{\rho^2}
     - \frac{⟦(a-1)\varepsilon⟧[\lambda,\mu]^2}{\rho} - \frac\eta\rho ⟦(a-1)H⟧[\lambda,\mu].
 
-The mean epoch :math:`\bar a` is proved; T is derived and agrees with matrices (the book's appendix "Random reshuffle").
+The mean epoch :math:`\bar a` is proved (thm-rr-mean); T is derived (thm-rr-operator) and agrees with matrices.
 ``edgelaw.exact.random_reshuffle`` has T on any other spectrum.
 
 Numerics: k/(λμ) is entire in λ and μ, so it is interpolated from a Chebyshev grid; F is integrated in the angle of
@@ -58,9 +58,10 @@ _LARGE = 10**6  # at rho = 1 and beyond so many epochs: the constants, with a co
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
     r"""Test loss after n epochs, :math:`\lim_d \mathbb E\lVert w_n\rVert^2/\lVert w_0\rVert^2 = \int T^n1\,dF`.
 
-    Derived. Relative accuracy about 1e-12 up to n = 1000 for step in [0.05, 1.95] and rho in [0.25, 4]; beyond, the
-    error grows like n · 1e-16, but at rho = 1 it is 1e-9 or better for every n: from a million epochs on the value is
-    ``test_constant(step) / sqrt(n)`` times 1 + c/n. The value at n = 1, exp(−η(2−η)ρ), is exact.
+    *Derived* (thm-rr-operator). Relative accuracy about 1e-12 up to n = 1000 for step in [0.05, 1.95] and rho in
+    [0.25, 4]; beyond, the error grows like n · 1e-16, but at rho = 1 it is 1e-9 or better for every n: from a million
+    epochs on the value is ``test_constant(step) / sqrt(n)`` times 1 + c/n. The value at n = 1, exp(−η(2−η)ρ), is
+    exact.
 
     >>> [round(float(x), 6) for x in test_loss([0, 1, 10])]
     [1.0, 0.367879, 0.104071]
@@ -80,7 +81,9 @@ def train_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArra
 
 
 def test_constant(step: float = 1.0) -> float:
-    r""":math:`\lim_n \sqrt n` · test loss at ρ = 1: gradient descent's constant at :func:`effective_step`. Derived.
+    r""":math:`\lim_n \sqrt n` · test loss at ρ = 1: gradient descent's constant at :func:`effective_step`.
+
+    *Proved* (thm-rr-test-constant).
 
     >>> bool(np.isclose(test_constant(), 1 / np.sqrt(3 * np.pi)))
     True
@@ -92,7 +95,7 @@ def train_constant(step: float = 1.0) -> float:
     r""":math:`\lim_n n^{3/2}` · training loss at ρ = 1: :math:`g(0)/(2\sqrt{2\pi\,\eta(1+\eta/2)})`, (1 − T) g = λ.
 
     g(λ) is the training loss added up over all epochs when the start is an eigenvector of eigenvalue λ. To about
-    1e-12. Derived; no closed form known.
+    1e-12. *Derived* (thm-rr-operator); no closed form known.
 
     >>> round(train_constant(), 7)
     0.0977282
@@ -101,7 +104,9 @@ def train_constant(step: float = 1.0) -> float:
 
 
 def effective_step(step: float) -> float:
-    """η(1 + η/2) = −ā′(0), the rate at which the mean epoch forgets a direction of small eigenvalue. **Proved.**
+    """η(1 + η/2) = −ā′(0), the rate at which the mean epoch forgets a direction of small eigenvalue.
+
+    *Proved* (thm-rr-mean).
 
     >>> effective_step(1.0)
     1.5
@@ -111,7 +116,7 @@ def effective_step(step: float) -> float:
 
 
 def mean_epoch(eigenvalues: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""The mean epoch :math:`\mathbb E_\pi A \simeq \bar a(S)`, at λ in the bulk of S. **Proved.**
+    r"""The mean epoch :math:`\mathbb E_\pi A \simeq \bar a(S)`, at λ in the bulk of S. *Proved* (thm-rr-mean).
 
     >>> float(mean_epoch(0.0)), bool(np.isclose(mean_epoch(1e-6), 1 - 1.5e-6, rtol=1e-11))
     (1.0, True)

@@ -20,7 +20,7 @@ e^{\eta\rho(1-v)}`, the same with primes for w, :math:`u = v v'/(g g')` and :mat
    \end{gathered}
 
 The test loss after n epochs is :math:`[z^n w^n]\Phi`, the training loss :math:`[z^n w^n]\Psi` (the paper's is
-:math:`\rho\Psi`). *Proved* at every fixed n, with an error of order 1/d in mean square (the book's pages of proofs).
+:math:`\rho\Psi`). *Proved* (cor-proof-isotropic) at every fixed n, with an error of order 1/d in mean square.
 """
 
 import numpy as np
@@ -58,7 +58,7 @@ __all__ = [
 
 
 def test_loss(n: ArrayLike, step: float = 1.0, rho: float = 1.0) -> FloatOrArray:
-    r"""The test loss after n epochs: :math:`E\|A^n\|_F^2/d`. *Derived.*
+    r"""The test loss after n epochs: :math:`E\|A^n\|_F^2/d`.
 
     Relative accuracy about 1e-13 at steps up to 1.5, rising like 1e-15 √n with n; 1e-9 or better for n ≤ 300, steps
     in [0.05, 1.95] and rho in [0.25, 4]; at rho = 1, better than 1e-9 at every n up to 1e8 for steps in [0.05, 1.98].
@@ -117,7 +117,9 @@ def _losses(loss, n, step, rho):
 
 
 def test_constant(step: float = 1.0) -> float:
-    r""":math:`\lim \sqrt n \cdot` test loss at rho = 1: :math:`\sqrt{a/2\pi}` with :math:`a = 1/\eta - 1/2`. *Derived.*
+    r""":math:`\lim \sqrt n \cdot` test loss at rho = 1: :math:`\sqrt{a/2\pi}` with :math:`a = 1/\eta - 1/2`.
+
+    *Proved* (thm-ss-constants).
 
     >>> round(float(test_constant() * 2 * np.sqrt(np.pi)), 12)
     1.0
@@ -128,7 +130,8 @@ def test_constant(step: float = 1.0) -> float:
 def train_constant(step: float = 1.0) -> float:
     r""":math:`\lim n^{3/2} \cdot` training loss at rho = 1: :math:`(a^2 + 1/4)/(4\sqrt{2\pi a})`.
 
-    *Derived*, a as in `test_constant`. Smallest at :math:`\eta \approx 1.27`, without bound at either end of (0, 2).
+    *Proved* (thm-ss-constants), a as in `test_constant`. Smallest at :math:`\eta \approx 1.27`, without bound at
+    either end of (0, 2).
 
     >>> round(float(train_constant() * 8 * np.sqrt(np.pi)), 12)
     1.0
@@ -138,7 +141,9 @@ def train_constant(step: float = 1.0) -> float:
 
 
 def effective_step(step: float) -> float:
-    r""":math:`1/a = 2\eta/(2-\eta)`: twice the step at step 1, unstable for gradient descent above 2/3. *Derived.*
+    r""":math:`1/a = 2\eta/(2-\eta)`: twice the step at step 1, unstable for gradient descent above 2/3.
+
+    *Proved* (thm-four-constants).
 
     >>> float(effective_step(1.0))
     2.0

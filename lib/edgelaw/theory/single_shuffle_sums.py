@@ -129,7 +129,9 @@ def train_sum(n: int, rho: float = 1.0) -> float:
 
 
 def test_expansion(n: ArrayLike, terms: int = 4) -> FloatOrArray:
-    r"""The first terms of the test loss at step 1 and rho 1 for large n, with exact coefficients. *Proved.*
+    r"""The first terms of the test loss at step 1 and rho 1 for large n, with exact coefficients.
+
+    *Proved* (thm-ss-expansions).
 
     :math:`\frac{1}{2\sqrt\pi} n^{-1/2} + \frac{1}{6\pi} n^{-1} + \frac{1}{32\sqrt\pi} n^{-3/2} + \dots`
 

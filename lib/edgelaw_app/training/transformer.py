@@ -331,7 +331,7 @@ class HeadProblem:
         return error, residual
 
     def curve(self, weights: Array, steps: ArrayLike, step: float) -> tuple[Array, Array]:
-        r"""Parameter error and residual as exact sums over the spectrum (**proved**).
+        r"""Parameter error and residual as exact sums over the spectrum, *proved* (thm-tf-head).
 
         They are :math:`\sum_j a_j(1-\eta\lambda_j)^{2n}` and the same with :math:`a_j\lambda_j`. With equal weights
         :math:`a_j = 1/d`, the mean over random starts, these are the book's test and training loss,

@@ -8,7 +8,7 @@ law, which single large eigenvalues of D miss by a relative :math:`O(b^{-1/2})`,
    \text{edge} = \min_{\zeta>\lambda_{\max}(K)} s(\zeta) .
 
 A sample has :math:`x(\zeta)` by its eigenvalues, a covariance :math:`\zeta = \rho/x + \langle\lambda/(1-\lambda
-x)\rangle` for :math:`0 < x < 1/\lambda_{\max}`. *Derived.*
+x)\rangle` for :math:`0 < x < 1/\lambda_{\max}`. *Derived* here.
 """
 
 import abc

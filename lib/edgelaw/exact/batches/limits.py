@@ -33,8 +33,8 @@ def stability(order: str, eigenvalues: ArrayLike, rho: float = 1.0, batch: int =
     - random reshuffle: the spectral radius of its operator is 1.
 
     A shorter last batch of r rows moves by η/r per row and then sets the limit for single shuffle and flip-flop. The
-    result is known to about 1e-6, for single shuffle to two percent; **proved** for batch = 1, and for flip-flop at
-    m ≤ d given the edge, the rest *derived*. Where few eigenvalues stand apart the limit may be higher by up to 15 %.
+    result is known to about 1e-6, for single shuffle to two percent; **proved** (ts-3) for batch = 1, *derived* here
+    for the rest. Where few eigenvalues stand apart the limit may be higher by up to 15 %.
 
     >>> from edgelaw.laws import MarchenkoPastur
     >>> eigenvalues = MarchenkoPastur().quantile((np.arange(512) + 0.5) / 512)

@@ -18,7 +18,7 @@ At m = d, with v the variance of a covariance's eigenvalues (mean 1), :math:`\ka
    + \frac{\kappa_4}{120}\Bigr)\Bigr]\,n^{-3/2} .
    \end{gathered}
 
-*Derived* (appendix on any spectrum); the rational numbers are volumes of orders, which
+*Proved* (thm-as-train); the rational numbers are volumes of orders, which
 :func:`edgelaw.theory.free.words.at_zero` counts. For batches, which must divide m, the first is in
 :func:`edgelaw.exact.batches.edges.flip_flop`, and the last is not known.
 """

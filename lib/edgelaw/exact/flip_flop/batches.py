@@ -13,8 +13,8 @@ and with :math:`v_j = 1 - \kappa\lambda z\tilde\alpha_jY_j` and
 .. math:: r = \Bigl\langle\frac{\lambda Y\tilde v}N\Bigr\rangle, \qquad
     H = \frac1\tau + \Bigl\langle\frac{\lambda z(1-\kappa\lambda\beta)Y\tilde Y}N\Bigr\rangle .
 
-*Derived*: for the two visits of a batch, out = in − κλ a in with a 2 × 2 matrix a = (1/τ + g)⁻¹, where g is ⟨λ·⟩ of
-what a visit's input hears of a visit's output around the cycle of two epochs; Y is the ratio of the backward to the
+*Derived* here: for the two visits of a batch, out = in − κλ a in with a 2 × 2 matrix a = (1/τ + g)⁻¹, where g is ⟨λ·⟩
+of what a visit's input hears of a visit's output around the cycle of two epochs; Y is the ratio of the backward to the
 forward wave after all later batches, whose inverse ratio is :math:`z\tilde Y` by symmetry. The losses are the
 coefficients of
 

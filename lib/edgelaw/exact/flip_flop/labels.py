@@ -10,9 +10,9 @@ least squares act like a start in one more direction, of vanishing eigenvalue :m
     + \lVert r\rVert^2\bigl(g_n'(0) - 2p_n'(0)\bigr) .
 
 As functions of Σ they are :math:`[z^n]\,1/(1-zY_\rho)` (:mod:`.boundary`), and :math:`[z^{n/2}]` of
-the same or :math:`[z^{(n-1)/2}]\,E_\rho/(1-zY_\rho)`. *Derived*, but for the last, which was identified at z = 0, where
-both sides are :math:`e^{-\eta\rho\lambda}`, and confirmed on random matrices. Training and held-out loss would need two
-resolvents of :math:`A^\top A` at once; they have no theory yet.
+the same or :math:`[z^{(n-1)/2}]\,E_\rho/(1-zY_\rho)`. *Derived* here, but for the last, which was identified at z =
+0, where both sides are :math:`e^{-\eta\rho\lambda}`, and confirmed on random matrices. Training and held-out loss
+would need two resolvents of :math:`A^\top A` at once; they have no theory yet.
 """
 
 import functools

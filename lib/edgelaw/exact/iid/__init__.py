@@ -9,7 +9,8 @@ The test loss ⟨s⟩ is :math:`\int e^{-2\eta\rho nx}\,d\mu(x)`, the training l
 :math:`x/(1-\eta/2)` in it. From a sample the rates x are roots of the secular equation (`modes`); from a covariance,
 with v the solution of Silverstein's equation and :math:`g = -\rho(1+xv)`, the Cauchy transform of the training loss's
 measure is :math:`g/(a+bxg)`, :math:`b = \eta/2`, :math:`a = 1-b`. For rows with a Haar left basis the flow is
-**proved** at every fixed n, in the mean over the draws; for other rows, and with batches, it is **derived**.
+**proved** (thm-proof-iid) at every fixed n, in the mean over the draws; for other rows, and with batches, it is
+*derived* here.
 """
 
 import functools
@@ -96,5 +97,5 @@ def constants(asked: Asked) -> tuple[float, float]:
 
 
 def effective_step(asked: Asked) -> float:
-    """The step itself, whatever the spectrum; with batches the step per row, with a short last one Lη/m. **Proved.**"""
+    """The step itself (thm-edge-orders); with batches the step per row (thm-mb-steps), with a short last one Lη/m."""
     return asked.step if asked.cut is None else float(asked.cut.kappas @ asked.cut.taus)

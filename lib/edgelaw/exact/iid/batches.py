@@ -1,4 +1,4 @@
-r"""IID with averaged batches on any spectrum: a recursion over updates (*derived*).
+r"""IID with averaged batches on any spectrum: a recursion over updates (*derived* here).
 
 An update moves the error by the mean of b single updates, so by τ = η/b per row. With κ = b/d and ⟨·⟩ the mean over the
 spectrum the mean square of the error along an eigenvector becomes

@@ -1,7 +1,8 @@
 r"""The exact mean of one data set under IID sampling, at its own finite d: no limit, no noise.
 
 The mean of :math:`ww^\top` obeys a symmetric linear map of d × d matrices, so its traces are moments of a measure on
-(−1, 1], and Lanczos from the identity turns it into a Gauss quadrature. Chapter 2 has the training loss. *Proved.*
+(−1, 1], and Lanczos from the identity turns it into a Gauss quadrature. Chapter 2 has the training loss. *Proved*
+(prop-iid-recursion).
 """
 
 import itertools

@@ -6,8 +6,9 @@ For batches of b rows drawn with replacement, with :math:`a_j = \eta\lambda_j/d`
 .. math:: s_j \leftarrow \bigl((1-a_j)^2 - \tfrac1ba_j^2\bigr)s_j + \tfrac{\eta^2}bq_j\,(q\cdot s) + \tfrac{\eta^2}bN_j,
     \qquad \bar e_j \leftarrow (1-a_j)\,\bar e_j .
 
-The mean is exact. The second moment is *derived*, the mean over signs and rotations of the left singular vectors, and
-exact where all rows have the same :math:`(x_i\cdot v_j)^2`; its trace decreases by exactly what it should.
+The mean is exact. The second moment is *derived* (res-lp-losses), the mean over signs and rotations of the left
+singular vectors, and exact where all rows have the same :math:`(x_i\cdot v_j)^2`; its trace decreases by exactly what
+it should.
 
 **Ridge** multiplies the weights by 1 − β at every update, β = lr·γ with γ the ``weight_decay`` of `torch.optim.SGD`.
 With :math:`\mu_j = -\bar e_j/c_j`, which starts at 1, :math:`1-a_j` becomes :math:`k_j = 1-\beta-a_j`, and in come

@@ -2,7 +2,8 @@ r"""What noisy targets change: floors that a constant step does not pass, and ea
 
 Unit rows :math:`u_i` have least-squares residuals :math:`r_i`, :math:`\sigma^2 = \frac1m\sum_ir_i^2`. With
 :math:`\sigma > 0` no order brings the error to zero at a constant step: under IID it ends in a stationary law, and an
-order that repeats itself in one cycle. Chapter 12 shows both; they are exact for one data set, and *proved*.
+order that repeats itself in one cycle. Chapter 12 shows both; they are exact for one data set, and *proved*
+(thm-yd-floor).
 """
 
 from typing import NamedTuple
@@ -105,8 +106,8 @@ def filter_factors(
     r"""How much of the solution IID's mean iterate has after n epochs from zero, along each eigenvector.
 
     It is :math:`f_n(\lambda) = 1 - (1-\eta\lambda/d)^{mn} \to 1 - e^{-\eta\rho n\lambda}` for noisy targets too, with
-    the eigenvalues, mean 1, of :math:`X^\top X/m`; without `dims`, d, the limit d → ∞. *Proved.* The result has the
-    shape of n followed by that of the eigenvalues.
+    the eigenvalues, mean 1, of :math:`X^\top X/m`; without `dims`, d, the limit d → ∞. *Proved* (thm-yd-filter). The
+    result has the shape of n followed by that of the eigenvalues.
 
     >>> filter_factors([0.0, 1.0], 1, dims=2).tolist()
     [0.0, 0.75]
@@ -135,7 +136,8 @@ def ridge_factors(eigenvalues: ArrayLike, ridge: float) -> Array:
 def matching_ridge(n: int, step: float = 1.0, rho: float = 1.0) -> float:
     r"""The ridge with the same slope at λ → 0 as n epochs: :math:`\kappa = 1/(\eta\rho n)`.
 
-    n epochs keep everything that it keeps, and at most 30 % more of any direction (at λ = 1.79 κ). *Proved.*
+    n epochs keep everything that it keeps, and at most 30 % more of any direction (at λ = 1.79 κ). *Proved*
+    (thm-yd-filter).
 
     >>> matching_ridge(10, step=0.5)
     0.2

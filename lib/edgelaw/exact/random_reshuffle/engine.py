@@ -17,8 +17,9 @@ With C(z, τ) the solution at s = ρ of the equation for C at λ = τ,
 .. math:: \sum_j\frac{\nu(\lambda_j)}{z-\lambda_j} = -\oint C(z, 1/x(\zeta))\,\frac{x'(\zeta)}{x(\zeta)\,\zeta}
     \frac{d\zeta}{2\pi i} - \frac{2\bar a'(0)}z - \frac1{z^2},
 
-ζ around F and zero, z outside. *Derived.* Where both contours go around F alone the last two terms, analytic inside
-z's, drop out, and ζ's around zero is the residue :math:`y_1\,\partial_\tau C(z,0)`, :math:`1/x = y_1\zeta + \dots`.
+ζ around F and zero, z outside. *Derived* (res-lp-losses). Where both contours go around F alone the last two terms,
+analytic inside z's, drop out, and ζ's around zero is the residue :math:`y_1\,\partial_\tau C(z,0)`, :math:`1/x =
+y_1\zeta + \dots`.
 """
 
 import functools

@@ -21,9 +21,9 @@ Single rows have τ = η and κ = ds, s in (0, ρ) the rows used over d: sums be
     b &= \langle r_1r_2\Phi^2\rangle + a_1a_2(\rho g\psi - \Gamma\psi - g\Gamma)
          + \sum_k\kappa_k\tau_k^2(c_k + a_2\gamma_k^2)(\langle\lambda r_1G_k^2\rangle + a_1h_k^2) .
 
-*Derived*: U_k is Gaussian and enters linearly; quadratic forms are replaced by their means. One batch is gradient
-descent, exactly. With a shorter last batch the epoch and its transpose differ in law, and b is not symmetric; else it
-is, though it does not look it.
+*Proved* (thm-as-reshuffle) for single rows, *derived* here for batches: U_k is Gaussian and enters linearly;
+quadratic forms are replaced by their means. One batch is gradient descent, exactly. With a shorter last batch the
+epoch and its transpose differ in law, and b is not symmetric; else it is, though it does not look it.
 """
 
 import abc

@@ -3,8 +3,8 @@ r"""Labels under random reshuffle: an epoch as a linear map of :math:`s_j = \mat
 .. math:: s \leftarrow Ts + \frac{m\,\sigma^2}{\text{scale}}\,\nu, \qquad
     \bar e_j \leftarrow \bar a(\lambda_j)\,\bar e_j,
 
-with T, ā and ν of :mod:`.engine` and σ² the least training loss. *Derived*, in the limit of many dimensions, for rows
-of equal norm; at a finite d the mean losses are seen to differ by a relative O(1/d).
+with T, ā and ν of :mod:`.engine` and σ² the least training loss. *Derived* (res-lp-losses), in the limit of many
+dimensions, for rows of equal norm; at a finite d the mean losses are seen to differ by a relative O(1/d).
 """
 
 import dataclasses

@@ -41,8 +41,9 @@ def constants(asked: Asked) -> tuple[float, float]:
 def effective_step(asked: Asked) -> float:
     r"""The gradient-descent step with the same test-loss edge at m = d: :math:`2\eta/(2-\eta)`, on any spectrum.
 
-    It is good once :math:`C(\beta)\,\kappa_2 f_n \ll 12 a^2\beta` (:func:`edgelaw.theory.gap.skew_correction`), for
-    rows with Haar left singular vectors; not for clustered ones (:func:`edgelaw.theory.gap.cluster_gain`). *Derived*.
+    It is good once :math:`C(\beta)\,\kappa_2 f_n \ll 12 a^2\beta` (:func:`edgelaw.theory.gap.skew_correction`), and
+    *proved* (thm-gap-laws) for rows with Haar left singular vectors; not for clustered ones
+    (:func:`edgelaw.theory.gap.cluster_gain`).
     With batches it is :math:`1/(o^\top Mo)` of a null vector o (`edges`), that of one full update per epoch.
     """
     if asked.cut is not None:

@@ -14,7 +14,7 @@ weights plus what a fresh row sees of the variance,
 
 .. math:: \frac1d\Bigl\{[z^nw^n]\,\langle\lambda\tau C_0\rangle_t - \rho\sum_aq_a\beta_n(\kappa_a)^2\Bigr\} .
 
-*Derived* (self-averaging assumed), and checked against exact orders on real embeddings.
+*Derived* (res-lp-losses, self-averaging assumed), and checked against exact orders on real embeddings.
 """
 
 import dataclasses
@@ -158,7 +158,7 @@ def floor(rows: LabelledRows, step: float, batch: int = 1) -> LabelFloor:
        \text{distance} &= \frac{m\sigma^2}{\rho-\omega}\Bigl\{\frac{\omega + 2\langle\alpha\rangle}\kappa
           - \frac{\langle1/\lambda\rangle}{\rho-\omega}\Bigr\}\Big/\text{scale} .
 
-    *Derived*; at small steps the excess is
+    *Derived* here; at small steps the excess is that of res-lp-floors,
     :math:`\frac{\eta^2}{12}\bigl(\kappa_2 + \frac rm(\kappa_2-1)\bigr)\sigma^2`, :math:`\kappa_2` being the mean square
     of the Gram matrix's eigenvalues and r its rank. If no contour separates 0 from the spectrum it is an
     `ArithmeticError`. Targets that can be fitted leave nothing:

@@ -1,4 +1,4 @@
-r"""Single shuffle with a short last batch: Φ and Ψ where one batch of an epoch has another size (*derived*).
+r"""Single shuffle with a short last batch: Φ and Ψ where one batch of an epoch has another size (*derived* here).
 
 It has its own :math:`a_s`, :math:`\theta_s`, :math:`T_s`; the rest is as in :mod:`edgelaw.exact.single_shuffle.pairs`.
 With n whole batches before it and :math:`R = (I - zwT^n)^{-1}`, a sum over roots s of unity, :math:`Y = RV` where

@@ -8,8 +8,8 @@ u_i^\top)`, m = ρd isotropic unit rows, are those of an infinite free product. 
    z = v \exp\!\Big(\eta\rho\,\frac{1-v}{1-qv}\Big), \qquad \sum_{n\ge0} m_n z^n = \frac{1}{1-v}, \qquad v(0) = 0,
 
 and at η = 1, :math:`v = -W_0(-\rho e^{-\rho} z)/\rho`. The *squared singular values* of A obey the same formulas with
-η(2 − η) in the place of η. Proved for the free product, and by resolvents that an epoch of single rows has this limit
-(the book's pages of proofs).
+η(2 − η) in the place of η. *Proved* (prop-epoch-moments) for the free product, and by resolvents that an epoch of
+single rows has this limit.
 """
 
 import math
@@ -262,8 +262,8 @@ def block_trace_moment(n: ArrayLike, blocks: int, rho: float = 1.0) -> FloatOrAr
 def second_moments(dims: int, blocks: int, size: int = 1, step: float = 1.0) -> tuple[float, float, float]:
     r"""Exact expectations of :math:`\mathrm{tr}(A^2)/d`, :math:`\mathrm{tr}(AA^\top)/d`, :math:`(\mathrm{tr}A/d)^2`.
 
-    At finite d, of m block updates that project on uniform subspaces of dimension b = ``size``. Proved. The variance
-    of tr(A)/d is the third minus :math:`(1 - \eta b/d)^{2m}`.
+    At finite d, of m block updates that project on uniform subspaces of dimension b = ``size``. *Proved*
+    (prop-second-moments). The variance of tr(A)/d is the third minus :math:`(1 - \eta b/d)^{2m}`.
 
     >>> [round(float(x), 6) for x in second_moments(2, 1)]  # one row in the plane: a projection of trace 1/2
     [0.5, 0.5, 0.25]
@@ -300,7 +300,7 @@ class SquaredSingularValues:
 
     A mass 1 − ρ sits at 1 when ρ < 1. The law is the same for 2 − step. At step 1 it reaches down to 0, where
     :math:`F(x) \approx \rho/\log(1/x)`. CDF and quantile have errors of about 1e-13 inside the support and 1e-8
-    within 1e-15 of its ends. Derived (free probability proves it for blocks; single rows are checked on matrices).
+    within 1e-15 of its ends. *Proved* (thm-singular-law).
 
     >>> law = SquaredSingularValues(rho=1.0)
     >>> law.support, law.atom
@@ -426,7 +426,7 @@ def eigenvalue_boundary(angles: ArrayLike, rho: float = 1.0) -> npt.NDArray:
 
     The mean square of the resolvent is finite outside of it. :math:`\lambda = v^{-1} e^{-\rho(1 - v)}`, :math:`v =
     \sqrt t\, e^{i\theta}`, t ≠ 1 the other solution of :math:`t e^{\rho(1-t)} = 1` (t = 1 at ρ = 1). For ρ < 1 an
-    eigenvalue 1 of multiplicity d − m lies outside. Derived, and checked on matrices.
+    eigenvalue 1 of multiplicity d − m lies outside. *Derived* (prop-eigenvalue-edge), and checked on matrices.
 
     >>> complex(eigenvalue_boundary(0.0)), round(float(eigenvalue_boundary(math.pi).real * math.exp(2)), 12)
     ((1+0j), -1.0)

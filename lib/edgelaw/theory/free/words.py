@@ -5,7 +5,8 @@ As :math:`m \to \infty` the trace :math:`\frac1m\operatorname{tr}` of a word in 
 :math:`\sum_{\nu\in NC(p)} \kappa_\nu \cdot \operatorname{vol}_\nu` over the non-crossing partitions of its letters,
 with a free cumulant :math:`\kappa_j` for every block of size j; :math:`\operatorname{vol}_\nu` is the share of the
 unit cube, with one coordinate per block of the Kreweras complement, in which the coordinates are ordered as the
-letters L and :math:`L^\top` demand. Proved, given that K and the places of the rows are free in the limit.
+letters L and :math:`L^\top` demand. *Proved* (lem-proof-words), given
+that K and the places of the rows are free in the limit.
 
 Words are strings of the letters ``K``, ``L`` and ``T`` (for :math:`L^\top`). A polynomial is a dictionary from the
 sizes of the blocks larger than 1, ascending, to fractions: ``{(2,): 1/2}`` is :math:`\frac12\kappa_2` and ``{(): 1}``

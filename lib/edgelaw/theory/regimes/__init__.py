@@ -34,7 +34,7 @@ def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
     r"""The epoch, not rounded, from which all but ``beyond`` of the Laplace integral lies inside the fitted edge.
 
     The fraction :math:`\Gamma(\beta, tX)/\Gamma(\beta)` comes from beyond X, the window's far end measured from
-    :math:`\lambda_0` (**derived**; the paper has no criterion).
+    :math:`\lambda_0` (*derived* here; the paper has no criterion).
     """
     step, beyond = arguments.number(step, "step", 0), arguments.number(beyond, "beyond", 0, 1)
     reach = edge.window[1] - edge.lambda_0
@@ -44,9 +44,10 @@ def window_start(edge: EdgeFit, step: float, beyond: float = 0.10) -> float:
 
 
 def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> FloatOrArray:
-    r"""Relative standard deviation of the loss over draws of d *independent* eigenvalues (**proved**, in the window).
+    r"""Relative standard deviation of the loss over draws of d *independent* eigenvalues, in the window.
 
-    :math:`\left((t/2)^\beta / (Q\Gamma(\beta+1)d)\right)^{1/2}`, the paper's :math:`\sqrt{n^\beta/d}`.
+    :math:`\left((t/2)^\beta / (Q\Gamma(\beta+1)d)\right)^{1/2}`, the paper's :math:`\sqrt{n^\beta/d}`: the first line
+    of prop-rigid.
     """
     t, dims = _time(n, step), arguments.whole(dims, "dims", 1)
     return np.sqrt((t / 2) ** edge.beta / (edge.Q * scipy.special.gamma(edge.beta + 1) * dims))[()]
@@ -55,8 +56,8 @@ def independent_spread(n: ArrayLike, dims: int, edge: EdgeFit, step: float) -> F
 def gaussian_spread(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
     r"""Relative standard deviation of the loss over square real Gaussian designs: :math:`\sqrt{\eta n}/d`.
 
-    **Derived**, for :math:`1 \ll t \ll d^2`, from the Bessel process; it grows as :math:`n^\beta/d`, the *square* of
-    the independent one.
+    *Derived* (prop-rigid) for :math:`1 \ll t \ll d^2`, from the Bessel process; it grows as :math:`n^\beta/d`, the
+    *square* of the independent one.
 
     >>> float(gaussian_spread(100, 500, step=0.25))
     0.01
@@ -67,7 +68,7 @@ def gaussian_spread(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
 def smallest_survival(x: ArrayLike, dims: int) -> FloatOrArray:
     r"""Probability that the smallest eigenvalue of a square real Gaussian :math:`X^\top X/d` exceeds x.
 
-    **Proved** as d → ∞ (Edelman 1988): :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`; for finite d up to
+    **Cited** (thm-edelman), as d → ∞: :math:`\exp(-z/2 - \sqrt z)` with :math:`z = d^2 x`; for finite d up to
     O(1/d).
 
     >>> round(float(smallest_survival(0.297 / 100**2, 100)), 2)
@@ -80,13 +81,13 @@ def smallest_survival(x: ArrayLike, dims: int) -> FloatOrArray:
 def smallest_survival_independent(x: ArrayLike, dims: int, edge: EdgeFit) -> FloatOrArray:
     r"""Probability that the smallest of d independent eigenvalues exceeds x: :math:`\exp(-d\,Q\,x^\beta)`.
 
-    **Proved** as d → ∞: it is the limit of :math:`(1-F(x))^d`.
+    As d → ∞ this is the limit of :math:`(1-F(x))^d`.
     """
     return np.exp(-arguments.whole(dims, "dims", 1) * edge.cdf(_nonnegative(x, "x")))[()]
 
 
 def expected_smallest(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
-    r"""What the smallest eigenvalue alone contributes to the expected loss of Gaussian designs, m = d (**derived**).
+    r"""What the smallest eigenvalue alone contributes to the expected loss of Gaussian designs, m = d (*derived* here).
 
     :math:`\frac1d\int_0^\infty (1+y)\,e^{-(1/2+t/d^2)y^2-y}\,dy`, by :func:`smallest_survival`; for t ≫ d² a *power
     law* :math:`\frac{\sqrt\pi}{2} t^{-1/2}`, carried by the few draws whose smallest eigenvalue is far below
@@ -100,7 +101,9 @@ def expected_smallest(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
 
 
 def expected_loss(n: ArrayLike, dims: int, step: float) -> FloatOrArray:
-    r"""Expected test loss of gradient descent over square real Gaussian designs, in every regime (**derived**).
+    r"""Expected test loss of gradient descent over square real Gaussian designs, in every regime.
+
+    *Derived* (prop-expected-loss).
 
     The Marchenko–Pastur integral with the 1/d correction of the real Wishart ensemble,
     :math:`\frac1d\left(\frac{f(0)+f(4)}4 - \frac12\int_0^4 \frac{f\,d\lambda}{\pi\sqrt{\lambda(4-\lambda)}}\right)`,
@@ -182,7 +185,7 @@ def atoms_and_edge(
 
     The edge's continuous part starts where :math:`Q x_k^\beta = k/d`, and gradient descent's own
     :math:`(1-\eta\lambda)^{2n}` replaces the exponential. What remains is the error of the edge law away from the
-    edge, O(1/n) relatively (**derived**). With all eigenvalues use :func:`edgelaw.theory.gradient_descent.curve`.
+    edge, O(1/n) relatively (*derived* here). With all eigenvalues use :func:`edgelaw.theory.gradient_descent.curve`.
 
     >>> test, _ = atoms_and_edge(10**6, EdgeFit(0.5, 1.0), smallest=[1e-9], dims=10, step=0.25)
     >>> round(float(test), 3)  # everything else has long decayed: e^{−2ηnλ}/d
@@ -205,7 +208,9 @@ def atoms_and_edge(
 
 
 def aspect_crossover(n: ArrayLike, rho: float, step: float) -> FloatOrArray:
-    r"""Test loss of gradient descent near m = d, plateau, power law and exponential in one formula (**derived**).
+    r"""Test loss of gradient descent near m = d, plateau, power law and exponential in one formula.
+
+    *Proved* (prop-crossover) as ρ → 1.
 
     With :math:`z = \lvert 1-\rho^{-1/2}\rvert\sqrt t`,
 

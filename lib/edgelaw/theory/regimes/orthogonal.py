@@ -5,7 +5,7 @@ square :math:`\sigma^2`. So :math:`w_* = 0`, the Hessian of the mean loss has th
 do not interact: an epoch of an order without replacement is :math:`e \mapsto qe + b` on each axis, with :math:`q =
 (1-\eta)^{m_j}`, :math:`b = \eta\sum_i c_ir_i`, :math:`c_i = (1-\eta)^{m_j-i}`, for a random order :math:`\mathbb E\,b
 = 0` and :math:`\mathbb E\,b^2 = \eta^2\sigma^2\,\frac{m_j}{m_j-1}\sum_i(c_i-\bar c)^2`. Everything below follows by
-summing geometric series. *Proved.*
+summing geometric series. *Proved* (prop-lit-floors).
 """
 
 import numpy as np

@@ -55,7 +55,7 @@ def mean_products(B: ArrayLike, step: float, epochs: int) -> MeanProducts:
 
 
 def replacement_gap(B: ArrayLike) -> Array:
-    r"""The leading coefficient G of :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)`. *Proved.*
+    r"""The leading coefficient G of :math:`W_{GD} - W_{RR} = \eta^2\,n\,G + O(\eta^3)`. *Proved* (prop-lit-products).
 
     :math:`G = \frac12\sum_i(B_i - \bar B)^2 \succeq 0`.
 
@@ -67,7 +67,9 @@ def replacement_gap(B: ArrayLike) -> Array:
 
 
 def shuffle_gap(B: ArrayLike) -> Array:
-    r"""The leading coefficient G of :math:`W_{RR} - W_{SS} = \eta^4\binom n2\,G + O(\eta^5)`. *Proved.*
+    r"""The leading coefficient G of :math:`W_{RR} - W_{SS} = \eta^4\binom n2\,G + O(\eta^5)`.
+
+    *Proved* (prop-lit-products).
 
     :math:`G = \mathbb E\,\Delta^\top\Delta \succeq 0` with :math:`\Delta_\sigma = \frac12\sum_{i<j}\pm[B_j,B_i]`, the
     sign + if i comes first.
