@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("conjectured", "measured", "fitted", "derived", "cited", "proved")  # the weakest first
 BOX = re.compile(r":label: (\S+)\n(?:(?!\n(?:```|:::)).)*?\nStatus: \*\*(\w+)\*\*", re.S)
 STATUS = re.compile(r"(?<!not )\b(proved|derived|cited|conjectured)\b\**(?: here\b|\s\(([\w-]+))?", re.I)
-REFERRED = re.compile(r"(?<!not )\b(%s)\b[^.;,`|]{0,30}?[(:] ?\{prf:ref\}`([^`]+)`" % "|".join(WORDS))
+REFERRED = re.compile(rf"(?<!not )\b({'|'.join(WORDS)})\b[^.;,`|]{{0,30}}?[(:] ?\{{prf:ref\}}`([^`]+)`")
 
 
 def pages():
@@ -30,7 +30,9 @@ def docstrings():
     """Every docstring of the library and of the application, by its place."""
     for path in sorted([*ROOT.glob("lib/edgelaw/**/*.py"), *ROOT.glob("lib/edgelaw_app/**/*.py")]):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (
+                text := ast.get_docstring(node)
+            ):
                 yield f"{path.relative_to(ROOT)}: {getattr(node, 'name', 'module')}", text
 
 

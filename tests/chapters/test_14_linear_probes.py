@@ -192,22 +192,45 @@ def test_cross_entropy_is_least_at_the_factor_one_of_nine():
     assert max(costs) == pytest.approx(high, abs=0.6)
 
 
+def test_with_two_classes_the_factor_one_leaves_what_the_text_says():
+    said = numbers(
+        CHAPTER,
+        r"leaves (\d+) per cent too much on cats and dogs and (\d+) per cent on birds and frogs, whose best factors are "
+        r"(\d+) and (\d+)",
+        prose,
+    )
+    factors = numbers(CHAPTER, r"factor" + r" (\S+)" * 9)
+    for name, excess, best in zip(("cats and dogs", "birds and frogs"), said[:2], said[2:], strict=True):
+        losses = dict(zip(factors, numbers(CHAPTER, f"{name}, 375 x 256" + r" (\S+)" * 9), strict=True))
+        assert min(losses, key=losses.get) == best
+        assert 100 * (losses[1] / losses[best] - 1) == pytest.approx(excess, abs=0.6)
+
+
 def test_departures_end_where_the_text_says():
-    single = numbers(CHAPTER, r"half as many rows as dims 1.5 single shuffle \+(\S+) \((\S+)\)")
+    single = numbers(CHAPTER, r"half as many rows as dims 1.5 20 single shuffle \+(\S+) \((\S+)\)")
     said = numbers(
         CHAPTER, r"at step 1.5 is (\d+) per cent above theory, with a standard error of (\d+)", prose
     )
     assert [round(x) for x in single] == said
     for order in ("random reshuffle", "single shuffle"):
-        ends = numbers(CHAPTER, rf"unequal norms 1.5 {order} \+(\S+) \(\S+\) \+(\S+) \(")
-        assert 10 <= min(ends) <= max(ends) <= 20
+        ends = numbers(CHAPTER, rf"unequal norms 1.5 20 {order} \+(\S+) \(\S+\) \+(\S+) \(")
+        assert 12 <= min(ends) <= max(ends) < 21
         for step in ("0.3", "1.5"):
             training, error, held, other = numbers(
-                CHAPTER, rf"noise on one direction {step} {order} (\S+) \((\S+)\) (\S+) \((\S+)\)"
+                CHAPTER, rf"noise on one direction {step} 20 {order} (\S+) \((\S+)\) (\S+) \((\S+)\)"
             )
             assert abs(training) <= error
             assert abs(held) <= other
             assert max(error, other) < 5
+        told = r"training loss is (\d+) per cent below theory, with a standard error of (\d+)"
+        found = numbers(CHAPTER, rf"labels on one direction 0.1 1 {order} -(\S+) \((\S+)\)")
+        assert [round(x) for x in found] == numbers(CHAPTER, told, prose)
+        said = numbers(
+            CHAPTER, r"right within (\S+) per cent, at twice that step the training loss is (\d+)", prose
+        )
+        inside = numbers(CHAPTER, rf"one row ten times as long 0.018 1 {order} \+(\S+) \(\S+\) \+(\S+)")
+        (beyond,) = numbers(CHAPTER, rf"one row ten times as long 0.044 1 {order} \+(\S+)")
+        assert [max(inside), round(beyond)] == said
 
 
 def test_weight_decay_is_its_own_recursion_and_no_rows():
