@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgelaw import data
+from edgelaw import data, exact
 from edgelaw_app.forecast import cautions, predict, probe
+from edgelaw_app.forecast.labelled import Labelled
+from edgelaw_app.forecast.preparation import prepare
 
 MEASURED = Path(__file__).parents[2] / "benchmarks" / "LABELS.md"
 
@@ -100,6 +102,30 @@ def test_unequal_norms_are_said_where_no_run_could_look():
     X *= np.random.default_rng(1).lognormal(0, 0.6, (400, 1))
     assert "unequal_norms" in codes(probe(X, y, epochs=2, operations=1e4))
     assert "unequal_norms" not in codes(probe(X, y, epochs=2, operations=1e9))
+
+
+def _on_the_first_component(share, rng):
+    """Rows of embeddings, and targets of which this share is along their largest eigenvector, the rest elsewhere."""
+    X = data.preprocess(data.cifar10().features, rows=512, dims=128, rng=0).X
+    X -= X.mean(axis=0)
+    U = np.linalg.svd(X, full_matrices=False)[0]
+    rest = U[:, 1:] @ rng.standard_normal(U.shape[1] - 1)
+    return X, np.sqrt(share) * U[:, 0] + np.sqrt(1 - share) * rest / np.linalg.norm(rest)
+
+
+def test_labels_on_one_direction_are_said_and_runs_are_below_theory_by_no_more_than_that():
+    rng = np.random.default_rng(0)
+    (X, alone), (_, most) = (_on_the_first_component(share, rng) for share in (1.0, 0.9))
+    text = text_of(probe(X, alone, epochs=2, operations=1e4, held_out=None), "one_direction")
+    assert f"about {cautions.BELOW} % below" in text
+    assert "one_direction" not in codes(probe(X, most, epochs=2, operations=1e4, held_out=None))
+    for targets, low, high in ((alone, -cautions.BELOW, -5), (most, 0, 0)):
+        problem = Labelled(prepare(X, targets, None, ("center", "intercept"), rng))
+        runs = problem.run("iid", np.full(1, 0.1), np.array([0.0, 1.0]), 256, rng).losses[:, 0, 1]
+        off = 100 * (runs / exact.probe_curve("iid", problem.rows, [1], 0.1).train[-1] - 1)
+        error = off.std(ddof=1) / 16
+        assert error < 2
+        assert low - 4 * error < off.mean() < high + 4 * error
 
 
 def test_an_order_that_cannot_be_run_is_left_out_and_said():

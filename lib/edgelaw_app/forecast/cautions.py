@@ -20,6 +20,10 @@ NEAR = 0.5  # part of the largest stable learning rate
 UNEQUAL_NORMS = 0.5  # variance of squared norms over their squared mean
 ABOVE, OFF = 31, 3  # per cent, runs over theory: training, held-out; benchmarks/LABELS.md, which a test reads
 IMBALANCED = 0.8  # share of the largest class
+ALONE, BELOW = (
+    0.999,
+    15,
+)  # share of the targets along one direction; per cent, what runs were below theory there
 
 
 def without_labels(problem: Spectral, check: Check, target: float | None) -> Iterator[Caution]:
@@ -84,6 +88,12 @@ def with_labels(
             f"With fewer rows than dimensions ({m:,} < {d:,}) a training loss below {100 * labelled.LATE:.0f} % of its "
             f"start was found to be up to {ABOVE} % above its forecast, and the held-out loss up to {OFF} % off; more "
             "--operations let SGD be run instead.",
+        )
+    if problem.on_one_direction > ALONE and check.verdict == "not run":
+        yield Caution(
+            "one_direction",
+            f"The labels lie along one direction of the rows, where SGD was found about {BELOW} % below its forecast, "
+            "which averages over directions; more --operations let SGD be run beside it.",
         )
     if problem.rows.norm_spread > UNEQUAL_NORMS and check.verdict == "not run":
         yield Caution(

@@ -46,6 +46,13 @@ class Labelled:
         """Whether the rows span too few dimensions to stand for a spectrum, however many columns they have."""
         return len(self.rows.eigenvalues) < FEWEST_DIMS
 
+    @property
+    def on_one_direction(self) -> float:
+        """The share of the squared targets along the eigenvector that has most of them."""
+        rows = self.rows
+        along = rows.eigenvalues * rows.energies * rows.scale / self.shape[1]
+        return float(along.max() / rows.start) if rows.start > 0 else 0.0
+
     @functools.cached_property
     def row_limit(self) -> float:
         """The step below which no update by a single row, however long, increases the error; theory sees only means."""
