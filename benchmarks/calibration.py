@@ -1,4 +1,4 @@
-"""Measure whether exact curves are as accurate as they say: hundreds of random spectra, shapes, steps and epochs.
+"""The error of solving the equations of exact curves, stated and true; not their distance to SGD, which is far larger.
 
     OMP_NUM_THREADS=1 python benchmarks/calibration.py     some minutes; writes CALIBRATION.md and calibration.png
 
@@ -265,7 +265,8 @@ def report(by_order, seconds):
             __doc__.split("\n\n")[0],
             "",
             f"{len(cases)} seeded cases, {seconds:.0f} s of processor time. "
-            "A ratio is the true error over the stated one.",
+            "A ratio is the true error over the stated one. The distance to SGD on 512 rows of embeddings is up to "
+            "0.69 % of the test loss and 2.12 % of the training loss; BATCHES.md and LABELS.md have more.",
             "",
             "| order | cases | refused | undecided | median stated | median true | stated ≥ true | worst ratio |",
             "|---|---:|---:|---:|---:|---:|---:|---:|",

@@ -1,4 +1,4 @@
-"""Measure what an exact curve costs, against simulating it: every aspect m/d, five steps, both losses, one core.
+"""Processor seconds of an exact curve and of simulating it: every aspect m/d, five steps, both losses, one core.
 
     OMP_NUM_THREADS=1 python benchmarks/curves.py     some minutes; writes CURVES.md
 

@@ -1,4 +1,4 @@
-"""What a forecast costs: processor seconds and memory of the two commands on files of many shapes.
+"""Processor seconds and memory of the two commands, imports included, on files of many shapes.
 
     OMP_NUM_THREADS=1 python benchmarks/forecasts.py     three minutes; writes FORECASTS.md
 

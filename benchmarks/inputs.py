@@ -1,6 +1,6 @@
-"""Measure what reading, preparing and decomposing a file costs beside the matrix product and the eigensolver alone.
+"""Cost of reading, preparing and decomposing a file over that of the product and the eigensolver on rows in memory.
 
-    OMP_NUM_THREADS=1 python benchmarks/files.py     a few minutes, 1.5 GB of temporary files; writes INPUTS.md
+    OMP_NUM_THREADS=1 python benchmarks/inputs.py    a few minutes, 1.5 GB of temporary files; writes INPUTS.md
 
 The file holds 60,000 x 2048 float32 numbers. The yardstick has the prepared rows in memory already, in float64, and
 does two things: numpy's X.T @ X (BLAS' symmetric product) of all rows, and the symmetric eigensolver. `edgelaw` opens

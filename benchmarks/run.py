@@ -335,8 +335,9 @@ def report(bars, facts):
         [
             "# How fast the simulator is",
             "",
-            "Written by `make bench`. Every ratio was measured side by side in one run, on one thread, the best of",
-            "several turns each; the ratios carry over to other machines better than any time does.",
+            "Ratios of the simulator's time to that of what the row names. Written by `make bench`. Every ratio was",
+            "measured side by side in one run, on one thread, the best of several turns each; the ratios carry over to",
+            "other machines better than any time does.",
             "",
             machine(),
             "",

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,3 +180,21 @@ def test_the_training_loss_late_in_training_is_the_formula_of_the_exercise():
         test, train = exact.constants("single_shuffle", np.ones(512), 0.6 * size, int(size))
         assert library == round(float(train / test), 4)
         assert by_hand == pytest.approx(library, rel=2e-3)
+
+
+def test_the_benchmark_says_what_the_chapter_quotes_of_it():
+    """The largest differences of both losses at 0.4 and at 0.8 of the limit, and with few rows per batch at 0.8."""
+    parts = (Path(__file__).parents[2] / "benchmarks" / "BATCHES.md").read_text().split("**")
+    usual, few = (parts[parts.index(name) + 1] for name in ("Accuracy.", "Where theory is off."))
+    told = numbers(
+        CHAPTER,
+        r"at most (\S+) % in test loss and (\S+) % in training loss .*? at most (\S+) % and (\S+) %, and with batches "
+        r"of 2, 3 and 6 rows at \$d = 300\$ at most (\S+) % and (\S+) %\.",
+        prose,
+    )
+    found = []
+    for page, share in ((usual, "0.4"), (usual, "0.8"), (few, "0.8")):
+        rows = "".join(line for line in page.splitlines(True) if f"| {share} |" in line)
+        for ends in (r"\| ([-+]\S+) ±", r"/ ([-+]\S+) ±"):
+            found.append(max(abs(float(one)) for one in re.findall(ends, rows)))
+    assert found == told

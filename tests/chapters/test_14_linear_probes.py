@@ -195,8 +195,8 @@ def test_cross_entropy_is_least_at_the_factor_one_of_nine():
 def test_with_two_classes_the_factor_one_leaves_what_the_text_says():
     said = numbers(
         CHAPTER,
-        r"leaves (\d+) per cent too much on cats and dogs and (\d+) per cent on birds and frogs, whose best factors are "
-        r"(\d+) and (\d+)",
+        r"leaves (\d+) per cent too much on cats and dogs and (\d+) per cent on birds and frogs, whose best factors "
+        r"are (\d+) and (\d+)",
         prose,
     )
     factors = numbers(CHAPTER, r"factor" + r" (\S+)" * 9)
