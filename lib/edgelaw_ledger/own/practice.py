@@ -67,6 +67,13 @@ def ends(grids: Collection[study.Grid], order: str, budgets: Collection[str] = s
     return [end for measure in study.MEASURES for end in study.span(grids, order, [measure], budgets)]
 
 
+def accuracy_gaps():
+    """Held-out accuracy of labels over random reshuffle's in points, at best steps: (grids, orders, budgets)."""
+    grids = study.chosen(["labels", "tall"])
+    best = np.array([100 * grid.means[..., 2].max(axis=0) for grid in grids])
+    return best - best[:, [grids[0].orders.index("random_reshuffle")]]
+
+
 def split(rows, dims, seed):
     """Training and held-out rows of the chapter, CIFAR-10."""
     pool = data.cifar10()
