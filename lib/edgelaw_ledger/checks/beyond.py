@@ -7,6 +7,7 @@ import numpy as np
 from scipy import special, stats
 
 from edgelaw import data, exact, kaczmarz, spectrum
+from edgelaw._common.types import Array, ArrayLike
 from edgelaw.orders import ORDERS
 from edgelaw.theory import flip_flop, single_shuffle
 from edgelaw_ledger import routes
@@ -136,7 +137,7 @@ def tuned_step(*, exponent: float = 2 / 3, constant: float = 0.321) -> Evidence:
     )
 
 
-def _over_its_curve(X, order, epochs, rng):
+def over_its_curve(X: Array, order: str, epochs: ArrayLike, rng: np.random.Generator) -> list[Array]:
     """Both losses of an order on these rows at step 1, over the starts and draws, over its curve."""
     if order == "iid":
         run = exact.expected_curve(X, epochs, 1.0, tolerance=1e-6)
@@ -153,7 +154,7 @@ def curves_on_any_spectrum(*, dims: int = 100, draws: int = 16, seed: int = 9) -
     for rho, epochs in ((1, np.array([1, 3, 10])), (2, np.array([1, 3]))):
         designs = [data.normalize_rows(rng.standard_normal((rho * dims, dims)) * shape) for _ in range(draws)]
         for order in ORDERS:
-            mean, error = averaged([_over_its_curve(X, order, epochs, rng) for X in designs])
+            mean, error = averaged([over_its_curve(X, order, epochs, rng) for X in designs])
             others = max(others, beyond(mean, error, 1))
             if rho == 1:
                 square, errors = max(square, np.abs(mean[0] - 1).max()), max(errors, error[0].max())

@@ -9,6 +9,7 @@ from edgelaw import data, exact, kaczmarz, orders, spectrum
 from edgelaw.exact import labels as noise
 from edgelaw.theory import BY_ORDER
 from edgelaw_app.training import probe
+from edgelaw_ledger.checks.beyond import over_its_curve
 
 
 def square_embeddings():
@@ -89,6 +90,24 @@ def best_step(order, epochs=50):
     """The step from 0.05 to 1.9 at which an order's exact test loss on isotropic rows is smallest."""
     steps = np.arange(1, 39) / 20
     return steps[np.argmin([BY_ORDER[order].test_loss(epochs, step) for step in steps])]
+
+
+@functools.cache
+def squared_deviations(sizes, draws):
+    """Of both losses from their curves at step 1, mean over four orders and epochs 1, 3 and 10: (sizes, draws).
+
+    Square designs of two covariances in turn; IID in the mean over its draws, other orders over two runs, all starts.
+    """
+    return np.array([[_squared_deviation(size, seed) for seed in range(draws)] for size in sizes])
+
+
+def _squared_deviation(dims, seed):
+    rng, x = np.random.default_rng(seed), np.arange(1, dims + 1) / dims
+    shape = np.where(x > 0.5, 0.5, 1.5) if seed % 2 else 0.2 + 1.6 * x
+    X = data.normalize_rows(rng.standard_normal((dims, dims)) * np.sqrt(shape))
+    return np.mean(
+        [(np.array(over_its_curve(X, order, (1, 3, 10), rng)) - 1) ** 2 for order in orders.ORDERS]
+    )
 
 
 def _floors(X, y, step, rng):

@@ -110,17 +110,13 @@ def designs_over_the_law(beta):
 
 
 @functools.cache
-def _features(source):
-    """Shipped embeddings, or noise: 1024 independent Gaussian columns."""
-    if source == "noise":
-        return np.random.default_rng(10).standard_normal((1024, 1024), dtype=np.float32)
-    return shipped.load(source).features
-
-
-@functools.cache
 def _eigenvalues(source, seed):
-    """After the paper's preprocessing to 512 rows in 512 dimensions."""
-    X = data.preprocess(_features(source), rows=512, dims=512, rng=seed).X
+    """Of shipped embeddings, or of 1024 Gaussian columns, after the paper's preprocessing to m = d = 512."""
+    if source == "noise":
+        features = np.random.default_rng([10, seed]).standard_normal((1024, 1024), dtype=np.float32)
+    else:
+        features = shipped.load(source).features
+    X = data.preprocess(features, rows=512, dims=512, rng=seed).X
     return spectrum.gram_eigenvalues(X, method="gram")
 
 
@@ -144,8 +140,8 @@ def iid_and_laws():
 
 @functools.cache
 def exponents(source):
-    """The paper's fit on eight preprocessings of images, text, or Gaussian noise."""
-    return np.array([spectrum.fit_edge(_eigenvalues(source, seed)).beta for seed in SEEDS])
+    """The paper's fit on sixteen preprocessings of images or text, or of as many matrices of Gaussian noise."""
+    return np.array([spectrum.fit_edge(_eigenvalues(source, seed)).beta for seed in range(16)])
 
 
 # ------------------------------------------------------------------------------------- chapter 11: a Transformer's head
