@@ -7,6 +7,14 @@ its left end by a matrix of the panel's size, and a panel acts on the next by on
 step. Gauss collocation is symmetric, so the mirrored equation is collocated too, and its order at the ends of panels
 is twice the number of points in one.
 
+Where :math:`\langle1/\lambda\rangle` is finite, as at an edge of exponent above 1, all Y approach 1 and r approaches H as
+z → 1. So the unknown is u = 1 − Y, and with p = H − r and q = H − zr̃, which are sums of their own,
+
+.. math:: u' = \frac\lambda D\bigl(p + q - 2qu - z\tilde ru^2\bigr), \qquad D = H(p + q) - pq, \qquad
+   1 - zY\tilde Y = 1 - z + z(u + \tilde u - u\tilde u),
+
+in which no digits are lost.
+
 Arrays are (nodes, points), points running through all panels; a mirror image is the reversed last axis.
 """
 
@@ -36,7 +44,7 @@ class Equations(abc.ABC):
 
     def __init__(self, average: levy.Average) -> None:
         moving = average.nodes != 0
-        self.still = average.weights[~moving].sum().real  # λ = 0: Y = 1
+        self.still = average.weights[~moving].sum().real  # λ = 0: never moves
         self.nodes, self.weights = (x[moving].astype(complex) for x in (average.nodes, average.weights))
         self.moments = self.nodes * self.weights
 
@@ -105,10 +113,10 @@ class Flow:
         return cls(inner, start, ends @ inner, 1 + (start - 1) @ ends)
 
     def solution(self, force: Complex) -> tuple[Complex, Complex]:
-        """u at all points and at the end, from 1 at the beginning and the force at all points."""
+        """u at all points and at the end, from 0 at the beginning and the force at all points."""
         force = force.reshape(self.start.shape)
         arriving = (self.finish * force).sum(axis=-1)
-        left = [np.ones(len(force), dtype=complex)]
+        left = [np.zeros(len(force), dtype=complex)]
         for factor, more in zip(self.factors.T, arriving.T, strict=True):
             left.append(factor * left[-1] + more)
         inside = self.start * np.array(left[:-1]).T[..., None] + (self.inner @ force[..., None])[..., 0]
@@ -141,22 +149,22 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """At a given Y: 1/(1 − zYỸ) at all nodes, and what they share: r, H and D, α = r/D and β = H/D."""
+    """At a given u: 1/(1 − zYỸ) at all nodes, and at all points what they share."""
 
     inverse: Complex
-    r: Complex
     H: Complex
-    D: Complex
+    p: Complex
+    q: Complex
 
     @property
-    def alpha(self) -> Complex:
-        """At all points."""
-        return self.r / self.D
+    def r(self) -> Complex:
+        """Of H less p."""
+        return self.H - self.p
 
     @property
-    def beta(self) -> Complex:
-        """At all points."""
-        return self.H / self.D
+    def D(self) -> Complex:
+        """H² − zrr̃."""
+        return self.H * (self.p + self.q) - self.p * self.q
 
     def changes(self, z: complex, dr: Complex, dH: Complex) -> Complex:
         """Changes of α at all points and of β at half of them by those of r and H (first axis: points)."""
@@ -186,9 +194,9 @@ class Problem(Equations):
 
     @functools.cached_property
     def _at_zero(self) -> tuple[Complex, Complex]:
-        """Y at z = 0 and its end: its equations are linear there, and one step solves them."""
-        Y = np.ones((len(self.nodes), self.points * len(self.lengths)), dtype=complex)
-        return self._corrected(0j, Y, self.linearised(0j, Y))[:2]
+        """u at z = 0 and its end: its equations are linear there, and one step solves them."""
+        u = np.zeros((len(self.nodes), self.points * len(self.lengths)), dtype=complex)
+        return self._corrected(0j, u, self.linearised(0j, u))[:2]
 
     def start(self) -> Complex:
         """As of all equations."""
@@ -196,8 +204,8 @@ class Problem(Equations):
 
     def first_epoch(self) -> Array:
         """As of all equations."""
-        Y, end = self._at_zero
-        return np.array([self.weights @ end, self.moments @ end + self.mean_of_squares(0j, Y)]).real
+        u, end = self._at_zero
+        return np.array([self.weights @ (1 - end), self.moments @ (1 - end) + self.mean_of_squares(0j, u)]).real
 
     # ------------------------------------------------------------------------------------------- Newton's method
 
@@ -217,33 +225,32 @@ class Problem(Equations):
                 better, end, size = self._corrected(z, X, linear)
                 first = min(first, size)
                 if first * size < 1e-14:
-                    return better, 1 / (1 - z * end)
+                    return better, 1 / (1 - z + z * end)
                 X = better if size < 0.5 else X + 0.5 / size * (better - X)
                 if not size < 1e-3:
                     break
         raise Unsolved("Newton's method for the flip-flop equations did not converge.")
 
-    def _corrected(self, z: complex, Y: Complex, linear: "Linearised") -> tuple[Complex, Complex, float]:
-        """A better Y, its end and the relative size of the change, with the derivatives at a Y nearby."""
+    def _corrected(self, z: complex, u: Complex, linear: "Linearised") -> tuple[Complex, Complex, float]:
+        """A better u, its end and the relative size of the change, with the derivatives at a u nearby."""
         with np.errstate(all="ignore"):
-            present = self._fields(z, Y)
-            forcing = self._slope(z, Y, present) + linear.rates * Y
-            change = linear.flow.solution(forcing)[0] - Y
+            forcing = self._slope(z, u, self._fields(z, u)) + linear.rates * u
+            change = u - linear.flow.solution(forcing)[0]  # of Y
             direct, mirrored, level = (linear.rows * change).sum(axis=1)
             shifts = linear.fields.changes(z, direct + mirrored[::-1], level + level[::-1])
             shifts = scipy.linalg.lu_solve(linear.solver, shifts, check_finite=False)
-            alpha, half = np.split(shifts, [Y.shape[1]])
+            alpha, half = np.split(shifts, [u.shape[1]])
             columns, beta = linear.columns, np.concatenate([half, half[::-1]])
-            forcing += columns[0] * alpha + columns[1] * alpha[::-1] + columns[2] * beta
+            forcing -= columns[0] * alpha + columns[1] * alpha[::-1] + columns[2] * beta
             better, end = linear.flow.solution(forcing)
-            moved = np.abs(better - Y) / (np.abs(Y) + np.abs(present.r / present.H))
+            moved = np.abs(better - u) / (np.abs(u) + abs(1 - z))
             return better, end, float(moved.max())
 
-    def linearised(self, z: complex, Y: Complex) -> "Linearised":
-        """Newton's equations at Y."""
+    def linearised(self, z: complex, u: Complex) -> "Linearised":
+        """Newton's equations at u."""
         with np.errstate(all="ignore"):
-            fields, back = self._fields(z, Y), Y[:, ::-1]
-            rates = 2 * self._half_rates(z, Y, fields)
+            fields, Y = self._fields(z, u), 1 - u
+            rates, back = 2 * self._half_rates(z, u, fields), Y[:, ::-1]
             flow = Flow.of(rates, self.lengths, self.points)
             rows = (
                 self.moments[:, None] * fields.inverse**2 * np.stack([np.ones_like(Y), z * back**2, z * back])
@@ -253,44 +260,44 @@ class Problem(Equations):
             matrix[np.diag_indices(len(matrix))] += 1
             return Linearised(fields, rates, rows, columns, flow, scipy.linalg.lu_factor(matrix))
 
-    def _fields(self, z: complex, Y: Complex) -> Fields:
-        product = z * Y * Y[:, ::-1]
-        inverse = 1 / (1 - product)
-        r = self.moments @ (Y * inverse)
-        H = 1 / self.step + self.moments @ (product * inverse)
-        return Fields(inverse, r, H, H * H - z * r * r[::-1])
+    def _fields(self, z: complex, u: Complex) -> Fields:
+        back = u[:, ::-1]
+        inverse = 1 / (1 - z + z * (u + back - u * back))
+        seen = (1 - u) * inverse, z * (1 - back) * inverse  # Y/(1 − zYỸ) and its mirror image, times z
+        H, p, q = (self.moments @ x for x in ((1 - u) * seen[1], (1 - z + z * back) * seen[0], u * seen[1]))
+        return Fields(inverse, 1 / self.step + H, 1 / self.step - p, 1 / self.step - q)
 
-    def _slope(self, z: complex, Y: Complex, at: Fields) -> Complex:
-        """Y'."""
-        return self.nodes[:, None] * (at.alpha - 2 * at.beta * Y + z * at.alpha[::-1] * Y * Y)
+    def _slope(self, z: complex, u: Complex, at: Fields) -> Complex:
+        """u'."""
+        return self.nodes[:, None] * ((at.p + at.q - 2 * at.q * u - z * at.r[::-1] * u * u) / at.D)
 
-    def _half_rates(self, z: complex, Y: Complex, at: Fields) -> Complex:
-        """Minus the derivative of Y' by Y, halved: E' = −half·E."""
-        return self.nodes[:, None] * (at.beta - z * at.alpha[::-1] * Y)
+    def _half_rates(self, z: complex, u: Complex, at: Fields) -> Complex:
+        """Minus the derivative of u' by u, halved: E' = −half·E."""
+        return self.nodes[:, None] * ((at.q + z * at.r[::-1] * u) / at.D)
 
     # ------------------------------------------------------------------------------------------------ training loss
 
-    def decayed(self, z: complex, Y: Complex) -> tuple[Complex, Complex]:
+    def decayed(self, z: complex, u: Complex) -> tuple[Complex, Complex]:
         """E at all points and at s = ρ, from E(0) = 1."""
         integrals, weights = gauss(self.points)
-        rates = self._half_rates(z, Y, self._fields(z, Y)).reshape(len(Y), -1, self.points)
+        rates = self._half_rates(z, u, self._fields(z, u)).reshape(len(u), -1, self.points)
         rates = rates * self.lengths[:, None]
         ends = (rates @ weights).cumsum(axis=1)
         inside = ends[..., None] - (rates @ weights)[..., None] + rates @ integrals.T
-        return np.exp(-inside.reshape(Y.shape)), np.exp(-ends[:, -1])
+        return np.exp(-inside.reshape(u.shape)), np.exp(-ends[:, -1])
 
     def mean_of_squares(self, z: complex, X: Complex) -> complex:
-        """(1/ρ) ∫ (zαx² − 2βxy + α̃y²) ds, x = ⟨λEỸ/(1 − zYỸ)⟩, y = ⟨λE/(1 − zYỸ)⟩."""
+        """(1/ρ) ∫ (zαx² − 2βxy + α̃y²) ds, x = ⟨λEỸ/(1 − zYỸ)⟩, y = ⟨λE/(1 − zYỸ)⟩, from y − x and y."""
         at = self._fields(z, X)
         weighted = self.decayed(z, X)[0] * at.inverse
-        x, y = self.moments @ (weighted * X[:, ::-1]), self.moments @ weighted
-        squares = z * at.alpha * x**2 - 2 * at.beta * x * y + at.alpha[::-1] * y**2
+        less, y, q = self.moments @ (weighted * X[:, ::-1]), self.moments @ weighted, at.q[::-1]
+        squares = (z * at.r * less**2 + 2 * q * less * y - (q + at.p[::-1]) * y**2) / at.D
         return complex(self.lengths @ squares.reshape(-1, self.points) @ gauss(self.points)[1]) / self.rho
 
 
 @dataclass(frozen=True, eq=False)
 class Linearised:
-    """Newton's equations at some Y: derivatives of r, r̃ and H by Y (rows), and of Y' by α, α̃ and β (columns)."""
+    """Newton's equations at some u: derivatives of r, r̃ and H by Y (rows), and of Y' by α, α̃ and β (columns)."""
 
     fields: Fields
     rates: Complex
