@@ -163,10 +163,15 @@ def vouched(n: npt.NDArray, computed: npt.NDArray, attempt: Attempt) -> Learning
                 f"{what} at epoch {computed[last]}, so this curve is not returned: ask for fewer epochs or a step "
                 "further from 2."
             )
-    test, train = (_continued(computed, row, last, n) for row, last in zip(above, kept, strict=True))
+    losses, doubts = zip(*(_continued(computed, *row, n) for row in zip(above, kept, strict=True)), strict=True)
+    if not max(doubts) < 3 * LARGEST_ERROR:
+        raise ArithmeticError(
+            f"Losses after epoch {computed[min(kept) - 1]} are too small to be computed, and their rate still changes, "
+            "so this curve is not returned: ask for fewer epochs."
+        )
     shown = [gaps[:last][row[:last] > 1e-250] for gaps, row, last in zip(difference, fine, kept, strict=True)]
-    error = max(attempt.floor, 3 * np.concatenate(shown).max(initial=0.0))
-    curve = learning_curve(n, attempt.plateau + test, train, error)
+    error = max(attempt.floor, 3 * np.concatenate(shown).max(initial=0.0), *doubts)
+    curve = learning_curve(n, attempt.plateau + losses[0], losses[1], error)
     continued = min(kept)
     if continued == len(computed) or computed[continued] > n[-1]:
         return curve
@@ -184,15 +189,37 @@ def _trusted(losses: Array, difference: Array, count: int) -> int:
     return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
 
 
-def _continued(computed: npt.NDArray, losses: Array, count: int, n: npt.NDArray) -> Array:
-    """The first `count` losses at n, with 1 at n = 0, and beyond them what their last ratio makes of them."""
+def _continued(computed: npt.NDArray, losses: Array, count: int, n: npt.NDArray) -> tuple[Array, float]:
+    """The first `count` losses at n, 1 at n = 0, and beyond them by their law; how doubtful that is above `VANISHED`.
+
+    The doubt is the relative difference from what the law said at two thirds of the way.
+    """
     at, losses = np.append(0, computed[:count]), np.append(1.0, losses[:count])
-    before, last = losses[-2:]
-    rate = np.log(last / before) / (at[-1] - at[-2]) if min(before, last) > 0 else -np.inf
-    beyond = n > at[-1]
     values = losses[np.minimum(np.searchsorted(at, n), count)]
-    values[beyond] = last * np.exp(min(rate, 0.0) * (n[beyond] - at[-1]))
-    return values
+    late = n[n > at[-1]]
+    values[n > at[-1]] = ahead = _by_law(at, losses, late)
+    early = at <= 2 / 3 * at[-1]
+    seen = ahead > VANISHED
+    before = _by_law(at[early], losses[early], late[seen])
+    return values, float(np.abs(before / ahead[seen] - 1).max(initial=0.0))
+
+
+def _by_law(at: npt.NDArray, losses: Array, n: npt.NDArray) -> Array:
+    """Losses at n beyond the last, by the law (1 + n)^(−γ) e^(−κn), γ, κ ≥ 0, through it and two earlier ones.
+
+    Of a spectrum with an edge κ is 0; with a gap γ is that of its end.
+    """
+    places = [at[-1]]
+    for _ in range(2):
+        places.append(at[at <= 2 / 3 * places[-1]][-1])
+    falls = -np.log(np.maximum(losses[np.searchsorted(at, places)], np.finfo(float).tiny))
+    (fall, before), (time, earlier), (stretch, wider) = (-np.diff(x) for x in (falls, places, np.log1p(places)))
+    if not time > 0:
+        return np.full(len(n), losses[-1])
+    bent = time * wider - earlier * stretch
+    gamma = np.clip((before * time - fall * earlier) / bent, 0, max(fall, 0) / stretch) if bent > 0 else 0.0
+    kappa = max(fall - gamma * stretch, 0) / time
+    return losses[-1] * np.exp(-kappa * (n - at[-1])) * ((1 + n) / (1 + at[-1])) ** -gamma
 
 
 def learning_curve(n: npt.NDArray, test: Array, train: Array, error: float) -> LearningCurve:

@@ -60,7 +60,7 @@ class Resolution:
         return Circle(math.sqrt(2 * self.left) / last, 10 * 0.1**self.digits)
 
 
-FINE, FINER = Resolution(6.0, 11, 7), Resolution(4.5, 12, 8)
+FINE, FINER = Resolution(6.0, 13, 7), Resolution(4.5, 14, 8)
 
 
 class Circle:
@@ -104,17 +104,13 @@ def curve(n: Integers, rows: Rows, step: float, build: Build) -> LearningCurve:
 
 def _attempt(rows: Rows, step: float, build: Build, n: Integers) -> agreement.Attempt:
     last, null = int(n[-1]), null_share(rows)
-    coarse, fine = both = np.array(
-        [
-            losses(build(way.average(rows, last / (1 / step - 0.5)), way.points), null, n, way)
-            for way in (FINE, FINER)
-        ]
+    coarse, fine = (
+        losses(build(way.average(rows, last / (1 / step - 0.5)), way.points), null, n, way)
+        for way in (FINE, FINER)
     )
-    small = np.minimum.accumulate(both.min(axis=0), axis=1) < agreement.AT_ONCE
-    both[:, :, 1:][:, small[:, 1:]] = -np.inf
-    floor = max(graded_circle.LEAST, float(0.1**FINER.digits / np.abs(fine).min()))
     level = np.array([[null], [0.0]])
-    return agreement.Attempt(fine + level, coarse + level, null, floor)
+    gap = np.maximum(np.abs(coarse - fine), 4 * np.finfo(float).eps)  # what both have lost by rounding
+    return agreement.Attempt(fine + level, fine + gap + level, null, graded_circle.LEAST)
 
 
 def null_share(rows: Rows) -> float:

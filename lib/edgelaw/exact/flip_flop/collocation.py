@@ -224,7 +224,7 @@ class Problem(Equations):
             for _ in range(3):
                 better, end, size = self._corrected(z, X, linear)
                 first = min(first, size)
-                if first * size < 1e-14:
+                if first * size < 1e-18:
                     return better, 1 / (1 - z + z * end)
                 X = better if size < 0.5 else X + 0.5 / size * (better - X)
                 if not size < 1e-3:
