@@ -8,7 +8,7 @@ resolutions agree, or the best there is, and `vouched` makes a learning curve of
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -143,8 +143,8 @@ def vouched(n: npt.NDArray, computed: npt.NDArray, attempt: Attempt) -> Learning
     """The learning curve at n of an attempt at the `computed` epochs.
 
     The error is three times the largest relative difference of the two, or the `floor`. From where they differ by
-    more than 2 % the curve goes on by its last rate, provided that a loss without its plateau is below 1e-7 there
-    (and then, if possible, from where it differs by more than 3e-5) or −∞ from there on; otherwise it is refused.
+    more than 2 % the curve goes on by its law, provided that a loss without its plateau is below 1e-7 there or −∞ from
+    there on; otherwise it is refused. So it is if the law is not settled, whose doubt is part of the error.
     """
     fine, coarse, level = attempt.fine, attempt.coarse, np.array([[attempt.plateau], [0.0]])
     difference, above = _difference(fine, coarse), fine - level
@@ -152,8 +152,8 @@ def vouched(n: npt.NDArray, computed: npt.NDArray, attempt: Attempt) -> Learning
     good |= (np.abs(above) < 1e-280) | (np.abs(above) < 1e-14 * level)
     gone = np.maximum(np.abs(fine[:, 0]), np.abs(coarse[:, 0])) < VANISHED  # after one epoch
     good[gone, 0], difference[gone, 0] = True, 0.0
-    kept = [_trusted(*row) for row in zip(above, difference, map(_leading, good), strict=True)]
-    for row, last in zip(above, kept, strict=True):
+    ends = []
+    for row, gaps, last in zip(above, difference, map(_leading, good), strict=True):
         if last < len(row) and not (last > 0 and (row[last - 1] < _UNSURE or np.isneginf(row[last]))):
             worst = difference[:, last].max()
             what = f"Two resolutions differ by a relative {worst:.0e}"
@@ -163,16 +163,15 @@ def vouched(n: npt.NDArray, computed: npt.NDArray, attempt: Attempt) -> Learning
                 f"{what} at epoch {computed[last]}, so this curve is not returned: ask for fewer epochs or a step "
                 "further from 2."
             )
-    losses, doubts = zip(*(_continued(computed, *row, n) for row in zip(above, kept, strict=True)), strict=True)
-    if not max(doubts) < 3 * LARGEST_ERROR:
+        tried = {last, _trusted(row, gaps, last)}
+        ends.append(min((_ended(computed, row, gaps, count, n) for count in tried), key=lambda end: end.error))
+    error, continued = max(end.error for end in ends), min(end.count for end in ends)
+    if not error < 3 * LARGEST_ERROR:
         raise ArithmeticError(
-            f"Losses after epoch {computed[min(kept) - 1]} are too small to be computed, and their rate still changes, "
+            f"Losses after epoch {computed[continued - 1]} are too small to be computed, and their rate still changes, "
             "so this curve is not returned: ask for fewer epochs."
         )
-    shown = [gaps[:last][row[:last] > 1e-250] for gaps, row, last in zip(difference, fine, kept, strict=True)]
-    error = max(attempt.floor, 3 * np.concatenate(shown).max(initial=0.0), *doubts)
-    curve = learning_curve(n, attempt.plateau + losses[0], losses[1], error)
-    continued = min(kept)
+    curve = learning_curve(n, attempt.plateau + ends[0].losses, ends[1].losses, max(attempt.floor, error))
     if continued == len(computed) or computed[continued] > n[-1]:
         return curve
     return dataclasses.replace(curve, continued=computed[continued - 1].item())
@@ -189,19 +188,28 @@ def _trusted(losses: Array, difference: Array, count: int) -> int:
     return fewer if fewer > 0 and losses[fewer - 1] < _UNSURE else count
 
 
-def _continued(computed: npt.NDArray, losses: Array, count: int, n: npt.NDArray) -> tuple[Array, float]:
-    """The first `count` losses at n, 1 at n = 0, and beyond them by their law; how doubtful that is above `VANISHED`.
+class _End(NamedTuple):
+    """A loss at n of which so many are computed, and its relative error."""
 
-    The doubt is the relative difference from what the law said at two thirds of the way.
+    losses: Array
+    error: float
+    count: int
+
+
+def _ended(computed: npt.NDArray, losses: Array, difference: Array, count: int, n: npt.NDArray) -> _End:
+    """The first `count` losses at n, 1 at n = 0, and beyond them by their law.
+
+    Above `VANISHED`, if anything computed still is, the law's error is its difference from the law at two thirds of
+    the way.
     """
+    error = 3 * difference[:count][losses[:count] > 1e-250].max(initial=0.0)
+    gone = np.abs(losses[count:]).max(initial=0.0) < VANISHED
     at, losses = np.append(0, computed[:count]), np.append(1.0, losses[:count])
     values = losses[np.minimum(np.searchsorted(at, n), count)]
-    late = n[n > at[-1]]
-    values[n > at[-1]] = ahead = _by_law(at, losses, late)
-    early = at <= 2 / 3 * at[-1]
-    seen = ahead > VANISHED
-    before = _by_law(at[early], losses[early], late[seen])
-    return values, float(np.abs(before / ahead[seen] - 1).max(initial=0.0))
+    values[n > at[-1]] = ahead = _by_law(at, losses, late := n[n > at[-1]])
+    early, seen = at <= 2 / 3 * at[-1], (ahead > VANISHED) & ~gone
+    doubt = np.abs(_by_law(at[early], losses[early], late[seen]) / ahead[seen] - 1).max(initial=0.0)
+    return _End(values, float(max(error, doubt)), count)
 
 
 def _by_law(at: npt.NDArray, losses: Array, n: npt.NDArray) -> Array:
