@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-VANISHED = 1e-12  # below this a computed loss may go on by its last rate, and is not told from zero
+VANISHED = 1e-12  # below this a computed loss is not told from zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +20,8 @@ class LearningCurve:
     test_se: np.ndarray  #: Standard errors of `test` over independent runs; NaN where there was one run only.
     train_se: np.ndarray  #: The same of `train`.
     error: float = np.nan  #: The largest relative numerical error that a computed curve estimates of itself.
-    #: The last epoch that was computed where the rest goes on by its last rate: a loss is then below 1e-12, not
-    #: counting a plateau (for flip-flop 1e-7).
+    #: The last epoch that was computed where the rest goes on by the law n^(−γ) e^(−κn) of its last epochs: a loss is
+    #: then below 1e-7, not counting a plateau. As long as it is above 1e-12 `error` holds for it too.
     continued: int | None = None
 
     def _repr_html_(self) -> str:

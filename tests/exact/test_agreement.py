@@ -121,6 +121,34 @@ def test_losses_go_on_by_their_last_rate_once_they_are_below_1e_7(agreed):
         assert curve.error < 1e-8
 
 
+@pytest.mark.parametrize("gap", [0.0, 0.05])
+def test_losses_go_on_by_a_power_law_at_an_edge_and_faster_at_a_gap(gap):
+    n = np.arange(1.0, 41)
+    losses = 1e-8 * (1 + n) ** -1.5 * np.exp(-gap * n)
+    curve = settled(N, [attempt(np.where(n <= 12, 1e-9, 1.0), losses)])
+    assert curve.continued == 12
+    assert curve.train[1:] == pytest.approx(losses, rel=1e-9)
+    assert curve.error < 1e-7
+
+
+@pytest.mark.parametrize(("changes", "stated"), [(0.0, None), (1e-4, 5e-3), (2e-2, np.inf)])
+def test_how_much_a_law_has_changed_is_stated_and_too_much_is_refused(changes, stated):
+    """Losses are computed up to epoch 24; those above 1e-12 count, and none below."""
+    n = np.arange(1.0, 41)
+    losses = 1e-8 * np.exp(-0.1 * n - changes * n**1.5)
+    tried = [attempt(np.where(n <= 24, 1e-9, 1.0), losses)]
+    if stated is None:
+        assert settled(N, tried).error < 1e-7
+    elif np.isinf(stated):
+        with pytest.raises(ArithmeticError, match="after epoch 24 are too small"):
+            settled(N, tried)
+    else:
+        curve = settled(N, tried)
+        assert np.abs(curve.train[1:] / losses - 1).max() <= curve.error < stated
+    vanishing = 1e-8 * 0.01**n**1.5
+    assert settled(N, [attempt(np.where(n <= 2, 1e-9, 1.0), vanishing)]).error < 1e-7
+
+
 @pytest.mark.parametrize(("doubtful", "last"), [(0.27e-4, 30), (0.33e-4, 25)])
 def test_small_losses_that_differ_by_more_than_1e_4_are_continued_too_where_others_are(doubtful, last):
     """_DISTRUSTED."""

@@ -64,7 +64,7 @@ def curve(
     The equations are **proved** (thm-as-curves) for single rows and a bounded spectrum, almost surely at every fixed n
     (IID: in the mean over the draws), and *derived* here for batches. Nothing is drawn, so standard errors are NaN;
     `error` is the relative numerical error of solving the equations, not the distance of a finite matrix from them.
-    From the epoch `continued` a loss goes on by its last rate. Costs are in ``benchmarks/CURVES.md``.
+    From the epoch `continued` a loss goes on by a law. Costs are in ``benchmarks/CURVES.md``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one policy of accuracy: compute twice, compare, state the error, go on by the last rate, or refuse.
+"""The one policy of accuracy: compute twice, compare, state the error, go on by a law, or refuse.
 
 An engine offers *attempts*, the most promising first. Each computes both losses at two resolutions, or raises
 `ArithmeticError` where its contour, circle or Newton iteration fails. `settled` takes the first on which the two
@@ -164,7 +164,9 @@ def vouched(n: npt.NDArray, computed: npt.NDArray, attempt: Attempt) -> Learning
                 "further from 2."
             )
         tried = {last, _trusted(row, gaps, last)}
-        ends.append(min((_ended(computed, row, gaps, count, n) for count in tried), key=lambda end: end.error))
+        ends.append(
+            min((_ended(computed, row, gaps, count, n) for count in tried), key=lambda end: end.error)
+        )
     error, continued = max(end.error for end in ends), min(end.count for end in ends)
     if not error < 3 * LARGEST_ERROR:
         raise ArithmeticError(
@@ -221,7 +223,9 @@ def _by_law(at: npt.NDArray, losses: Array, n: npt.NDArray) -> Array:
     for _ in range(2):
         places.append(at[at <= 2 / 3 * places[-1]][-1])
     falls = -np.log(np.maximum(losses[np.searchsorted(at, places)], np.finfo(float).tiny))
-    (fall, before), (time, earlier), (stretch, wider) = (-np.diff(x) for x in (falls, places, np.log1p(places)))
+    (fall, before), (time, earlier), (stretch, wider) = (
+        -np.diff(x) for x in (falls, places, np.log1p(places))
+    )
     if not time > 0:
         return np.full(len(n), losses[-1])
     bent = time * wider - earlier * stretch

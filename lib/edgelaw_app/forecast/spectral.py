@@ -65,7 +65,7 @@ class Spectral:
         values = np.array([curve.test, curve.train])
         why, last = "", curve.continued
         if last is not None and values[:, np.searchsorted(curve.epochs, last)].max() >= FLOOR:
-            why = f"Beyond epoch {last} the curve goes on by its last rate: a loss is next to nothing there."
+            why = f"Beyond epoch {last} the curve goes on by a law: a loss is next to nothing there."
         return Losses(curve.epochs, values, _errors(values, ACCURACY), "theory", why)
 
     def expected(self, step: float, times: ArrayLike) -> Losses:

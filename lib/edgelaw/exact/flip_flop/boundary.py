@@ -16,7 +16,7 @@ rY)E`, E(0) = 1, the generating functions of the losses are
 
 They are Stieltjes functions with a cut from z = 1 on, or from beyond; what null directions keep is a pole at z = 1,
 known and subtracted. :mod:`.collocation` solves the problem along a circle inside |z| = 1 (`graded_circle`), from the
-far side. That leaves some 1e-11 of the start, so a loss goes on by its last rate when it has become small.
+far side. That leaves some 1e-14 of the start, so a loss goes on by a law when it has become small.
 
 Functions of λ that are averaged have poles at 1 − zY_ρ(λ) = 0: in the plane of the Gram matrix's eigenvalues ζ,
 λ = 1/(ρG(ζ)), left of zero by about 1/(nη') for n epochs, η' of the order of 1/(1/η − 1/2).

@@ -205,7 +205,9 @@ class Problem(Equations):
     def first_epoch(self) -> Array:
         """As of all equations."""
         u, end = self._at_zero
-        return np.array([self.weights @ (1 - end), self.moments @ (1 - end) + self.mean_of_squares(0j, u)]).real
+        return np.array(
+            [self.weights @ (1 - end), self.moments @ (1 - end) + self.mean_of_squares(0j, u)]
+        ).real
 
     # ------------------------------------------------------------------------------------------- Newton's method
 
