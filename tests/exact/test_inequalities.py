@@ -6,8 +6,8 @@ next epoch
 
     a/(2ρ) Δ ≤ train ≤ ‖M‖²/(2aρ) Δ
 
-for every order that visits each row once per epoch, and for IID, whose test loss falls at the rate η(2 − η)ρ · train and
-whose training loss falls, Δ ≤ η(2 − η)ρ · train. The test loss is convex, so Δ may be replaced by its mean over
+for every order that visits each row once per epoch, and for IID, whose test loss falls at the rate η(2 − η)ρ · train
+and whose training loss falls, Δ ≤ η(2 − η)ρ · train. The test loss is convex, so Δ may be replaced by its mean over
 later epochs in the first inequality, and over earlier ones in the second.
 
 ‖M‖ ≤ 1/η + ‖L‖. Cut the triangle L in halves, again and again: at level i it has blocks of a share t = 2^(1−i) of the

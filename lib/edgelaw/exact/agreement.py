@@ -167,7 +167,7 @@ def vouched(n: npt.NDArray, computed: npt.NDArray, attempt: Attempt) -> Learning
         ends.append(
             min((_ended(computed, row, gaps, count, n) for count in tried), key=lambda end: end.error)
         )
-    error, continued = max(end.error for end in ends), min(end.count for end in ends)
+    error, continued = max(end.error for end in ends), min(end.kept for end in ends)
     if not error < 3 * LARGEST_ERROR:
         raise ArithmeticError(
             f"Losses after epoch {computed[continued - 1]} are too small to be computed, and their rate still changes, "
@@ -195,7 +195,7 @@ class _End(NamedTuple):
 
     losses: Array
     error: float
-    count: int
+    kept: int
 
 
 def _ended(computed: npt.NDArray, losses: Array, difference: Array, count: int, n: npt.NDArray) -> _End:

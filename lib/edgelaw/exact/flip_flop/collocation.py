@@ -7,8 +7,8 @@ its left end by a matrix of the panel's size, and a panel acts on the next by on
 step. Gauss collocation is symmetric, so the mirrored equation is collocated too, and its order at the ends of panels
 is twice the number of points in one.
 
-Where :math:`\langle1/\lambda\rangle` is finite, as at an edge of exponent above 1, all Y approach 1 and r approaches H as
-z → 1. So the unknown is u = 1 − Y, and with p = H − r and q = H − zr̃, which are sums of their own,
+Where :math:`\langle1/\lambda\rangle` is finite, as at an edge of exponent above 1, all Y approach 1 and r approaches H
+as z → 1. So the unknown is u = 1 − Y, and with p = H − r and q = H − zr̃, which are sums of their own,
 
 .. math:: u' = \frac\lambda D\bigl(p + q - 2qu - z\tilde ru^2\bigr), \qquad D = H(p + q) - pq, \qquad
    1 - zY\tilde Y = 1 - z + z(u + \tilde u - u\tilde u),
