@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from edgelaw import data, exact, kaczmarz
+from edgelaw.curves import VANISHED
 from edgelaw.exact import levy
 from edgelaw.exact.batches.blocks import SampleRows
 from edgelaw.exact.flip_flop import boundary
@@ -41,12 +42,13 @@ def losses(curve, epochs):
 )
 def test_equal_covariance_eigenvalues_give_the_closed_forms(step, rho):
     curve = exact.population_curve("flip_flop", [3.0, 3.0], EPOCHS, step, rho)
-    known = curve.epochs <= (curve.continued or 100)
     for ours, truth in ((curve.test, flip_flop.test_loss), (curve.train, flip_flop.train_loss)):
         truth = truth(curve.epochs, step, rho)
-        np.testing.assert_allclose(ours[known], truth[known], rtol=1e-5)
+        np.testing.assert_allclose(ours[truth > 1e-8], truth[truth > 1e-8], rtol=1e-5)
         np.testing.assert_allclose(ours[truth > 1e-4], truth[truth > 1e-4], rtol=1e-7)
-    assert 0 <= curve.error < 5e-5
+        seen = truth > VANISHED
+        assert np.abs(ours[seen] / truth[seen] - 1).max() <= curve.error
+    assert curve.error < 0.06
     assert np.isnan(curve.test_se).all()
     assert np.isnan(curve.train_se).all()
 
@@ -72,11 +74,10 @@ def test_the_marchenko_pastur_spectrum_gives_the_closed_forms(step, rho):
         curve = exact.curve("flip_flop", values, epochs, step, rho, weights=weights)
         for ours, truth in ((curve.test, flip_flop.test_loss), (curve.train, flip_flop.train_loss)):
             truth = truth(curve.epochs, step, rho)
-            large = (curve.epochs <= (curve.continued or epochs)) & (truth > 1e-11)
-            largest = np.abs(ours[large] / truth[large] - 1).max()
-            assert largest < 1e-3
-            assert largest <= curve.error
-        assert curve.error < (2e-2 if (step, rho) == (1.9, 1 / 8) else 1e-4)
+            gap, seen = np.abs(ours - truth), truth > VANISHED  # computed or continued
+            assert (gap[seen] <= curve.error * truth[seen]).all()
+            assert (gap[truth > 1e-7] < 1e-3 * truth[truth > 1e-7]).all()
+        assert curve.error < 0.06
 
 
 @pytest.mark.parametrize("step", [0.3, 1.0, 1.6])
@@ -92,7 +93,7 @@ def test_the_boundary_problem_itself_handles_orthogonal_rows(step):
     curve = boundary.curve(n, rows, step, lambda average, points: Problem(average, 1.0, step, points))
     truth = np.tile((1 - step) ** (2.0 * n), (2, 1))
     shown = truth > 1e-7
-    assert curve.error < 1e-2
+    assert curve.error < 0.06
     assert np.abs([curve.test, curve.train] / truth - 1)[shown].max() < 5e-3
 
 
@@ -168,7 +169,7 @@ def test_a_spectrum_with_a_gap_decays_exponentially(step):
     curve = exact.curve("flip_flop", eigenvalues, 40, step)
     assert (np.abs(mean / losses(curve, n) - 1) < 4 * error / mean + 0.5 * n / d).all()
     assert curve.test[40] < 1e-8
-    ratio = curve.test[2:] / curve.test[1:-1]
+    ratio = (curve.test[2:] / curve.test[1:-1])[curve.test[2:] > 1e-9]
     assert (np.diff(ratio) > -1e-5).all()  # moments of a positive measure
     assert ratio[-1] < 0.7
 
@@ -266,7 +267,7 @@ def test_all_epochs_agree_with_some_of_them():
 def test_losses_that_have_vanished_are_continued():
     values, weights = marchenko_pastur(4)
     curve = exact.curve("flip_flop", values, 200, 1.0, 4.0, weights=weights)
-    assert curve.error < 1e-4
+    assert curve.error < 0.06
     assert min(curve.test[curve.continued], curve.train[curve.continued]) < 1e-6
     assert curve.train.min() >= 0
     assert 0 <= curve.test[-1] < 1e-60

@@ -245,7 +245,7 @@ class Problem(Equations):
             columns, beta = linear.columns, np.concatenate([half, half[::-1]])
             forcing -= columns[0] * alpha + columns[1] * alpha[::-1] + columns[2] * beta
             better, end = linear.flow.solution(forcing)
-            moved = np.abs(better - u) / (np.abs(u) + abs(1 - z))
+            moved = np.abs(better - u) / (np.abs(u) + abs(1 - z) / (1 + abs(z)))
             return better, end, float(moved.max())
 
     def linearised(self, z: complex, u: Complex) -> "Linearised":
