@@ -34,8 +34,8 @@ VISIBLE = 1e-12  # losses below, not counting a plateau, are not compared
 LEAST = 0.99  # share of cases in which the stated error must be the larger one
 KINDS = ("isotropic", "gaussian", "power law", "embeddings", "two levels")
 REFERENCES = """\
-True errors are largest relative deviations, over both losses and all epochs that are computed and not continued, where
-a loss is above 1e-12 (without its plateau):
+True errors are largest relative deviations, over both losses and all epochs, continued ones too unless the reference
+itself is continued there, where a loss is above 1e-12 (without its plateau):
 
 - *isotropic*: the Marchenko–Pastur law, by 400 nodes, against the closed form of the order. Independent.
 - IID, any spectrum: its secular equation by bisection, in extended precision. Independent.
@@ -194,7 +194,7 @@ def measured(case, values, weights):
     if (known := reference(case, values, weights, n)) is not None:
         truth, until, own = known
         plateau = (values == 0).mean() if weights is None else max(0.0, 1 - case.rho)
-        seen = (truth - np.array([[plateau], [0.0]]) > VISIBLE) & (n <= min(last, until))
+        seen = (truth - np.array([[plateau], [0.0]]) > VISIBLE) & (n <= until)
         true = np.abs(np.array([curve.test, curve.train])[seen] / truth[seen] - 1).max(initial=0.0)
         if own > case.stated and case.stated < true <= case.stated + own:  # whose error it is cannot be told
             true = np.nan

@@ -31,12 +31,11 @@ def test_the_stated_error_is_not_less_than_the_true_one(order, number):
     theory, n = BY_ORDER[order], np.arange(epochs + 1)
     values, shares = marchenko_pastur(rho)
     curve = curve_of(order, values, n, step, rho, weights=shares)
-    last = epochs if curve.continued is None else curve.continued
-    assert curve.error < 1e-2
+    assert curve.error < 0.06
     for ours, exact, plateau in (
         (curve.test, theory.test_loss(n, step, rho), max(0.0, 1 - rho)),
         (curve.train, theory.train_loss(n, step, rho), 0.0),
     ):
-        seen = (exact - plateau > 1e-12) & (n <= last)
+        seen = exact - plateau > 1e-12  # computed or continued
         assert seen[0]
         assert np.abs(ours[seen] / exact[seen] - 1).max() <= curve.error
