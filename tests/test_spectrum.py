@@ -7,6 +7,7 @@ import scipy.integrate
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.linalg import hadamard
 
 from edgelaw import data
 from edgelaw.spectrum import (
@@ -18,6 +19,7 @@ from edgelaw.spectrum import (
     fit_edge,
     fit_edge_laplace,
     fit_shifted_edge,
+    general_position,
     gram_eigenvalues,
     quantile_ratio,
     square_edge,
@@ -587,3 +589,60 @@ def test_a_shifted_edge_can_be_fitted_to_the_top_of_the_steps():
     for offset in (-0.1, 1.0, None):
         with pytest.raises(ValueError, match="offset"):
             fit_shifted_edge(values, offset=offset)
+
+
+# the position of the rows ----------------------------------------------------------------------------------------
+
+
+def of_kind(kind, d, rng):
+    """Rows of norm 1 that meet the condition under which eigenvalues are enough, or miss one half of it."""
+    X = rng.standard_normal((d, d))
+    if kind == "Haar":
+        X = data.power_law(d, d, 0.5, rng)
+    elif kind == "Walsh":
+        X = hadamard(d) * np.sqrt(rng.permutation(np.arange(1.0, d + 1) ** 2))
+    elif kind == "two subspaces":
+        X[: d // 2, d // 2 :] = 0
+        X[d // 2 :] = np.eye(d)[d // 2 :]
+    elif kind == "half in a quarter":
+        X[: d // 2, d // 4 :] = 0
+    elif kind == "pairs":
+        X[1::2] = X[::2] + 0.3 * X[1::2]
+    return X
+
+
+@pytest.mark.parametrize(
+    ("kind", "failed"),
+    [
+        ("Gaussian", ()),
+        ("Haar", ()),
+        ("Walsh", ()),
+        ("two subspaces", ("uneven",)),
+        ("half in a quarter", ("uneven",)),
+        ("pairs", ("parallel",)),
+    ],
+)
+def test_rows_fail_by_the_half_of_the_condition_that_they_miss(kind, failed):
+    rng = np.random.default_rng(5)
+    found = [general_position(of_kind(kind, 128, rng), rng).failed for _ in range(16)]
+    assert found == [failed] * 16
+
+
+def test_the_position_of_rows_is_that_of_any_order_scale_and_rotation_of_them():
+    rng = np.random.default_rng(6)
+    X = of_kind("pairs", 64, rng)
+    one = general_position(X, 1)
+    other = general_position(
+        (X * rng.uniform(1, 9, (64, 1)))[rng.permutation(64)] @ data.haar(64, 64, rng), 2
+    )
+    np.testing.assert_allclose(one[:2], other[:2], rtol=1e-10)
+
+
+def test_of_many_rows_a_part_is_looked_at():
+    rng = np.random.default_rng(7)
+    X = np.repeat(
+        rng.standard_normal((400, 256)), 2, axis=0
+    )  # three fifths of 512 of 800 have their twin with them
+    assert "parallel" in general_position(X, rng).failed
+    with pytest.raises(ValueError, match="number of rows"):
+        general_position(np.eye(2), 0)
