@@ -130,9 +130,7 @@ def why(position: spectrum.Position) -> str:
     }
     seen = dict(zip(said, zip(position[:2], position.usual, strict=True), strict=True))
     if not position.failed:
-        return (
-            " These rows are too few: their cosines are like those of random rows with the same eigenvalues."
-        )
+        return " These rows may be too few: random ones with the same eigenvalues are as uneven, and as near each other."
     found = " and ".join(said[half].format(*seen[half]) for half in position.failed)
     return f" Theory asks for rows like random ones with the same eigenvalues, but {found}."
 
