@@ -130,7 +130,10 @@ def why(position: spectrum.Position) -> str:
     }
     seen = dict(zip(said, zip(position[:2], position.usual, strict=True), strict=True))
     if not position.failed:
-        return " These rows may be too few: random ones with the same eigenvalues are as uneven, and as near each other."
+        return (
+            " These rows may be too few: random ones with the same eigenvalues are as uneven, "
+            "and as near each other."
+        )
     found = " and ".join(said[half].format(*seen[half]) for half in position.failed)
     return f" Theory asks for rows like random ones with the same eigenvalues, but {found}."
 
