@@ -121,8 +121,6 @@ def edge_draw(beta, step, rng, dims, n, epochs):
         edge = 1.0 if order in ("iid", "random_reshuffle") else beta
         draw[f"{order}_limit"] = limit(steps, gap.laplace(values, laws[order] * m), m, edge, dims)
     draw["kappa_2"] = values.var() / values.mean() ** 2
-    once = curves["single_shuffle"]
-    draw["gain"] = np.where(once > 1e-12, curves["iid"] / np.maximum(once, 1e-12), np.nan)
     return draw
 
 
@@ -437,7 +435,7 @@ def again(U, epochs, rng):
 
 def given_rows(rng, sizes=(128, 512), draws=16, epochs=(1, 4, 16, 64), fresh=(1, 4, 16)):
     """Every kind in random orders: the condition at each size; at the last one losses over curves of eigenvalues."""
-    seen = {"given_condition": [], "given_over_curve": [], "given_gain": []}
+    seen = {"given_condition": [], "given_over_curve": []}
     for kind in GIVEN * draws:
         rows = [given(kind, d, rng) for d in sizes]
         U = rows[-1][rng.permutation(sizes[-1])]
@@ -446,10 +444,8 @@ def given_rows(rng, sizes=(128, 512), draws=16, epochs=(1, 4, 16, 64), fresh=(1,
         measured[0] = losses.of_curve(exact.expected_curve(U, np.array(epochs), 1.0, tolerance=1e-5))
         measured[1, :, : len(fresh)] = again(U, fresh, rng)
         measured[2:] = losses.fixed_order(U, epochs, 1.0)
-        once = measured[2, 0, -1]
-        found = [condition(V) for V in rows], measured / predicted, measured[[0, 3], 0, -1] / once
-        for values, value in zip(seen.values(), found, strict=True):
-            values.append(value)
+        seen["given_condition"].append([condition(V) for V in rows])
+        seen["given_over_curve"].append(measured / predicted)
     table = {"given": np.array(GIVEN), "given_sizes": sizes, "given_epochs": epochs}
     for name, values in seen.items():
         by_draw = np.reshape(values, (draws, len(GIVEN), *np.shape(values[0])))
@@ -482,8 +478,7 @@ standard errors over draws. The first two axes are the exponents `betas` and the
 **Given rows** (`given*`): kinds of rows, most of them not Haar, in random orders, 16 draws of each. `given_over_curve`:
 (kinds, orders, test or training, epochs), losses of 512 rows at step 1 over the curves of the draw's own eigenvalues,
 random reshuffle up to epoch 16. `given_condition`: (kinds, sizes, two numbers), how uneven the diagonals of K^2 and K^3
-are, and the largest other entry of K and K^2 over the mean of the diagonal. `given_gain`: (kinds, two numbers), test
-losses of IID and of flip-flop over single shuffle's after 64 epochs.
+are, and the largest other entry of K and K^2 over the mean of the diagonal.
 """,
 )
 PARTS = (edges, large, structured, batches, arrangements, given_rows)
