@@ -93,8 +93,9 @@ def diagnose(
     """Single shuffle and flip-flop, run from all starts at epochs 1, 2, 4, ... of the budget; and what that cost.
 
     Shuffles are between 6 and 64 unless given, as many as 2e10 multiply-adds allow; none are run if that costs more
-    than `operations`. How often the verdict is right was **measured** (`edgelaw.data.sweep("diagnostic_rates")`) on
-    104 designs; it misses what a projection to 512 directions hides, such as sparse rows.
+    than `operations`. Where SGD differs, the text says :func:`why`. How often the verdict is right was **measured**
+    (`edgelaw.data.sweep("diagnostic_rates")`) on 104 designs; it misses what a projection to 512 directions hides,
+    such as sparse rows.
     """
     X, subset = _part(design, rng)
     watched = 2 ** np.arange(int(np.log2(min(epochs, LAST))) + 1)
