@@ -18,6 +18,7 @@ from edgelaw.spectrum import (
     fit_edge,
     fit_edge_laplace,
     fit_shifted_edge,
+    general_position,
     gram_eigenvalues,
     quantile_ratio,
     square_edge,
@@ -587,3 +588,26 @@ def test_a_shifted_edge_can_be_fitted_to_the_top_of_the_steps():
     for offset in (-0.1, 1.0, None):
         with pytest.raises(ValueError, match="offset"):
             fit_shifted_edge(values, offset=offset)
+
+
+# the position of the rows ----------------------------------------------------------------------------------------
+
+
+def test_the_position_of_rows_is_that_of_any_order_scale_and_rotation_of_them():
+    rng = np.random.default_rng(6)
+    X = np.repeat(rng.standard_normal((32, 64)), 2, axis=0) + 0.3 * rng.standard_normal((64, 64))
+    one = general_position(X, 1)
+    other = general_position(
+        (X * rng.uniform(1, 9, (64, 1)))[rng.permutation(64)] @ data.haar(64, 64, rng), 2
+    )
+    np.testing.assert_allclose(one[:2], other[:2], rtol=1e-10)
+
+
+def test_of_many_rows_a_part_is_looked_at():
+    rng = np.random.default_rng(7)
+    X = np.repeat(
+        rng.standard_normal((400, 256)), 2, axis=0
+    )  # three fifths of 512 of 800 have their twin with them
+    assert "parallel" in general_position(X, rng).failed
+    with pytest.raises(ValueError, match="number of rows"):
+        general_position(np.eye(2), 0)

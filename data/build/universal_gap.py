@@ -121,8 +121,6 @@ def edge_draw(beta, step, rng, dims, n, epochs):
         edge = 1.0 if order in ("iid", "random_reshuffle") else beta
         draw[f"{order}_limit"] = limit(steps, gap.laplace(values, laws[order] * m), m, edge, dims)
     draw["kappa_2"] = values.var() / values.mean() ** 2
-    once = curves["single_shuffle"]
-    draw["gain"] = np.where(once > 1e-12, curves["iid"] / np.maximum(once, 1e-12), np.nan)
     return draw
 
 
@@ -355,6 +353,106 @@ def arrangements(rng, dims=250, draws=6, epochs=64):
     }
 
 
+# ---------------------------------------------------------------------- rows that are not Haar, in random order
+
+GIVEN = (  # flat diagonals and small entries elsewhere; then rows that miss one half
+    "Gaussian",
+    "Haar basis",
+    "signs",
+    "sparse signs",
+    "Walsh basis, mixed",
+    "Fourier basis, mixed",
+    "part of a Walsh basis",
+    "random ReLU features",
+    "half orthonormal",
+    "half in a quarter",
+    "near-parallel pairs",
+    "groups of four",
+    "Fourier basis, in order",
+    "time series",
+)
+
+
+def given(kind, d, rng):
+    """d unit rows of a kind in d dimensions, in no particular order; d is a power of two."""
+    X, edge = (
+        rng.standard_normal((d, d)),
+        (2 * np.arange(d) + 1.0) ** 2,
+    )  # eigenvalues with an edge of exponent 1/2
+    if kind == "Haar basis":
+        X = data.power_law(d, d, 0.5, rng)
+    elif kind == "signs":
+        X = np.sign(X)
+    elif kind == "sparse signs":
+        X = np.sign(X) * (rng.random((d, d)) < 0.1)
+    elif kind == "Walsh basis, mixed":
+        X = scipy.linalg.hadamard(d) * np.sqrt(rng.permutation(edge))
+    elif kind.startswith("Fourier"):
+        values, k = np.linspace(0, 1, d // 2 + 2)[1:] ** 2, np.arange(d)
+        values = rng.permutation(values) if "mixed" in kind else values[::-1]
+        spectrum = values[np.minimum(k, d - k)]  # at the frequency of a real vector
+        X = scipy.linalg.circulant(np.fft.ifft(np.sqrt(spectrum)).real)
+    elif kind == "part of a Walsh basis":
+        whole = scipy.linalg.hadamard(2 * d)
+        X = whole[rng.choice(2 * d, d, replace=False)][:, rng.choice(2 * d, d, replace=False)] * 1.0
+    elif kind == "random ReLU features":
+        X = np.maximum(data.normalize_rows(X) @ rng.standard_normal((d, d)) / np.sqrt(d), 0)
+        X -= X.mean(axis=0)
+    elif kind == "half orthonormal":
+        X[: d // 2, d // 2 :] = 0
+        X[d // 2 :] = np.eye(d)[d // 2 :]
+    elif kind == "half in a quarter":
+        X[: d // 2, d // 4 :] = 0
+    elif kind in ("near-parallel pairs", "groups of four"):
+        size = 2 if kind == "near-parallel pairs" else 4
+        X = np.repeat(X[::size], size, axis=0) + 0.3 * X
+    elif kind == "time series":
+        for i in range(1, d):
+            X[i] = 0.9 * X[i - 1] + np.sqrt(1 - 0.81) * X[i]
+    return unit_rows(X)
+
+
+def condition(U):
+    """How uneven the diagonals of K^2 and K^3 are, and the largest entry of K and K^2 elsewhere, relatively."""
+    powers = [U @ U.T]
+    powers += [powers[0] @ powers[0]]
+    powers += [powers[0] @ powers[1]]
+    heights = [np.diag(power) for power in powers]
+    flat = max(height.std() / height.mean() for height in heights[1:])
+    large = (np.abs(powers[k] - np.diag(heights[k])).max() / heights[k].mean() for k in (0, 1))
+    return flat, max(large)
+
+
+def again(U, epochs, rng):
+    """Random reshuffle from all starts at step 1, epoch matrix by epoch matrix: (2, epochs)."""
+    product, seen = np.eye(len(U)), []
+    for n in range(1, max(epochs) + 1):
+        product = kaczmarz.epoch_matrix(U[rng.permutation(len(U))], 1.0) @ product
+        if n in epochs:
+            seen.append(losses.of_map(U, product))
+    return np.transpose(seen)
+
+
+def given_rows(rng, sizes=(128, 512), draws=16, epochs=(1, 4, 16, 64), fresh=(1, 4, 16)):
+    """Every kind in random orders: the condition at each size; at the last one losses over curves of eigenvalues."""
+    seen = {"given_condition": [], "given_over_curve": []}
+    for kind in GIVEN * draws:
+        rows = [given(kind, d, rng) for d in sizes]
+        U = rows[-1][rng.permutation(sizes[-1])]
+        predicted = losses.predicted(eigenvalues(U), epochs, 1.0)
+        measured = np.full_like(predicted, np.nan)
+        measured[0] = losses.of_curve(exact.expected_curve(U, np.array(epochs), 1.0, tolerance=1e-5))
+        measured[1, :, : len(fresh)] = again(U, fresh, rng)
+        measured[2:] = losses.fixed_order(U, epochs, 1.0)
+        seen["given_condition"].append([condition(V) for V in rows])
+        seen["given_over_curve"].append(measured / predicted)
+    table = {"given": np.array(GIVEN), "given_sizes": sizes, "given_epochs": epochs}
+    for name, values in seen.items():
+        by_draw = np.reshape(values, (draws, len(GIVEN), *np.shape(values[0])))
+        table[name], table[name + "_se"] = mean_and_error(by_draw)
+    return table
+
+
 SWEEP = Sweep(
     "universal_gap",
     title="Test losses of four orders across left edges, steps and kinds of rows",
@@ -376,9 +474,14 @@ starts at once, drawn permutations.
 **How to read it.** `*_step` is the equivalent step (`edgelaw.theory.gap.equivalent_step`), `*_limit` its extrapolation
 (value, distance to a linear fit), `*_law` the effective step the library states for the drawn eigenvalues; `*_se` are
 standard errors over draws. The first two axes are the exponents `betas` and the steps `steps`.
+
+**Given rows** (`given*`): kinds of rows, most of them not Haar, in random orders, 16 draws of each. `given_over_curve`:
+(kinds, orders, test or training, epochs), losses of 512 rows at step 1 over the curves of the draw's own eigenvalues,
+random reshuffle up to epoch 16. `given_condition`: (kinds, sizes, two numbers), how uneven the diagonals of K^2 and K^3
+are, and the largest other entry of K and K^2 over the mean of the diagonal.
 """,
 )
-PARTS = (edges, large, structured, batches, arrangements)
+PARTS = (edges, large, structured, batches, arrangements, given_rows)
 
 
 def gathered(parts):

@@ -12,22 +12,25 @@ import scipy
 import scipy.linalg
 import scipy.special
 
+from edgelaw import data
 from edgelaw._common import arguments, notebook
 from edgelaw._common.gram import smaller_gram
 from edgelaw._common.numerics import bracketed_root, panels
-from edgelaw._common.types import Array, ArrayLike, Integers
+from edgelaw._common.types import Array, ArrayLike, Integers, Rng
 from edgelaw.laws import EdgeFit, MarchenkoPastur, square_edge
 
 __all__ = [
     "EdgeFit",
     "EdgeLaw",
     "MarchenkoPastur",
+    "Position",
     "edge_law",
     "effective_rank",
     "eigenvalues_repel",
     "fit_edge",
     "fit_edge_laplace",
     "fit_shifted_edge",
+    "general_position",
     "gram_eigenvalues",
     "quantile_ratio",
     "square_edge",
@@ -480,3 +483,50 @@ def quantile_ratio(eigenvalues: ArrayLike) -> float:
     """
     bottom, top = np.quantile(arguments.eigenvalues(eigenvalues), [0.05, 0.95])
     return float(top / bottom) if bottom > 0 else np.inf
+
+
+LOOKED_AT = 512  # rows, of more a random part
+BEYOND = (2.0, 1.5)  # times the largest of the twins: more is a failure, of the one half and of the other
+
+
+class Position(NamedTuple):
+    """The two halves of the condition under which eigenvalues are enough, and what they are for random rows."""
+
+    uneven: float  #: the spread of the diagonal of K² over its mean, K the cosines of the rows
+    parallel: float  #: the cosine of a row with the nearest other one, in the mean over rows
+    usual: tuple[float, float]  #: the largest of both among rows with the same eigenvalues and Haar bases
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Which halves fail: more than twice what is usual of `uneven`, or 1.5 times of `parallel`."""
+        pairs = zip(("uneven", "parallel"), self[:2], self.usual, BEYOND, strict=True)
+        return tuple(name for name, seen, usual, times in pairs if seen > times * usual + 1e-9)
+
+
+def general_position(X: ArrayLike, rng: Rng, twins: int = 16) -> Position:
+    """Whether rows are in general position: flat diagonals and small other entries of powers of their cosines.
+
+    The order of the rows does not matter, because theory visits them in a random one. Of more than 512 rows a random
+    part is looked at. **Measured** (tests repeat it): at 128 rows the margins tell Gaussian, Haar and Walsh rows from
+    mixtures of subspaces and from near-parallel pairs. Rows that fail need not be far from their curves.
+
+    >>> general_position(data.gaussian(96, 96, rng=0), rng=1).failed
+    ()
+    """
+    X, rng = data.normalize_rows(X), arguments.generator(rng)
+    m = arguments.whole(len(X), "the number of rows", 3)
+    if m > LOOKED_AT:
+        X, m = X[rng.choice(m, LOOKED_AT, replace=False)], LOOKED_AT
+    seen, values = _halves(X), np.linalg.eigvalsh(X @ X.T / X.shape[1])
+    values = values[values > 1e-10 * values[-1]]
+    usual = [_halves(data.haar(m, len(values), rng) * np.sqrt(values)) for _ in range(twins)]
+    return Position(*seen, tuple(np.max(usual, axis=0).tolist()))
+
+
+def _halves(X: Array) -> tuple[float, float]:
+    """The spread of the diagonal of K² over its mean, and the mean over rows of their largest cosine."""
+    U = X / np.linalg.norm(X, axis=1)[:, None]
+    K = np.abs(U @ U.T)
+    heights = np.einsum("ij,ij->i", K, K)
+    np.fill_diagonal(K, 0)
+    return float(heights.std() / heights.mean()), float(K.max(axis=1).mean())

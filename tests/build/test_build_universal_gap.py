@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import universal_gap
 
-from edgelaw import data
+from edgelaw import data, kaczmarz
 
 
 def test_the_script_makes_a_cell_again_within_the_scatter_of_its_draws():
@@ -50,3 +50,22 @@ def test_every_arrangement_is_a_permutation_and_the_greedy_paths_are_greedy():
     near, far = (universal_gap.arrangement(name, U, rng) for name in ("near", "far"))
     assert K[near[:-1], near[1:]].mean() > 3 * K[far[:-1], far[1:]].mean()
     assert far[1] == np.where(np.arange(40) == 0, np.inf, K[0]).argmin()
+
+
+def test_given_kinds_have_unit_rows_and_the_condition_tells_what_they_are():
+    rng = np.random.default_rng(4)
+    for kind in universal_gap.GIVEN:
+        np.testing.assert_allclose((universal_gap.given(kind, 128, rng) ** 2).sum(axis=1), 1)
+    orthonormal, doubled = np.eye(8), np.repeat(np.eye(8), 2, axis=0)
+    assert universal_gap.condition(orthonormal) == (0, 0)
+    assert universal_gap.condition(doubled) == (0, 1)
+
+
+def test_random_reshuffle_by_epoch_matrices_is_that_of_the_simulator():
+    U = universal_gap.given("signs", 16, np.random.default_rng(3))
+    runs = [universal_gap.again(U, (1, 2), np.random.default_rng(seed)) for seed in range(64)]
+    mean, error = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / 8
+    curve = kaczmarz.simulate(U, "random_reshuffle", 2, 1.0, runs=200, rng=5, starts="all")
+    for k, loss in enumerate(("test", "train")):
+        spread = np.hypot(error[k], getattr(curve, f"{loss}_se")[1:])
+        assert (np.abs(mean[k] - getattr(curve, loss)[1:]) < 4 * spread).all()

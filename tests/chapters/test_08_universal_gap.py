@@ -203,3 +203,21 @@ def test_no_fixed_order_improves_on_gaussian_rows_and_the_adaptive_one_does_ever
     least = [min(found[name][k] for name in fixed) for k in (2, 3)]  # CIFAR-10, clusters
     assert least == found["next row most parallel"][2:] == [0.94, 0.96]
     assert all(fresh < one for fresh, one in zip(found["random reshuffle"][2:], least, strict=True))
+
+
+def test_given_rows_follow_their_curves_if_they_meet_the_condition_and_else_do_not(sweep):
+    """Sixteen draws of each of fourteen kinds: the printed table and its last lines are the sweep's."""
+    off = np.abs(sweep["given_over_curve"] - 1)
+    uneven, large = np.moveaxis(sweep["given_condition"], -1, 0)  # kinds, sizes
+    assert np.nanmax(off[:8]) < 0.02
+    assert np.nanmax(off[8:], axis=(1, 2, 3)).min() > 0.014
+    assert (np.maximum(uneven[:8], 1e-9)[:, 1] <= np.maximum(uneven[:8], 1e-9)[:, 0]).all()
+    assert (large[:8, 1] < 0.65 * large[:8, 0]).all()
+    assert (uneven[8:10, 1] > 0.9 * uneven[8:10, 0]).all()
+    assert (large[10:, 1] > 0.9 * large[10:, 0]).all()
+    assert np.abs(sweep["given_over_curve"][10:, 0] - 1).max() < 0.005  # IID needs flat diagonals only
+    for name, chosen in (("the first eight", off[:8]), ("the others", off[8:])):
+        tests, trains = np.nanmax(chosen, axis=(1, 3)).T
+        bounds = [100 * x for loss in (tests, trains) for x in (loss.min(), loss.max())]
+        printed = numbers("08", rf"{name}, all four orders: test (\S+) to (\S+), training (\S+) to (\S+)")
+        np.testing.assert_allclose(printed, bounds, atol=0.0051)

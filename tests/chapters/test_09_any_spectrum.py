@@ -176,3 +176,19 @@ def test_one_epoch_of_three_orders_is_the_one_found_by_hand_and_iids_is_not():
     for order in ORDERS:
         loss = exact.population_curve(order, [0.3, 0.9, 1.8], 1).test[1]
         assert loss == pytest.approx(drawn if order == "iid" else by_hand, abs=1e-6)
+
+
+def test_each_kind_of_rows_fails_by_the_half_of_the_condition_that_it_misses():
+    for kind, fails in (
+        ("Gaussian", "neither"),
+        ("CIFAR-10", "neither"),
+        ("half in a quarter", "uneven"),
+        ("near-parallel pairs", "parallel"),
+        ("tenth repeated", "uneven, parallel"),
+    ):
+        line = rf"^{kind} +(\S+) \((\S+)\) +(\S+) \((\S+)\) +(\S.*)$"
+        (found,) = re.findall(line, text("09"), re.MULTILINE)
+        uneven, usually_uneven, nearest, usually_near = map(float, found[:4])
+        assert found[4] == fails
+        assert (uneven > 1.9 * usually_uneven) == ("uneven" in fails)  # two digits are printed
+        assert (nearest > 1.45 * usually_near) == ("parallel" in fails)

@@ -97,3 +97,10 @@ def test_the_formulas_converge_as_the_cut_of_the_pareto_law_rises():
     first, second = np.diff(found, axis=0)
     assert (np.abs(second) <= np.abs(first)).all()
     assert "these formulas are a Cauchy sequence" in prose(CHAPTER)
+
+
+def test_deviations_from_the_formulas_at_own_eigenvalues_fall():
+    for kind, share in (("signs", 0.5), ("signs, some basis vectors", 0.8), ("no limit, reshuffled", 0.8)):
+        rms = numbers(CHAPTER, rf"\n{kind} +(\d\S+) +(\S+) +(\S+)\n")
+        assert rms[2] < share * rms[0]
+        assert max(rms) < 5  # thousandths

@@ -113,6 +113,41 @@ def test_rows_in_pairs_are_run_and_said_to_differ():
     assert made.best.why.startswith("Means over ")
 
 
+def test_it_says_which_half_of_the_condition_rows_miss():
+    rng, d = np.random.default_rng(0), 96
+    mixed = np.zeros((d, d))  # half Gaussian, half orthonormal, in orthogonal subspaces
+    mixed[: d // 2, : d // 2] = data.gaussian(d // 2, d // 2, rng)
+    mixed[d // 2 :, d // 2 :] = np.eye(d // 2)
+    for X, said, unsaid in ((mixed, "spread evenly", "parallel"), (in_pairs(d), "parallel", "spread evenly")):
+        check = diagnosed(X, epochs=32)
+        assert check.verdict == "differs"
+        reason = check.text.split("Theory asks for rows like random ones", 1)[1]
+        assert said in reason
+        assert unsaid not in reason
+
+
+def test_rows_that_miss_no_half_are_said_to_be_too_few():
+    position = spectrum.Position(0.1, 0.3, (0.1, 0.3))
+    assert "may be too few" in diagnostic.why(position)
+    assert "Theory asks" not in diagnostic.why(position)
+
+
+def test_looking_for_the_reason_is_counted_and_left_out_where_it_costs_too_much():
+    check, spent = diagnostic.diagnose(
+        equal_norm_design(in_pairs(48), center=False, standardize=False), np.random.default_rng(0), epochs=8
+    )
+    assert "nearly parallel" in check.text
+    less, saved = diagnostic.diagnose(
+        equal_norm_design(in_pairs(48), center=False, standardize=False),
+        np.random.default_rng(0),
+        epochs=8,
+        operations=0.9 * spent,
+        shuffles=64,
+    )
+    assert (less.verdict, saved) == ("differs", spent - 0.2 * 16 * 4 * 48**3)
+    assert less.text.endswith(diagnostic.UNKNOWN)
+
+
 def test_what_is_undecided_is_run_and_said():
     X = documents(64, 64, np.random.default_rng([1, 64]))  # one direction has nearly all of the training loss
     made = predict(X, epochs=2, orders=["single_shuffle"], center=False, operations=1e9)

@@ -28,6 +28,8 @@ CONFIDENCE = 0.995  # one-sided
 SMALLEST = 1e-7  # of its start: a smaller loss is not compared
 PRECISE = 1e-3  # of its start: a smaller loss varies much from run to run, and is not doubted
 USELESS = 0.5  # a standard error above this part of what is promised decides nothing
+TWINS = 16  # random rows with the same eigenvalues, that rows which differ are set beside
+UNKNOWN = " These rows are too few, or not of the kind theory assumes (repeated, sparse or heavy-tailed rows are not)."
 NOT_RUN = Check("not run", "No run was made to compare with, because it would take too long.")
 
 
@@ -44,8 +46,8 @@ class Compared(NamedTuple):
     epochs: Array | Integers
 
 
-def judged(compared: Compared, ran: str) -> Check:
-    """The verdict on what SGD "run so" has done, in numbers of the worst place and in words.
+def judged(compared: Compared, ran: str, why: str = UNKNOWN) -> Check:
+    """The verdict on what SGD "run so" has done, in numbers of the worst place and in words, with why it differs.
 
     - **differs** if a loss is further off than promised by more than `sigmas` of its standard errors;
     - **agrees** if each is within what is promised and its standard error within half of that;
@@ -73,8 +75,7 @@ def judged(compared: Compared, ran: str) -> Check:
     off = f"{100 * excess[at]:+.1f} ± {100 * error[at]:.1f} %"
     said = {
         "agrees": f"agrees with theory: the largest gap is {off}, {where}.",
-        "differs": f"differs from theory: {where} is {off} off. These rows are too few, or not of the kind theory "
-        "assumes (repeated, sparse or heavy-tailed rows are not).",
+        "differs": f"differs from theory: {where} is {off} off.{why}",
         "undecided": f"neither confirms theory nor contradicts it: {where} is {off} off.",
     }
     return Check(verdict, f"SGD, run {ran}, {said[verdict]}", float(excess[at]), float(error[at]))
@@ -92,8 +93,9 @@ def diagnose(
     """Single shuffle and flip-flop, run from all starts at epochs 1, 2, 4, ... of the budget; and what that cost.
 
     Shuffles are between 6 and 64 unless given, as many as 2e10 multiply-adds allow; none are run if that costs more
-    than `operations`. How often the verdict is right was **measured** (`edgelaw.data.sweep("diagnostic_rates")`) on
-    104 designs; it misses what a projection to 512 directions hides, such as sparse rows.
+    than `operations`. Where SGD differs, the text says :func:`why`. How often the verdict is right was **measured**
+    (`edgelaw.data.sweep("diagnostic_rates")`) on 104 designs; it misses what a projection to 512 directions hides,
+    such as sparse rows.
     """
     X, subset = _part(design, rng)
     watched = 2 ** np.arange(int(np.log2(min(epochs, LAST))) + 1)
@@ -114,7 +116,27 @@ def diagnose(
     sigmas = float(scipy.special.stdtrit(shuffles - 1, CONFIDENCE))
     names = WATCHED, Spectral.losses, watched
     compared = Compared(losses.mean(axis=0), error, predicted, Spectral.promised, sigmas, *names)
-    return judged(compared, f"{shuffles} times on {subset}"), shuffles * PRODUCT * cost
+    ran, spent = f"{shuffles} times on {subset}", shuffles * PRODUCT * cost
+    check, looking = judged(compared, ran), PRODUCT * TWINS * 4.0 * min(rows, spectrum.LOOKED_AT) ** 3
+    if check.verdict != "differs" or spent + looking > operations:
+        return check, spent
+    return judged(compared, ran, why(spectrum.general_position(X, rng, TWINS))), spent + looking
+
+
+def why(position: spectrum.Position) -> str:
+    """Which half of the condition under which eigenvalues are enough rows do not meet, in a sentence."""
+    said = {
+        "uneven": "rows are not spread evenly (sums of squared cosines spread by {:.2f} of their mean, not {:.2f})",
+        "parallel": "rows come nearly parallel (the nearest has a cosine of {:.2f} in the mean, not {:.2f})",
+    }
+    seen = dict(zip(said, zip(position[:2], position.usual, strict=True), strict=True))
+    if not position.failed:
+        return (
+            " These rows may be too few: random ones with the same eigenvalues are as uneven, "
+            "and as near each other."
+        )
+    found = " and ".join(said[half].format(*seen[half]) for half in position.failed)
+    return f" Theory asks for rows like random ones with the same eigenvalues, but {found}."
 
 
 def _part(design: files.Design, rng: np.random.Generator) -> tuple[Array, str]:

@@ -4,9 +4,10 @@ from itertools import permutations
 from math import factorial, gamma
 
 import numpy as np
-from scipy.linalg import circulant
+from scipy.linalg import circulant, hadamard
 
 from edgelaw import data, exact, kaczmarz, orders
+from edgelaw.spectrum import general_position
 from edgelaw_ledger.evidence import Evidence, below, compared, most, off, true
 from edgelaw_ledger.routes import averaged, unit_rows
 
@@ -125,6 +126,12 @@ def _given(kind, d, rng):
         X[d // 2 :] = np.eye(d)[d // 2 :]
     elif kind == "half in a quarter":
         X[: d // 2, d // 4 :] = 0
+    elif kind == "Walsh":
+        X = hadamard(d) * rng.permutation(np.arange(1.0, d + 1))
+    elif kind == "Haar":
+        X = data.power_law(d, d, 0.5, rng)
+    elif kind == "pairs":
+        X[1::2] = X[::2] + 0.3 * X[1::2]
     else:
         X = X * np.linspace(0.3, 1.7, d)
     return data.normalize_rows(X) / np.sqrt(d)
@@ -151,3 +158,21 @@ def given_rows_in_random_order(*, d: int = 256, draws: int = 16) -> Evidence:
         true("the others are off by more than a tenth in one loss", min(gap for gap, _ in bad) > 0.1),
         true("and by more than five standard errors", min(sigmas for _, sigmas in bad) > 5),
     )
+
+
+def halves_that_fail(*, d: int = 128, draws: int = 16) -> Evidence:
+    """Which half of the condition six kinds of rows fail, 16 draws of each, beside 16 twins of each draw."""
+    rng, rows = np.random.default_rng(7), []
+    for kind, failed in (
+        ("Gaussian", ()),
+        ("Haar", ()),
+        ("Walsh", ()),
+        ("half in a quarter", ("uneven",)),
+        ("half orthonormal", ("uneven",)),
+        ("pairs", ("parallel",)),
+    ):
+        found = [general_position(_given(kind, d, rng), rng).failed for _ in range(draws)]
+        rows.append(
+            true(f"{kind}: {' and '.join(failed) or 'neither'} in {draws} draws", found == [failed] * draws)
+        )
+    return compared(*rows)

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 from scipy.integrate import solve_bvp
 
-from edgelaw import exact, kaczmarz
+from edgelaw import data, exact, kaczmarz
 from edgelaw.theory import single_shuffle
 from edgelaw.theory.free import words
-from edgelaw_ledger.evidence import Evidence, compared, off, true
+from edgelaw_ledger.evidence import Evidence, below, compared, off, true
 
 _STEP, _RHO = 1.3, 0.75
 _COVARIANCE = np.array([0.3, 0.3, 1.0, 2.4])
@@ -62,6 +62,40 @@ def deviations_of_order_one_over_d() -> Evidence:
     ratios = np.abs(np.log(worst[:, 2] / worst[:, 0])).ravel()
     return compared(
         off("ratio of d times the deviations at d = 400 and 100 (logarithm)", ratios.max(), np.log(1.6))
+    )
+
+
+def _off_its_own(rows, rng=None):
+    """Losses after three epochs of single shuffle and flip-flop, or two of random reshuffle if there is an rng."""
+    m, d = rows.shape
+    values = np.maximum(np.linalg.eigvalsh(rows.T @ rows), 0)
+    if rng is None:
+        curves = [exact.curve(order, values, [3], _STEP, m / d) for order in _PAIR]
+        return np.array(_losses(rows)[4:]) - [
+            x for curve in curves for x in (curve.test[-1], curve.train[-1])
+        ]
+    curve = exact.curve("random_reshuffle", values, [2], _STEP, m / d)
+    P = np.linalg.multi_dot([kaczmarz.epoch_matrix(rows[rng.permutation(m)], _STEP) for _ in range(2)])
+    return (P**2).sum() / d - curve.test[-1], ((rows @ P) ** 2).sum() / m - curve.train[-1]
+
+
+def own_eigenvalues() -> Evidence:
+    """Root mean square deviations at d = 64, 64 draws, and 512, 32 draws: signs, and two atoms drawn anew each time."""
+    rng, signs, atoms = np.random.default_rng(33), [], []
+    for d, draws in ((64, 64), (512, 32)):
+        m = 3 * d // 4
+        off = [_off_its_own(rng.choice([-1.0, 1.0], (m, d)) / np.sqrt(d)) for _ in range(draws)]
+        signs.append(np.sqrt(np.mean(np.square(off), axis=0)))
+        off = []
+        for _ in range(draws):
+            K = np.resize([high := rng.uniform(1.2, 1.8), 2 - high], d) * (np.arange(d) < m) * d / m
+            off.append(
+                _off_its_own(data.normalize_rows(data.with_spectrum(np.sort(K), m, rng)) / np.sqrt(d), rng)
+            )
+        atoms.append(np.sqrt(np.mean(np.square(off), axis=0)))
+    return compared(
+        below("signs: at d = 512 over at 64", (signs[1] / signs[0]).max(), 1 / 2),
+        below("random reshuffle without a limit: at d = 512 over at 64", (atoms[1] / atoms[0]).max(), 2 / 3),
     )
 
 
