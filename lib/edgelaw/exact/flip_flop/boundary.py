@@ -60,7 +60,7 @@ class Resolution:
         return Circle(math.sqrt(2 * self.left) / last, 10 * 0.1**self.digits)
 
 
-FINE, FINER = Resolution(6.0, 12, 7), Resolution(4.5, 13, 8)
+FINE, FINER = Resolution(6.0, 13, 7), Resolution(4.5, 14, 8)
 
 
 class Circle:
