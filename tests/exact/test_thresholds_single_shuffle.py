@@ -42,7 +42,10 @@ def of_levels():
 
 def of_a_covariance():
     """The same of rows of a covariance, four per dimension."""
-    return exact.population_curve("single_shuffle", GAPPED, 12, 1.0, 4.0).error
+    try:
+        return exact.population_curve("single_shuffle", GAPPED, 12, 1.0, 4.0).error
+    except ArithmeticError:
+        return np.inf
 
 
 def next_to_two():
