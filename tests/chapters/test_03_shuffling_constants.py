@@ -90,11 +90,14 @@ def test_the_first_paragraph_and_the_text_say_what_is_printed():
         assert min(gaussian, key=lambda order: gaussian[order][k]) == "single_shuffle"
 
 
-def test_eight_starts_of_the_loop_stand_near_the_simulation():
+def test_sixteen_starts_of_the_loop_stand_near_the_simulation():
+    """A start's loss varies by 10 %, the mean of 16 by 2.5 % and a ratio of two such means by at most 3.5 %."""
+    X = data.preprocess(data.load("cifar10").features, 512, 512, rng=0).X
+    exact = {order: kaczmarz.simulate(X, order, [10], probes=16, runs=16, rng=8).test[-1] for order in LOOPS}
     for order, name in LOOPS.items():
         left, share = numbers(CHAPTER, rf"\n{name} +(0\.\d{{3}}) +(\d\.\d\d)\n")
-        assert share == pytest.approx(printed_shares("photographs")[order][0], abs=0.15)
-        assert 0.1 < left < 0.3
+        assert left == pytest.approx(exact[order], rel=0.1)
+        assert share == pytest.approx(exact[order] / exact["iid"], rel=0.14)
 
 
 def sequences(order, n):
@@ -239,11 +242,13 @@ def test_for_two_rows_the_eigenvalues_promise_too_little_by_the_same_factor_at_e
         assert promised / loss == pytest.approx(np.cos(0.7) ** 2, rel=1e-9)
 
 
-def test_slow_modes_of_six_designs_move_with_the_effective_step():
+def test_slow_modes_of_sixteen_designs_move_with_the_effective_step():
     for step in (0.5, 1.0, 1.5):
-        found, limit = numbers(CHAPTER, rf"step {step}: slow modes move with step (\S+) \(limit (\S+)\)\n")
+        pattern = rf"step {step}: slow modes move with (\S+) \+- (\S+), limit (\S+)\n"
+        found, error, limit = numbers(CHAPTER, pattern)
         assert limit == pytest.approx(single_shuffle.effective_step(step), abs=6e-3)
-        assert found == pytest.approx(limit, rel=0.03)
+        assert error < 0.01 * limit
+        assert found == pytest.approx(limit, rel=0.03)  # at d = 300 slow modes are not yet the slowest
 
 
 def test_the_second_order_of_a_mean_epoch_leaves_out_a_rows_pair_with_itself():
