@@ -1,5 +1,7 @@
 """The style of the book: one look per order, and what the drawing functions draw."""
 
+import dataclasses
+
 import hypothesis
 import hypothesis.strategies as st
 import matplotlib as mpl
@@ -113,6 +115,14 @@ def test_the_band_is_two_standard_errors_where_they_are_known(ax, curve):
     corners = band.get_paths()[0].vertices
     assert corners[:, 0].max() == 49
     assert corners[corners[:, 0] == 10][:, 1] == pytest.approx([0.08, 0.12])
+
+
+def test_the_band_of_a_computed_curve_is_two_deviations_of_a_run_of_its_size(ax, curve):
+    nothing_drawn = np.full(101, np.nan)
+    computed = dataclasses.replace(curve, test_se=nothing_drawn, finite_size_test=0.2 * curve.test)
+    plots.learning_curve(ax, computed, "iid", band=True)
+    corners = ax.collections[0].get_paths()[0].vertices
+    assert corners[corners[:, 0] == 10][:, 1] == pytest.approx([0.06, 0.14])
 
 
 def test_a_hollow_curve_has_no_line_and_no_entry_in_the_legend(ax, curve):

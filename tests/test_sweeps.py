@@ -44,8 +44,8 @@ def test_a_sweep_says_its_seed_and_what_its_arrays_mean(name):
         assert card["keys"] == sorted(data.sweep(name))
 
 
-def test_everything_that_ships_stays_under_15_megabytes():
-    assert sum(path.stat().st_size for path in (ROOT / "data").glob("*.npz")) < 15e6
+def test_everything_that_ships_stays_under_15_and_a_quarter_megabytes():
+    assert sum(path.stat().st_size for path in (ROOT / "data").glob("*.npz")) < 15.25e6
 
 
 # ----------------------------------------------------------------------------------------- eigenvalues and matrices

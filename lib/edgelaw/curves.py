@@ -19,10 +19,15 @@ class LearningCurve:
     train: np.ndarray
     test_se: np.ndarray  #: Standard errors of `test` over independent runs; NaN where there was one run only.
     train_se: np.ndarray  #: The same of `train`.
-    error: float = np.nan  #: The largest relative numerical error that a computed curve estimates of itself.
+    #: The largest relative numerical error of solving its equations that a computed curve estimates of itself.
+    error: float = np.nan
     #: The last epoch that was computed where the rest goes on by the law n^(−γ) e^(−κn) of its last epochs: a loss is
     #: then below 1e-7, not counting a plateau. As long as it is above 1e-12 `error` holds for it too.
     continued: int | None = None
+    #: How far a run is from a curve that is computed from a sample: standard deviation of `test` over matrices and
+    #: orders, from all starts, as `edgelaw.exact.finite_size` estimates it; absolute, like `test_se`. NaN: not known.
+    finite_size_test: np.ndarray | float = np.nan
+    finite_size_train: np.ndarray | float = np.nan  #: The same of `train`.
 
     def _repr_html_(self) -> str:
         """Both losses in a notebook: a small plot and a few numbers."""

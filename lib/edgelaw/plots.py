@@ -104,7 +104,8 @@ def learning_curve(
 ) -> "Axes":
     """Draw one loss of a curve on logarithmic axes in the style of its order, with a few markers along the line.
 
-    `band` shades two standard errors to either side; `hollow` markers have no line, as a simulation beside the theory.
+    `band` shades two standard errors to either side, of a computed curve two standard deviations of a run of its finite
+    size; `hollow` markers have no line, as a simulation beside the theory.
     """
     loss = arguments.choice(loss, "loss", ("test", "train"))
     x, y = np.asarray(curve.epochs, dtype=float), np.asarray(getattr(curve, loss), dtype=float)
@@ -115,6 +116,7 @@ def learning_curve(
     look |= style
     if band:
         error = np.asarray(getattr(curve, f"{loss}_se"), dtype=float)
+        error = np.where(np.isnan(error), getattr(curve, f"finite_size_{loss}"), error)
         known = drawn & np.isfinite(error)
         low = np.maximum(y - 2 * error, np.finfo(float).tiny)[known]
         shade = {"color": look["color"], "alpha": 0.16, "linewidth": 0}

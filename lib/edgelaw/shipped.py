@@ -24,6 +24,7 @@ SWEEPS = (
     "diagnostic_rates",
     "embedding_traces",
     "explorer",
+    "finite_size",
     "loader_orders",
     "noise_map",
     "order_map",

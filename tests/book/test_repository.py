@@ -79,7 +79,13 @@ def test_the_api_page_shows_every_public_module():
     theory = library / "theory"
     modules |= {f"theory.{path.stem}" for path in theory.glob("[!_]*") if path.suffix in (".py", "")}
     modules |= {f"theory.{path.parent.name}.{path.stem}" for path in theory.glob("[!_]*/[!_]*.py")}
-    modules |= {"exact.first_epoch", "exact.labels", "exact.labels.schedules", "exact.levy"}
+    modules |= {
+        "exact.finite_size",
+        "exact.first_epoch",
+        "exact.labels",
+        "exact.labels.schedules",
+        "exact.levy",
+    }
     assert shown == modules
     application = set(re.findall(r"automodule:: edgelaw_app\.([\w.]+)", page))
     rooms = {"forecast", "files", "files.gram", "cli", "cli.cluster", "cli.report"}

@@ -5,6 +5,7 @@ import card
 import diagnostic_rates
 import embedding_traces
 import explorer
+import finite_size
 import loader_orders
 import noise_map
 import numpy as np
@@ -113,6 +114,13 @@ SCRIPTS = {  # with the functions that compute for minutes, and what stands in f
         "measure": lambda *arguments: np.ones((2, 4, 2, 6)),
         "predict": lambda X, step: np.ones((4, 2, 6)),
         "rows": lambda name, seed: None,
+    },
+    finite_size: {
+        "cell": lambda number: {
+            **dict.fromkeys(("effective_rank", "slowest"), 1.0),
+            **dict.fromkeys(("predicted", "population_off"), np.ones((4, 2, 7))),
+            "off": np.ones((16, 4, 2, 7)),
+        }
     },
     loader_orders: {
         "measure": lambda *arguments: np.ones((2, 6), dtype=np.float32),

@@ -11,6 +11,7 @@ from scipy.stats import random_correlation
 from edgelaw import data, exact, kaczmarz
 from edgelaw.orders import ORDERS
 from edgelaw.spectrum import gram_eigenvalues
+from edgelaw_ledger.own import spectra
 
 TWO = np.array([0.4, 1.6])
 
@@ -192,3 +193,31 @@ def test_each_kind_of_rows_fails_by_the_half_of_the_condition_that_it_misses():
         assert found[4] == fails
         assert (uneven > 1.9 * usually_uneven) == ("uneven" in fails)  # two digits are printed
         assert (nearest > 1.45 * usually_near) == ("parallel" in fails)
+
+
+def test_single_shuffles_runs_with_few_rows_are_above_their_curve_as_much_as_it_says_of_itself():
+    shown = [numbers("09", rf"{n} epochs: (\d+) ± (\d+) %; (\d+) %") for n in (20, 40, 60)]
+    above, error, stated = np.transpose(shown)
+    assert (above > 5 * error).all()
+    assert (np.diff(above) > 0).all()
+    assert (np.abs(above - stated) < stated).all()
+
+
+def test_what_the_law_of_finite_size_does_not_cover_is_as_large_as_it_says():
+    sweep = data.sweep("finite_size")
+    case = (sweep["sizes"] == 400) & (sweep["aspects"] == 0.5)
+    assert sweep["steps"][case].tolist() == 5 * [1.0]
+    from_covariance = 100 * sweep["population_off"][case][:, :, 0, sweep["epochs"].tolist().index(16)]
+    least, most = numbers("09", r"step 1 and 16 epochs (\d+) to (\d+) % of the test loss", prose)
+    assert [round(from_covariance.min()), round(from_covariance.max())] == [least, most]
+    beyond = []
+    for fitted in (True, False):
+        off, estimate = spectra.one_run(fitted)
+        first = (np.abs(off) - 2 * estimate[:, None])[:, :, 1:, :, 0]
+        beyond.append(first[np.isfinite(first)])
+    beyond = np.concatenate(beyond)
+    assert "one shuffled run in eight is beyond twice the estimate, mostly by less than 2 %" in prose("09")
+    assert np.mean(beyond > 0) == pytest.approx(1 / 8, abs=0.01)
+    assert np.mean(beyond[beyond > 0] < 0.02) > 0.9
+    assert (len(sweep["sizes"]), len(set(sweep["kinds"]))) == (150, 11)
+    assert "150 settings, with eleven kinds of rows" in prose("09")

@@ -1,22 +1,17 @@
 """The accuracy that the forecast promises: shipped measurements, and a case that is not among them."""
 
+import functools
+
 import numpy as np
 
 from edgelaw import data, kaczmarz
 from edgelaw.orders import ORDERS
+from edgelaw_app import files
 from edgelaw_app.forecast import predict
-from edgelaw_app.forecast.spectral import PILOT
+from edgelaw_app.forecast.spectral import PILOT, Spectral
 from edgelaw_app.learning_rate import learning_rate
 
 LOSSES = ("test", "train")
-BEYOND = {  # at m/d = 1/2: the latest training losses are up to 14 % above the curve
-    ("cifar10", 1.0, "random_reshuffle"),
-    ("cifar10", 1.0, "single_shuffle"),
-    ("cifar10", 1.5, "random_reshuffle"),
-    ("wikipedia", 1.0, "single_shuffle"),
-    ("wikipedia", 1.5, "random_reshuffle"),
-    ("wikipedia", 1.5, "single_shuffle"),
-}
 
 
 def test_recorded_runs_are_within_two_and_five_per_cent_at_every_epoch():
@@ -44,16 +39,8 @@ def test_other_draws_of_the_embeddings_are_within_two_and_five_per_cent():
         assert off[..., k, :].max() < bar
 
 
-def excess(shipped):
-    """By how much each recorded loss above 1e-9 is further off than 1 % (test) or 3 % and three standard errors."""
-    measured, error, predicted = (shipped[key].astype(float) for key in ("measured", "error", "predicted"))
-    bars = np.array([0.01, 0.03])[:, None]
-    beyond = np.abs(measured / predicted - 1) - 3 * error / measured - bars
-    return np.where(measured > 1e-9, beyond, -np.inf).max(axis=-1)
-
-
-def test_at_all_aspects_embeddings_are_within_one_and_three_per_cent_but_for_late_training_losses_of_few_rows():
-    """Where rows are half as many as dimensions the training loss falls exponentially, and O(1/d) adds up."""
+def test_at_all_aspects_embeddings_are_within_what_the_forecast_says_of_one_run():
+    """Where rows are half as many as dimensions late losses are up to 14 % above the curve: the errors grow to that."""
     shipped = data.sweep("aspect_accuracy")
     cases = list(zip(shipped["names"].tolist(), map(tuple, shipped["shapes"].tolist()), strict=True))
     shapes = ((256, 512), (512, 512), (1920, 480))
@@ -61,12 +48,22 @@ def test_at_all_aspects_embeddings_are_within_one_and_three_per_cent_but_for_lat
     assert shipped["steps"].tolist() == 6 * [0.5, 1.0, 1.5]
     assert shipped["measured"].shape == (18, 4, 2, len(shipped["epochs"]))
     assert shipped["epochs"][-1] == 50
-    assert np.isfinite(shipped["predicted"]).all()
-    beyond = {
-        (*cases[i], shipped["steps"].tolist()[i], ORDERS[j], LOSSES[k])
-        for i, j, k in np.argwhere(excess(shipped) > 0)
-    }
-    assert beyond == {(name, (256, 512), step, order, "train") for name, step, order in BEYOND}
+    measured, error, predicted = (shipped[key].astype(float) for key in ("measured", "error", "predicted"))
+    off, chance = np.abs(measured / predicted - 1), 3 * error / measured
+    promised = np.array([0.01, 0.03])[:, None]
+    assert (off > chance + promised)[measured > 1e-9].any()
+    for i, (name, (m, d)) in enumerate(cases):
+        problem = _problem(name, m, d)
+        for j, order in enumerate(ORDERS):
+            made = problem.theory(order, shipped["steps"][[i]], shipped["epochs"].astype(float))
+            beyond = off[i, j] - chance[i, j] - made.errors[:, 1:]
+            assert (beyond[measured[i, j] > 1e-9] < 0).all()
+
+
+@functools.cache
+def _problem(name, m, d):
+    X = data.normalize_rows(data.preprocess(data.load(name).features, rows=m, dims=d, rng=0).X)
+    return Spectral(files.design(X, center=False, normalize=False))
 
 
 def test_a_case_not_recorded_is_within_the_bars_and_its_standard_errors(embeddings):

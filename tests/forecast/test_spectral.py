@@ -10,6 +10,7 @@ from edgelaw_app.forecast import predict, spectral
 from edgelaw_app.forecast.exact_curves import exact_curve
 from edgelaw_app.forecast.runs import Losses
 from edgelaw_app.forecast.spectral import Spectral, corrected, equal_norm_design
+from edgelaw_app.learning_rate import learning_rate
 
 LOSSES = ("test", "train")
 
@@ -131,6 +132,32 @@ def test_fractions_of_the_first_epoch_are_those_of_the_theory():
 def test_errors_of_theory_are_those_measured_and_grow_below_a_thousandth():
     errors = spectral._errors(np.array([[1.0, 0.5, 1e-3, 1e-6]]), [0.01])
     assert errors[0].tolist() == pytest.approx([0.01, 0.01, 0.01, 0.02])
+
+
+def test_errors_of_theory_hold_how_far_one_run_is_from_its_curve():
+    """Broad rows, m = d/2, late: of two losses below a hundredth both are known worse than on average over orders."""
+    X = data.normalize_rows(data.gaussian(60, 120, rng=0) / np.sqrt(np.arange(1, 121)))
+    problem, times = of_rows(X), np.array([0.0, 4.0, 32.0])
+    made = problem.theory("single_shuffle", np.ones(1), times)
+    curve = exact_curve("single_shuffle", problem.eigenvalues, times, 1.0, 0.5)
+    known = spectral._errors(made.values, spectral.ACCURACY)
+    run = np.array([curve.finite_size_test, curve.finite_size_train]) / made.values
+    assert made.errors == pytest.approx(np.hypot(known, run))
+    assert made.errors[:, 0] == pytest.approx(spectral.ACCURACY)
+    assert made.errors[1, 2] > 0.2 > 3 * known[1, 2]
+    few = of_rows(X, 4).theory("random_reshuffle", np.ones(1), times)  # not known of batches
+    assert few.errors == pytest.approx(spectral._errors(few.values, spectral.ACCURACY))
+
+
+def test_a_margin_from_theory_has_the_errors_of_both_runs():
+    X = data.normalize_rows(data.gaussian(120, 120, rng=0) / np.sqrt(np.arange(1, 121)))
+    made = predict(X, 20, ["random_reshuffle", "iid"], lr=learning_rate(1.0, 120), center=False)
+    assert {one.how for one in made.orders.values()} == {"theory"}
+    (least, error), (most, other) = sorted(
+        one.at(made.advice.time, made.advice.loss) for one in made.orders.values()
+    )
+    assert made.advice.margin_error == pytest.approx(most / least * np.hypot(error, other))
+    assert min(error, other) > 0.01
 
 
 # parts -------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from edgelaw import orders
 from edgelaw._common import arguments, threads
 from edgelaw._common.types import ArrayLike, Integers
 from edgelaw.curves import LearningCurve
-from edgelaw.exact import agreement
+from edgelaw.exact import agreement, finite_size
 from edgelaw.exact.batches import requests
 from edgelaw.exact.batches.blocks import Asked
 from edgelaw.exact.batches.limits import critical_batch, stability
@@ -63,7 +63,8 @@ def curve(
 
     The equations are **proved** (thm-as-curves) for single rows and a bounded spectrum, almost surely at every fixed n
     (IID: in the mean over the draws), and *derived* here for batches. Nothing is drawn, so standard errors are NaN;
-    `error` is the relative numerical error of solving the equations, not the distance of a finite matrix from them.
+    `error` is the relative numerical error of solving the equations, not the distance of a finite matrix from them, of
+    which `finite_size_test` and `finite_size_train` are an estimate (:mod:`.finite_size`; NaN with weights or batches).
     From the epoch `continued` a loss goes on by a law. Costs are in ``benchmarks/CURVES.md``.
 
     Parameters
@@ -87,7 +88,12 @@ def curve(
     """
     theory, n = _room(order), arguments.epochs(epochs)
     asked = requests.of_sample(order, eigenvalues, step, batch, rho, weights)
-    return (None if order == "iid" else _elementary(n, asked)) or theory.curve(n, asked)
+    made = None if order == "iid" else _elementary(n, asked)
+    if made is not None:
+        none = np.zeros(len(n))  # whatever the rows and their order
+        return dataclasses.replace(made, finite_size_test=none, finite_size_train=none.copy())
+    made = theory.curve(n, asked)
+    return made if weights is not None else finite_size.added(made, order, asked, np.size(eigenvalues))
 
 
 def _elementary(n: Integers, asked: Asked) -> LearningCurve | None:
@@ -142,7 +148,9 @@ def curve_at(
     n = np.union1d(arguments.real_array(np.atleast_1d(times), "times", 1), 0)
     if n[0] < 0:
         raise ValueError("times must not be negative.")
-    return _room("iid").curve(n, requests.of_sample("iid", eigenvalues, step, 1, rho, weights))
+    asked = requests.of_sample("iid", eigenvalues, step, 1, rho, weights)
+    made = _room("iid").curve(n, asked)
+    return made if weights is not None else finite_size.added(made, "iid", asked, np.size(eigenvalues))
 
 
 def constants(

@@ -8,7 +8,8 @@ import numpy.typing as npt
 from edgelaw import exact
 from edgelaw._common.types import Array, ArrayLike
 from edgelaw.curves import VANISHED, LearningCurve
-from edgelaw.exact import first_epoch
+from edgelaw.exact import finite_size, first_epoch
+from edgelaw.exact.batches import requests
 
 FEWEST_EIGENVALUES = 20
 EARLY = 1e-2  # where so little is left after one epoch, fractions of it are recorded
@@ -58,4 +59,6 @@ def exact_curve(
         error = max(curve.error, error)
     test, train = np.hstack([np.maximum(ends[:, :-1], 0.0), late])
     nan = np.full(len(times), np.nan)
-    return LearningCurve(times, test, train, nan, nan, error=error, continued=continued)
+    made = LearningCurve(times, test, train, nan, nan, error=error, continued=continued)
+    asked = requests.of_sample(order, eigenvalues, step, rho=rho)
+    return finite_size.added(made, order, asked, len(eigenvalues))

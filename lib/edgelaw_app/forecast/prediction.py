@@ -66,7 +66,8 @@ def predict(
     on Gaussian rows, CIFAR-10 and Wikipedia embeddings, steps 0.5, 1 and 1.5, it is within 1 % (parameter error) and
     3 % (training loss) of simulation at every recorded epoch up to 50; 2 % and 5 % are promised. With half or twice as
     many rows as dimensions the parameter error is as good; the training loss of random reshuffle at m = d/2 is off by
-    up to 10 % (standard error 4 %) once it is below 1e-3.
+    up to 10 % (standard error 4 %) once it is below 1e-3. Errors, and those of margins, also hold how far one run is
+    from the mean over orders, by :mod:`edgelaw.exact.finite_size` (not of batches).
     """
     request, wanted = asked(epochs, orders, options, without=LABELS_ONLY)
     generator, tell = arguments.generator(rng), ProgressCounter(progress, 3 + 2 * len(request.orders))

@@ -66,7 +66,11 @@ class Spectral:
         why, last = "", curve.continued
         if last is not None and values[:, np.searchsorted(curve.epochs, last)].max() >= FLOOR:
             why = f"Beyond epoch {last} the curve goes on by a law: a loss is next to nothing there."
-        return Losses(curve.epochs, values, _errors(values, ACCURACY), "theory", why)
+        spread = np.array([curve.finite_size_test, curve.finite_size_train]).reshape(2, -1)
+        run = np.nan_to_num(
+            spread / np.maximum(values, 1e-300)
+        )  # one run about the curve; of batches not known
+        return Losses(curve.epochs, values, np.hypot(_errors(values, ACCURACY), run), "theory", why)
 
     def expected(self, step: float, times: ArrayLike) -> Losses:
         """The mean of sampling with replacement, however few the eigenvalues: for looking ahead, and for no more."""
@@ -167,7 +171,7 @@ class Spectral:
 
 
 def _errors(values: Array, accuracy: Sequence[float]) -> Array:
-    """What theory is good for: as measured down to a thousandth, beyond growing with the logarithm of the loss."""
+    """What theory of means over orders is good for: as measured down to a thousandth, then growing with log(loss)."""
     growth = np.log(np.clip(values, FLOOR, 1.0)) / np.log(1e-3)
     return np.array(accuracy)[:, None] * np.maximum(1.0, growth)
 

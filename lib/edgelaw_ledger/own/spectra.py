@@ -7,6 +7,8 @@ import numpy as np
 
 from edgelaw import data, exact, kaczmarz, shipped, spectrum
 from edgelaw.exact import labels as noise
+from edgelaw.exact.finite_size import relative
+from edgelaw.orders import ORDERS
 from edgelaw.theory import gap, gradient_descent, iid, regimes, single_shuffle
 from edgelaw_ledger.evidence import Evidence, compared, off
 from edgelaw_ledger.routes import averaged, constant
@@ -104,6 +106,25 @@ def designs_over_the_law(beta):
     found = [over_the_law(0.5, values.var(), ratio) for values, _, ratio in _haar_designs(beta, 300, 16)]
     mean, error = averaged(found)
     return abs(mean - 1) + 4 * error
+
+
+def one_run(fitted):
+    """Recorded runs over their curves, less 1 (cases, draws, orders, losses, epochs), and what is estimated of them."""
+    sweep = data.sweep("finite_size")
+    of_case = sweep["steps"], sweep["sizes"] * sweep["aspects"], sweep["effective_rank"], sweep["slowest"]
+    known, losses = [one[:, None, None] for one in of_case], sweep["predicted"].astype(float)
+    estimate = [relative(order, sweep["epochs"], losses[:, j], *known) for j, order in enumerate(ORDERS)]
+    chosen = sweep["fitted"] == fitted
+    off, estimate = sweep["off"][chosen].astype(float), np.stack(estimate, axis=1)[chosen]
+    return np.where(np.isnan(estimate)[:, None], np.nan, off), estimate
+
+
+def within_twice(fitted):
+    """By order: the share of those runs within twice the estimate, and the median of estimate over deviation."""
+    off, estimate = one_run(fitted)
+    ratio = np.where(np.isnan(off), np.nan, estimate[:, None] / np.maximum(np.abs(off), 1e-9))
+    ratio = np.moveaxis(ratio, 2, 0).reshape(len(ORDERS), -1)
+    return np.nanmean(np.where(np.isnan(ratio), np.nan, ratio > 1 / 2), axis=1), np.nanmedian(ratio, axis=1)
 
 
 # ------------------------------------------------------------------------------------------ chapter 10: real embeddings

@@ -5,7 +5,8 @@ spectrum the mean square of the error along an eigenvector becomes
 
 .. math:: s \leftarrow (1-\tau\kappa\lambda)^2s + \tau^2\kappa\lambda\,\langle\lambda s\rangle ,
 
-but for a relative O(1/d). For a covariance the mean is over the limit spectrum of the sample, on a contour around it.
+up to a relative O(1/d) of each update's change (over epochs: :mod:`edgelaw.exact.finite_size`). For a covariance the
+mean is over the limit spectrum of the sample, on a contour around it.
 """
 
 from dataclasses import dataclass

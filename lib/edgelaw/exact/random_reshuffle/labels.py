@@ -4,7 +4,8 @@ r"""Labels under random reshuffle: an epoch as a linear map of :math:`s_j = \mat
     \bar e_j \leftarrow \bar a(\lambda_j)\,\bar e_j,
 
 with T, ā and ν of :mod:`.engine` and σ² the least training loss. *Derived* (res-lp-losses), in the limit of many
-dimensions, for rows of equal norm; at a finite d the mean losses are seen to differ by a relative O(1/d).
+dimensions, for rows of equal norm. At a finite size losses differ, the more the smaller they and the effective rank
+are, as those of rows without labels do (:mod:`edgelaw.exact.finite_size`).
 """
 
 import dataclasses
