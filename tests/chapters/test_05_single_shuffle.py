@@ -23,6 +23,10 @@ def test_the_sums_are_the_librarys_losses_and_runs_agree_within_four_standard_er
         assert abs(off) < 4 * error + 0.05  # per cent, printed to a tenth
         assert abs(off_train) < 4 * error_train + 0.05
         assert max(error, error_train) < 4
+    left, more = numbers(CHAPTER, r"photographs, 60 epochs: test loss (\S+), (\S+) times as much\n")
+    assert more == pytest.approx(left / single_shuffle.test_loss(60), abs=0.06)
+    assert "about three times as much error after 60 epochs" in prose(CHAPTER)
+    assert more == pytest.approx(3, abs=0.5)
 
 
 def test_the_asymptote_of_the_training_loss_is_as_low_at_twenty_epochs_as_the_caption_says():
