@@ -148,6 +148,7 @@ def reshuffle_over_others():
     return float((on_photographs("random_reshuffle")[1] / others).max())
 
 
+@functools.cache
 def reshuffle_leads_in_runs(place):
     """By how many standard errors 16 runs of it are below those of each other order, all at their best steps."""
     runs = {}
