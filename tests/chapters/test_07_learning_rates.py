@@ -74,7 +74,7 @@ def test_the_costs_of_a_wrong_step_are_those_that_the_list_names():
     assert costs[9, 1:].max() < 10
     assert numbers("07", r"costs single shuffle (\d+) % at 20 epochs", prose) == [round(costs[0, 4])]
     assert 100 < costs[12, 4] < 120  # it doubles the training loss
-    # The first paragraph: after 20 epochs of reshuffling both data want step 1.7, and step 1 costs a quarter to a third.
+    # The first paragraph: for 20 epochs of reshuffling both data want step 1.7
     assert "step 1 leaves a quarter to a third more error" in prose("07")
     assert [round(printed_map()[k, 4, 1, 0], 1) for k in (0, 2)] == [1.7, 1.7]
     assert 25 <= costs[6, 4] < costs[3, 4] < 36
