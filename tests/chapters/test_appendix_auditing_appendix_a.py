@@ -1,8 +1,10 @@
 """The audit of Appendix A: what it prints of the lemma, the regimes and the six sources, against laws and sentences."""
 
+import re
+
 import numpy as np
 import pytest
-from outputs import numbers, prose, table
+from outputs import numbers, prose, table, text
 from scipy.special import gamma, gammaincc
 
 from edgelaw import data, exact, kaczmarz, spectrum
@@ -10,6 +12,14 @@ from edgelaw.theory import gradient_descent, regimes
 
 CHAPTER = "appendix_auditing_appendix_a"
 GAUSSIAN_EDGE = spectrum.MarchenkoPastur().edge
+DESIGNS = (
+    "Gaussian",
+    "spherical",
+    "designed, beta 0.3",
+    "designed, beta 0.75",
+    "CIFAR-10 embeddings",
+    "Wikipedia embeddings",
+)
 
 
 def test_between_two_power_laws_the_loss_has_no_limit():
@@ -313,3 +323,109 @@ def test_beyond_the_window_one_more_row_or_complex_entries_change_the_power():
         for kind in ("real, m = d", r"real, m = d\+1", "complex, m = d")
     ]
     assert powers == [-0.5, -1.0, -1.0]
+
+
+def prose_of_chapter_2(_):
+    """Where the constants of the gap are said again, in an exercise."""
+    return prose("02_iid_theorem")
+
+
+def moments():
+    """By data set: pairs, spread, with bulk, fourth, largest, mixed."""
+    six = r" (\S+)" * 6
+    return {name: numbers(CHAPTER, rf"\n{name}{six}\n") for name in DESIGNS}
+
+
+def test_six_data_sets_are_near_wick():
+    """Of Haar singular vectors the moments are 1, 3 and 0, each up to O(d^(-1/2)); here twice that, at d = 256."""
+    for name, (pairs, spread, bulk, fourth, _, mixed) in moments().items():
+        small = 2 / np.sqrt(256)
+        assert pairs == pytest.approx(1, abs=small), name
+        assert bulk == pytest.approx(1, abs=small), name
+        assert fourth == pytest.approx(3, abs=small), name
+        assert mixed < small, name
+        # given their mean squares, each factor of a pair has the variance kappa_4 - 1 = 2
+        assert spread == pytest.approx(np.sqrt(2 * 2 / 256), abs=0.03), name
+
+
+def test_the_equation_is_as_close_to_the_exact_mean_as_is_said():
+    gaps = [numbers(CHAPTER, rf"\n{name} (\S+) % (\S+) % (\S+) % (\S+) %\n") for name in DESIGNS]
+    most = numbers(CHAPTER, r"the equation is right within ([\d.]+) % in test loss and ([\d.]+) %", prose)
+    largest = np.max(gaps, axis=0)
+    assert max(largest[:2]) <= most[0]
+    assert max(largest[2:]) <= most[1]
+    constants = numbers(
+        CHAPTER, r"with constants ([\d.]+) \(test\) and ([\d.]+) \(training\)", prose_of_chapter_2
+    )
+    for d in (64, 128, 256):
+        assert numbers(CHAPTER, rf"d = {d}: (\S+) and (\S+)\n") == pytest.approx(constants, abs=0.011)
+
+
+def test_the_theorems_laws_are_met_at_a_thousand_epochs_better_than_at_thirty():
+    rows = re.findall(r"beta [\d.]+ +step [\d.]+ +(\S+) +(\S+) +(\S+) +(\S+)\n", text(CHAPTER))
+    ratios = np.array(rows, dtype=float)
+    assert ratios.shape == (10, 4)
+    for early, late in ratios.T.reshape(
+        2, 2, 10
+    ):  # the error falls at least as fast as 1/n, but for the digits
+        assert (np.abs(late - 1) < 0.03 * (early - 1) * 1.05 + 1e-4).all()
+
+
+def test_importance_sampling_alone_leaves_the_curve_of_its_spectrum():
+    rules = {
+        name: numbers(CHAPTER, rf"\n{name}" + r" +([+-]\d+)" * 7 + r"\n")
+        for name in ("normalised", "importance sampling", "plain SGD")
+    }
+    gaps = rules["importance sampling"]
+    assert min(gaps) > 5  # the error bars of the figure are below one per cent
+    assert f"most at $n = {2 ** np.argmax(gaps)}$, by {max(gaps):.0f} %" in prose(CHAPTER)
+    assert max(np.abs(rules["normalised"] + rules["plain SGD"])) <= 2
+
+
+def test_noisy_targets_level_off_higher_for_the_larger_step_and_met_ones_keep_falling():
+    floors = []
+    for _, clean, later, noisy, floor in table(CHAPTER, "step   consistent, n = 20"):
+        assert later < 0.2 * clean
+        assert floor > 0.5 * noisy
+        floors.append(floor)
+    assert floors[1] > 5 * floors[0]
+
+
+def test_beyond_the_critical_step_a_larger_step_is_slower_in_the_end():
+    steps = ("1.000", "1.200", "1.333", "1.400", "1.500", "1.700")
+    rows = [numbers(CHAPTER, rf"step {step}: decay per epoch (\S+), edge alone (\S+)\n") for step in steps]
+    for step, (decay, alone) in zip(steps, rows, strict=True):
+        assert alone == pytest.approx(2 * float(step), abs=1.1e-3)  # 2 eta rho λ₋, at rho = 4
+        assert (decay < alone) == (float(step) > 4 / 3)
+    decays = [decay for decay, _ in rows]
+    assert max(decays) == decays[3]
+    assert decays[3:] == sorted(decays[3:], reverse=True)
+
+
+def test_the_volterra_route_agrees_at_all_three_steps():
+    assert text(CHAPTER).count("the two routes agree to 1e-8 at n = 0, ..., 8: True\n") == 3
+
+
+def test_rows_that_are_not_near_wick_have_twice_the_closure_and_still_the_power_law():
+    pair, fourth, ratio = numbers(CHAPTER, r"pair moment (\S+), fourth (\S+), closure over truth (\S+)\n")
+    assert pair == pytest.approx(2, abs=0.1)
+    assert fourth == pytest.approx(6, abs=0.3)
+    assert ratio == pytest.approx(2, abs=0.1)
+    off = {n: numbers(CHAPTER, rf"n = +{n}: test (\S+) %, train (\S+) %\n") for n in (1, 10, 100)}
+    said = numbers(CHAPTER, r"by ([\d.]+) % in test loss and ([\d.]+) % in training loss\. Then", prose)
+    assert said == [-x for x in off[1]]
+    assert max(map(abs, off[100])) < 0.5
+
+
+def test_the_generating_function_has_our_signs():
+    found, ours, theirs = numbers(CHAPTER, r"function (\S+): our signs (\S+), the paper's (\S+)\n")
+    assert found == ours
+    assert abs(found - theirs) > 1
+
+
+def test_the_predictor_beyond_a_gap_falls_behind_more_at_larger_steps():
+    ratios = [numbers(CHAPTER, rf"\nstep {step}: (\S+), (\S+), (\S+)\n") for step in (0.5, 1.0, 1.5)]
+    last = [row[-1] for row in ratios]
+    assert last == sorted(last, reverse=True)
+    assert last[0] < 0.95
+    assert last[-1] < 0.2
