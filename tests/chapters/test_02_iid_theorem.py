@@ -42,8 +42,8 @@ def test_the_equation_is_as_close_to_the_exact_mean_on_photographs_as_is_said():
 
 def test_the_runs_of_the_first_figure_are_within_a_few_per_cent_of_the_exact_curves():
     (off,) = numbers(CHAPTER, r"the runs are within (\S+)% of the exact curves\n")
-    # 110 means over 16 designs: at epoch 100 the training loss of one design and start strays by about 15 %
-    assert off < 100 * 3 * 0.15 / np.sqrt(16)
+    # 110 means over 16 designs: at epoch 100 the training loss of one design and start strays by 12 or 13 %
+    assert off < 100 * 3 * 0.125 / np.sqrt(16)
 
 
 def test_a_large_step_is_behind_for_as_long_as_is_said_and_its_early_slope_means_nothing():
