@@ -1,4 +1,4 @@
-"""The sentences of chapters 1 to 3: left edges, IID sampling, and the constants of the four orders."""
+"""The sentences of chapters 1 to 3, and two of the audit of Appendix A: left edges, IID sampling, constants."""
 
 import functools
 import math
