@@ -255,6 +255,8 @@ def around(
     random rows nothing is. The functional of a few levels, or of an exact power law, has a part further left, and a
     curve without that part would be wrong at both resolutions alike.
     """
+    if rows.gram[0] == 0 < place and (rows.parts / (place - rows.gram)).sum() < 0:  # as centring leaves one
+        raise ArithmeticError("A contour in the gap leaves out what few zero eigenvalues do to the average.")
     inside, height = rows.gram[rows.gram > place], height * levy.HALF_HEIGHT
     contours = tuple(
         functools.partial(levy.ellipse, inside, place, angle=each.wide * height) for each in RESOLUTIONS
