@@ -156,7 +156,7 @@ def test_thousands_of_epochs_near_step_two_are_refused_not_guessed():
 
 @pytest.mark.parametrize("name", ["cifar10", "wikipedia"])
 def test_the_null_row_that_centring_leaves_counts_whatever_epochs_are_asked_for(name):
-    """All shuffled orders have one first epoch; with more epochs contours in the gap are tried, which leave out zero."""
+    """All shuffled orders have one first epoch; with more epochs contours in the gap are tried, without zero."""
     X = data.preprocess(data.load(name).features, 256, 512, rng=0).X
     values = gram_eigenvalues(X)
     assert (values == 0).sum() == 257
