@@ -30,9 +30,8 @@ from edgelaw.curves import LearningCurve
 from edgelaw.exact import sources
 from edgelaw.exact.batches.blocks import Asked
 
-DRAWS = (
-    3 / 8
-)  # what the draws of IID add; like the next, so that of the fitted runs 95 % are within two deviations
+# Both so that of the fitted runs 95 % are within two deviations.
+DRAWS = 3 / 8  # what the draws of IID add
 SHUFFLED = 1 / 6  # what an order adds in which every row comes once per epoch
 _TINY = np.finfo(float).tiny
 

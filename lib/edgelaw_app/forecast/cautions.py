@@ -20,10 +20,7 @@ NEAR = 0.5  # part of the largest stable learning rate
 UNEQUAL_NORMS = 0.5  # variance of squared norms over their squared mean
 ABOVE, OFF = 31, 3  # per cent, runs over theory: training, held-out; benchmarks/LABELS.md, which a test reads
 IMBALANCED = 0.8  # share of the largest class
-ALONE, BELOW = (
-    0.999,
-    15,
-)  # share of the targets along one direction; per cent, what runs were below theory there
+ALONE, BELOW = 0.999, 15  # share of the targets along one direction; per cent, how far runs were below theory
 
 
 def without_labels(problem: Spectral, check: Check, target: float | None) -> Iterator[Caution]:
