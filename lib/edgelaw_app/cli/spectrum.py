@@ -40,9 +40,9 @@ examples:
   edgelaw spectrum 'shards/*.parquet' --dask    many files, on all cores
   edgelaw spectrum x.npy --json                 for machines: | jq .edge
 
-The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: its
-exponent β is the slope of the learning curve. Where F is not a power law at
-zero, as with more or fewer rows than columns, the reason is printed instead.
+The edge is F(λ) ≈ Q λ^β, the fraction of eigenvalues of XᵀX/m below λ: the
+learning curve falls like n^(-β). Where F is not a power law at zero, as with
+more or fewer rows than columns, the reason is printed instead.
 
 JSON has schema "edgelaw.spectrum/1"; edge is null where there is none, and
 edge_law has the tests and the reason."""
