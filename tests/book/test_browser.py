@@ -42,7 +42,7 @@ def test_formulas_are_really_there_to_be_checked(chromium, address):
 
 def test_search_finds_a_chapter_by_a_word_of_its_text(chromium, address):
     page = chromium.new_page()
-    page.goto(f"{address}/search.html?q=rigid")
+    page.goto(f"{address}/search.html?q=staircase")
     page.wait_for_selector("#search-results li a", timeout=pages.PATIENCE)
     links = page.locator("#search-results li a").evaluate_all("nodes => nodes.map(node => node.href)")
     assert any("01_spectral_condition" in link for link in links)

@@ -14,6 +14,7 @@ SPREAD = np.linspace(0.3, 2, 60) ** 2
 
 @pytest.mark.parametrize("fitted", [True, False])
 def test_nine_runs_of_ten_are_within_twice_the_estimate_in_every_order_and_it_is_not_far_too_large(fitted):
+    """DRAWS and SHUFFLED: a tenth of either leaves too many runs outside, ten times as much is far too large."""
     assert data.sweep("finite_size")["off"].shape[1] == 16
     within, ratio = spectra.within_twice(fitted)
     assert (within > 0.9).all()

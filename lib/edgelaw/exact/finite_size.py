@@ -33,7 +33,6 @@ from edgelaw.exact.batches.blocks import Asked
 # Both so that of the fitted runs 95 % are within two deviations.
 DRAWS = 3 / 8  # what the draws of IID add
 SHUFFLED = 1 / 6  # what an order adds in which every row comes once per epoch
-_TINY = np.finfo(float).tiny
 
 
 def relative(
@@ -46,7 +45,8 @@ def relative(
     >>> relative("single_shuffle", 50.0, np.array([0.1, 0.001]), 1.0, 512, 80.0, 0.0).round(3).tolist()
     [0.007, 0.038]
     """
-    left, epochs = np.log(1 / np.clip(losses, _TINY, 1.0)), np.maximum(n, _TINY)  # nothing has moved at 0
+    tiny = np.finfo(float).tiny
+    left, epochs = np.log(1 / np.clip(losses, tiny, 1.0)), np.maximum(n, tiny)  # nothing has moved at 0
     if order == "iid":
         early = DRAWS * left / np.sqrt(epochs * rows)
     else:

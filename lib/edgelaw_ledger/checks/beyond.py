@@ -6,12 +6,12 @@ import math
 import numpy as np
 from scipy import special, stats
 
-from edgelaw import data, exact, kaczmarz, spectrum
-from edgelaw._common.types import Array, ArrayLike
+from edgelaw import data, exact, spectrum
 from edgelaw.orders import ORDERS
 from edgelaw.theory import flip_flop, single_shuffle
 from edgelaw_ledger import routes
 from edgelaw_ledger.evidence import Evidence, compared, drawn, near, off, true
+from edgelaw_ledger.own.spectra import over_its_curve
 from edgelaw_ledger.own.steps import near_step_two
 from edgelaw_ledger.routes import averaged, beyond, constant, limit_in_root, require
 
@@ -135,16 +135,6 @@ def tuned_step(*, exponent: float = 2 / 3, constant: float = 0.321) -> Evidence:
         near("exponent", slope, exponent, 0.005),
         *(near("constant", height, constant, 0.01) for height in heights),
     )
-
-
-def over_its_curve(X: Array, order: str, epochs: ArrayLike, rng: np.random.Generator) -> list[Array]:
-    """Both losses of an order on these rows at step 1, over the starts and draws, over its curve."""
-    if order == "iid":
-        run = exact.expected_curve(X, epochs, 1.0, tolerance=1e-6)
-    else:
-        run = kaczmarz.simulate(X, order, epochs, runs=2, rng=rng, starts="all")
-    curve = exact.curve(order, spectrum.gram_eigenvalues(X), epochs, rho=len(X) / X.shape[1])
-    return [run.test[1:] / curve.test[1:], run.train[1:] / curve.train[1:]]
 
 
 def curves_on_any_spectrum(*, dims: int = 100, draws: int = 16, seed: int = 9) -> Evidence:

@@ -9,7 +9,7 @@ from edgelaw import data, exact, kaczmarz, orders, spectrum
 from edgelaw.exact import labels as noise
 from edgelaw.theory import BY_ORDER
 from edgelaw_app.training import probe
-from edgelaw_ledger.checks.beyond import over_its_curve
+from edgelaw_ledger.own.spectra import over_its_curve
 
 
 def square_embeddings():

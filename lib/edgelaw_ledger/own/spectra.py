@@ -248,3 +248,13 @@ def curves_of_the_head():
         exact.curve(order, values, [4, 8], 0.1, 256 * 64 / len(values)) for order in ("iid", "single_shuffle")
     )
     return np.divide(*(curve.test[1:] for curve in curves))
+
+
+def over_its_curve(X, order, epochs, rng):
+    """Both losses of an order on these rows at step 1, over the starts and draws, over its curve."""
+    if order == "iid":
+        run = exact.expected_curve(X, epochs, 1.0, tolerance=1e-6)
+    else:
+        run = kaczmarz.simulate(X, order, epochs, runs=2, rng=rng, starts="all")
+    curve = exact.curve(order, spectrum.gram_eigenvalues(X), epochs, rho=len(X) / X.shape[1])
+    return [run.test[1:] / curve.test[1:], run.train[1:] / curve.train[1:]]
