@@ -31,7 +31,6 @@ def test_the_stated_error_is_not_less_than_the_true_one(order, number):
     theory, n = BY_ORDER[order], np.arange(epochs + 1)
     values, shares = marchenko_pastur(rho)
     curve = curve_of(order, values, n, step, rho, weights=shares)
-    assert curve.error < 0.06
     for ours, exact, plateau in (
         (curve.test, theory.test_loss(n, step, rho), max(0.0, 1 - rho)),
         (curve.train, theory.train_loss(n, step, rho), 0.0),

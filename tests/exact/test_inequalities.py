@@ -93,7 +93,6 @@ def test_a_training_loss_is_bounded_by_what_the_test_loss_loses(order, spectrum)
         least, most = bounds(order, values, weights, rho, step)
         assert (train[:-1] * (1 + curve.error) + VANISHED >= least * (lost - slack)).all(), step
         assert (train[1:] * (1 - curve.error) - VANISHED <= most * (lost + slack)).all(), step
-        assert curve.error < 0.06
         tested = slack < lost / 2  # with a plateau the error of the test loss hides what it loses
         assert tested[train[1:] > 1e-9].all() or (rho < 1 and tested[:4].all())
     assert answered
